@@ -1,0 +1,1 @@
+"""Pipelines that come with Frazil: one folder each, with a defs.yaml in it."""

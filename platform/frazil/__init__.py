@@ -1,0 +1,1 @@
+"""Frazil: freezes Kafka topics into Apache Iceberg tables."""

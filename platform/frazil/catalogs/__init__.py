@@ -1,0 +1,1 @@
+"""The Iceberg catalog for PyIceberg and for Spark from one setting; Glue entries in step."""

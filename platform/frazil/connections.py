@@ -1,0 +1,90 @@
+"""The outside systems of one profile, opened when first used and shared by all that runs in a process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from frazil.settings import Settings
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.schema_registry import SchemaRegistryClient
+    from pyiceberg.catalog import Catalog
+    from pyspark.sql import SparkSession
+
+__all__ = ["Connections", "OpenSnowflake", "OpenSpark"]
+
+OpenSpark = Callable[[Settings], "SparkSession"]
+OpenSnowflake = Callable[[Settings], AbstractContextManager[Any]]
+"""Opens a `snowflake.connector` connection that closes with the context."""
+
+
+class Connections:
+    """Clients of one environment.
+
+    Args:
+        settings: The environment.
+        open_spark: How to get a session; Dagster gives its own resource's.
+        open_snowflake: How to connect to Snowflake; Dagster gives its own resource's.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        open_spark: OpenSpark | None = None,
+        open_snowflake: OpenSnowflake | None = None,
+    ) -> None:
+        self.settings = settings
+        self._open_spark = open_spark
+        self._open_snowflake = open_snowflake
+        self._opening = threading.Lock()
+
+    @cached_property
+    def admin(self) -> AdminClient:
+        """Kafka's admin client."""
+        from frazil.topics.client import admin_client
+
+        return admin_client(self.settings)
+
+    @cached_property
+    def registry(self) -> SchemaRegistryClient:
+        """The schema registry's client."""
+        from frazil.schemas.registry import registry_client
+
+        return registry_client(self.settings)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The Iceberg catalog that owns the tables."""
+        from frazil.catalogs.iceberg import open_catalog
+
+        return open_catalog(self.settings)
+
+    @cached_property
+    def glue(self) -> Any:
+        """Glue's boto3 client."""
+        from frazil.catalogs.glue_entries import glue_client
+
+        return glue_client(self.settings)
+
+    @cached_property
+    def _session(self) -> SparkSession:
+        from frazil.catalogs.spark import open_spark
+
+        return (self._open_spark or open_spark)(self.settings)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session; opened once, though several landings may ask at the same time."""
+        with self._opening:
+            return self._session
+
+    def snowflake(self) -> AbstractContextManager[Any]:
+        """A connection to Snowflake that closes with the context."""
+        from frazil.warehouse.connection import open_snowflake
+
+        return (self._open_snowflake or open_snowflake)(self.settings)

@@ -1,0 +1,118 @@
+"""Every exception of Frazil, grouped by what its reader should do: retry, repair, configure, stop.
+
+The command line turns `exit_code` into the process's exit code and prints the message alone.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "AuditFailedError",
+    "CommitConflictError",
+    "ConfigureError",
+    "DifferentError",
+    "FrazilError",
+    "MissingError",
+    "OffsetsLostError",
+    "OvertakenError",
+    "PartDownError",
+    "RepairError",
+    "RetryError",
+    "SchemaRefusedError",
+    "SpecError",
+    "StopError",
+    "SuspendedError",
+    "TopicChangedError",
+]
+
+
+class FrazilError(Exception):
+    """Root of all errors that Frazil raises on purpose.
+
+    Args:
+        what: What happened, in one sentence.
+        where: Topic, partition, offset, table, field, file or line.
+        meaning: What it means for the data.
+        todo: What the reader should do next.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, what: str, *, where: str = "", meaning: str = "", todo: str = "") -> None:
+        super().__init__(what)
+        self.what, self.where, self.meaning, self.todo = what, where, meaning, todo
+
+    def __str__(self) -> str:
+        labelled = (("Where", self.where), ("Data", self.meaning), ("Next", self.todo))
+        return "\n".join([self.what, *(f"  {label}: {text}" for label, text in labelled if text)])
+
+
+class RetryError(FrazilError):
+    """The same call may succeed later; nothing was changed."""
+
+
+class PartDownError(RetryError):
+    """A server that the work needs does not answer."""
+
+    exit_code = 5
+
+
+class CommitConflictError(RetryError):
+    """Others kept committing to the table in between; nothing of this work is visible."""
+
+
+class RepairError(FrazilError):
+    """The data or its source must be looked at by a person before work can go on."""
+
+
+class SuspendedError(RepairError):
+    """A record that can't be decoded stops the table; what was good before it is published."""
+
+    exit_code = 3
+
+
+class SchemaRefusedError(RepairError):
+    """The registry asks for a change of the table that would lose or falsify data."""
+
+    exit_code = 3
+
+
+class OffsetsLostError(RepairError):
+    """Kafka no longer has records that the table still needs."""
+
+
+class TopicChangedError(RepairError):
+    """The topic is not the one that the table's position speaks of."""
+
+
+class AuditFailedError(RepairError):
+    """What was written does not add up with what was planned; nothing of it is visible."""
+
+
+class ConfigureError(FrazilError):
+    """Something that a person wrote, or must write, is wrong."""
+
+
+class SpecError(ConfigureError):
+    """A pipeline file can't be understood."""
+
+    exit_code = 2
+
+
+class MissingError(ConfigureError):
+    """A thing that was named does not exist."""
+
+
+class DifferentError(ConfigureError):
+    """A thing exists, but not as the spec says, and is not changed silently."""
+
+
+class StopError(FrazilError):
+    """There is nothing to do here any more."""
+
+
+class OvertakenError(StopError):
+    """Another landing published the same records first; this one was dropped."""
+
+    exit_code = 4

@@ -1,0 +1,1 @@
+"""Topic to table, exactly once: plan, decode, write, audit, publish."""

@@ -1,0 +1,1 @@
+"""The embedded stack: real servers on loopback, for trying, testing and developing."""

@@ -1,0 +1,93 @@
+"""The names of the real things that one topic becomes, and the path of each in the asset graph."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from frazil.errors import ConfigureError
+from frazil.settings import Settings
+from frazil.spec import TableSpec
+
+__all__ = ["TableName", "Things", "legal", "things"]
+
+
+def legal(name: str) -> str:
+    """A name that Glue, Iceberg and Snowflake all take unquoted: lower case, digits, underscores."""
+    return re.sub(r"[^a-z0-9_]", "_", name.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """An Iceberg table within the catalog."""
+
+    namespace: str
+    table: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.table}"
+
+    @property
+    def identifier(self) -> tuple[str, str]:
+        """As PyIceberg wants it."""
+        return self.namespace, self.table
+
+    @classmethod
+    def parse(cls, text: str, default_namespace: str) -> TableName:
+        """`namespace.table` or `table`.
+
+        Raises:
+            ConfigureError: There is more than one dot, or an empty part.
+        """
+        parts = text.split(".")
+        if len(parts) > 2 or not all(parts):
+            raise ConfigureError(f"{text!r} is no table name.", todo="Write namespace.table.")
+        return cls(parts[0] if len(parts) == 2 else default_namespace, parts[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Things:
+    """One topic's four real things; paths are asset keys."""
+
+    topic: str
+    table: TableName
+    glue_database: str
+    snowflake_database: str
+    snowflake_schema: str
+
+    @property
+    def kafka_path(self) -> tuple[str, ...]:
+        """Path of the topic in the asset graph."""
+        return ("kafka", self.topic)
+
+    @property
+    def iceberg_path(self) -> tuple[str, ...]:
+        """Path of the Iceberg table in the asset graph."""
+        return ("iceberg", *self.table.identifier)
+
+    @property
+    def glue_path(self) -> tuple[str, ...]:
+        """Path of the Glue entry in the asset graph."""
+        return ("glue", self.glue_database, self.table.table)
+
+    @property
+    def snowflake_path(self) -> tuple[str, ...]:
+        """Path of the Snowflake table in the asset graph."""
+        return (
+            "snowflake",
+            self.snowflake_database.lower(),
+            self.snowflake_schema.lower(),
+            self.table.table,
+        )
+
+
+def things(spec: TableSpec, settings: Settings) -> Things:
+    """Names all things of one spec under one profile."""
+    namespace = spec.namespace or legal(settings.cluster)
+    return Things(
+        topic=spec.topic,
+        table=TableName(namespace, spec.table or legal(spec.topic)),
+        glue_database=settings.glue_database or namespace,
+        snowflake_database=settings.snowflake_database.upper(),
+        snowflake_schema=namespace.upper(),
+    )

@@ -1,0 +1,1 @@
+"""From a schema in the registry to the columns of an Iceberg table."""

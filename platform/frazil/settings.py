@@ -1,0 +1,121 @@
+"""Where things are: brokers, registry, catalogs, Spark, warehouse, secrets. One profile, one environment.
+
+A value is looked for in this order: the environment (`FRAZIL_<NAME>`), the profile file
+(`$FRAZIL_PROFILE`, by default `$FRAZIL_HOME/profile.json`, which `frazil up` writes), the defaults below.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from frazil.errors import ConfigureError
+
+__all__ = ["Settings", "frazil_home", "profile_path"]
+
+
+def frazil_home() -> Path:
+    """The folder that holds everything of one stack: `$FRAZIL_HOME`, or `.frazil` in the user's home."""
+    return Path(os.environ.get("FRAZIL_HOME") or Path.home() / ".frazil").absolute()
+
+
+def profile_path() -> Path:
+    """The profile in force: `$FRAZIL_PROFILE`, or `profile.json` in `frazil_home()`."""
+    return Path(os.environ.get("FRAZIL_PROFILE") or frazil_home() / "profile.json")
+
+
+class Settings(BaseSettings):
+    """One environment. Read it with `Settings.load()`."""
+
+    model_config = SettingsConfigDict(env_prefix="FRAZIL_", frozen=True, extra="ignore")
+
+    cluster: str = Field("local", description="Name of the Kafka cluster; default namespace of tables.")
+    bootstrap_servers: str = Field("127.0.0.1:9092", description="Kafka brokers, host:port,...")
+    kafka_client: dict[str, str] = Field(
+        default_factory=dict,
+        description="Further client settings that Java and librdkafka share, security.protocol say.",
+    )
+    schema_registry_url: str = Field("http://127.0.0.1:8081/apis/ccompat/v7")
+    schema_registry_user_info: SecretStr | None = Field(None, description="`user:password`.")
+
+    s3_endpoint: str | None = Field(None, description="Only for S3 that is not AWS.")
+    s3_access_key: SecretStr | None = Field(None, description="Default: the AWS credential chain.")
+    s3_secret_key: SecretStr | None = None
+    s3_region: str = "us-east-1"
+
+    catalog: Literal["rest", "glue"] = Field("rest", description="Which catalog owns the tables.")
+    warehouse: str = Field("warehouse", description="Warehouse of the REST catalog.")
+    rest_uri: str = "http://127.0.0.1:8181"
+    rest_signing_name: str | None = Field("s3tables", description="SigV4 service; none: no SigV4.")
+
+    glue_endpoint: str | None = Field(None, description="Only for a Glue that is not AWS.")
+    glue_warehouse: str = Field("s3://lake/warehouse", description="Where Glue-owned tables live.")
+    glue_database: str | None = Field(None, description="Glue database; default: the namespace.")
+
+    snowflake_account: str = "frazil"
+    snowflake_host: str | None = Field(None, description="Only for the stand-in.")
+    snowflake_port: int = 443
+    snowflake_protocol: Literal["http", "https"] = "https"
+    snowflake_user: str = "FRAZIL"
+    snowflake_private_key_path: Path | None = None
+    snowflake_role: str | None = None
+    snowflake_warehouse: str | None = None
+    snowflake_database: str = "FRAZIL"
+    snowflake_external_volume: str = "FRAZIL_VOLUME"
+    snowflake_catalog_integration: str = "FRAZIL_GLUE"
+    snowflake_storage_base_url: str = Field("s3://warehouse/", description="What the volume may read.")
+    snowflake_aws_role_arn: str = "arn:aws:iam::123456789012:role/snowflake_s3_glue_role"
+
+    spark_remote: str = Field("sc://127.0.0.1:15002", description="Spark Connect, or local[*].")
+    spark_parallelism: int = Field(2, ge=1, description="Cores that one landing may keep busy.")
+
+    dagster_home: Path | None = None
+    pipelines: str = Field("", description="Folders of pipelines, separated like PATH.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], **sources: PydanticBaseSettingsSource
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Environment before profile file, both under what the caller gives."""
+        return sources["init_settings"], sources["env_settings"], _ProfileFile(settings_cls)
+
+    @classmethod
+    def load(cls, **overrides: Any) -> Settings:
+        """The settings of the profile in force.
+
+        Raises:
+            ConfigureError: A value can't be read; the text names it.
+        """
+        try:
+            return cls(**overrides)
+        except ValidationError as e:
+            problems = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in e.errors())
+            raise ConfigureError(
+                "The settings can't be read.",
+                where=problems,
+                todo=f"Mend the variable FRAZIL_<NAME>, or {profile_path()}.",
+            ) from None
+
+
+class _ProfileFile(PydanticBaseSettingsSource):
+    """Reads the profile file, a JSON object with the names of `Settings`."""
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        path = profile_path()
+        if not path.is_file():
+            return {}
+        try:
+            values = json.loads(path.read_text())
+        except ValueError as e:
+            raise ConfigureError(
+                "The profile is not JSON.", where=f"{path}: {e}", todo="Mend it, or `frazil up`."
+            ) from None
+        return {k: v for k, v in values.items() if k in self.settings_cls.model_fields}

@@ -1,0 +1,116 @@
+"""What a user writes about one topic: TableSpec and its parts."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, field_validator
+
+__all__ = ["Duration", "LandWhen", "TableSpec"]
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def _duration(value: Any) -> Any:
+    if isinstance(value, str) and (m := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd])\s*", value)):
+        return timedelta(seconds=float(m[1]) * _UNITS[m[2]])
+    if isinstance(value, str):
+        raise ValueError(f"{value!r} is no duration; write a number and s, m, h or d, such as 15m")
+    return value
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration)]
+"""`30s`, `15m`, `2h`, `7d`, or a number of seconds."""
+
+_TRANSFORM = re.compile(
+    r"(?P<plain>[\w$-]+)"
+    r"|(?P<time>year|month|day|hour|identity)\((?P<column>[\w$-]+)\)"
+    r"|(?P<sized>bucket|truncate)\((?P<size>\d+),\s*(?P<of>[\w$-]+)\)"
+)
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LandWhen(_Part):
+    """When the arrivals sensor lands a table: as soon as one of the three is reached."""
+
+    records: int = Field(1_000_000, ge=1, description="Records waiting in the topic.")
+    bytes: ByteSize = Field(ByteSize(128 * 2**20), description="Bytes waiting, estimated: 128MiB.")
+    age: Duration = Field(timedelta(seconds=30), description="Time since the last landing.")
+
+
+class TableSpec(_Part):
+    """One topic and the table that it becomes. Only `topic` is needed."""
+
+    topic: str = Field(description="The Kafka topic.", min_length=1, max_length=249)
+    namespace: str | None = Field(None, description="Default: the name of the Kafka cluster.")
+    table: str | None = Field(None, description="Default: the topic's name, made legal.")
+    mode: Literal["append"] = Field("append", description="Every record becomes one row.")
+
+    partitions: int | None = Field(None, ge=1, description="Partitions the topic must have.")
+    replication: int | None = Field(None, ge=1, description="Default: the broker's.")
+    topic_config: dict[str, str] = Field(default_factory=dict, description="Settings of the topic.")
+    value_schema: Path | None = Field(
+        None, description="Avro schema to register where the subject is missing; beside defs.yaml."
+    )
+
+    metadata: Literal["standard", "full"] = Field(
+        "standard", description="Seven metadata columns, or nine: with the raw key and value."
+    )
+    metadata_names: Literal["tableflow", "portable"] = Field(
+        "tableflow", description="`$$offset`, or `cflt_metadata_offset` where an engine rejects $."
+    )
+    partition_by: tuple[str, ...] = Field(
+        (), description="Iceberg transforms, such as day($$timestamp) or bucket(16, symbol)."
+    )
+    target_file_size: ByteSize = Field(ByteSize(128 * 2**20), description="Size of data files.")
+
+    on_bad_record: Literal["suspend", "skip", "dead_letter"] = Field(
+        "suspend", description="What a record that can't be decoded costs."
+    )
+    max_records: int = Field(10_000_000, ge=1, description="Most records of one landing.")
+    max_bytes: ByteSize = Field(ByteSize(4 * 2**30), description="Most bytes of one landing: 4GiB.")
+    land_when: LandWhen = Field(default_factory=LandWhen, description="For the arrivals sensor.")
+
+    freshness: Duration | None = Field(None, description="How old the newest landing may be.")
+    publish: tuple[Literal["glue", "snowflake"], ...] = Field(
+        ("glue", "snowflake"), description="Where the table is shown."
+    )
+
+    description: str = Field("", description="For people, shown in the Dagster UI.")
+    owners: tuple[str, ...] = Field((), description="`team:name` or an e-mail address.")
+    tags: dict[str, str] = Field(default_factory=dict, description="Tags of the assets.")
+
+    @field_validator("namespace", "table")
+    @classmethod
+    def _legal(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[a-z0-9_]{1,255}", value):
+            raise ValueError(f"{value!r}: use lower-case letters, digits and _ (Glue takes no other)")
+        return value
+
+    @field_validator("partition_by")
+    @classmethod
+    def _transforms(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for text in value:
+            if not _TRANSFORM.fullmatch(text):
+                raise ValueError(
+                    f"{text!r} is no transform; write a column, year|month|day|hour(column), "
+                    "bucket(n, column) or truncate(n, column)"
+                )
+        return value
+
+    @property
+    def transforms(self) -> tuple[tuple[str, str], ...]:
+        """`partition_by` as (Iceberg transform such as `bucket[16]`, column)."""
+        found = [m for m in map(_TRANSFORM.fullmatch, self.partition_by) if m]
+        return tuple(
+            (f"{m['sized']}[{m['size']}]", m["of"])
+            if m["sized"]
+            else (m["time"] or "identity", m["column"] or m["plain"])
+            for m in found
+        )

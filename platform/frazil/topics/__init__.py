@@ -1,0 +1,1 @@
+"""Kafka topics: facts about them, and making them as a spec says."""

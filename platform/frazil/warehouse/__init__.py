@@ -1,0 +1,1 @@
+"""Snowflake: volume, integration, Iceberg tables, views, refresh."""

@@ -1,0 +1,1 @@
+"""Dagster resources: thin, typed, one module per outside system."""
