@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ByteSize,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 
-__all__ = ["Duration", "LandWhen", "TableSpec"]
+__all__ = ["Duration", "LandWhen", "Owners", "TableSpec"]
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -30,6 +39,20 @@ _TRANSFORM = re.compile(
     r"|(?P<time>year|month|day|hour|identity)\((?P<column>[\w$-]+)\)"
     r"|(?P<sized>bucket|truncate)\((?P<size>\d+),\s*(?P<of>[\w$-]+)\)"
 )
+_OWNER = re.compile(r"team:.+|[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")  # Dagster's rule
+_TAG_KEY = re.compile(r"([A-Za-z0-9_.-]{1,63}/)?[A-Za-z0-9_.-]{1,63}")
+_TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{0,63}")
+
+
+def _reachable(owners: tuple[str, ...]) -> tuple[str, ...]:
+    for owner in owners:
+        if not _OWNER.fullmatch(owner):
+            raise ValueError(f"{owner!r}: write team:name, or an e-mail address")
+    return owners
+
+
+Owners = Annotated[tuple[str, ...], AfterValidator(_reachable)]
+"""Who to ask: `team:name`, or e-mail addresses."""
 
 
 class _Part(BaseModel):
@@ -83,7 +106,7 @@ class TableSpec(_Part):
     )
 
     description: str = Field("", description="For people, shown in the Dagster UI.")
-    owners: tuple[str, ...] = Field((), description="`team:name` or an e-mail address.")
+    owners: Owners = Field((), description="`team:name` or an e-mail address.")
     tags: dict[str, str] = Field(default_factory=dict, description="Tags of the assets.")
 
     @field_validator("namespace", "table")
@@ -93,6 +116,30 @@ class TableSpec(_Part):
             raise ValueError(f"{value!r}: use lower-case letters, digits and _ (Glue takes no other)")
         return value
 
+    @field_validator("topic")
+    @classmethod
+    def _topic_name(cls, value: str) -> str:
+        if not re.fullmatch(r"[a-zA-Z0-9._-]+", value):
+            raise ValueError(f"{value!r}: Kafka takes letters, digits, '.', '_' and '-' only")
+        return value
+
+    @field_validator("tags")
+    @classmethod
+    def _taggable(cls, value: dict[str, str]) -> dict[str, str]:
+        for key, text in value.items():
+            if not (_TAG_KEY.fullmatch(key) and _TAG_VALUE.fullmatch(text)):
+                raise ValueError(
+                    f"{key}: {text!r}: at most 63 letters, digits, '_', '-' and '.' each "
+                    "(Dagster takes no other)"
+                )
+        return value
+
+    @model_validator(mode="after")
+    def _snowflake_through_glue(self) -> Self:
+        if "snowflake" in self.publish and "glue" not in self.publish:
+            raise ValueError("Snowflake finds the table through Glue; write publish: [glue, snowflake]")
+        return self
+
     @field_validator("partition_by")
     @classmethod
     def _transforms(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -100,7 +147,7 @@ class TableSpec(_Part):
             if not _TRANSFORM.fullmatch(text):
                 raise ValueError(
                     f"{text!r} is no transform; write a column, year|month|day|hour(column), "
-                    "bucket(n, column) or truncate(n, column)"
+                    "bucket(n, column) or truncate(n, column); quote what holds a comma"
                 )
         return value
 

@@ -1,0 +1,85 @@
+"""The Iceberg catalog for PyIceberg: opening it, loading tables, and what its refusals mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.properties import pyiceberg_properties
+from frazil.errors import MissingError, PartDownError
+from frazil.naming import TableName
+from frazil.settings import Settings
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+__all__ = ["catalog_errors", "load_table", "load_table_or_none", "open_catalog"]
+
+
+def open_catalog(settings: Settings) -> Catalog:
+    """The catalog that owns the tables.
+
+    Raises:
+        PartDownError: It does not answer.
+    """
+    from pyiceberg.catalog import load_catalog
+
+    with catalog_errors(settings):
+        return load_catalog("frazil", **pyiceberg_properties(settings))
+
+
+def load_table_or_none(catalog: Catalog, name: TableName) -> Table | None:
+    """The table as it is now, or None where there is none."""
+    from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+    try:
+        return catalog.load_table(name.identifier)
+    except (NoSuchTableError, NoSuchNamespaceError):
+        return None
+
+
+def load_table(catalog: Catalog, name: TableName) -> Table:
+    """The table as it is now.
+
+    Raises:
+        MissingError: There is none.
+    """
+    table = load_table_or_none(catalog, name)
+    if table is None:
+        raise MissingError(
+            f"There is no table {name} in the catalog.",
+            todo=f"`frazil land {name}` makes it, if a pipeline names its topic.",
+        )
+    return table
+
+
+@contextmanager
+def catalog_errors(settings: Settings) -> Iterator[None]:
+    """Turns "nobody answers" of any catalog client into one clear error.
+
+    Raises:
+        PartDownError: The catalog or the storage below it does not answer.
+    """
+    from botocore.exceptions import EndpointConnectionError
+    from pyiceberg.exceptions import ServerError, ServiceUnavailableError
+    from requests.exceptions import ConnectionError as RequestsConnectionError
+    from requests.exceptions import Timeout
+
+    try:
+        yield
+    except (
+        RequestsConnectionError,
+        Timeout,
+        EndpointConnectionError,
+        ServiceUnavailableError,
+        ServerError,
+    ) as e:
+        where = settings.rest_uri if settings.catalog == "rest" else settings.glue_endpoint or "Glue"
+        raise PartDownError(
+            "The Iceberg catalog does not answer.",
+            where=f"{where} ({type(e).__name__})",
+            meaning="Nothing was changed.",
+            todo="`frazil status` shows what runs, `frazil up` starts what does not.",
+        ) from e

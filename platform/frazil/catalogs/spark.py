@@ -1,0 +1,70 @@
+"""Spark sessions that know the catalog."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.properties import SPARK_CATALOG, spark_properties
+from frazil.errors import PartDownError
+from frazil.naming import TableName
+from frazil.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["configure_session", "open_spark", "spark_name"]
+
+_SESSION = {
+    "spark.sql.session.timeZone": "UTC",
+    # A record may carry one header key twice; map_from_entries would fail the whole landing.
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    # Landing tasks are planned to be equal, and hold no shuffle that could be adapted.
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
+def open_spark(settings: Settings) -> SparkSession:
+    """A session on `settings.spark_remote` that knows the catalog as `frazil`.
+
+    Raises:
+        PartDownError: No Spark Connect server answers there.
+    """
+    from pyspark.sql import SparkSession
+
+    remote = settings.spark_remote
+    builder = SparkSession.builder
+    builder = builder.remote(remote) if remote.startswith("sc://") else builder.master(remote)
+    try:
+        session: SparkSession = builder.getOrCreate()
+        return configure_session(session, settings)
+    except Exception as e:
+        if not _unreachable(e):
+            raise
+        raise PartDownError(
+            "Spark does not answer.",
+            where=remote,
+            meaning="Nothing was changed.",
+            todo="`frazil status` shows what runs, `frazil up` starts what does not.",
+        ) from None
+
+
+def configure_session(session: SparkSession, settings: Settings) -> SparkSession:
+    """Tells a session the catalog and what landings rely on; returns the same session."""
+    prefix = f"spark.sql.catalog.{SPARK_CATALOG}"
+    session.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
+    for name, value in spark_properties(settings).items():
+        session.conf.set(f"{prefix}.{name}", value)
+    for name, value in _SESSION.items():
+        session.conf.set(name, value)
+    return session
+
+
+def spark_name(name: TableName, branch: str = "") -> str:
+    """The table as Spark SQL names it, quoted; with a branch, that branch of it."""
+    parts = [SPARK_CATALOG, *name.identifier, *([f"branch_{branch}"] if branch else [])]
+    return ".".join(f"`{part}`" for part in parts)
+
+
+def _unreachable(error: BaseException) -> bool:
+    text = f"{type(error).__name__} {error}"
+    return any(sign in text for sign in ("UNAVAILABLE", "Connection refused", "RetriesExceeded"))

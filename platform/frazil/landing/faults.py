@@ -1,0 +1,66 @@
+"""What a failed Spark job means for a landing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from frazil.errors import FrazilError, OffsetsLostError, PartDownError
+from frazil.landing.plan import Plan
+
+__all__ = ["spark_errors"]
+
+_NOTHING = "Nothing of this landing is visible; the next one starts at the same position."
+_LOST = (
+    "KafkaIllegalStateException",
+    "OffsetOutOfRange",
+    "KAFKA_DATA_LOSS",
+    "PARTITION_OFFSET_CHANGED",
+)
+_SPARK_DOWN = ("StatusCode.UNAVAILABLE", "Connection refused", "RetriesExceeded", "Socket closed")
+_KAFKA_DOWN = (
+    "org.apache.kafka.common.errors.TimeoutException", "DisconnectException",
+    "COULD_NOT_READ_OFFSET_RANGE", "Failed to create new KafkaAdminClient",
+    "java.util.concurrent.TimeoutException",
+)  # fmt: skip
+
+
+@contextmanager
+def spark_errors(plan: Plan) -> Iterator[None]:
+    """Turns what Spark throws into one clear error.
+
+    Raises:
+        OffsetsLostError: The planned offsets are no longer there.
+        PartDownError: Kafka or Spark does not answer.
+        FrazilError: Anything else; the server's log has the whole story.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as e:
+        raise _meaning(str(e), plan) from e
+
+
+def _meaning(text: str, plan: Plan) -> FrazilError:
+    if any(sign in text for sign in _LOST):
+        return OffsetsLostError(
+            f"Records of topic {plan.topic} vanished while they were read.",
+            where=f"within {dict(plan.busy)}",
+            meaning=_NOTHING,
+            todo="Land again: the plan will say which offsets are lost.",
+        )
+    for part, signs in (("Spark", _SPARK_DOWN), ("Kafka", _KAFKA_DOWN)):
+        if any(sign in text for sign in signs):
+            return PartDownError(
+                f"{part} stopped answering during a landing.",
+                where=f"topic {plan.topic}: {text.splitlines()[0]:.200}",
+                meaning=_NOTHING,
+                todo="`frazil status` shows what runs; then land again.",
+            )
+    return FrazilError(
+        "The Spark job of a landing failed.",
+        where=f"topic {plan.topic}: {text.splitlines()[0]:.300}",
+        meaning=_NOTHING,
+        todo="The log of the Spark server has the whole story.",
+    )

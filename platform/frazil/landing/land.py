@@ -1,0 +1,254 @@
+"""One landing from end to end: position, plan, evolve, write, audit, publish, clean up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.iceberg import catalog_errors, load_table, load_table_or_none
+from frazil.landing.audit import audit, known_gaps
+from frazil.landing.bad_records import BadRecord, find_bad, first_bad, keep_dead_letters, suspended
+from frazil.landing.decode import Decoder, decoder_for
+from frazil.landing.leftovers import drop_leftovers
+from frazil.landing.plan import Plan, cut, make_plan
+from frazil.landing.position import Ledger, Span, ancestors, read_ledger
+from frazil.landing.publish import SUSPENDED, Staged, publish, staged_files
+from frazil.landing.source import read_slices
+from frazil.landing.tables import ensure_table
+from frazil.landing.write import Written, new_branch, write_branch
+from frazil.naming import TableName, things
+from frazil.schemas.registry import subject_versions
+from frazil.spec import TableSpec
+from frazil.topics.epochs import leader_epochs
+from frazil.topics.facts import topic_fact
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
+    from pyspark.sql import DataFrame
+
+    from frazil.connections import Connections
+
+__all__ = ["LandingReport", "Step", "land"]
+
+Step = Callable[[str], None]
+"""Told the name of each step that is done: planned, branched, written, audited, published."""
+
+_GUESS = 1024
+"""Bytes of a record of which nothing is known yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class LandingReport:
+    """What one call of `land` did; sums over its landings."""
+
+    table: str
+    topic: str
+    snapshot_id: int | None = None
+    records: int = 0
+    dead_letters: int = 0
+    skipped: int = 0
+    gaps: int = 0
+    spans: dict[int, Span] | None = None
+    bytes: int = 0
+    files: int = 0
+    schema_ids: tuple[int, ...] = ()
+    max_timestamp: int | None = None
+    landings: int = 0
+    seconds: float = 0.0
+
+
+def land(
+    spec: TableSpec,
+    connections: Connections,
+    *,
+    run_id: str = "",
+    max_records: int | None = None,
+    on_step: Step = lambda _: None,
+) -> LandingReport:
+    """Lands a topic up to its last stable offsets, or `max_records` of it.
+
+    Several landings follow each other while the spec's caps are in the way.
+
+    Raises:
+        SuspendedError: A bad record stops the table; what was good before it is published.
+        OvertakenError: Another landing published the same records first.
+        FrazilError: See docs/landing.md for the others. Never is a part of a landing visible.
+    """
+    begun = time.monotonic()
+    landing = _Landing(spec, connections, run_id, on_step)
+    with catalog_errors(connections.settings):
+        report, more = landing.once(max_records)
+        while more and max_records is None:
+            following, more = landing.once(None)
+            report = _sum(report, following)
+    return replace(report, seconds=round(time.monotonic() - begun, 3))
+
+
+class _Landing:
+    """The parts that the steps of one call share."""
+
+    def __init__(self, spec: TableSpec, connections: Connections, run_id: str, on_step: Step) -> None:
+        self._spec = spec
+        self._connections = connections
+        self._name: TableName = things(spec, connections.settings).table
+        self._subject = f"{spec.topic}-value"
+        self._run_id = run_id
+        self._done = on_step
+
+    def once(self, max_records: int | None) -> tuple[LandingReport, bool]:
+        """One landing; also whether its cap left something behind."""
+        facts = topic_fact(self._connections.admin, self._spec.topic)
+        writers = subject_versions(self._connections.registry, self._subject)
+        decoder = decoder_for(writers, self._subject)
+        table = ensure_table(self._spec, self._name, self._connections.catalog, decoder.value)
+        drop_leftovers(table)
+        ledger = read_ledger(table.metadata)
+        plan = make_plan(facts, ledger, max_records or self._cap(ledger))
+        self._done("planned")
+        if not plan.offsets:
+            return self._nothing(), False
+        return self._land(plan, ledger, decoder, table), plan.capped
+
+    def _land(self, plan: Plan, ledger: Ledger | None, decoder: Decoder, table: Table) -> LandingReport:
+        records = self._records(plan)
+        written = self._write(records, decoder, table, plan)
+        bad = self._bad(records, decoder, plan, written)
+        if bad and self._spec.on_bad_record == "suspend":
+            return self._suspend(bad, plan, ledger, decoder, table, written)
+        return self._publish(plan, ledger, written, bad)
+
+    def _records(self, plan: Plan) -> DataFrame:
+        settings = self._connections.settings
+        epochs = leader_epochs(settings, plan.busy, plan.topic)
+        slices = cut(plan.busy, settings.spark_parallelism)
+        return read_slices(self._connections.spark, settings, plan.topic, slices, epochs)
+
+    def _write(self, records: DataFrame, decoder: Decoder, table: Table, plan: Plan) -> Written:
+        branch = new_branch(table)
+        self._done("branched")
+        written = write_branch(records, decoder, self._spec, self._name, table, plan, branch)
+        self._done("written")
+        return written
+
+    def _bad(self, records: DataFrame, decoder: Decoder, plan: Plan, written: Written) -> list[BadRecord]:
+        if not written.bad or self._spec.on_bad_record == "skip":
+            return []
+        return find_bad(records, decoder, plan, written.bad)
+
+    def _suspend(
+        self, bad: Sequence[BadRecord], plan: Plan, ledger: Ledger | None, decoder: Decoder,
+        table: Table, written: Written,
+    ) -> LandingReport:  # fmt: skip
+        """Lands what lies before the first bad record of each partition, then stops the table."""
+        table.manage_snapshots().remove_branch(written.branch).commit()
+        first = first_bad(bad)
+        shorter = plan.until({p: r.offset for p, r in first.items()})
+        if shorter.offsets:
+            table = load_table(self._connections.catalog, self._name)
+            good = self._write(self._records(shorter), decoder, table, shorter)
+            self._publish(shorter, ledger, good, [])
+        error = suspended(self._name, plan.topic, first)
+        table = load_table(self._connections.catalog, self._name)
+        with table.transaction() as tx:
+            tx.set_properties({SUSPENDED: error.where})
+        raise error
+
+    def _publish(
+        self, plan: Plan, ledger: Ledger | None, written: Written, bad: Sequence[BadRecord]
+    ) -> LandingReport:
+        gaps = known_gaps(self._connections.settings, plan, written.read)
+        table = load_table(self._connections.catalog, self._name)
+        staged = _head(table, written.branch)
+        audit(plan, written, staged, gaps)
+        self._done("audited")
+        entry = self._ledger(plan, ledger, written, gaps, len(bad))
+        if bad:
+            keep_dead_letters(self._connections.catalog, self._name, entry, bad)
+        files = tuple(staged_files(table, staged))
+        base = ledger.position if ledger else None
+        snapshot_id = publish(
+            self._connections.catalog, self._name, Staged(files, entry, base, written.branch)
+        )
+        self._done("published")
+        return _report(self._name, entry, snapshot_id, len(files))
+
+    def _ledger(
+        self, plan: Plan, before: Ledger | None, written: Written, gaps: dict[int, int], dead: int
+    ) -> Ledger:
+        start = dict(before.start) if before else {}
+        return Ledger(
+            topic=plan.topic,
+            topic_id=plan.topic_id,
+            spans=plan.spans,
+            start={p: start.get(p, first) for p, (first, _) in plan.spans.items()},
+            records=written.good,
+            dead_letters=dead,
+            skipped=written.bad - dead,
+            gaps=gaps,
+            bytes=written.bytes,
+            total_records=written.good + (before.total_records if before else 0),
+            total_bad=written.bad + (before.total_bad if before else 0),
+            total_gaps=sum(gaps.values()) + (before.total_gaps if before else 0),
+            schema_ids=written.schema_ids,
+            max_timestamp=written.max_timestamp,
+            landing=written.branch,
+            run_id=self._run_id,
+            version=version("frazil"),
+        )
+
+    def _cap(self, ledger: Ledger | None) -> int:
+        """Records of one landing, by both of the spec's caps; bytes are judged by the last landing."""
+        read = ledger.records + ledger.dead_letters + ledger.skipped if ledger else 0
+        each = ledger.bytes / read if ledger and read and ledger.bytes else _GUESS
+        return max(1, min(self._spec.max_records, int(self._spec.max_bytes / each)))
+
+    def _nothing(self) -> LandingReport:
+        table = load_table_or_none(self._connections.catalog, self._name)
+        head = table.current_snapshot() if table else None
+        return LandingReport(str(self._name), self._spec.topic, head.snapshot_id if head else None, spans={})
+
+
+def _head(table: Table, branch: str) -> Snapshot:
+    return next(ancestors(table.metadata, branch))
+
+
+def _report(name: TableName, entry: Ledger, snapshot_id: int, files: int) -> LandingReport:
+    return LandingReport(
+        table=str(name),
+        topic=entry.topic,
+        snapshot_id=snapshot_id,
+        records=entry.records,
+        dead_letters=entry.dead_letters,
+        skipped=entry.skipped,
+        gaps=sum(entry.gaps.values()),
+        spans={p: s for p, s in entry.spans.items() if s[1] > s[0]},
+        bytes=entry.bytes,
+        files=files,
+        schema_ids=entry.schema_ids,
+        max_timestamp=entry.max_timestamp,
+        landings=1,
+    )
+
+
+def _sum(one: LandingReport, two: LandingReport) -> LandingReport:
+    if not two.landings:
+        return one
+    spans = dict(one.spans or {})
+    for p, (start, to) in (two.spans or {}).items():
+        spans[p] = (spans.get(p, (start, to))[0], to)
+    return replace(
+        two,
+        records=one.records + two.records,
+        dead_letters=one.dead_letters + two.dead_letters,
+        skipped=one.skipped + two.skipped,
+        gaps=one.gaps + two.gaps,
+        spans=spans,
+        bytes=one.bytes + two.bytes,
+        files=one.files + two.files,
+        schema_ids=tuple(sorted({*one.schema_ids, *two.schema_ids})),
+        landings=one.landings + two.landings,
+    )

@@ -1,0 +1,51 @@
+"""Branches of landings that died: dropped at the next plan; their files go with orphan removal."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
+from frazil.landing.write import BRANCH, started_at
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+__all__ = ["drop_leftovers"]
+
+LONGEST_LANDING = 6 * 3600.0
+"""Seconds after which a landing that still has its branch is taken for dead."""
+
+
+def drop_leftovers(table: Table, now: float | None = None) -> list[str]:
+    """Drops the branches that can never be published any more; returns their names.
+
+    A branch is dead when the position moved on since it was made, or when it is too old. A younger
+    one at the present position may belong to a landing that is still at work in another process.
+    """
+    now = time.time() if now is None else now
+    current = _landing(read_ledger(table.metadata))
+    dead = [
+        name
+        for name in table.metadata.refs
+        if name.startswith(BRANCH)
+        and (_moved_on(table, name, current) or now - started_at(name) > LONGEST_LANDING)
+    ]
+    for name in dead:
+        table.manage_snapshots().remove_branch(name).commit()
+        table.refresh()
+    return dead
+
+
+def _moved_on(table: Table, branch: str, current: str) -> bool:
+    """Whether the branch was made at another position; False where expiry removed the evidence."""
+    for snapshot in ancestors(table.metadata, branch):
+        if ledger := ledger_of(snapshot):
+            return ledger.landing != current
+        if snapshot.parent_snapshot_id is None:
+            return bool(current)
+    return False
+
+
+def _landing(ledger: Ledger | None) -> str:
+    return ledger.landing if ledger else ""

@@ -1,0 +1,143 @@
+"""The plan of one landing: which offsets of each partition, and how they are cut for the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from frazil.errors import OffsetsLostError, TopicChangedError
+from frazil.landing.position import Ledger, Span
+from frazil.topics.facts import TopicFacts
+
+__all__ = ["Plan", "Slice", "cut", "make_plan"]
+
+Slice = dict[int, Span]
+"""What one Spark task reads: for some partitions a range each."""
+
+MIN_SLICE = 20_000
+"""Records below which a further task costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The spans of one landing; idle partitions have empty ones."""
+
+    topic: str
+    topic_id: str
+    spans: Mapping[int, Span]
+    capped: bool
+
+    @property
+    def offsets(self) -> int:
+        """How many offsets are planned, gaps included."""
+        return sum(to - start for start, to in self.spans.values())
+
+    @property
+    def busy(self) -> Slice:
+        """The spans that hold something."""
+        return {p: s for p, s in self.spans.items() if s[1] > s[0]}
+
+    def until(self, stops: Mapping[int, int]) -> Plan:
+        """The same plan, ending before the given offsets of some partitions."""
+        spans = {p: (a, min(b, stops.get(p, b))) for p, (a, b) in self.spans.items()}
+        return Plan(self.topic, self.topic_id, spans, self.capped)
+
+
+def make_plan(facts: TopicFacts, ledger: Ledger | None, max_records: int) -> Plan:
+    """Plans from the table's position to the topic's last stable offsets.
+
+    Args:
+        facts: The topic as Kafka's admin API tells it.
+        ledger: The table's newest ledger; None where nothing was landed yet.
+        max_records: Most offsets to plan; the cap is shared in proportion to what waits.
+
+    Raises:
+        TopicChangedError: The topic was recreated, or its log was cut below the position.
+        OffsetsLostError: Retention removed records that were not landed yet.
+    """
+    if ledger:
+        _same_topic(facts, ledger)
+    position = ledger.position if ledger else {}
+    starts = {p: position.get(p, first) for p, first in facts.first.items()}
+    _nothing_lost(facts, starts)
+    waiting = {p: facts.end[p] - start for p, start in starts.items()}
+    taken = _share(waiting, max_records)
+    return Plan(
+        topic=facts.topic,
+        topic_id=facts.topic_id,
+        spans={p: (start, start + taken[p]) for p, start in sorted(starts.items())},
+        capped=sum(waiting.values()) > max_records,
+    )
+
+
+def cut(spans: Mapping[int, Span], slices: int) -> list[Slice]:
+    """Cuts spans into at most `slices` parts of equal numbers of offsets.
+
+    A part may hold several partitions, and a partition may lie in several parts: so one hot
+    partition keeps every core busy, and a thousand idle ones cost no task.
+    """
+    total = sum(to - start for start, to in spans.values())
+    slices = max(1, min(slices, -(-total // MIN_SLICE)))
+    size = -(-total // slices) if total else 0
+    parts: list[Slice] = [{}]
+    room = size
+    for partition, (start, to) in spans.items():
+        while start < to:
+            if not room:
+                parts.append({})
+                room = size
+            end = min(to, start + room)
+            parts[-1][partition] = (start, end)
+            room -= end - start
+            start = end
+    return parts
+
+
+def _share(waiting: Mapping[int, int], most: int) -> dict[int, int]:
+    """At most `most` in all, each partition in proportion, and at least one where any waits."""
+    total = sum(waiting.values())
+    if total <= most:
+        return dict(waiting)
+    shared = {p: n * most // total for p, n in waiting.items()}
+    left = most - sum(shared.values())
+    for p in sorted(waiting, key=lambda p: shared[p] - waiting[p]):
+        extra = min(left, waiting[p] - shared[p], 1)
+        shared[p] += extra
+        left -= extra
+    return shared
+
+
+def _same_topic(facts: TopicFacts, ledger: Ledger) -> None:
+    if facts.topic_id != ledger.topic_id:
+        raise TopicChangedError(
+            f"Topic {facts.topic} was deleted and made again since the last landing.",
+            where=f"topic id {facts.topic_id}, the table holds records of {ledger.topic_id}",
+            meaning="Offsets start anew: landing on would skip or double records. Nothing was landed.",
+            todo="Land the new topic into a table of another name, or drop the old table.",
+        )
+    gone = sorted(set(ledger.position) - set(facts.first))
+    short = [p for p, at in sorted(ledger.position.items()) if p not in gone and facts.end[p] < at]
+    if gone or short:
+        what = ", ".join(
+            [f"partition {p} is gone" for p in gone]
+            + [f"partition {p} ends at {facts.end[p]}, landed to {ledger.position[p]}" for p in short]
+        )
+        raise TopicChangedError(
+            f"Topic {facts.topic} ends before the table's position.",
+            where=what,
+            meaning="The log was cut (unclean leader election, a restored broker?). Nothing was landed.",
+            todo="Find out what happened to the topic; then land it into a table of another name.",
+        )
+
+
+def _nothing_lost(facts: TopicFacts, starts: Mapping[int, int]) -> None:
+    lost = {p: (at, facts.first[p]) for p, at in sorted(starts.items()) if facts.first[p] > at}
+    if lost:
+        spans = ", ".join(f"partition {p}: [{a}, {b})" for p, (a, b) in lost.items())
+        raise OffsetsLostError(
+            f"Topic {facts.topic} no longer holds records that were not landed.",
+            where=spans,
+            meaning=f"{sum(b - a for a, b in lost.values())} offsets are lost. Nothing was landed.",
+            todo="Lengthen the topic's retention or land more often; restore the records, or land "
+            "the topic into a table of another name.",
+        )

@@ -1,0 +1,134 @@
+"""The position: which offsets a table holds, as its own snapshots say (docs/landing.md).
+
+The newest ancestor of `main` whose summary carries `frazil.*` properties is the truth. Expiry may
+remove that snapshot, so the same values are kept as table properties, set in the same commit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = ["Ledger", "Span", "ancestors", "ledger_of", "read_ledger"]
+
+Span = tuple[int, int]
+"""One partition's half-open range of offsets, [from, to)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What one landing wrote into its snapshot, with running totals since the table's first one.
+
+    `spans` names every known partition, an idle one with an empty span: so the newest ledger alone
+    is the whole position.
+    """
+
+    topic: str
+    topic_id: str
+    spans: Mapping[int, Span]
+    start: Mapping[int, int]
+    records: int = 0
+    dead_letters: int = 0
+    skipped: int = 0
+    gaps: Mapping[int, int] = field(default_factory=dict)
+    bytes: int = 0
+    total_records: int = 0
+    total_bad: int = 0
+    total_gaps: int = 0
+    schema_ids: tuple[int, ...] = ()
+    max_timestamp: int | None = None
+    landing: str = ""
+    run_id: str = ""
+    version: str = ""
+
+    @property
+    def position(self) -> dict[int, int]:
+        """Per partition the next offset."""
+        return {p: to for p, (_, to) in self.spans.items()}
+
+    def properties(self) -> dict[str, str]:
+        """As summary properties; also as table properties."""
+        return {
+            "frazil.topic": self.topic,
+            "frazil.topic-id": self.topic_id,
+            "frazil.spans": _to_json(self.spans),
+            "frazil.start": _to_json(self.start),
+            "frazil.records": str(self.records),
+            "frazil.dead-letters": str(self.dead_letters),
+            "frazil.skipped": str(self.skipped),
+            "frazil.gaps": _to_json(self.gaps),
+            "frazil.bytes": str(self.bytes),
+            "frazil.total-records": str(self.total_records),
+            "frazil.total-bad": str(self.total_bad),
+            "frazil.total-gaps": str(self.total_gaps),
+            "frazil.schema-ids": ",".join(map(str, self.schema_ids)),
+            "frazil.max-timestamp": "" if self.max_timestamp is None else str(self.max_timestamp),
+            "frazil.landing": self.landing,
+            "frazil.run-id": self.run_id,
+            "frazil.version": self.version,
+        }
+
+    @classmethod
+    def parse(cls, properties: Mapping[str, str]) -> Ledger:
+        """The opposite of `properties`."""
+        spans = json.loads(properties["frazil.spans"])
+        timestamp = properties.get("frazil.max-timestamp")
+        return cls(
+            topic=properties["frazil.topic"],
+            topic_id=properties["frazil.topic-id"],
+            spans={int(p): (a, b) for p, (a, b) in spans.items()},
+            start=_numbers(properties["frazil.start"]),
+            records=int(properties["frazil.records"]),
+            dead_letters=int(properties["frazil.dead-letters"]),
+            skipped=int(properties["frazil.skipped"]),
+            gaps=_numbers(properties["frazil.gaps"]),
+            bytes=int(properties["frazil.bytes"]),
+            total_records=int(properties["frazil.total-records"]),
+            total_bad=int(properties["frazil.total-bad"]),
+            total_gaps=int(properties["frazil.total-gaps"]),
+            schema_ids=tuple(map(int, filter(None, properties["frazil.schema-ids"].split(",")))),
+            max_timestamp=int(timestamp) if timestamp else None,
+            landing=properties["frazil.landing"],
+            run_id=properties["frazil.run-id"],
+            version=properties["frazil.version"],
+        )
+
+
+def ancestors(metadata: TableMetadata, ref: str = "main") -> Iterator[Snapshot]:
+    """The snapshots of a branch, newest first, as far back as they are kept."""
+    head = metadata.refs.get(ref)
+    snapshot = metadata.snapshot_by_id(head.snapshot_id) if head else None
+    while snapshot:
+        yield snapshot
+        parent = snapshot.parent_snapshot_id
+        snapshot = metadata.snapshot_by_id(parent) if parent else None
+
+
+def ledger_of(snapshot: Snapshot) -> Ledger | None:
+    """What the snapshot says, or None where no landing made it."""
+    summary = snapshot.summary
+    if summary is None or "frazil.spans" not in summary.additional_properties:
+        return None
+    return Ledger.parse(summary.additional_properties)
+
+
+def read_ledger(metadata: TableMetadata) -> Ledger | None:
+    """The newest ledger of `main`, or None where nothing was landed yet."""
+    for snapshot in ancestors(metadata):
+        if ledger := ledger_of(snapshot):
+            return ledger
+    return Ledger.parse(metadata.properties) if "frazil.spans" in metadata.properties else None
+
+
+def _to_json(numbers: Mapping[int, object]) -> str:
+    return json.dumps({str(p): v for p, v in sorted(numbers.items())}, separators=(",", ":"))
+
+
+def _numbers(text: str) -> dict[int, int]:
+    return {int(p): n for p, n in json.loads(text).items()}

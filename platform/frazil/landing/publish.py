@@ -1,0 +1,138 @@
+"""Publishing: one commit that makes a landing visible on `main`, or finds that it was overtaken.
+
+The commit is bound to the head whose position was just read (`AssertRefSnapshotId`). PyIceberg's own
+retry is off: it would append again without looking at the position.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.iceberg import load_table
+from frazil.errors import CommitConflictError, OvertakenError
+from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
+from frazil.naming import TableName
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = ["SUSPENDED", "Staged", "publish", "staged_files"]
+
+SUSPENDED = "frazil.suspended"
+"""Table property that says why a table is suspended; gone with the next landing."""
+
+_TRIES = 30
+_LONGEST_WAIT = 1.0
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A landing that is written and audited, but not visible.
+
+    Args:
+        files: The data files to append.
+        ledger: What the snapshot will say.
+        base: The position that the plan started from; None where the table had none.
+        branch: Removed by the same commit; empty where there is none.
+    """
+
+    files: tuple[DataFile, ...]
+    ledger: Ledger
+    base: Mapping[int, int] | None
+    branch: str = ""
+
+
+def staged_files(table: Table, snapshot: Snapshot) -> Iterable[DataFile]:
+    """The data files that one snapshot added."""
+    from pyiceberg.manifest import ManifestEntryStatus
+
+    for manifest in snapshot.manifests(table.io):
+        if manifest.added_snapshot_id == snapshot.snapshot_id:
+            for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
+                if entry.status == ManifestEntryStatus.ADDED:
+                    yield entry.data_file
+
+
+def publish(catalog: Catalog, name: TableName, staged: Staged) -> int:
+    """Appends the files to `main` with the ledger, and removes the branch, in one commit.
+
+    Returns:
+        Id of the new snapshot.
+
+    Raises:
+        OvertakenError: Another landing moved the position; this one is dropped.
+        CommitConflictError: The catalog refused time and again though the position stood still.
+    """
+    for attempt in range(_TRIES):
+        table = load_table(catalog, name)
+        if done := _published(table, staged):
+            return done
+        _not_overtaken(name, table, staged)
+        if _commit(table, staged):
+            return _published(load_table(catalog, name), staged) or 0
+        time.sleep(random.uniform(0, min(_LONGEST_WAIT, 0.02 * 2**attempt)))
+    raise CommitConflictError(
+        f"The catalog refused a landing of {name} {_TRIES} times.",
+        where=f"branch {staged.branch or 'none'}",
+        meaning="Others commit to the table all the time; nothing of this landing is visible.",
+        todo="Land again; make upkeep or other writers less eager if it lasts.",
+    )
+
+
+def _published(table: Table, staged: Staged) -> int | None:
+    """The snapshot that holds this very landing, if an earlier try went through unnoticed."""
+    for snapshot in ancestors(table.metadata):
+        if ledger := ledger_of(snapshot):
+            return snapshot.snapshot_id if ledger.landing == staged.ledger.landing else None
+    return None
+
+
+def _not_overtaken(name: TableName, table: Table, staged: Staged) -> None:
+    ledger = read_ledger(table.metadata)
+    position = ledger.position if ledger else None
+    if position != staged.base:
+        raise OvertakenError(
+            f"Another landing of {name} was quicker; this one was dropped.",
+            where=f"position now {position}, planned from {dict(staged.base or {})}",
+            meaning="Every record is in the table exactly once; nothing of this landing is visible.",
+            todo="Nothing. Land again if more records wait.",
+        )
+
+
+def _commit(table: Table, staged: Staged) -> bool:
+    """One try; False where the catalog refused, or where it is not known what became of it."""
+    from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+    from pyiceberg.table.update import RemoveSnapshotRefUpdate
+
+    table.metadata.properties["commit.retry.num-retries"] = "0"  # in this loaded copy only
+    properties = staged.ledger.properties()
+    try:
+        tx = table.transaction()
+        tx.set_properties(properties)
+        if SUSPENDED in table.properties:
+            tx.remove_properties(SUSPENDED)
+        with tx.update_snapshot(snapshot_properties=properties).fast_append() as append:
+            for file in staged.files:
+                append.append_data_file(file)
+        if staged.branch in table.metadata.refs:
+            tx._apply((RemoveSnapshotRefUpdate(ref_name=staged.branch),))
+        tx.commit_transaction()
+    except (CommitFailedException, CommitStateUnknownException):
+        return False
+    except Exception as e:
+        if _is_conflict(e):
+            return False
+        raise
+    return True
+
+
+def _is_conflict(error: Exception) -> bool:
+    """SeaweedFS answers 400, not 409, when another ref was committed in between."""
+    return "sequence number" in str(error)

@@ -1,0 +1,132 @@
+"""How tables stand: rows, files, position, lag, freshness. From metadata only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
+from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
+from frazil.landing.publish import SUSPENDED
+from frazil.naming import things
+from frazil.spec import TableSpec
+from frazil.topics.facts import TopicFacts, topic_facts
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+    from frazil.connections import Connections
+
+__all__ = ["TableState", "table_states", "waiting"]
+
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """One table and its topic, side by side.
+
+    `lag` counts offsets that wait in the topic. `freshness` is 0 where none waits, else the seconds
+    since the last landing; None before the first one.
+    """
+
+    identifier: str
+    topic: str
+    mode: str
+    snapshot_id: int | None
+    rows: int
+    files: int
+    bytes: int
+    position: Mapping[int, int]
+    lag: int
+    freshness: float | None
+    state: Literal["new", "current", "behind", "suspended", "topic missing"]
+    reason: str = ""
+    bytes_per_record: float | None = None
+    landed_at: float | None = None
+
+
+def table_states(
+    specs: Sequence[TableSpec], connections: Connections, clock: Callable[[], float] = time.time
+) -> list[TableState]:
+    """The state of each table, in the order of the specs.
+
+    Raises:
+        PartDownError: Kafka or the catalog does not answer.
+    """
+    facts = topic_facts(connections.admin, {s.topic for s in specs})
+    now = clock()
+    with catalog_errors(connections.settings), ThreadPoolExecutor(_AT_ONCE) as pool:
+        catalog = connections.catalog
+        names = [things(s, connections.settings).table for s in specs]
+        tables: Iterable[Table | None] = pool.map(lambda n: load_table_or_none(catalog, n), names)
+        return [
+            _state(s, str(n), t, facts.get(s.topic), now)
+            for s, n, t in zip(specs, names, tables, strict=True)
+        ]
+
+
+def waiting(facts: TopicFacts, position: Mapping[int, int]) -> int:
+    """Offsets of the topic behind a position; a new partition waits from its first offset."""
+    return sum(max(0, end - position.get(p, facts.first[p])) for p, end in facts.end.items())
+
+
+def _state(
+    spec: TableSpec, name: str, table: Table | None, facts: TopicFacts | None, now: float
+) -> TableState:
+    ledger = read_ledger(table.metadata) if table else None
+    position = ledger.position if ledger else {}
+    lag = waiting(facts, position) if facts else 0
+    landed_at = _landed_at(table) if table else None
+    summary = _summary(table)
+    reason = table.properties.get(SUSPENDED, "") if table else ""
+    head = table.current_snapshot() if table else None
+    return TableState(
+        identifier=name,
+        topic=spec.topic,
+        mode=spec.mode,
+        snapshot_id=head.snapshot_id if head else None,
+        rows=int(summary.get("total-records", 0)),
+        files=int(summary.get("total-data-files", 0)),
+        bytes=int(summary.get("total-files-size", 0)),
+        position=position,
+        lag=lag,
+        freshness=None if landed_at is None else round(now - landed_at, 3) if lag else 0.0,
+        state=_word(facts, ledger, lag, reason),
+        reason=reason,
+        bytes_per_record=_bytes_per_record(ledger),
+        landed_at=landed_at,
+    )
+
+
+def _word(
+    facts: TopicFacts | None, ledger: Ledger | None, lag: int, reason: str
+) -> Literal["new", "current", "behind", "suspended", "topic missing"]:
+    if facts is None:
+        return "topic missing"
+    if reason:
+        return "suspended"
+    if ledger is None:
+        return "new"
+    return "behind" if lag else "current"
+
+
+def _summary(table: Table | None) -> Mapping[str, str]:
+    head = table.current_snapshot() if table else None
+    return head.summary.additional_properties if head and head.summary else {}
+
+
+def _landed_at(table: Table) -> float | None:
+    """When the newest landing was committed, in seconds since the epoch."""
+    for snapshot in ancestors(table.metadata):
+        if ledger_of(snapshot):
+            return snapshot.timestamp_ms / 1000
+    return None
+
+
+def _bytes_per_record(ledger: Ledger | None) -> float | None:
+    read = ledger.records + ledger.dead_letters + ledger.skipped if ledger else 0
+    return ledger.bytes / read if ledger and read else None
