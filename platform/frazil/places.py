@@ -1,0 +1,88 @@
+"""YAML files whose every value still knows its line, so that a mistake can be pointed at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from frazil.errors import SpecError
+
+__all__ = ["Document", "read_documents"]
+
+# The C loader is ten times faster; PyYAML is built without it on some machines.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a YAML file: its value, and where each part of it stands."""
+
+    file: Path
+    value: Any
+    node: yaml.Node
+
+    def line(self, path: Sequence[str | int] = ()) -> int:
+        """The line of the value at `path`, or of the deepest part of the path that is there."""
+        node, line = self.node, self.node.start_mark.line
+        for step in path:
+            found = _child(node, step)
+            if found is None:
+                break
+            mark, node = found
+            line = mark.start_mark.line
+        return int(line) + 1
+
+
+def read_documents(file: Path) -> list[Document]:
+    """The documents of a YAML file.
+
+    Raises:
+        SpecError: It is not there, no YAML, or says one name twice.
+    """
+    try:
+        return list(_documents(file, file.read_text(encoding="utf-8")))
+    except yaml.MarkedYAMLError as e:
+        line = e.problem_mark.line + 1 if e.problem_mark else 1
+        what = " ".join(filter(None, (e.context, e.problem)))
+        raise SpecError(f"{file}:{line}: this is no YAML: {what}") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as e:
+        raise SpecError(f"{file}: can't be read: {e}") from None
+
+
+def _documents(file: Path, text: str) -> Iterator[Document]:
+    loader = _Loader(text)
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            _refuse_repeated(file, node)
+            yield Document(file, loader.construct_document(node), node)
+    finally:
+        loader.dispose()
+
+
+def _refuse_repeated(file: Path, node: yaml.Node) -> None:
+    """YAML takes the last of two equal names in silence; the first would be lost."""
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if key.value in seen and key.value != "<<":
+                raise SpecError(f"{file}:{line}: {key.value}: written twice, first in line {seen[key.value]}")
+            seen[str(key.value)] = line
+            _refuse_repeated(file, value)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _refuse_repeated(file, item)
+
+
+def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+    """The node that marks the place, and the node to walk on from."""
+    if isinstance(node, yaml.MappingNode):
+        return next(((k, v) for k, v in node.value if k.value == str(step)), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step], node.value[step]
+    return None
