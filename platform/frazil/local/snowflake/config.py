@@ -1,0 +1,30 @@
+"""What the stand-in is told by its environment; `frazil up` sets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+__all__ = ["Config"]
+
+
+class Config(BaseSettings):
+    """One stand-in; each field is an environment variable."""
+
+    model_config = SettingsConfigDict(frozen=True)
+
+    port: int = Field(validation_alias="FRAZIL_SNOWFLAKE_PORT")
+    state: Path = Field(
+        validation_alias="FRAZIL_SNOWFLAKE_STATE", description="Folder of all that must survive."
+    )
+    admin: str = Field(validation_alias="FRAZIL_SNOWFLAKE_ADMIN", description="First user, an ACCOUNTADMIN.")
+    admin_key_file: Path = Field(
+        validation_alias="FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE", description="Its public key, PEM."
+    )
+    glue_endpoint: str = Field(validation_alias="FRAZIL_GLUE_ENDPOINT")
+    s3_endpoint: str = Field(validation_alias="FRAZIL_S3_ENDPOINT", description="http://host:port")
+    access_key: SecretStr = Field(validation_alias="AWS_ACCESS_KEY_ID")
+    secret_key: SecretStr = Field(validation_alias="AWS_SECRET_ACCESS_KEY")
+    region: str = Field("us-east-1", validation_alias="AWS_REGION")

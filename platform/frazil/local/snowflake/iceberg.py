@@ -1,0 +1,198 @@
+"""Iceberg tables of a Glue catalog: views of the metadata that Glue showed at the last refresh."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from frazil.local.snowflake.aws import file_io, glue_pointer
+from frazil.local.snowflake.columns import shown_column
+from frazil.local.snowflake.config import Config
+from frazil.local.snowflake.errors import Refused, already_there, missing, unsupported
+from frazil.local.snowflake.objects import Objects, Stored
+from frazil.local.snowflake.statements import Create, Name, Properties
+from frazil.local.snowflake.storage import own_cursor
+from frazil.local.snowflake.volumes import active_location
+
+if TYPE_CHECKING:
+    from pyiceberg.table import StaticTable
+
+__all__ = ["IcebergTables"]
+
+
+class IcebergTables:
+    """Iceberg tables of the account.
+
+    Args:
+        config: Where Glue and S3 are.
+        objects: The account's objects.
+        fakesnow: The engine that queries run on.
+    """
+
+    def __init__(self, config: Config, objects: Objects, fakesnow: Any) -> None:
+        self._config = config
+        self._objects = objects
+        self._fakesnow = fakesnow
+
+    def find(self, name: Name) -> Stored | None:
+        """The table, or None: also if its schema or database was dropped."""
+        stored = self._objects.find("ICEBERG TABLE", name)
+        if stored and not self._has_relation(name):
+            self._objects.remove("ICEBERG TABLE", name)
+            return None
+        return stored
+
+    def get(self, name: Name) -> Stored:
+        """The table.
+
+        Raises:
+            Refused: There is none.
+        """
+        found = self.find(name)
+        if found is None:
+            raise missing("Table", ".".join(name))
+        return found
+
+    def all(self) -> list[Stored]:
+        """All tables, by name."""
+        return [t for t in self._objects.all("ICEBERG TABLE") if self.find(t.name)]
+
+    def columns(self, name: Name) -> list[tuple[str, str]]:
+        """Names and types of a table's columns.
+
+        Raises:
+            Refused: There is no such table.
+        """
+        self.get(name)
+        with own_cursor(self._fakesnow) as cursor:
+            rows = cursor.execute(f"DESCRIBE {_qualified(name)}").fetchall()
+        return [(column, kind) for column, kind, *_ in rows]
+
+    def create(self, statement: Create) -> bool:
+        """Makes the table; answers False if it was there and may be.
+
+        Raises:
+            Refused: Something that it needs is missing or does not fit.
+        """
+        name = statement.name
+        if self._has_relation(name) and not statement.or_replace:
+            if statement.if_not_exists:
+                return False
+            raise already_there("Object", ".".join(name))
+        self._check_schema(name)
+        properties = self._resolved(statement.properties)
+        self._show(name, properties)
+        return True
+
+    def refresh(self, name: Name) -> None:
+        """Shows what Glue points to now.
+
+        Raises:
+            Refused: There is no such table, or Snowflake could not read what Glue points to.
+        """
+        self._show(name, self.get(name).properties)
+
+    def drop(self, name: Name) -> None:
+        """Forgets the table; its data stays where it is.
+
+        Raises:
+            Refused: There is no such table.
+        """
+        self.get(name)
+        self._objects.remove("ICEBERG TABLE", name)
+        with own_cursor(self._fakesnow) as cursor:
+            cursor.execute(f"DROP VIEW IF EXISTS {_qualified(name)}")
+
+    def _resolved(self, given: Properties) -> dict[str, Any]:
+        if "CATALOG" not in given or "CATALOG_TABLE_NAME" not in given:
+            raise unsupported("CREATE ICEBERG TABLE without CATALOG and CATALOG_TABLE_NAME.")
+        integration = self._objects.get("CATALOG INTEGRATION", (_upper(given, "CATALOG"),))
+        volume = self._objects.get("EXTERNAL VOLUME", (_upper(given, "EXTERNAL_VOLUME"),))
+        namespace = given.get("CATALOG_NAMESPACE") or integration.text("CATALOG_NAMESPACE")
+        return {
+            **given,
+            "CATALOG": integration.plain_name,
+            "EXTERNAL_VOLUME": volume.plain_name,
+            "CATALOG_NAMESPACE": namespace,
+        }
+
+    def _show(self, name: Name, properties: Properties) -> None:
+        location = glue_pointer(
+            self._config, str(properties["CATALOG_NAMESPACE"]), str(properties["CATALOG_TABLE_NAME"])
+        )
+        volume = self._objects.get("EXTERNAL VOLUME", (str(properties["EXTERNAL_VOLUME"]),))
+        _check_location(location, volume)
+        _check_deletes(self._config, location)
+        with own_cursor(self._fakesnow) as cursor:
+            cursor.execute(f"CREATE OR REPLACE VIEW {_qualified(name)} AS {_select(cursor, location)}")
+        kept = {**properties, "METADATA_LOCATION": location}
+        if self._objects.find("ICEBERG TABLE", name):
+            self._objects.change("ICEBERG TABLE", name, kept)
+        else:
+            self._objects.add("ICEBERG TABLE", name, kept)
+
+    def _check_schema(self, name: Name) -> None:
+        query = "select 1 from duckdb_schemas() where database_name = ? and schema_name = ?"
+        if not self._exists(query, list(name[:2])):
+            raise missing("Schema", ".".join(name[:2]))
+
+    def _has_relation(self, name: Name) -> bool:
+        query = (
+            "select 1 from information_schema.tables "
+            "where table_catalog = ? and table_schema = ? and table_name = ?"
+        )
+        return self._exists(query, list(name))
+
+    def _exists(self, query: str, parameters: list[str]) -> bool:
+        with own_cursor(self._fakesnow) as cursor:
+            return cursor.execute(query, parameters).fetchone() is not None
+
+
+def _check_location(location: str, volume: Stored) -> None:
+    base_url = str(active_location(volume)["STORAGE_BASE_URL"])
+    if not location.startswith(base_url.rstrip("/") + "/"):
+        raise Refused(
+            91358,
+            "22000",
+            f"SQL execution error: metadata location {location} is not below the active storage "
+            f"location {base_url} of external volume {volume.plain_name}.",
+        )
+
+
+def _check_deletes(config: Config, location: str) -> None:
+    from pyiceberg.manifest import DataFileContent, ManifestContent
+
+    table = _static_table(config, location)
+    snapshot = table.current_snapshot()
+    for manifest in snapshot.manifests(table.io) if snapshot else []:
+        if manifest.content != ManifestContent.DELETES:
+            continue
+        for entry in manifest.fetch_manifest_entry(table.io):
+            if entry.data_file.content == DataFileContent.EQUALITY_DELETES:
+                raise Refused(
+                    91968,
+                    "0A000",
+                    "SQL execution error: Equality deletes on Iceberg tables are not supported: "
+                    f"{entry.data_file.file_path}",
+                )
+
+
+def _static_table(config: Config, location: str) -> StaticTable:
+    from pyiceberg.table import StaticTable
+
+    io = file_io(config)
+    return StaticTable.from_metadata(location, properties=io.properties)
+
+
+def _select(cursor: Any, location: str) -> str:
+    scan = f"iceberg_scan('{location.replace(chr(39), chr(39) * 2)}')"
+    relation = cursor.sql(f"SELECT * FROM {scan}")
+    columns = zip(relation.columns, relation.types, strict=True)
+    return f"SELECT {', '.join(shown_column(*column) for column in columns)} FROM {scan}"
+
+
+def _qualified(name: Name) -> str:
+    return ".".join('"' + part.replace('"', '""') + '"' for part in name)
+
+
+def _upper(properties: Properties, name: str) -> str:
+    return str(properties.get(name, "")).upper()

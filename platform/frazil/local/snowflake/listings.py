@@ -1,0 +1,133 @@
+"""SHOW: what the account holds, and who holds which privilege."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+
+from frazil.local.snowflake.objects import Held, Stored
+from frazil.local.snowflake.results import Result, Row
+from frazil.local.snowflake.statements import Show, ShowGrants
+
+__all__ = ["listed", "listed_grants", "table_information"]
+
+_Column = Callable[[Stored], "str | None"]
+
+
+def listed(statement: Show, objects: Iterable[Stored]) -> Result:
+    """SHOW of one kind of object."""
+    columns = _COLUMNS[statement.kind]
+    fits = [o for o in objects if _like(o.name[-1], statement.like) and _within(o, statement)]
+    rows: list[Row] = [tuple(column(o) for column in columns.values()) for o in fits]
+    return Result(tuple(columns), tuple(rows))
+
+
+def listed_grants(statement: ShowGrants, grants: Iterable[Held]) -> Result:
+    """SHOW GRANTS."""
+    name = ".".join(statement.name)
+    fits = [g for g in grants if (statement.kind, name) == _related(statement, g)]
+    rows: list[Row] = [
+        (g.created_on, g.privilege, g.on_kind, g.on_name, g.to_kind, g.to_name, "false", "ACCOUNTADMIN")
+        for g in fits
+    ]
+    columns = (
+        "created_on", "privilege", "granted_on", "name",
+        "granted_to", "grantee_name", "grant_option", "granted_by",
+    )  # fmt: skip
+    return Result(columns, tuple(rows))
+
+
+def table_information(table: Stored) -> str:
+    """SYSTEM$GET_ICEBERG_TABLE_INFORMATION."""
+    return json.dumps({"metadataLocation": table.text("METADATA_LOCATION"), "status": "success"})
+
+
+def _related(statement: ShowGrants, grant: Held) -> tuple[str, str]:
+    if statement.relation == "TO":
+        return grant.to_kind, grant.to_name
+    return grant.on_kind, grant.on_name
+
+
+def _like(name: str, pattern: str | None) -> bool:
+    if pattern is None:
+        return True
+    expression = "".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in pattern)
+    return re.fullmatch(expression, name, re.IGNORECASE) is not None
+
+
+def _within(stored: Stored, statement: Show) -> bool:
+    scope = statement.scope
+    if len(scope) == 1 and len(stored.name) > 1:
+        return scope[0] in stored.name[:2]
+    return stored.name[: len(scope)] == scope
+
+
+def _property(name: str, default: str = "") -> _Column:
+    return lambda stored: stored.text(name, default)
+
+
+def _part(number: int) -> _Column:
+    return lambda stored: stored.name[number]
+
+
+def _constant(value: str | None) -> _Column:
+    return lambda stored: value
+
+
+def _has_key(stored: Stored) -> str:
+    return str("RSA_PUBLIC_KEY" in stored.properties or "RSA_PUBLIC_KEY_2" in stored.properties).lower()
+
+
+_BEGIN: dict[str, _Column] = {"created_on": lambda o: o.created_on, "name": _part(-1)}
+_COMMENT: dict[str, _Column] = {"comment": _property("COMMENT")}
+_COLUMNS: dict[str, dict[str, _Column]] = {
+    "USER": {
+        "name": _part(-1),
+        "created_on": lambda o: o.created_on,
+        "login_name": lambda o: o.text("LOGIN_NAME", o.plain_name),
+        "disabled": lambda o: o.text("DISABLED", "false").lower(),
+        "default_warehouse": _property("DEFAULT_WAREHOUSE"),
+        "default_namespace": _property("DEFAULT_NAMESPACE"),
+        "default_role": _property("DEFAULT_ROLE"),
+        "has_rsa_public_key": _has_key,
+        "type": _property("TYPE"),
+        **_COMMENT,
+    },
+    "ROLE": {**_BEGIN, **_COMMENT},
+    "WAREHOUSE": {
+        "name": _part(-1),
+        "state": _constant("STARTED"),
+        "type": _property("WAREHOUSE_TYPE", "STANDARD"),
+        "size": _property("WAREHOUSE_SIZE", "X-Small"),
+        "auto_suspend": _property("AUTO_SUSPEND", "600"),
+        **_COMMENT,
+    },
+    "EXTERNAL VOLUME": {
+        "name": _part(-1),
+        "allow_writes": lambda o: o.text("ALLOW_WRITES", "true").lower(),
+        **_COMMENT,
+    },
+    "CATALOG INTEGRATION": {
+        "name": _part(-1),
+        "type": _constant("CATALOG"),
+        "category": _constant("CATALOG"),
+        "enabled": lambda o: o.text("ENABLED").lower(),
+        **_COMMENT,
+        "created_on": lambda o: o.created_on,
+    },
+    "ICEBERG TABLE": {
+        **_BEGIN,
+        "database_name": _part(0),
+        "schema_name": _part(1),
+        "owner": _constant("ACCOUNTADMIN"),
+        "external_volume_name": _property("EXTERNAL_VOLUME"),
+        "catalog_name": _property("CATALOG"),
+        "iceberg_table_type": _constant("UNMANAGED"),
+        "catalog_table_name": _property("CATALOG_TABLE_NAME"),
+        "catalog_namespace": _property("CATALOG_NAMESPACE"),
+        "can_write_metadata": _constant("N"),
+        **_COMMENT,
+        "owner_role_type": _constant("ROLE"),
+    },
+}

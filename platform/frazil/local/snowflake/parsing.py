@@ -1,0 +1,201 @@
+"""From SQL text to statements.py, over the tokens of sqlglot's Snowflake dialect."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from sqlglot import TokenType
+from sqlglot.dialects import Snowflake
+from sqlglot.errors import TokenError
+
+from frazil.local.snowflake.errors import syntax_error
+from frazil.local.snowflake.statements import (
+    Alter,
+    Call,
+    Create,
+    Describe,
+    Drop,
+    Grant,
+    Kind,
+    Name,
+    Refresh,
+    Show,
+    ShowGrants,
+    Statement,
+    Use,
+)
+from frazil.local.snowflake.tokens import Tokens
+
+__all__ = ["parse_name", "parse_statement"]
+
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+_SYSTEM_FUNCTIONS = ("SYSTEM$VERIFY_EXTERNAL_VOLUME", "SYSTEM$GET_ICEBERG_TABLE_INFORMATION")
+
+
+def parse_statement(sql: str) -> Statement | None:
+    """The statement, or None if it is one for fakesnow.
+
+    Raises:
+        Refused: It begins like one of ours, but can't be read.
+    """
+    try:
+        tokens = Tokens(Snowflake().tokenize(sql))
+    except TokenError as e:
+        raise syntax_error(str(e)) from None
+    parse = _PARSERS.get(tokens.word())
+    statement = parse(tokens) if parse else None
+    if statement is not None:
+        tokens.expect_end()
+    return statement
+
+
+def parse_name(text: str) -> Name:
+    """A name within a string, as system functions take it."""
+    tokens = Tokens(Snowflake().tokenize(text))
+    name = tokens.name()
+    tokens.expect_end()
+    return name
+
+
+def _create(tokens: Tokens) -> Statement | None:
+    tokens.take("CREATE")
+    or_replace = tokens.take("OR", "REPLACE")
+    kind = _kind(tokens)
+    if kind is None:
+        return None
+    if_not_exists = tokens.take("IF", "NOT", "EXISTS")
+    name = tokens.name()
+    tokens.take("WITH")
+    return Create(kind, name, tokens.properties(), or_replace, if_not_exists)
+
+
+def _alter(tokens: Tokens) -> Statement | None:
+    tokens.take("ALTER")
+    kind = _kind(tokens)
+    if kind is None:
+        return None
+    if_exists = tokens.take("IF", "EXISTS")
+    name = tokens.name()
+    if tokens.take("SET"):
+        return Alter(kind, name, assigned=tokens.properties(), if_exists=if_exists)
+    if tokens.take("UNSET"):
+        return Alter(kind, name, unset=tokens.words(), if_exists=if_exists)
+    if kind == "ICEBERG TABLE" and tokens.take("REFRESH"):
+        return Refresh(name, if_exists)
+    raise syntax_error(f"unexpected '{tokens.text()}' in ALTER {kind}.")
+
+
+def _drop(tokens: Tokens) -> Statement | None:
+    tokens.take("DROP")
+    plain = tokens.take("TABLE")
+    kind = "ICEBERG TABLE" if plain else _kind(tokens)
+    if kind is None:
+        return None
+    if_exists = tokens.take("IF", "EXISTS")
+    name = tokens.name()
+    if not tokens.take("CASCADE"):
+        tokens.take("RESTRICT")
+    return Drop(kind, name, if_exists, plain)
+
+
+def _describe(tokens: Tokens) -> Statement | None:
+    if not tokens.take("DESC"):
+        tokens.take("DESCRIBE")
+    kind = _kind(tokens)
+    return Describe(kind, tokens.name()) if kind else None
+
+
+def _show(tokens: Tokens) -> Statement | None:
+    tokens.take("SHOW")
+    if tokens.take("GRANTS"):
+        return _show_grants(tokens)
+    kind = _kind(tokens, plural="S")
+    if kind is None:
+        return None
+    like = tokens.string() if tokens.take("LIKE") else None
+    return Show(kind, like, _scope(tokens))
+
+
+def _scope(tokens: Tokens) -> Name:
+    if not tokens.take("IN") or tokens.take("ACCOUNT"):
+        return ()
+    if not tokens.take("DATABASE"):
+        tokens.take("SCHEMA")
+    return tokens.name()
+
+
+def _show_grants(tokens: Tokens) -> Statement:
+    relations: tuple[Literal["TO", "ON", "OF"], ...] = ("TO", "ON", "OF")
+    for relation in relations:
+        if tokens.take(relation):
+            return ShowGrants(relation, tokens.kind_of_object(), tokens.name())
+    raise syntax_error("SHOW GRANTS needs TO, ON or OF and a name.")
+
+
+def _grant(tokens: Tokens) -> Statement:
+    revoke = tokens.take("REVOKE")
+    if not revoke:
+        tokens.take("GRANT")
+    privileges, on_kind, on_name = _granted(tokens)
+    if not tokens.take("FROM" if revoke else "TO"):
+        raise syntax_error(f"unexpected '{tokens.text()}' in GRANT.")
+    to_kind: Literal["ROLE", "USER"] = "USER" if tokens.take("USER") else "ROLE"
+    if to_kind == "ROLE":
+        tokens.take("ROLE")
+    to_name = tokens.name()[-1]
+    tokens.take("WITH", "GRANT", "OPTION")
+    return Grant(privileges, on_kind, on_name, to_kind, to_name, revoke)
+
+
+def _granted(tokens: Tokens) -> tuple[tuple[str, ...], str, Name]:
+    if tokens.take("ROLE"):
+        return ("USAGE",), "ROLE", tokens.name()
+    privileges = tokens.privileges()
+    if tokens.take("ACCOUNT"):
+        return privileges, "ACCOUNT", ("ACCOUNT",)
+    every = next((w for w in ("ALL", "FUTURE") if tokens.take(w)), "")
+    kind = tokens.kind_of_object()
+    if every:
+        kind = f"{every} {kind} IN {tokens.container()}"
+    return privileges, kind, tokens.name()
+
+
+def _use(tokens: Tokens) -> Statement | None:
+    tokens.take("USE")
+    if tokens.take("ROLE"):
+        return Use("ROLE", tokens.name()[-1])
+    return Use("WAREHOUSE", tokens.name()[-1]) if tokens.take("WAREHOUSE") else None
+
+
+def _select(tokens: Tokens) -> Statement | None:
+    tokens.take("SELECT")
+    function = tokens.word()
+    if function not in _SYSTEM_FUNCTIONS:
+        return None
+    tokens.take(function)
+    tokens.expect(TokenType.L_PAREN)
+    argument = tokens.string()
+    tokens.expect(TokenType.R_PAREN)
+    aliased = tokens.take("AS") or not tokens.at_end()
+    return Call(function, argument, tokens.name()[-1] if aliased else f"{function}('{argument}')")
+
+
+def _kind(tokens: Tokens, plural: str = "") -> Kind | None:
+    for kind in _KINDS:
+        if tokens.take(*f"{kind}{plural}".split()):
+            return kind
+    return None
+
+
+_PARSERS = {
+    "CREATE": _create,
+    "ALTER": _alter,
+    "DROP": _drop,
+    "DESC": _describe,
+    "DESCRIBE": _describe,
+    "SHOW": _show,
+    "GRANT": _grant,
+    "REVOKE": _grant,
+    "USE": _use,
+    "SELECT": _select,
+}

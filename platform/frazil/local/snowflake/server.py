@@ -1,0 +1,179 @@
+"""Snowflake's protocol over HTTP: login, our own statements, and fakesnow for all other SQL."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from fakesnow.server import (
+    ServerError,
+    query_request,
+    routes,
+    sessions,
+    to_conn,
+    to_token,
+)
+from fakesnow.transforms import SERVER_VERSION
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from frazil.local.snowflake.account import Account
+from frazil.local.snowflake.errors import Refused
+from frazil.local.snowflake.keypair import LoginRefused
+from frazil.local.snowflake.objects import Objects
+from frazil.local.snowflake.parsing import parse_statement
+from frazil.local.snowflake.results import failure, success
+from frazil.local.snowflake.sessions import Session
+from frazil.local.snowflake.storage import forget_dropped, own_cursor
+from frazil.local.snowflake.users import login, may_take
+
+__all__ = ["StandIn"]
+
+_BAD_TOKEN = "390144"
+_BAD_PASSWORD = "390100"
+_BAD_ROLE = "390189"
+
+
+class StandIn:
+    """The routes of one stand-in.
+
+    Args:
+        account: Carries out our own statements.
+        objects: Holds the users.
+        fakesnow: Carries out the rest.
+    """
+
+    def __init__(self, account: Account, objects: Objects, fakesnow: Any) -> None:
+        self._account = account
+        self._objects = objects
+        self._fakesnow = fakesnow
+        self._users: dict[str, str] = {}
+
+    def application(self) -> Starlette:
+        """Our routes before those of fakesnow."""
+        own = [
+            Route("/health", self._health, methods=["GET"]),
+            Route("/session/v1/login-request", self._login, methods=["POST"]),
+            Route("/queries/v1/query-request", self._query, methods=["POST"]),
+        ]
+        return Starlette(routes=[*own, *routes])
+
+    async def _health(self, request: Request) -> JSONResponse:
+        def query() -> None:
+            with own_cursor(self._fakesnow) as cursor:
+                cursor.execute("select 1").fetchall()
+
+        await run_in_threadpool(query)
+        return JSONResponse({"status": "ok"})
+
+    async def _login(self, request: Request) -> JSONResponse:
+        data = (await _body(request))["data"]
+        if data.get("AUTHENTICATOR") != "SNOWFLAKE_JWT":
+            return _denied(_BAD_PASSWORD, "Incorrect username or password was specified.")
+        account = str(data.get("ACCOUNT_NAME", "")).upper()
+        try:
+            user = login(self._objects, account, str(data.get("LOGIN_NAME")), str(data.get("TOKEN")))
+        except LoginRefused as e:
+            return _denied(_BAD_TOKEN, f"JWT token is invalid. [{e}]")
+        role = str(request.query_params.get("roleName") or user.text("DEFAULT_ROLE", "PUBLIC")).upper()
+        if not may_take(self._objects, user.plain_name, role):
+            text = f"Role '{role}' specified in the connect string does not exist or not authorized."
+            return _denied(_BAD_ROLE, text)
+        return JSONResponse(self._opened(request, user.plain_name, role, data))
+
+    def _opened(self, request: Request, user: str, role: str, data: dict[str, Any]) -> dict[str, Any]:
+        database, schema = (_identifier(request, f"{part}Name") for part in ("database", "schema"))
+        autocommit = data.get("SESSION_PARAMETERS", {}).get("AUTOCOMMIT", True)
+        token = secrets.token_urlsafe(32)
+        session = self._fakesnow.connect(database, schema, autocommit=autocommit)
+        sessions[token] = session
+        self._users[token] = user
+        parameters = {
+            "AUTOCOMMIT": autocommit,
+            "CLIENT_SESSION_KEEP_ALIVE_HEARTBEAT_FREQUENCY": 3600,
+            "CLIENT_STAGE_ARRAY_BINDING_THRESHOLD": 0,
+            "CLIENT_TELEMETRY_ENABLED": False,
+        }
+        return {
+            "data": {
+                "token": token,
+                "serverVersion": SERVER_VERSION,
+                "parameters": [{"name": k, "value": v} for k, v in parameters.items()],
+                "sessionInfo": {
+                    "databaseName": session.database if session.database_set else None,
+                    "schemaName": session.schema if session.schema_set else None,
+                    "warehouseName": request.query_params.get("warehouse"),
+                    "roleName": role,
+                },
+            },
+            "success": True,
+        }
+
+    async def _query(self, request: Request) -> JSONResponse:
+        try:
+            token = to_token(request)
+            connection = to_conn(token)
+        except ServerError:
+            return await query_request(request)
+        sql = str((await _body(request))["sqlText"])
+        session = Session(
+            self._users[token],
+            connection.database if connection.database_set else None,
+            connection.schema if connection.schema_set else None,
+        )
+        try:
+            own = await run_in_threadpool(self._own_statement(sql, session))
+        except Refused as e:
+            return JSONResponse(failure(e))
+        return own or await self._by_fakesnow(request)
+
+    def _own_statement(self, sql: str, session: Session) -> Callable[[], JSONResponse | None]:
+        def run() -> JSONResponse | None:
+            statement = parse_statement(sql)
+            result = self._account.execute(statement, session) if statement else None
+            if result is None:
+                return None
+            return JSONResponse(success(result, session.database, session.schema))
+
+        return run
+
+    async def _by_fakesnow(self, request: Request) -> JSONResponse:
+        from sqlglot.errors import SqlglotError
+
+        try:
+            response: JSONResponse = await query_request(request)
+        except SqlglotError as e:
+            return JSONResponse(failure(Refused(1003, "42000", f"SQL compilation error:\n{e}")))
+        except NotImplementedError as e:
+            return JSONResponse(failure(Refused(2, "0A000", f"Unsupported feature: {e}")))
+        forget_dropped(self._fakesnow)
+        if response.status_code == 500:
+            # The connector repeats what was answered with 500 for minutes.
+            answer = json.loads(bytes(response.body))
+            return JSONResponse(failure(Refused(1, "XX000", answer["message"])))
+        return response
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    body = await request.body()
+    if request.headers.get("Content-Encoding") == "gzip":
+        body = gzip.decompress(body)
+    parsed: dict[str, Any] = json.loads(body)
+    return parsed
+
+
+def _identifier(request: Request, parameter: str) -> str | None:
+    from fakesnow.expr import normalise_ident
+
+    value = request.query_params.get(parameter)
+    return str(normalise_ident(value)) if value else None
+
+
+def _denied(code: str, text: str) -> JSONResponse:
+    return JSONResponse({"data": {}, "code": code, "message": text, "success": False})

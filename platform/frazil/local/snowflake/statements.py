@@ -1,0 +1,135 @@
+"""The statements that the stand-in adds to fakesnow, as frozen objects; parsing.py makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "Alter",
+    "Call",
+    "Create",
+    "Describe",
+    "Drop",
+    "Grant",
+    "Kind",
+    "Name",
+    "Properties",
+    "Refresh",
+    "Show",
+    "ShowGrants",
+    "Statement",
+    "Use",
+    "Value",
+]
+
+Kind: TypeAlias = Literal[
+    "USER", "ROLE", "WAREHOUSE", "EXTERNAL VOLUME", "CATALOG INTEGRATION", "ICEBERG TABLE"
+]
+Name: TypeAlias = tuple[str, ...]
+"""The parts of an object's name; unquoted parts are in upper case already."""
+
+Value: TypeAlias = "str | Mapping[str, Value] | tuple[Value, ...]"
+Properties: TypeAlias = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """`CREATE [OR REPLACE] <kind> [IF NOT EXISTS] <name> <properties>`."""
+
+    kind: Kind
+    name: Name
+    properties: Properties = field(default_factory=dict)
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alter:
+    """`ALTER <kind> [IF EXISTS] <name> SET <properties>`, or `UNSET <names>`."""
+
+    kind: Kind
+    name: Name
+    assigned: Properties = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """`DROP <kind> [IF EXISTS] <name>`; `plain` if it said `DROP TABLE`."""
+
+    kind: Kind
+    name: Name
+    if_exists: bool = False
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """`DESC[RIBE] <kind> <name>`."""
+
+    kind: Kind
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """`ALTER ICEBERG TABLE [IF EXISTS] <name> REFRESH`."""
+
+    name: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """`SHOW <kinds> [LIKE <pattern>] [IN [ACCOUNT | DATABASE | SCHEMA] <name>]`."""
+
+    kind: Kind
+    like: str | None = None
+    scope: Name = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """`GRANT <privileges> ON <kind> <name> TO ROLE <name>`, or `REVOKE ... FROM ROLE`.
+
+    A granted role has the privilege USAGE on the kind ROLE.
+    """
+
+    privileges: tuple[str, ...]
+    on_kind: str
+    on_name: Name
+    to_kind: Literal["ROLE", "USER"]
+    to_name: str
+    revoke: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShowGrants:
+    """`SHOW GRANTS TO ROLE|USER <name>`, or `ON <kind> <name>`, or `OF ROLE <name>`."""
+
+    relation: Literal["TO", "ON", "OF"]
+    kind: str
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """`USE ROLE|WAREHOUSE <name>`."""
+
+    kind: Literal["ROLE", "WAREHOUSE"]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`SELECT SYSTEM$<function>('<argument>')`."""
+
+    function: str
+    argument: str
+    column: str
+
+
+Statement: TypeAlias = Create | Alter | Drop | Describe | Refresh | Show | Grant | ShowGrants | Use | Call

@@ -1,0 +1,83 @@
+"""duckdb below fakesnow: its extensions, its access to S3, and databases that survive a restart."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from frazil.local.snowflake.config import Config
+
+__all__ = ["attach_databases", "forget_dropped", "open_fakesnow", "own_cursor"]
+
+_EXTENSIONS = ("httpfs", "avro", "iceberg")  # in the order in which they need each other
+
+
+def open_fakesnow(config: Config) -> Any:
+    """Opens fakesnow with one database file for each Snowflake database, and access to S3."""
+    import fakesnow.instance
+
+    folder = config.state / "databases"
+    folder.mkdir(parents=True, exist_ok=True)
+    opened = fakesnow.instance.FakeSnow(
+        create_database_on_connect=False, create_schema_on_connect=False, db_path=folder
+    )
+    with own_cursor(opened) as cursor:
+        cursor.execute("SET extension_directory = ?", [str(config.state / "extensions")])
+        _load_extensions(cursor)
+        cursor.execute(_secret(config))
+    attach_databases(opened, folder)
+    return opened
+
+
+def attach_databases(fakesnow: Any, folder: Path) -> None:
+    """Opens the databases that an earlier run left."""
+    with own_cursor(fakesnow) as cursor:
+        for path in sorted(folder.glob("*.db")):
+            cursor.execute(f'ATTACH IF NOT EXISTS {_text(str(path))} AS "{path.stem}"')
+
+
+def forget_dropped(fakesnow: Any) -> None:
+    """Deletes the files of databases that a statement dropped; duckdb only detaches them."""
+    with own_cursor(fakesnow) as cursor:
+        rows = cursor.execute("select path from duckdb_databases() where path is not null").fetchall()
+    attached = {Path(path) for (path,) in rows}
+    for path in set(Path(fakesnow.db_path).glob("*.db")) - attached:
+        path.unlink(missing_ok=True)
+        path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
+
+
+@contextmanager
+def own_cursor(fakesnow: Any) -> Iterator[Any]:
+    """A cursor of our own, apart from those of sessions."""
+    with closing(fakesnow.duck_conn.cursor()) as cursor:
+        yield cursor
+
+
+def _load_extensions(cursor: Any) -> None:
+    for name in _EXTENSIONS:
+        package = importlib.import_module(f"duckdb_extension_{name}")
+        found = Path(str(package.__file__)).parent.glob(f"extensions/*/{name}.duckdb_extension")
+        cursor.execute(f"INSTALL {_text(str(next(found)))}")
+        cursor.execute(f"LOAD {name}")
+
+
+def _secret(config: Config) -> str:
+    endpoint = urlsplit(config.s3_endpoint)
+    settings = {
+        "TYPE": "s3",
+        "KEY_ID": config.access_key.get_secret_value(),
+        "SECRET": config.secret_key.get_secret_value(),
+        "REGION": config.region,
+        "ENDPOINT": endpoint.netloc,
+        "URL_STYLE": "path",
+    }
+    listed = ", ".join(f"{name} {_text(value)}" for name, value in settings.items())
+    return f"CREATE SECRET frazil_s3 ({listed}, USE_SSL {endpoint.scheme == 'https'})"
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
