@@ -1,0 +1,121 @@
+"""Tells a Dagster instance what the command line did: runless events, as if an asset had run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from frazil.connections import Connections
+from frazil.naming import Things
+from frazil.settings import Settings
+from frazil.spec import TableSpec
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+    from frazil.catalogs.glue_entries import GlueState
+    from frazil.checks.result import CheckResult
+    from frazil.landing.land import LandingReport
+    from frazil.warehouse.tables import SnowflakeState
+
+__all__ = ["DagsterReporter"]
+
+
+class DagsterReporter:
+    """Reports to the instance of `$DAGSTER_HOME`, or of the profile's `dagster_home`.
+
+    Dagster is imported when there is something to report: `frazil status` need not wait for it.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    @property
+    def listens(self) -> bool:
+        """Whether there is an instance: a home with a dagster.yaml."""
+        return self._home is not None
+
+    def landed(self, spec: TableSpec, things: Things, report: LandingReport) -> None:
+        """A materialization of the Iceberg asset."""
+        from frazil.catalogs.iceberg import load_table
+        from frazil.landing.state import table_states
+        from resources.metadata import landing_metadata, table_metadata
+
+        table = load_table(self._connections.catalog, things.table)
+        state = table_states([spec], self._connections)[0]
+        found = {**landing_metadata(report), **table_metadata(table, state)}
+        self._materialized(things.iceberg_path, found)
+
+    def synced(
+        self,
+        spec: TableSpec,
+        things: Things,
+        glue: GlueState | None,
+        snowflake: SnowflakeState | None,
+    ) -> None:
+        """Materializations of the Glue and Snowflake assets."""
+        from frazil.catalogs.iceberg import load_table
+        from resources.metadata import glue_metadata, snowflake_metadata
+
+        schema = load_table(self._connections.catalog, things.table).schema()
+        if glue:
+            self._materialized(things.glue_path, glue_metadata(glue, schema))
+        if snowflake:
+            self._materialized(things.snowflake_path, snowflake_metadata(snowflake, schema))
+
+    def checked(self, spec: TableSpec, things: Things, result: CheckResult) -> None:
+        """An evaluation of the asset check of that name."""
+        import dagster as dg
+
+        from frazil.checks.run import CHECKS
+        from resources.metadata import check_metadata
+
+        check = CHECKS[result.check]
+        path: tuple[str, ...] = getattr(things, f"{check.asset}_path")
+        with self._instance() as instance:
+            instance.report_runless_asset_event(
+                dg.AssetCheckEvaluation(
+                    asset_key=dg.AssetKey(path),
+                    check_name=result.check,
+                    passed=result.passed,
+                    severity=dg.AssetCheckSeverity(result.severity),
+                    description=result.text,
+                    metadata=check_metadata(result),
+                    blocking=check.blocking,
+                )
+            )
+
+    @cached_property
+    def _home(self) -> Path | None:
+        home = dagster_home(self._settings)
+        return home if home and (home / "dagster.yaml").is_file() else None
+
+    @cached_property
+    def _connections(self) -> Connections:
+        return Connections(self._settings)
+
+    @contextmanager
+    def _instance(self) -> Iterator[dg.DagsterInstance]:
+        import dagster as dg
+
+        with dg.DagsterInstance.from_config(str(self._home)) as instance:
+            yield instance
+
+    def _materialized(self, path: tuple[str, ...], metadata: dict[str, Any]) -> None:
+        import dagster as dg
+
+        with self._instance() as instance:
+            instance.report_runless_asset_event(
+                dg.AssetMaterialization(asset_key=dg.AssetKey(path), metadata=metadata)
+            )
+
+
+def dagster_home(settings: Settings) -> Path | None:
+    """Where Dagster keeps its instance: `$DAGSTER_HOME` goes before the profile."""
+    import os
+
+    named = os.environ.get("DAGSTER_HOME")
+    return Path(named) if named else settings.dagster_home

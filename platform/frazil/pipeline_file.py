@@ -85,7 +85,7 @@ def load_pipeline(folder: Path) -> Pipeline | None:
     try:
         attributes = _File.model_validate(document.value).attributes
     except ValidationError as e:
-        raise _refused(document, [_mistake(problem) for problem in e.errors()]) from None
+        raise _refused(document, [_mistake(problem) for problem in _causes(e)]) from None
     name = legal(folder.name)
     return Pipeline(
         name=name,
@@ -109,6 +109,17 @@ def _is_ours(document: Document) -> bool:
 
 Mistake = tuple[tuple[str | int, ...], str]
 """Where in the document, and what is wrong there."""
+
+
+def _causes(error: ValidationError) -> list[ErrorDetails]:
+    """Without what only follows: a list whose items are all wrong is said to be too short."""
+    problems = error.errors()
+    return [
+        p
+        for p in problems
+        if p["type"] != "too_short"
+        or not any(q["loc"][: len(p["loc"])] == p["loc"] for q in problems if q is not p)
+    ]
 
 
 def _mistake(problem: ErrorDetails) -> Mistake:
@@ -137,7 +148,8 @@ def _names_at(path: tuple[str | int, ...]) -> list[str]:
 
 
 def _refused(document: Document, mistakes: Sequence[Mistake]) -> SpecError:
-    lines = [f"{document.file}:{document.line(at)}: {_spoken(at)}: {text}" for at, text in mistakes]
+    placed = sorted((document.line(at), f"{_spoken(at)}: {text}") for at, text in mistakes)
+    lines = [f"{document.file}:{line}: {text}" for line, text in placed]
     return SpecError("\n".join(lines), todo="Mend the file; nothing was started.")
 
 

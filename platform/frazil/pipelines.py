@@ -5,16 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
-from frazil.errors import MissingError, SpecError
-from frazil.naming import TableName, Things, legal, things
+from frazil.errors import SpecError
+from frazil.naming import Things, things
 from frazil.pipeline_file import FILE, Pipeline, load_pipeline
 from frazil.settings import Settings
-from frazil.spec import TableSpec
 
-__all__ = ["Pipeline", "find_spec_by_table", "load_pipelines", "pipeline_folders"]
+__all__ = ["Pipeline", "load_pipelines", "pipeline_folders"]
 
 
 def pipeline_folders(settings: Settings) -> list[Path]:
@@ -49,24 +47,6 @@ def load_pipelines(
     _refuse_equal_names(found)
     _refuse_equal_things(found, settings)
     return tuple(found)
-
-
-def find_spec_by_table(pipelines: Sequence[Pipeline], settings: Settings, table: str) -> TableSpec:
-    """The spec of a table that is named `namespace.table`, or `table` in the default namespace.
-
-    Raises:
-        MissingError: No pipeline has it; the text names the nearest one that is there.
-    """
-    wanted = str(TableName.parse(table, legal(settings.cluster)))
-    known = {str(things(s, settings).table): s for p in pipelines for s in p.tables}
-    if wanted in known:
-        return known[wanted]
-    near = get_close_matches(wanted, known, n=1, cutoff=0.5)
-    raise MissingError(
-        f"No pipeline has a table {wanted}.",
-        where=os.pathsep.join(map(str, pipeline_folders(settings))),
-        todo=f"Did you mean {near[0]}?" if near else "`frazil tables` lists what there is.",
-    )
 
 
 def _folders_with_file(root: Path) -> list[Path]:

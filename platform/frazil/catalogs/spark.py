@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.properties import SPARK_CATALOG, spark_properties
@@ -12,7 +14,7 @@ from frazil.settings import Settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["configure_session", "open_spark", "spark_name"]
+__all__ = ["configure_session", "open_spark", "spark_errors", "spark_name"]
 
 _SESSION = {
     "spark.sql.session.timeZone": "UTC",
@@ -34,15 +36,26 @@ def open_spark(settings: Settings) -> SparkSession:
     remote = settings.spark_remote
     builder = SparkSession.builder
     builder = builder.remote(remote) if remote.startswith("sc://") else builder.master(remote)
-    try:
+    with spark_errors(settings):
         session: SparkSession = builder.getOrCreate()
         return configure_session(session, settings)
+
+
+@contextmanager
+def spark_errors(settings: Settings) -> Iterator[None]:
+    """Turns "nobody answers" into one clear error.
+
+    Raises:
+        PartDownError: No Spark Connect server answers.
+    """
+    try:
+        yield
     except Exception as e:
         if not _unreachable(e):
             raise
         raise PartDownError(
             "Spark does not answer.",
-            where=remote,
+            where=settings.spark_remote,
             meaning="Nothing was changed.",
             todo="`frazil status` shows what runs, `frazil up` starts what does not.",
         ) from None

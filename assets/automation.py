@@ -1,0 +1,24 @@
+"""When assets run by themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dagster as dg
+
+__all__ = ["after_upstream"]
+
+
+def after_upstream() -> dg.AutomationCondition[Any]:
+    """Eager, but behind a passed gate, and without eager's blind spot.
+
+    The gate: what a blocking check of the upstream refuses is not shown to readers. The blind spot:
+    eager overlooks an update by a run that planned this asset too, even if it never came to it; a
+    landing step that fails for one table would leave the others' Glue entries behind.
+    """
+    condition = dg.AutomationCondition
+    refused = condition.any_deps_match(
+        condition.any_checks_match(condition.check_failed(), blocking_only=True)
+    )
+    eager = condition.eager().replace("newly_updated_without_root", condition.newly_updated())
+    return eager & ~refused

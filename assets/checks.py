@@ -1,0 +1,58 @@
+"""The engine's checks as asset checks: each says in a sentence what it compared, in numbers."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from assets.described import TopicTable
+from assets.outcome import engine_errors
+from frazil.checks.result import Check
+from frazil.checks.run import CHECKS, checks_for, run_check
+from resources.connections import FrazilConnections
+from resources.metadata import check_metadata
+
+__all__ = ["check_keys", "table_checks"]
+
+
+def table_checks(table: TopicTable) -> list[dg.AssetChecksDefinition]:
+    """All checks of one table, the deep ones too."""
+    return [_check(table, CHECKS[name]) for name in checks_for(table.spec, deep=True)]
+
+
+def check_keys(table: TopicTable, *, deep: bool) -> list[dg.AssetCheckKey]:
+    """Keys of the checks that read the data (deep), or of those that read metadata only."""
+    return [
+        dg.AssetCheckKey(_guarded(table, CHECKS[name]), name)
+        for name in checks_for(table.spec, deep=True)
+        if CHECKS[name].deep == deep
+    ]
+
+
+def _check(table: TopicTable, check: Check) -> dg.AssetChecksDefinition:
+    @dg.asset_check(
+        asset=_guarded(table, check),
+        name=check.name,
+        description=check.description,
+        blocking=check.blocking,
+    )
+    def run(frazil: FrazilConnections) -> dg.AssetCheckResult:
+        with engine_errors():
+            result = run_check(check.name, table.spec, frazil.connections)
+        return dg.AssetCheckResult(
+            passed=result.passed,
+            severity=dg.AssetCheckSeverity(result.severity),
+            description=result.text,
+            metadata=check_metadata(result),
+        )
+
+    return run
+
+
+def _guarded(table: TopicTable, check: Check) -> dg.AssetKey:
+    names = table.things
+    paths = {
+        "iceberg": names.iceberg_path,
+        "glue": names.glue_path,
+        "snowflake": names.snowflake_path,
+    }
+    return dg.AssetKey(paths[check.asset])

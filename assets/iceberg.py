@@ -1,0 +1,104 @@
+"""Iceberg tables as assets: one step lands all chosen tables of a pipeline, a few at a time."""
+
+# No `from __future__ import annotations`: Dagster compares the type of `context`, not its name.
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+import dagster as dg
+
+from assets.columns import known_columns
+from assets.described import TopicTable, asset_spec
+from frazil.catalogs.iceberg import load_table
+from frazil.connections import Connections
+from frazil.errors import OvertakenError
+from frazil.landing.land import LandingReport, land
+from frazil.landing.many import land_many
+from frazil.landing.state import table_states
+from resources.connections import FrazilConnections
+from resources.metadata import column_lineage, landing_metadata, table_metadata
+
+__all__ = ["landing"]
+
+_ABOUT = """Iceberg table `{table}`: every record of topic `{topic}` exactly once. Materializing it \
+lands what the topic holds beyond the table's position, which the snapshots themselves record."""
+
+_SHORTEST = timedelta(minutes=1)
+"""Dagster's freshness daemon takes no shorter window; the `freshness` check does."""
+
+
+def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
+    """The landing step of a pipeline. It never starts by itself: the arrivals sensor watches Kafka.
+
+    A table that can't be landed does not keep the others from landing, but fails the step; what
+    hangs on the others then follows by automation.
+    """
+    by_key = {dg.AssetKey(t.things.iceberg_path): t for t in tables}
+
+    @dg.multi_asset(name=name, specs=[_spec(t) for t in tables], can_subset=True)
+    def land_tables(
+        context: dg.AssetExecutionContext, frazil: FrazilConnections
+    ) -> Iterator[dg.MaterializeResult[Any]]:
+        chosen = {t.spec.topic: t for k, t in by_key.items() if k in context.selected_asset_keys}
+        specs = [t.spec for t in chosen.values()]
+        failed: dict[str, Exception] = {}
+        for spec, outcome in land_many(specs, frazil.connections, run_id=context.run.run_id):
+            table = chosen[spec.topic]
+            if isinstance(outcome, OvertakenError):
+                context.log.warning(str(outcome))
+            elif isinstance(outcome, Exception):
+                failed[str(table.things.table)] = outcome
+                continue
+            yield _landed(table, outcome, frazil.connections)
+        if failed:
+            raise _failure(failed, len(chosen))
+
+    return land_tables
+
+
+def _spec(table: TopicTable) -> dg.AssetSpec:
+    spec, names = table.spec, table.things
+    return asset_spec(
+        table,
+        names.iceberg_path,
+        kinds={"iceberg", "spark"},
+        about=_ABOUT.format(table=names.table, topic=names.topic),
+        code=land,
+        upstream=names.kafka_path,
+        columns=known_columns(spec),
+        freshness=dg.FreshnessPolicy.time_window(fail_window=max(spec.freshness, _SHORTEST))
+        if spec.freshness
+        else None,
+    )
+
+
+def _landed(
+    table: TopicTable, outcome: LandingReport | OvertakenError, connections: Connections
+) -> dg.MaterializeResult[Any]:
+    """The table as it stands, and what this landing brought; nothing, if another was quicker."""
+    names = table.things
+    own = {"rows_landed": 0} if isinstance(outcome, OvertakenError) else landing_metadata(outcome)
+    current = load_table(connections.catalog, names.table)
+    columns = [field.name for field in current.schema().fields]
+    return dg.MaterializeResult(
+        asset_key=dg.AssetKey(names.iceberg_path),
+        metadata={
+            **own,
+            "overtaken": isinstance(outcome, OvertakenError),
+            **table_metadata(current, table_states([table.spec], connections)[0]),
+            "dagster/column_lineage": column_lineage(columns, dg.AssetKey(names.kafka_path)),
+        },
+    )
+
+
+def _failure(failed: dict[str, Exception], chosen: int) -> dg.Failure:
+    told = "\n\n".join(f"{name}: {_words(error)}" for name, error in sorted(failed.items()))
+    return dg.Failure(
+        description=f"{len(failed)} of {chosen} tables could not be landed.\n\n{told}",
+        metadata={"failed": len(failed), "landed": chosen - len(failed)},
+        allow_retries=False,
+    )
+
+
+def _words(error: Exception) -> str:
+    return str(error) or type(error).__name__

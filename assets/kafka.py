@@ -1,0 +1,51 @@
+"""Kafka topics as assets: materializing one makes sure of topic and subject, and says how they stand."""
+
+# No `from __future__ import annotations`: Dagster compares the type of `context`, not its name.
+import time
+from typing import Any
+
+import dagster as dg
+
+from assets.described import TopicTable, asset_spec, op_name
+from assets.outcome import engine_errors
+from frazil.topics.provision import ensure_topic
+from resources.connections import FrazilConnections
+from resources.metadata import throughput, topic_metadata
+
+__all__ = ["topic_asset"]
+
+_ABOUT = """Kafka topic `{topic}`. Materializing it makes the topic and its subject where they are \
+missing, refuses to change silently what differs from the spec, and reports offsets and schema."""
+
+
+def topic_asset(table: TopicTable) -> dg.AssetsDefinition:
+    """The topic of one table. It starts nothing by itself: only people make topics."""
+    path = table.things.kafka_path
+    spec = asset_spec(
+        table,
+        path,
+        kinds={"kafka"},
+        about=_ABOUT.format(topic=table.spec.topic),
+        code=ensure_topic,
+    )
+
+    @dg.multi_asset(name=op_name(path), specs=[spec])
+    def topic(context: dg.AssetExecutionContext, frazil: FrazilConnections) -> dg.MaterializeResult[Any]:
+        with engine_errors():
+            state = ensure_topic(table.spec, frazil.connections)
+        metadata = topic_metadata(state)
+        return dg.MaterializeResult(
+            metadata={**metadata, **_throughput(context, spec.key, metadata["end_offsets"])}
+        )
+
+    return topic
+
+
+def _throughput(context: dg.AssetExecutionContext, key: dg.AssetKey, end_offsets: int) -> dict[str, Any]:
+    """Records per second since the last materialization."""
+    event = context.instance.get_latest_materialization_event(key)
+    before = event.asset_materialization if event else None
+    if event is None or before is None or "end_offsets" not in before.metadata:
+        return {}
+    seen = before.metadata["end_offsets"].value
+    return throughput(end_offsets, int(str(seen)), time.time() - event.timestamp)

@@ -1,0 +1,43 @@
+"""The composition root: everything that Dagster runs. Loading it asks no server anything."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from assets.checks import check_keys
+from assets.described import TopicTable, tables_of
+from assets.folders import folder_definitions
+from frazil.pipelines import load_pipelines, pipeline_folders
+from frazil.settings import Settings
+from resources.connections import FrazilConnections
+from resources.spark import spark_resource
+from sensors.arrivals import arrivals_sensor
+from sensors.publishing import publishing_sensor
+
+__all__ = ["defs"]
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """The pipelines of the profile in force, what they need, and what watches them.
+
+    Raises:
+        SpecError: A pipeline can't be understood; told before Dagster's component loader would.
+    """
+    settings = Settings.load()
+    folders = pipeline_folders(settings)
+    pipelines = load_pipelines(folders, settings)
+    tables = [table for pipeline in pipelines for table in tables_of(pipeline, settings)]
+    return dg.Definitions.merge(*map(folder_definitions, folders), _around(tables, settings))
+
+
+def _around(tables: list[TopicTable], settings: Settings) -> dg.Definitions:
+    spark = spark_resource(settings)
+    deep = [key for table in tables for key in check_keys(table, deep=True)]
+    return dg.Definitions(
+        resources={"frazil": FrazilConnections(spark=spark), "spark": spark},
+        sensors=[arrivals_sensor(tables), publishing_sensor()] if tables else [],
+        jobs=[dg.define_asset_job("count_every_offset", dg.AssetSelection.checks(*deep))] if deep else [],
+        # A process per step would pay three to five seconds of imports for each.
+        executor=dg.in_process_executor,
+    )

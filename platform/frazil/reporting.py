@@ -1,0 +1,50 @@
+"""Who wants to hear of the command line's work: found by entry point, so the engine knows no Dagster."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Protocol
+
+from frazil.naming import Things
+from frazil.settings import Settings
+from frazil.spec import TableSpec
+
+if TYPE_CHECKING:
+    from frazil.catalogs.glue_entries import GlueState
+    from frazil.checks.result import CheckResult
+    from frazil.landing.land import LandingReport
+    from frazil.warehouse.tables import SnowflakeState
+
+__all__ = ["GROUP", "Reporter", "load_reporters"]
+
+GROUP = "frazil.reporters"
+"""Entry points of this group are called with the settings and give a `Reporter`."""
+
+
+class Reporter(Protocol):
+    """Is told what was done, after it was done."""
+
+    @property
+    def listens(self) -> bool:
+        """Whether there is anybody to tell; cheap to ask."""
+
+    def landed(self, spec: TableSpec, things: Things, report: LandingReport) -> None:
+        """A landing is published."""
+
+    def synced(
+        self,
+        spec: TableSpec,
+        things: Things,
+        glue: GlueState | None,
+        snowflake: SnowflakeState | None,
+    ) -> None:
+        """Glue and Snowflake show the table as it is now; None where it is not published."""
+
+    def checked(self, spec: TableSpec, things: Things, result: CheckResult) -> None:
+        """A check was run."""
+
+
+def load_reporters(settings: Settings) -> tuple[Reporter, ...]:
+    """All installed reporters that have somebody to tell."""
+    found = (point.load()(settings) for point in entry_points(group=GROUP))
+    return tuple(reporter for reporter in found if reporter.listens)

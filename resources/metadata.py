@@ -1,0 +1,150 @@
+"""What a materialization says about itself: the engine's reports as Dagster metadata.
+
+Numbers stay numbers, so that the UI plots them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+if TYPE_CHECKING:
+    from pyiceberg.schema import Schema
+    from pyiceberg.table import Table
+
+    from frazil.catalogs.glue_entries import GlueState
+    from frazil.checks.result import CheckResult
+    from frazil.landing.land import LandingReport
+    from frazil.landing.state import TableState
+    from frazil.topics.provision import TopicState
+    from frazil.warehouse.tables import SnowflakeState
+
+__all__ = [
+    "Metadata",
+    "check_metadata",
+    "column_lineage",
+    "column_schema",
+    "glue_metadata",
+    "landing_metadata",
+    "snowflake_metadata",
+    "table_metadata",
+    "topic_metadata",
+]
+
+Metadata = dict[str, Any]
+
+
+def topic_metadata(state: TopicState) -> Metadata:
+    """A topic: its size, offsets and schema."""
+    return {
+        "partitions": state.partitions,
+        "records_in_topic": sum(state.end.values()) - sum(state.first.values()),
+        "end_offsets": sum(state.end.values()),
+        "offsets": _offsets(state.first, state.end),
+        "topic_id": state.topic_id,
+        "made_now": state.created,
+        "subject": state.subject or "",
+        "schema_id": state.schema_id or 0,
+        "schema_version": state.schema_version or 0,
+    }
+
+
+def throughput(end_offsets: int, before: int, seconds: float) -> Metadata:
+    """Records per second since the last look at a topic; nothing where the topic was cut."""
+    if seconds <= 0 or end_offsets < before:
+        return {}
+    return {"records_per_second": round((end_offsets - before) / seconds, 3)}
+
+
+def landing_metadata(report: LandingReport) -> Metadata:
+    """One landing: what came in."""
+    seconds = max(report.seconds, 0.001)
+    found: Metadata = {
+        "rows_landed": report.records,
+        "dead_letters": report.dead_letters,
+        "skipped": report.skipped,
+        "gaps": report.gaps,
+        "bytes_landed": report.bytes,
+        "files_written": report.files,
+        "seconds": report.seconds,
+        "rows_per_second": round(report.records / seconds, 1),
+        "schema_version": max(report.schema_ids, default=0),
+    }
+    if report.max_timestamp:
+        found["newest_record"] = dg.MetadataValue.timestamp(report.max_timestamp / 1000)
+        found["freshness_seconds"] = round(time.time() - report.max_timestamp / 1000, 3)
+    return found
+
+
+def table_metadata(table: Table, state: TableState) -> Metadata:
+    """An Iceberg table as it stands now."""
+    return {
+        "dagster/row_count": state.rows,
+        "dagster/table_name": state.identifier,
+        "dagster/uri": table.location(),
+        "dagster/column_schema": column_schema(table.schema()),
+        "total_rows": state.rows,
+        "total_files": state.files,
+        "total_bytes": state.bytes,
+        "lag": state.lag,
+        "snapshot_id": state.snapshot_id or 0,
+    }
+
+
+def glue_metadata(state: GlueState, schema: Schema) -> Metadata:
+    """A Glue entry."""
+    return {
+        "dagster/table_name": f"{state.database}.{state.table}",
+        "dagster/column_schema": column_schema(schema),
+        "version": int(state.version_id) if state.version_id.isdigit() else 0,
+        "metadata_location": state.metadata_location,
+        "changed": state.changed,
+    }
+
+
+def snowflake_metadata(state: SnowflakeState, schema: Schema) -> Metadata:
+    """An Iceberg table in Snowflake, and the view beside it."""
+    return {
+        "dagster/row_count": state.rows,
+        "dagster/table_name": f"{state.database}.{state.schema}.{state.table}",
+        "dagster/column_schema": column_schema(schema),
+        "view": f"{state.database}.{state.schema}.{state.view}",
+        "metadata_location": state.metadata_location,
+        "made_now": state.created,
+    }
+
+
+def check_metadata(result: CheckResult) -> Metadata:
+    """The numbers that a check compared."""
+    return dict(result.numbers)
+
+
+def column_schema(schema: Schema) -> dg.TableSchema:
+    """Columns with Iceberg's types."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(
+                name=field.name,
+                type=str(field.field_type),
+                description=field.doc or None,
+                constraints=dg.TableColumnConstraints(nullable=not field.required),
+            )
+            for field in schema.fields
+        ]
+    )
+
+
+def column_lineage(columns: Iterable[str], upstream: dg.AssetKey) -> dg.TableColumnLineage:
+    """Every column is the upstream's column of the same name."""
+    return dg.TableColumnLineage(
+        deps_by_column={name: [dg.TableColumnDep(upstream, name)] for name in columns}
+    )
+
+
+def _offsets(first: Mapping[int, int], end: Mapping[int, int]) -> dg.TableMetadataValue:
+    rows = [dg.TableRecord({"partition": p, "first": first.get(p, 0), "end": end[p]}) for p in sorted(end)]
+    columns = [dg.TableColumn(name, "int") for name in ("partition", "first", "end")]
+    return dg.MetadataValue.table(rows, dg.TableSchema(columns))

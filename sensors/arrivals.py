@@ -1,0 +1,82 @@
+"""Lands tables whose topic has moved. Asks for metadata only: it never reads a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from assets.checks import check_keys
+from assets.described import TopicTable
+from frazil.errors import FrazilError
+from frazil.landing.arrivals import Arrivals, Due, look_for_arrivals
+from resources.connections import FrazilConnections
+from sensors.runs import ARRIVALS, arrivals_wait, digest, run_key, tables_at_work, tables_resting
+
+__all__ = ["arrivals_sensor"]
+
+
+def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
+    """One run for all tables whose waiting records, bytes or age reach what their spec says.
+
+    At most one of its runs waits in the queue. Tables that a run lands right now, and tables whose
+    last landing failed a moment ago, are left out of the next one.
+    """
+
+    @dg.sensor(
+        name="arrivals",
+        target=dg.AssetSelection.assets(*(key for t in tables for key in _assets(t))),
+        minimum_interval_seconds=10,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Lands tables whose topic has moved far enough, or long enough ago.",
+    )
+    def arrivals(
+        context: dg.SensorEvaluationContext, frazil: FrazilConnections
+    ) -> dg.RunRequest | dg.SkipReason:
+        if arrivals_wait(context.instance):
+            return dg.SkipReason("A run of this sensor waits to be started.")
+        working, resting = tables_at_work(context.instance), tables_resting(context.instance)
+        free = [t for t in tables if dg.AssetKey(t.things.iceberg_path) not in working | resting]
+        try:
+            seen = look_for_arrivals([t.spec for t in free], frazil.connections)
+        except FrazilError as e:
+            return dg.SkipReason(str(e))
+        if not seen.due:
+            return dg.SkipReason(_nothing(seen, len(tables) - len(free)))
+        for due in seen.due:
+            context.log.info("%s: %s", due.table, due.reason)
+        topics = {due.spec.topic for due in seen.due}
+        return _request(context.instance, seen.due, [t for t in free if t.spec.topic in topics])
+
+    return arrivals
+
+
+def _request(instance: dg.DagsterInstance, due: Sequence[Due], tables: Sequence[TopicTable]) -> dg.RunRequest:
+    """The landing, its checks but for those that read the data, and what shows it to readers."""
+    plan = digest((d.table, sorted(d.position.items()), d.records) for d in due)
+    return dg.RunRequest(
+        run_key=run_key(instance, plan),
+        asset_selection=[key for t in tables for key in _assets(t)],
+        asset_check_keys=[key for t in tables for key in check_keys(t, deep=False)],
+        tags={ARRIVALS: plan},
+    )
+
+
+def _assets(table: TopicTable) -> list[dg.AssetKey]:
+    names, publish = table.things, table.spec.publish
+    paths = [
+        names.iceberg_path,
+        *([names.glue_path] if "glue" in publish else []),
+        *([names.snowflake_path] if "snowflake" in publish else []),
+    ]
+    return [dg.AssetKey(path) for path in paths]
+
+
+def _nothing(seen: Arrivals, left_out: int) -> str:
+    facts = [
+        f"{seen.looked_at} tables looked at: {seen.waiting} records wait, none is due",
+        f"{left_out} left out (landing now, or failed a moment ago)" if left_out else "",
+        f"suspended: {', '.join(seen.suspended)}" if seen.suspended else "",
+        f"topics missing: {', '.join(seen.missing)}" if seen.missing else "",
+    ]
+    return "; ".join(filter(None, facts)) + "."
