@@ -63,12 +63,16 @@ class Settings(BaseSettings):
     snowflake_protocol: Literal["http", "https"] = "https"
     snowflake_user: str = "FRAZIL"
     snowflake_private_key_path: Path | None = None
-    snowflake_role: str | None = None
+    snowflake_role: str | None = Field(None, description="May read the tables: granted by Frazil.")
     snowflake_warehouse: str | None = None
     snowflake_database: str = "FRAZIL"
-    snowflake_external_volume: str = "FRAZIL_VOLUME"
+    snowflake_external_volume: str | None = Field(
+        None, description="Default: FRAZIL_VOLUME, or FRAZIL_GLUE_VOLUME where Glue owns the tables."
+    )
     snowflake_catalog_integration: str = "FRAZIL_GLUE"
-    snowflake_storage_base_url: str = Field("s3://warehouse/", description="What the volume may read.")
+    snowflake_storage_base_url: str | None = Field(
+        None, description="What the volume may read; default: the warehouse of the owning catalog."
+    )
     snowflake_aws_role_arn: str = "arn:aws:iam::123456789012:role/snowflake_s3_glue_role"
 
     spark_remote: str = Field("sc://127.0.0.1:15002", description="Spark Connect, or local[*].")

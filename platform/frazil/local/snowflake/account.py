@@ -7,7 +7,7 @@ import threading
 from frazil.local.snowflake.object_statements import ObjectStatements
 from frazil.local.snowflake.results import Result
 from frazil.local.snowflake.sessions import Session
-from frazil.local.snowflake.statements import Call, Refresh, Statement
+from frazil.local.snowflake.statements import Call, DropDatabase, Refresh, Statement
 from frazil.local.snowflake.table_statements import TableStatements
 
 __all__ = ["Account"]
@@ -32,7 +32,7 @@ class Account:
         Raises:
             Refused: Snowflake would refuse it, too.
         """
-        of_table = isinstance(statement, Refresh | Call)
+        of_table = isinstance(statement, Refresh | Call | DropDatabase)
         of_table = of_table or getattr(statement, "kind", None) == "ICEBERG TABLE"
         with self._one_at_a_time:
             return (self._tables if of_table else self._objects).execute(statement, session)

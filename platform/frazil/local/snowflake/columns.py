@@ -31,7 +31,7 @@ def shown_column(name: str, kind: Any) -> str:
 def _inside(expression: str, kind: Any, depth: int = 0) -> str:
     if kind.id == "blob":
         return f"hex({expression})"
-    if kind.id not in _NESTED:
+    if "BLOB" not in str(kind):
         return expression
     item = f"x{depth}"
     children = dict(kind.children)

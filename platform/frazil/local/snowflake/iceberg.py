@@ -10,7 +10,7 @@ from frazil.local.snowflake.config import Config
 from frazil.local.snowflake.errors import Refused, already_there, missing, unsupported
 from frazil.local.snowflake.objects import Objects, Stored
 from frazil.local.snowflake.statements import Create, Name, Properties
-from frazil.local.snowflake.storage import own_cursor
+from frazil.local.snowflake.storage import drop_database, own_cursor
 from frazil.local.snowflake.volumes import active_location
 
 if TYPE_CHECKING:
@@ -101,6 +101,13 @@ class IcebergTables:
         self._objects.remove("ICEBERG TABLE", name)
         with own_cursor(self._fakesnow) as cursor:
             cursor.execute(f"DROP VIEW IF EXISTS {_qualified(name)}")
+
+    def drop_database(self, name: str) -> bool:
+        """Drops a whole database with its Iceberg tables; answers False if there is none."""
+        for table in self._objects.all("ICEBERG TABLE"):
+            if table.name[0] == name:
+                self._objects.remove("ICEBERG TABLE", table.name)
+        return drop_database(self._fakesnow, name)
 
     def _resolved(self, given: Properties) -> dict[str, Any]:
         if "CATALOG" not in given or "CATALOG_TABLE_NAME" not in given:

@@ -15,6 +15,7 @@ from frazil.local.snowflake.statements import (
     Create,
     Describe,
     Drop,
+    DropDatabase,
     Grant,
     Kind,
     Name,
@@ -87,6 +88,8 @@ def _alter(tokens: Tokens) -> Statement | None:
 
 def _drop(tokens: Tokens) -> Statement | None:
     tokens.take("DROP")
+    if tokens.take("DATABASE"):
+        return _drop_database(tokens)
     plain = tokens.take("TABLE")
     kind = "ICEBERG TABLE" if plain else _kind(tokens)
     if kind is None:
@@ -96,6 +99,14 @@ def _drop(tokens: Tokens) -> Statement | None:
     if not tokens.take("CASCADE"):
         tokens.take("RESTRICT")
     return Drop(kind, name, if_exists, plain)
+
+
+def _drop_database(tokens: Tokens) -> Statement:
+    if_exists = tokens.take("IF", "EXISTS")
+    dropped = DropDatabase(tokens.name()[-1], if_exists)
+    if not tokens.take("CASCADE"):
+        tokens.take("RESTRICT")
+    return dropped
 
 
 def _describe(tokens: Tokens) -> Statement | None:

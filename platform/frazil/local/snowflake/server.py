@@ -30,7 +30,8 @@ from frazil.local.snowflake.objects import Objects
 from frazil.local.snowflake.parsing import parse_statement
 from frazil.local.snowflake.results import failure, success
 from frazil.local.snowflake.sessions import Session
-from frazil.local.snowflake.storage import forget_dropped, own_cursor
+from frazil.local.snowflake.statements import DropDatabase
+from frazil.local.snowflake.storage import own_cursor
 from frazil.local.snowflake.users import login, may_take
 
 __all__ = ["StandIn"]
@@ -139,6 +140,8 @@ class StandIn:
             result = self._account.execute(statement, session) if statement else None
             if result is None:
                 return None
+            if isinstance(statement, DropDatabase):
+                _leave_database(statement.name)
             return JSONResponse(success(result, session.database, session.schema))
 
         return run
@@ -149,15 +152,22 @@ class StandIn:
         try:
             response: JSONResponse = await query_request(request)
         except SqlglotError as e:
-            return JSONResponse(failure(Refused(1003, "42000", f"SQL compilation error:\n{e}")))
+            return JSONResponse(failure(Refused(1003, "42000", f"SQL compilation error:\n{_plain(e)}")))
         except NotImplementedError as e:
             return JSONResponse(failure(Refused(2, "0A000", f"Unsupported feature: {e}")))
-        forget_dropped(self._fakesnow)
         if response.status_code == 500:
             # The connector repeats what was answered with 500 for minutes.
             answer = json.loads(bytes(response.body))
             return JSONResponse(failure(Refused(1, "XX000", answer["message"])))
         return response
+
+
+def _leave_database(name: str) -> None:
+    # duckdb would refuse every further statement of a session whose current database is gone.
+    for connection in sessions.values():
+        if connection.database == name:
+            connection.cursor()._duck_conn.execute("SET schema = 'memory.main'")
+            connection.database, connection.database_set, connection.schema_set = None, False, False
 
 
 async def _body(request: Request) -> dict[str, Any]:
@@ -177,3 +187,8 @@ def _identifier(request: Request, parameter: str) -> str | None:
 
 def _denied(code: str, text: str) -> JSONResponse:
     return JSONResponse({"data": {}, "code": code, "message": text, "success": False})
+
+
+def _plain(error: Exception) -> str:
+    # sqlglot underlines the place of an error for terminals.
+    return str(error).replace("\x1b[4m", "").replace("\x1b[0m", "")

@@ -12,6 +12,7 @@ __all__ = [
     "Create",
     "Describe",
     "Drop",
+    "DropDatabase",
     "Grant",
     "Kind",
     "Name",
@@ -64,6 +65,14 @@ class Drop:
     name: Name
     if_exists: bool = False
     plain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropDatabase:
+    """`DROP DATABASE [IF EXISTS] <name>`, which fakesnow can't on files."""
+
+    name: str
+    if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,4 +141,6 @@ class Call:
     column: str
 
 
-Statement: TypeAlias = Create | Alter | Drop | Describe | Refresh | Show | Grant | ShowGrants | Use | Call
+Statement: TypeAlias = (
+    Create | Alter | Drop | DropDatabase | Describe | Refresh | Show | Grant | ShowGrants | Use | Call
+)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from frazil.local.snowflake.config import Config
 
-__all__ = ["attach_databases", "forget_dropped", "open_fakesnow", "own_cursor"]
+__all__ = ["attach_databases", "drop_database", "open_fakesnow", "own_cursor"]
 
 _EXTENSIONS = ("httpfs", "avro", "iceberg")  # in the order in which they need each other
 
@@ -40,14 +40,16 @@ def attach_databases(fakesnow: Any, folder: Path) -> None:
             cursor.execute(f'ATTACH IF NOT EXISTS {_text(str(path))} AS "{path.stem}"')
 
 
-def forget_dropped(fakesnow: Any) -> None:
-    """Deletes the files of databases that a statement dropped; duckdb only detaches them."""
+def drop_database(fakesnow: Any, name: str) -> bool:
+    """Closes a database and deletes its file; answers False if there is none."""
+    path = Path(fakesnow.db_path) / f"{name}.db"
+    if not path.exists():
+        return False
     with own_cursor(fakesnow) as cursor:
-        rows = cursor.execute("select path from duckdb_databases() where path is not null").fetchall()
-    attached = {Path(path) for (path,) in rows}
-    for path in set(Path(fakesnow.db_path).glob("*.db")) - attached:
-        path.unlink(missing_ok=True)
-        path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
+        cursor.execute(f'DETACH DATABASE IF EXISTS "{name}"')
+    path.unlink()
+    path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
+    return True
 
 
 @contextmanager

@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from frazil.local.snowflake.config import Config
+from frazil.local.snowflake.errors import missing
 from frazil.local.snowflake.iceberg import IcebergTables
 from frazil.local.snowflake.listings import listed, table_information
 from frazil.local.snowflake.objects import Objects
 from frazil.local.snowflake.parsing import parse_name
 from frazil.local.snowflake.results import Result, message
 from frazil.local.snowflake.sessions import Session
-from frazil.local.snowflake.statements import Call, Create, Describe, Drop, Refresh, Show, Statement
+from frazil.local.snowflake.statements import (
+    Call,
+    Create,
+    Describe,
+    Drop,
+    DropDatabase,
+    Refresh,
+    Show,
+    Statement,
+)
 from frazil.local.snowflake.volumes import verified_volume
 
 __all__ = ["TableStatements"]
@@ -44,6 +54,8 @@ class TableStatements:
                 return self._create(statement, session)
             case Drop():
                 return self._drop(statement, session)
+            case DropDatabase():
+                return self._drop_database(statement)
             case Refresh():
                 return self._refresh(statement, session)
             case Describe():
@@ -69,6 +81,13 @@ class TableStatements:
             return message("Drop statement executed successfully.")
         self._tables.drop(full)
         return message(f"{full[-1]} successfully dropped.")
+
+    def _drop_database(self, statement: DropDatabase) -> Result:
+        if self._tables.drop_database(statement.name):
+            return message(f"{statement.name} successfully dropped.")
+        if statement.if_exists:
+            return message("Drop statement executed successfully.")
+        raise missing("Database", statement.name)
 
     def _refresh(self, statement: Refresh, session: Session) -> Result:
         full = session.full(statement.name)

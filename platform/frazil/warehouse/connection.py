@@ -1,0 +1,114 @@
+"""Connecting to Snowflake with a key pair, and what its refusals mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from frazil.errors import ConfigureError, PartDownError
+from frazil.settings import Settings
+
+if TYPE_CHECKING:
+    from snowflake.connector import SnowflakeConnection
+
+__all__ = ["connection_arguments", "connection_errors", "open_snowflake"]
+
+_LOGIN_SECONDS = 10
+_NETWORK_SECONDS = 120
+
+
+def connection_arguments(settings: Settings) -> dict[str, Any]:
+    """What `snowflake.connector.connect` and `dagster_snowflake.SnowflakeResource` take.
+
+    Raises:
+        ConfigureError: No private key is named, or its file is not there.
+    """
+    given: dict[str, Any] = {
+        "account": settings.snowflake_account,
+        "user": settings.snowflake_user,
+        "authenticator": "SNOWFLAKE_JWT",
+        "private_key_file": _private_key_file(settings),
+        "warehouse": settings.snowflake_warehouse,
+        "login_timeout": _LOGIN_SECONDS,
+        "network_timeout": _NETWORK_SECONDS,
+        "session_parameters": {"CLIENT_OUT_OF_BAND_TELEMETRY_ENABLED": False},
+        **_stand_in(settings),
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+@contextmanager
+def open_snowflake(settings: Settings) -> Iterator[SnowflakeConnection]:
+    """A connection that closes with the context.
+
+    Raises:
+        PartDownError: Snowflake does not answer.
+        ConfigureError: Snowflake refuses the login.
+    """
+    import snowflake.connector
+
+    with connection_errors(settings):
+        connection = snowflake.connector.connect(**connection_arguments(settings))
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def connection_errors(settings: Settings) -> Iterator[None]:
+    """Turns the connector's errors of logging in, and of losing the server, into clear ones.
+
+    Raises:
+        PartDownError: Snowflake does not answer.
+        ConfigureError: Snowflake refuses the login.
+    """
+    from snowflake.connector.errors import DatabaseError, HttpError, OperationalError, ProgrammingError
+
+    try:
+        yield
+    except ProgrammingError:
+        raise
+    except (OperationalError, HttpError) as e:
+        raise PartDownError(
+            "Snowflake does not answer.",
+            where=_endpoint(settings),
+            meaning="The Iceberg table is right; Snowflake shows what it showed before.",
+            todo="`frazil status` shows what runs, `frazil up` starts what does not.",
+        ) from e
+    except DatabaseError as e:
+        raise ConfigureError(
+            "Snowflake refuses the login.",
+            where=f"user {settings.snowflake_user} at {_endpoint(settings)}: {e.msg}",
+            meaning="Nothing was changed.",
+            todo="Check snowflake_account, snowflake_user and snowflake_private_key_path; DESC USER "
+            "shows the fingerprints of the keys that Snowflake knows.",
+        ) from e
+
+
+def _private_key_file(settings: Settings) -> str:
+    path = settings.snowflake_private_key_path
+    if path is not None and path.is_file():
+        return str(path)
+    raise ConfigureError(
+        "There is no private key to log in to Snowflake with.",
+        where=f"snowflake_private_key_path: {path or 'not set'}",
+        meaning="Nothing was changed.",
+        todo="`frazil up` makes one for the stand-in; for Snowflake, name the PEM file of your user.",
+    )
+
+
+def _stand_in(settings: Settings) -> dict[str, Any]:
+    if settings.snowflake_host is None:
+        return {}
+    return {
+        "host": settings.snowflake_host,
+        "port": settings.snowflake_port,
+        "protocol": settings.snowflake_protocol,
+    }
+
+
+def _endpoint(settings: Settings) -> str:
+    host = settings.snowflake_host or f"{settings.snowflake_account}.snowflakecomputing.com"
+    return f"{settings.snowflake_protocol}://{host}:{settings.snowflake_port}"
