@@ -12,7 +12,7 @@ from frazil.settings import Settings
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
-    from confluent_kafka.schema_registry import SchemaRegistryClient
+    from frazil.schemas.registry import RegistryClient
     from pyiceberg.catalog import Catalog
     from pyspark.sql import SparkSession
 
@@ -51,7 +51,7 @@ class Connections:
         return admin_client(self.settings)
 
     @cached_property
-    def registry(self) -> SchemaRegistryClient:
+    def registry(self) -> RegistryClient:
         """The schema registry's client."""
         from frazil.schemas.registry import registry_client
 

@@ -1,0 +1,164 @@
+"""The schema registry: the schemas that records of a subject were written with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka.schema_registry import RegisteredSchema, SchemaRegistryClient
+
+# The client's own choice between httpx and httpx2, whose errors it lets through.
+from confluent_kafka.schema_registry.common._httpx_compat import httpx
+from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+from frazil.errors import ConfigureError, FrazilError, MissingError, PartDownError
+from frazil.settings import Settings
+
+__all__ = [
+    "RegistryClient",
+    "WriterSchema",
+    "registry_client",
+    "registry_errors",
+    "subject_versions",
+    "writer_schema",
+]
+
+_SUBJECT_MISSING = frozenset({40401, 40402})
+
+
+@dataclass(frozen=True, slots=True)
+class WriterSchema:
+    """One version of a subject.
+
+    Args:
+        schema_id: The id that stands in the records.
+        version: Its number within the subject.
+        text: The schema itself.
+        kind: `AVRO`, `JSON` or `PROTOBUF`.
+        references: Other subjects that it needs, as (name, subject, version).
+    """
+
+    schema_id: int
+    version: int
+    text: str
+    kind: str
+    references: tuple[tuple[str, str, int], ...] = ()
+
+
+class RegistryClient(SchemaRegistryClient):
+    """A client that remembers the versions of the subjects it was asked for.
+
+    Args:
+        config: Settings of the client it extends.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(config)
+        self.remembered: dict[str, tuple[WriterSchema, ...]] = {}
+
+
+def registry_client(settings: Settings) -> RegistryClient:
+    """A client that gives up within seconds: three tries at what may pass, five seconds each."""
+    config: dict[str, Any] = {
+        "url": settings.schema_registry_url,
+        "timeout": 5,
+        "max.retries": 2,
+        "retries.wait.ms": 200,
+        "retries.max.wait.ms": 1000,
+    }
+    if settings.schema_registry_user_info:
+        config["basic.auth.user.info"] = settings.schema_registry_user_info.get_secret_value()
+    return RegistryClient(config)
+
+
+def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema, ...]:
+    """All versions of a subject, oldest first; one small request where nothing changed.
+
+    Versions and ids do not change, but a subject can be deleted for good and made again. Then its
+    newest version is another one, and everything is read anew.
+
+    Raises:
+        MissingError: There is no such subject.
+        PartDownError: The registry does not answer.
+    """
+    with registry_errors(client, subject):
+        newest = writer_schema(client.get_version(subject, "latest"))
+        known = client.remembered.get(subject)
+        if not known or known[-1] != newest:
+            client.clear_caches()  # type: ignore[no-untyped-call]
+            known = tuple(
+                writer_schema(client.get_version(subject, version))
+                for version in sorted(client.get_versions(subject))
+            )
+            client.remembered[subject] = known
+    return known
+
+
+def writer_schema(found: RegisteredSchema) -> WriterSchema:
+    """The registry's answer, frozen."""
+    schema = found.schema
+    references = tuple((str(r.name), str(r.subject), r.version or 0) for r in schema.references or ())
+    return WriterSchema(
+        schema_id=found.schema_id or 0,
+        version=found.version or 0,
+        text=schema.schema_str or "",
+        kind=schema.schema_type or "AVRO",
+        references=references,
+    )
+
+
+@contextmanager
+def registry_errors(client: SchemaRegistryClient, subject: str) -> Iterator[None]:
+    """Turns the registry client's exceptions into ours.
+
+    Args:
+        client: Asked for its address.
+        subject: The subject, for the error's text.
+    """
+    try:
+        yield
+    except SchemaRegistryError as e:
+        raise _refused(e, _address(client), subject) from None
+    except (httpx.TransportError, ValueError) as e:
+        raise _down(_address(client), f"{type(e).__name__} {e}") from None
+
+
+def _refused(error: SchemaRegistryError, address: str, subject: str) -> FrazilError:
+    status, text = error.http_status_code, error.error_message
+    if error.error_code in _SUBJECT_MISSING:
+        return MissingError(
+            f"Subject {subject} does not exist.",
+            where=address,
+            meaning="Without a schema no record can be read. Nothing was landed.",
+            todo="Produce with a schema, or name the schema's file as value_schema in defs.yaml and "
+            "materialize the kafka asset.",
+        )
+    if status in (401, 403):
+        return ConfigureError(
+            "The schema registry refuses access.",
+            where=f"{address}, HTTP {status}",
+            todo="Mend schema_registry_user_info in the settings.",
+        )
+    if status >= 500 or status in (404, 408, 429):
+        return _down(address, f"HTTP {status}: {text}")
+    return ConfigureError(
+        f"The schema registry refuses: {text}",
+        where=f"subject {subject}, HTTP {status}, code {error.error_code}",
+        todo="Mend the schema.",
+    )
+
+
+def _down(address: str, text: str) -> PartDownError:
+    return PartDownError(
+        "The schema registry does not answer.",
+        where=f"{address}: {text}",
+        meaning="Nothing was changed.",
+        todo="See `frazil status`, start it with `frazil up`, or mend schema_registry_url.",
+    )
+
+
+def _address(client: SchemaRegistryClient) -> str:
+    """Without the password that a URL may hold."""
+    return ", ".join(url.rpartition("@")[2] for url in client._rest_client.base_urls)

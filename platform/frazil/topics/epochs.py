@@ -1,0 +1,106 @@
+"""Leader epochs along a partition, read from the records' own batches, and counts of records.
+
+Spark's Kafka source does not give the leader epoch. Along a partition it never falls, so one record
+nearly always tells all: where the first of a span has the partition's current epoch, so have the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from frazil.settings import Settings
+from frazil.topics.probe import Found, Probe, open_probe
+
+__all__ = ["count_records", "leader_epochs"]
+
+Span = tuple[int, int]
+
+_ONE_RECORD = {
+    "fetch.message.max.bytes": 65536,
+    "queued.min.messages": 1,
+    "fetch.wait.max.ms": 10,
+}
+
+
+def leader_epochs(
+    settings: Settings,
+    spans: Mapping[int, Span],
+    topic: str,
+    current: Mapping[int, int] | None = None,
+) -> dict[int, list[tuple[int, int]]]:
+    """The leader epochs of the records of some spans.
+
+    Args:
+        settings: The environment.
+        spans: Half-open offset ranges by partition.
+        topic: The topic.
+        current: The partitions' current epochs, where they are known: saves a look at the ends.
+
+    Returns:
+        By partition (first offset, epoch), ascending; none where a span holds no record.
+
+    Raises:
+        OffsetsLostError: Retention removed the records meanwhile.
+        PartDownError: Kafka does not answer.
+    """
+    busy = {p: span for p, span in spans.items() if span[1] > span[0]}
+    if not busy:
+        return {p: [] for p in spans}
+    with open_probe(settings, topic, **_ONE_RECORD) as probe:
+        heads = probe.first({p: start for p, (start, _) in busy.items()})
+        unsure = {p for p, (_, epoch) in heads.items() if (current or {}).get(p) != epoch}
+        tails = probe.first({p: busy[p][1] - 1 for p in unsure})
+        steps: dict[int, list[tuple[int, int]]] = {p: [] for p in spans}
+        for partition, head in heads.items():
+            start, to = busy[partition]
+            if head[0] < to:
+                steps[partition].append((start, head[1]))
+                if partition in unsure and tails.get(partition, (0, -2))[1] != head[1]:
+                    steps[partition] += _changes(probe, partition, head, to)
+        return steps
+
+
+def count_records(settings: Settings, topic: str, spans: Mapping[int, Span]) -> dict[int, int]:
+    """How many records each span really holds for read_committed: the rest of it are gaps.
+
+    Reads every record: only for the case that fewer came than were planned.
+
+    Raises:
+        OffsetsLostError: Retention removed the records meanwhile.
+        PartDownError: Kafka does not answer.
+    """
+    busy = {p: span for p, span in spans.items() if span[1] > span[0]}
+    if not busy:
+        return dict.fromkeys(spans, 0)
+    with open_probe(settings, topic) as probe:
+        return dict.fromkeys(spans, 0) | probe.count(busy)
+
+
+def _changes(probe: Probe, partition: int, head: Found, to: int) -> list[Found]:
+    """The first record of every later epoch in (head, to)."""
+    found = []
+    here: Found | None = head
+    while here and (here := _next_change(probe, partition, here, to)):
+        found.append(here)
+    return found
+
+
+def _next_change(probe: Probe, partition: int, head: Found, to: int) -> Found | None:
+    """The first record in (head, to) whose epoch is not the head's.
+
+    Starts at the end in doubling steps, because the last offsets are often transaction markers that
+    no reader sees; from the first sight of the head's epoch on it halves what is left.
+    """
+    same, epoch = head
+    end, step, later = to, 1, None
+    while end - same > 1:
+        at = max(same + 1, end - step) if step else (same + end) // 2
+        found = probe.first({partition: at}).get(partition)
+        if found and found[1] == epoch:
+            if found[0] >= to:
+                return None
+            same, step = found[0], 0
+        else:
+            later = found if found and found[0] < to else later
+            end, step = at, step * 2
+    return later
