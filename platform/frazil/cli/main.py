@@ -1,0 +1,60 @@
+"""The `frazil` command: its subcommands, and how errors become text and exit codes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from frazil.cli.console import console
+from frazil.errors import FrazilError
+
+__all__ = ["make_app", "run"]
+
+_MODULES = ("stack", "generate", "land", "tables", "check", "sync", "demo")
+"""Modules of `frazil.cli` with a function `register(app)`, in the order of `--help`."""
+
+_DEBUG = "FRAZIL_DEBUG"
+
+
+def make_app() -> typer.Typer:
+    """The command with all its subcommands."""
+    app = typer.Typer(
+        help="Freezes Kafka topics into Apache Iceberg tables.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_options)
+    for name in _MODULES:
+        if importlib.util.find_spec(f"frazil.cli.{name}") is None:
+            continue
+        import_module(f"frazil.cli.{name}").register(app)
+    return app
+
+
+def run() -> None:
+    """Runs the command; errors that Frazil raises on purpose are text, not traces."""
+    try:
+        make_app()()
+    except FrazilError as e:
+        console.print(str(e).partition("\n")[0], style="bold red", markup=False)
+        if rest := str(e).partition("\n")[2]:
+            console.print(rest, markup=False)
+        raise SystemExit(e.exit_code) from None
+    except Exception as e:
+        if os.environ.get(_DEBUG):
+            raise
+        console.print(f"{type(e).__name__}: {e}", style="bold red", markup=False)
+        console.print("  Next: This is a fault of Frazil; frazil --debug shows where it lies.")
+        raise SystemExit(1) from None
+
+
+def _options(
+    debug: Annotated[bool, typer.Option(help="Show where an unexpected error comes from.")] = False,
+) -> None:
+    if debug:
+        os.environ[_DEBUG] = "1"

@@ -1,0 +1,151 @@
+"""`frazil up`, `down`, `status` and `env`: the embedded stack."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from pydantic import SecretStr
+from rich.live import Live
+from rich.table import Table
+
+from frazil.cli.console import console, print_json
+from frazil.errors import MissingError, PartDownError
+from frazil.local.home import Home
+from frazil.local.parts import known_stack, prepared_stack
+from frazil.local.ports import parse
+from frazil.local.profile import read_profile
+from frazil.local.stack import Report, Status
+from frazil.settings import Settings, frazil_home
+
+__all__ = ["register"]
+
+_COLOURS = {"up": "green", "down": "dim", "dead": "red", "ill": "red", "failed": "red"}
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Only = Annotated[list[str] | None, typer.Option(help="A part; can be given several times.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands of the embedded stack."""
+    panel = "Embedded stack"
+    for command in (up, down, status, env):
+        app.command(rich_help_panel=panel)(command)
+
+
+def up(
+    port: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=N", help="Another port for one listener.")
+    ] = None,
+    port_offset: Annotated[int | None, typer.Option(help="Added to every default port.")] = None,
+    only: Only = None,
+) -> None:
+    """Start what does not run of the embedded stack, and wait until all of it answers."""
+    stack = prepared_stack(Home(frazil_home()), parse(port or ()), port_offset)
+    with _progress() as report:
+        stack.up(report, only or ())
+    console.print(f"The stack is up. Profile: {stack.home.profile}")
+
+
+def down(
+    wipe: Annotated[bool, typer.Option(help="Also delete all its data.")] = False,
+    only: Only = None,
+) -> None:
+    """Stop the embedded stack; its data stays."""
+    if wipe and only:
+        raise typer.BadParameter("--wipe deletes the data of all parts; leave out --only.")
+    stack = known_stack(Home(frazil_home()))
+    with _progress() as report:
+        stack.down(report, only or ())
+    if wipe:
+        stack.wipe()
+    console.print("The stack is down." + (" Its data is gone." if wipe else ""))
+
+
+def status(as_json: Json = False) -> None:
+    """Ask every part of the embedded stack how it is; exit code 5 if one is not up."""
+    stack = known_stack(Home(frazil_home()))
+    parts = stack.status()
+    if as_json:
+        print_json({"home": str(stack.home.root), "parts": [asdict(each) for each in parts]})
+    else:
+        console.print(_status_table(parts))
+    if any(each.state != "up" for each in parts):
+        raise typer.Exit(PartDownError.exit_code)
+
+
+def env(as_json: Json = False) -> None:
+    """Print the endpoints and credentials of the stack, as shell exports or JSON."""
+    home = Home(frazil_home())
+    if not home.profile.exists():
+        raise MissingError(
+            "There is no stack here.", where=str(home.root), todo="Run `frazil up` first."
+        )
+    settings = _plain(read_profile(home))
+    if as_json:
+        print_json(settings)
+        return
+    for name, value in _exports(home, settings).items():
+        typer.echo(f"export {name}={shlex.quote(str(value))}")
+
+
+@contextmanager
+def _progress() -> Iterator[Report]:
+    """Shows a table that moves on a terminal, and one line for each news elsewhere."""
+    said: dict[str, str] = {}
+
+    def tell(name: str, text: str) -> None:
+        if said.get(name) != text:
+            console.print(f"{name}: {text}")
+        said[name] = text
+
+    if not console.is_terminal:
+        yield tell
+        return
+    with Live(console=console, refresh_per_second=8, get_renderable=lambda: _progress_table(said)):
+        yield said.__setitem__
+
+
+def _progress_table(said: dict[str, str]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for name, text in list(said.items()):
+        table.add_row(name, f"[{_COLOURS.get(text, 'yellow')}]{text}[/]")
+    return table
+
+
+def _status_table(parts: list[Status]) -> Table:
+    table = Table("part", "state", "port", "process", "memory", "", box=None)
+    for each in parts:
+        memory = f"{each.memory / 2**20:.0f} MB" if each.pid else ""
+        state = f"[{_COLOURS[each.state]}]{each.state}[/]"
+        text = f"{each.text}; log: {each.log}" if each.state in ("dead", "ill") else each.text
+        table.add_row(each.name, state, str(each.port), str(each.pid or ""), memory, text)
+    return table
+
+
+def _plain(settings: Settings) -> dict[str, Any]:
+    """All that is set, secrets in the clear: this command is asked for them."""
+    values = {name: getattr(settings, name) for name in type(settings).model_fields}
+    return {
+        name: value.get_secret_value() if isinstance(value, SecretStr) else value
+        for name, value in values.items()
+        if value not in (None, "", {})
+    }
+
+
+def _exports(home: Home, settings: dict[str, Any]) -> dict[str, Any]:
+    ours = {f"FRAZIL_{name.upper()}": value for name, value in settings.items()}
+    return {
+        "FRAZIL_HOME": home.root,
+        **ours,
+        "AWS_ACCESS_KEY_ID": settings["s3_access_key"],
+        "AWS_SECRET_ACCESS_KEY": settings["s3_secret_key"],
+        "AWS_REGION": settings["s3_region"],
+        "AWS_ENDPOINT_URL_S3": settings["s3_endpoint"],
+        "AWS_ENDPOINT_URL_GLUE": settings["glue_endpoint"],
+        "DAGSTER_HOME": settings["dagster_home"],
+    }

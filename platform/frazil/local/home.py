@@ -1,0 +1,90 @@
+"""The folder of one stack, and what lies where in it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Home", "write_private"]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Everything of one stack lies under `root`; two stacks have two roots.
+
+    Args:
+        root: An absolute path, by default `frazil.settings.frazil_home()`.
+    """
+
+    root: Path
+
+    @property
+    def profile(self) -> Path:
+        """What clients need to know, credentials included."""
+        return self.root / "profile.json"
+
+    @property
+    def ports(self) -> Path:
+        """The ports chosen, remembered from one start to the next."""
+        return self.root / "stack.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held by whoever starts or stops parts."""
+        return self.root / "stack.lock"
+
+    @property
+    def running(self) -> Path:
+        """One file for each part that was started and not stopped."""
+        return self.root / "run"
+
+    @property
+    def logs(self) -> Path:
+        """One log for each part, and the log of its previous start."""
+        return self.root / "logs"
+
+    @property
+    def secrets(self) -> Path:
+        """Keys; nobody else may enter."""
+        return self.root / "secrets"
+
+    @property
+    def dagster(self) -> Path:
+        """DAGSTER_HOME."""
+        return self.root / "dagster"
+
+    @property
+    def scratch(self) -> Path:
+        """Temporary files of the servers, emptied by nobody but `wipe`."""
+        return self.root / "tmp"
+
+    def data(self, part: str) -> Path:
+        """The folder of one part's data; made if missing."""
+        return _folder(self.root / "data" / part)
+
+    def make(self) -> None:
+        """Makes the folders that every part needs."""
+        for folder in (self.root, self.secrets, self.running, self.logs, self.scratch):
+            _folder(folder)
+
+    def wipe(self) -> None:
+        """Deletes all that a stack keeps, except its choice of ports."""
+        for folder in (self.secrets, self.running, self.logs, self.scratch, self.dagster):
+            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(self.root / "data", ignore_errors=True)
+        self.profile.unlink(missing_ok=True)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replaces a file in one step; only its owner can ever read it."""
+    draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)
+    draft.touch(mode=0o600)
+    draft.write_text(text)
+    draft.replace(path)
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path

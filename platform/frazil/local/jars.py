@@ -1,0 +1,165 @@
+"""The jars of the stack, by the committed lock: fetched once, checked, kept outside the checkout."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tarfile
+import tempfile
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from frazil.errors import ConfigureError, RetryError
+
+__all__ = ["LOCK", "Jar", "Jars", "cache_folder", "fetch", "maven", "read_lock", "sha256"]
+
+LOCK = Path(__file__).parents[3] / "jars.lock"
+
+_TRIES = 3
+_TIMEOUT = 60  # seconds without a byte
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """One file of a Maven repository.
+
+    Args:
+        use: The set that it belongs to: kafka, registry or spark.
+        coordinates: group:artifact:version[:classifier:packaging].
+        sha256: Of its content.
+    """
+
+    use: str
+    coordinates: str
+    sha256: str
+
+    def artifact(self, context: Any) -> Any:
+        """The artifact as jgo knows it."""
+        group, artifact, version, *kind = self.coordinates.split(":")
+        return context.project(group, artifact).at_version(version).artifact(*kind)
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept for all stacks: `$FRAZIL_CACHE`, or `~/.cache/frazil`."""
+    return Path(os.environ.get("FRAZIL_CACHE") or Path.home() / ".cache" / "frazil").absolute()
+
+
+def read_lock(lock: Path = LOCK) -> tuple[Jar, ...]:
+    """The jars that the lock names.
+
+    Raises:
+        ConfigureError: The lock is missing, or a line of it can't be read.
+    """
+    try:
+        lines = lock.read_text().splitlines()
+        return tuple(Jar(*line.split()) for line in lines if line and not line.startswith("#"))
+    except (OSError, TypeError) as e:
+        raise ConfigureError(
+            "The lock of the jars can't be read.",
+            where=f"{lock}: {e}",
+            todo="Run from a checkout, and restore the file with git.",
+        ) from None
+
+
+class Jars:
+    """The cache of jars; each lies under its sum, and was checked when it came.
+
+    Args:
+        cache: Its folder; see `cache_folder`.
+        locked: What may be in it.
+    """
+
+    def __init__(self, cache: Path, locked: Sequence[Jar]) -> None:
+        self._cache = cache
+        self._locked = locked
+        self._gate = threading.Semaphore(_AT_ONCE)
+
+    def paths(self, use: str) -> tuple[Path, ...]:
+        """The files of one set, fetched if they are not here.
+
+        Raises:
+            RetryError: The repository does not give one of them.
+            ConfigureError: What it gave is not what was locked.
+        """
+        jars = [jar for jar in self._locked if jar.use == use]
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            return tuple(threads.map(self._path, jars))
+
+    def unpacked(self, use: str) -> Path:
+        """The folder into which the one archive of a set was unpacked."""
+        (archive,) = self.paths(use)
+        folder = archive.parent / "unpacked"
+        if not folder.exists():
+            draft = Path(tempfile.mkdtemp(dir=archive.parent))
+            with tarfile.open(archive) as tar:
+                tar.extractall(draft, filter="data")
+            _settle(draft, folder)
+        return folder
+
+    def _path(self, jar: Jar) -> Path:
+        folder = self._cache / "jars" / jar.sha256
+        kept: Path = folder / jar.artifact(maven(folder)).filename
+        if kept.exists():
+            return kept
+        folder.mkdir(parents=True, exist_ok=True)
+        with self._gate, tempfile.TemporaryDirectory(dir=folder) as draft:
+            fetched = fetch(jar.artifact(maven(Path(draft))))
+            if (found := sha256(fetched)) != jar.sha256:
+                raise ConfigureError(
+                    f"{jar.coordinates} is not the file that was locked, and is not used.",
+                    where=f"sha256 {found}, locked {jar.sha256}",
+                    todo="Look at what lies between here and Maven Central before trying again.",
+                )
+            return fetched.replace(kept)
+
+
+def maven(repository: Path) -> Any:
+    """Maven Central, with a local repository of ours rather than the user's own."""
+    from jgo.maven import MavenContext
+
+    return MavenContext(repo_cache=repository, timeout=_TIMEOUT)
+
+
+def fetch(artifact: Any) -> Path:
+    """Downloads one artifact, trying again when the network fails.
+
+    Raises:
+        RetryError: It can't be had.
+    """
+    import requests
+
+    for left in reversed(range(_TRIES)):
+        try:
+            return Path(artifact.resolve())
+        except (requests.RequestException, OSError, RuntimeError) as e:
+            artifact.cached_path.unlink(missing_ok=True)  # jgo takes half a file for a whole one
+            if not left:
+                raise RetryError(
+                    f"{artifact.filename} can't be fetched from Maven Central.",
+                    where=str(e),
+                    meaning="Nothing was started.",
+                    todo="Check the network (HTTPS_PROXY and the like are honoured); try again.",
+                ) from None
+    raise AssertionError("unreachable")
+
+
+def sha256(path: Path) -> str:
+    """The sum of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _settle(draft: Path, folder: Path) -> None:
+    """Moves a finished folder to its place, unless another process was faster."""
+    try:
+        draft.rename(folder)
+    except OSError:
+        shutil.rmtree(draft)
+        if not folder.exists():
+            raise

@@ -1,0 +1,57 @@
+"""The keys of one stack, made at its first start and kept until it is wiped."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from frazil.local.asking import Credentials
+from frazil.local.home import Home, write_private
+
+__all__ = ["KeyPair", "s3_credentials", "snowflake_keys"]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """Two PEM files.
+
+    Args:
+        private: PKCS8, unencrypted, readable by its owner only.
+        public: What the account knows of the user.
+    """
+
+    private: Path
+    public: Path
+
+
+def s3_credentials(home: Home) -> Credentials:
+    """The key pair of the object storage's one user."""
+    file = home.secrets / "s3"
+    if not file.exists():
+        write_private(file, f"frazil{secrets.token_hex(8)}\n{secrets.token_urlsafe(30)}\n")
+    access_key, secret_key = file.read_text().split()
+    return Credentials(access_key, secret_key)
+
+
+def snowflake_keys(home: Home) -> KeyPair:
+    """The key pair with which clients log in to Snowflake."""
+    pair = KeyPair(home.secrets / "snowflake_key.p8", home.secrets / "snowflake_key.pub")
+    if not (pair.private.exists() and pair.public.exists()):
+        _make_pair(pair)
+    return pair
+
+
+def _make_pair(pair: KeyPair) -> None:
+    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    private = key.private_bytes(
+        form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()
+    )
+    public = key.public_key().public_bytes(
+        form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo
+    )
+    write_private(pair.public, public.decode())
+    write_private(pair.private, private.decode())

@@ -1,0 +1,148 @@
+"""The ports of the stack: defaults, the user's choice, and who holds one that is taken."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+
+from frazil.errors import ConfigureError
+from frazil.local.home import write_private
+
+__all__ = ["DEFAULTS", "LOOPBACK", "Ports", "choose", "free", "is_taken", "parse", "recall", "remember", "taken"]
+
+LOOPBACK = "127.0.0.1"
+
+Ports = Mapping[str, int]
+"""Port by name, as in `DEFAULTS`."""
+
+DEFAULTS: Ports = {
+    "kafka": 9092,
+    "kafka-controller": 9093,
+    "registry": 8081,
+    "registry-management": 9000,
+    "s3": 8333,
+    "s3-grpc": 18333,
+    "rest": 8181,
+    "storage-master": 9333,
+    "storage-master-grpc": 19333,
+    "storage-volume": 9340,
+    "storage-volume-grpc": 19340,
+    "storage-filer": 8888,
+    "storage-filer-grpc": 18888,
+    "glue": 5557,
+    "snowflake": 5558,
+    "spark": 15002,
+}
+
+
+def parse(pairs: Iterable[str]) -> dict[str, int]:
+    """Reads `NAME=N` as given on the command line.
+
+    Raises:
+        ConfigureError: The name or the number is none.
+    """
+    chosen = {}
+    for pair in pairs:
+        name, _, number = pair.partition("=")
+        if name not in DEFAULTS or not number.isdigit() or not 0 < int(number) < 65536:
+            raise ConfigureError(
+                f"--port {pair} says no port.",
+                todo=f"Write --port NAME=NUMBER, NAME one of {', '.join(DEFAULTS)}.",
+            )
+        chosen[name] = int(number)
+    return chosen
+
+
+def recall(memory: Path) -> Ports:
+    """The ports of the last start, or the defaults."""
+    if not memory.is_file():
+        return DEFAULTS
+    try:
+        return {**DEFAULTS, **json.loads(memory.read_text())["ports"]}
+    except (ValueError, KeyError, TypeError) as e:
+        raise ConfigureError(
+            "The file of the stack's ports can't be read.",
+            where=f"{memory}: {e}",
+            todo="Delete it; `frazil up` writes a new one with the default ports.",
+        ) from None
+
+
+def choose(
+    memory: Path, chosen: Mapping[str, int] | None = None, offset: int | None = None
+) -> Ports:
+    """The ports of this start.
+
+    Args:
+        memory: Where the ports of the last start are remembered; see `remember`.
+        chosen: Ports given one by one; they win.
+        offset: Added to every default; forgets what was remembered.
+
+    Raises:
+        ConfigureError: Two parts would share a port, or a number is no port.
+    """
+    base = recall(memory) if offset is None else {n: p + offset for n, p in DEFAULTS.items()}
+    ports = {**base, **(chosen or {})}
+    by_number: dict[int, str] = {}
+    for name, port in ports.items():
+        if not 0 < port < 65536:
+            raise ConfigureError(f"Port {port} for {name} is none.", todo="Use another offset.")
+        if port in by_number:
+            raise ConfigureError(
+                f"Port {port} is wanted by {by_number[port]} and by {name}.",
+                todo=f"Choose another with --port {name}=NUMBER.",
+            )
+        by_number[port] = name
+    return ports
+
+
+def remember(memory: Path, ports: Ports) -> None:
+    """Keeps the choice for the next start."""
+    write_private(memory, json.dumps({"ports": dict(ports)}, indent=2) + "\n")
+
+
+def free() -> Ports:
+    """A free port for every name, as the operating system hands them out."""
+    with ExitStack() as held:
+        sockets = {name: held.enter_context(socket.socket()) for name in DEFAULTS}
+        for each in sockets.values():
+            each.bind((LOOPBACK, 0))
+        return {name: each.getsockname()[1] for name, each in sockets.items()}
+
+
+def is_taken(port: int) -> bool:
+    """Whether something listens there."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return True
+    return False
+
+
+def taken(part: str, name: str, port: int) -> ConfigureError:
+    """The error for a port that something else holds."""
+    return ConfigureError(
+        f"Port {port} is taken{_holder(port)}; {part} needs it.",
+        where=f"{LOOPBACK}:{port} ({name})",
+        meaning="Nothing was changed.",
+        todo=f"Stop what holds it, or choose another: frazil up --port {name}=NUMBER, "
+        "or --port-offset N for all.",
+    )
+
+
+def _holder(port: int) -> str:
+    try:
+        for connection in psutil.net_connections("tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port:
+                if connection.pid is None:
+                    return ""
+                return f" by process {connection.pid} ({psutil.Process(connection.pid).name()})"
+    except psutil.Error:  # macOS shows other processes' sockets to root only
+        return ""
+    return ""

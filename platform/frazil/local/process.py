@@ -1,0 +1,134 @@
+"""One server process: started detached, found again by its file, stopped with its children."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from frazil.local.home import write_private
+
+__all__ = ["Running", "find", "log_tail", "start", "stop"]
+
+_PATIENCE = 10.0  # Kafka needs it to close its logs; killed earlier, its next start recovers them
+_SAME = 2.0  # seconds by which two readings of one process's birth may differ when clocks are set
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A process that was started and not stopped.
+
+    Args:
+        pid: Its number.
+        born: When it was created, for a number may be used again.
+    """
+
+    pid: int
+    born: float
+
+    @property
+    def process(self) -> psutil.Process | None:
+        """The process, or nothing if it is gone."""
+        try:
+            found = psutil.Process(self.pid)
+            same = abs(found.create_time() - self.born) < _SAME
+            return found if same and found.status() != psutil.STATUS_ZOMBIE else None
+        except psutil.Error:
+            return None
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that it and its children hold."""
+        if (process := self.process) is None:
+            return 0
+        return sum(_resident(each) for each in [process, *_children(process)])
+
+
+def start(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path, file: Path
+) -> Running:
+    """Starts a process in a session of its own, so that it outlives the terminal.
+
+    Args:
+        command: Program and arguments; no secrets, everybody can read them.
+        environment: What it gets beside our own environment.
+        folder: Its working directory.
+        log: Where its output goes; the log of the start before is kept beside it.
+        file: Where to write down which process it is.
+    """
+    if log.exists():
+        log.replace(log.with_suffix(".previous.log"))
+    with log.open("ab") as out:
+        child = subprocess.Popen(
+            command,
+            env={**os.environ, **environment},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            umask=0o077,
+        )
+    child.returncode = 0  # it is meant to outlive us: without this, Popen warns of it
+    running = Running(child.pid, psutil.Process(child.pid).create_time())
+    write_private(file, json.dumps({"pid": running.pid, "born": running.born}))
+    return running
+
+
+def find(file: Path) -> Running | None:
+    """What was started under this file; whether it still lives is another question."""
+    try:
+        noted = json.loads(file.read_text())
+        return Running(noted["pid"], noted["born"])
+    except (FileNotFoundError, ValueError, KeyError):
+        return None
+
+
+def stop(running: Running, file: Path) -> None:
+    """Asks the process to end, then ends what is left of it and its children."""
+    if (process := running.process) is not None:
+        family = [process, *_children(process)]
+        _each(psutil.Process.terminate, family[:1])
+        psutil.wait_procs(family[:1], timeout=_PATIENCE)
+        left = [each for each in family if each.is_running()]
+        _each(psutil.Process.kill, left)
+        psutil.wait_procs(left, timeout=_PATIENCE)
+    file.unlink(missing_ok=True)
+
+
+def log_tail(log: Path, lines: int = 15) -> str:
+    """The last lines of a log."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - 8192))
+            text = file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def _resident(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+def _each(act: Callable[[psutil.Process], None], processes: Sequence[psutil.Process]) -> None:
+    for process in processes:
+        try:
+            act(process)
+        except psutil.NoSuchProcess:
+            continue

@@ -1,0 +1,134 @@
+"""Spark: a Connect server, one warm JVM for all clients."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import uuid
+from pathlib import Path
+
+from frazil.local.asking import Credentials
+from frazil.local.home import Home
+from frazil.local.jars import Jars
+from frazil.local.ports import LOOPBACK, Ports
+from frazil.local.server import Launch, Server
+
+__all__ = ["cores", "spark"]
+
+_SECONDS = 10.0
+
+# An Avro record of 8 bytes can claim a million items and end the JVM, unless these limits stand.
+_AVRO = (
+    "-Dorg.apache.avro.limits.collectionItems.maxLength=1000000 "
+    "-Dorg.apache.avro.limits.string.maxLength=104857600 "
+    "-Dorg.apache.avro.limits.bytes.maxLength=104857600"
+)
+
+_LOGGING = """rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex
+"""
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def spark(home: Home, ports: Ports, java: Path, jars: Jars, credentials: Credentials) -> Server:
+    """The Connect server; catalogs are configured by each client in its own session.
+
+    Args:
+        home: Of the stack.
+        ports: Of the stack.
+        java: JAVA_HOME.
+        jars: What goes on its class path.
+        credentials: For its Glue client, which reads them from the environment only.
+    """
+
+    def launch() -> Launch:
+        data = home.data("spark")
+        (data / "log4j2.properties").write_text(_LOGGING)
+        properties = data / "spark.properties"
+        properties.write_text(_properties(home, ports, jars))
+        command = (
+            str(_spark_home() / "bin" / "spark-submit"),
+            "--properties-file",
+            str(properties),
+            "--class",
+            "org.apache.spark.sql.connect.service.SparkConnectServer",
+            "spark-internal",
+        )
+        return Launch(command, _environment(data, java, credentials))
+
+    return Server("spark", ("spark",), launch, lambda: _ask(ports["spark"]), ("storage", "aws"))
+
+
+def _properties(home: Home, ports: Ports, jars: Jars) -> str:
+    data = home.data("spark")
+    java_options = f"-XX:+UseSerialGC -XX:-UsePerfData -Duser.timezone=UTC {_AVRO}"
+    values = {
+        "spark.master": f"local[{cores()}]",
+        "spark.app.name": "frazil",
+        "spark.jars": ",".join(map(str, jars.paths("spark"))),
+        "spark.driver.memory": "1536m",
+        "spark.driver.host": LOOPBACK,
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.driver.extraJavaOptions": f"{java_options} -Djava.io.tmpdir={home.scratch}",
+        "spark.executor.extraJavaOptions": java_options,
+        "spark.connect.grpc.binding.address": LOOPBACK,
+        "spark.connect.grpc.binding.port": ports["spark"],
+        "spark.local.dir": data / "local",
+        "spark.sql.warehouse.dir": data / "warehouse",
+        "spark.sql.extensions": (
+            "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+        ),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.enabled": "false",
+    }
+    return "".join(f"{name} {value}\n" for name, value in values.items())
+
+
+def _environment(data: Path, java: Path, credentials: Credentials) -> dict[str, str]:
+    return {
+        "JAVA_HOME": str(java),
+        "SPARK_HOME": str(_spark_home()),
+        "SPARK_CONF_DIR": str(data),
+        "SPARK_LOCAL_IP": LOOPBACK,
+        "PYSPARK_PYTHON": sys.executable,  # else workers take the python3 of PATH
+        "AWS_ACCESS_KEY_ID": credentials.access_key,
+        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
+        "AWS_REGION": credentials.region,
+    }
+
+
+def _spark_home() -> Path:
+    found = importlib.util.find_spec("pyspark")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+
+def _ask(port: int) -> None:
+    """Asks for Spark's version in a session of its own, and closes that session."""
+    import grpc
+    from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc
+
+    common = {"session_id": str(uuid.uuid4()), "user_context": {"user_id": "frazil-status"}}
+    options = [("grpc.enable_http_proxy", 0)]
+    with grpc.insecure_channel(f"{LOOPBACK}:{port}", options) as channel:
+        server = base_pb2_grpc.SparkConnectServiceStub(channel)
+        version = base_pb2.AnalyzePlanRequest.SparkVersion()
+        try:
+            server.AnalyzePlan(
+                base_pb2.AnalyzePlanRequest(**common, spark_version=version), timeout=_SECONDS
+            )
+            server.ReleaseSession(base_pb2.ReleaseSessionRequest(**common), timeout=_SECONDS)
+        except grpc.RpcError as e:
+            raise ConnectionError(str(e.code())) from None

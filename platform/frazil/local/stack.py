@@ -1,0 +1,243 @@
+"""The stack: all parts of one home, started in parallel, stopped in reverse, looked at together."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from frazil.errors import FrazilError, MissingError, PartDownError
+from frazil.local import ports as port
+from frazil.local.home import Home
+from frazil.local.ports import Ports
+from frazil.local.process import Running, find, log_tail, start, stop
+from frazil.local.server import Server
+
+__all__ = ["Report", "Stack", "State", "Status"]
+
+Report = Callable[[str, str], None]
+"""Is told a part's name and what is happening to it."""
+
+State = Literal["up", "ill", "dead", "down"]
+"""It answers; it runs but does not answer; it was started and is gone; it was not started."""
+
+_PAUSE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How one part is.
+
+    Args:
+        name: Of the part.
+        state: See `State`.
+        text: One sentence for people.
+        port: The first of its ports.
+        pid: Of its process, if it lives.
+        memory: Bytes held by it and its children.
+        log: Where its output is.
+    """
+
+    name: str
+    state: State
+    text: str
+    port: int
+    pid: int | None
+    memory: int
+    log: Path
+
+
+class Stack:
+    """All parts of one home.
+
+    Args:
+        home: Where they live.
+        ports: Where they listen.
+        servers: The parts; each stands behind those it starts after.
+    """
+
+    def __init__(self, home: Home, ports: Ports, servers: Sequence[Server]) -> None:
+        self.home = home
+        self.ports = ports
+        self._servers = servers
+
+    def up(self, report: Report, only: Collection[str] = ()) -> None:
+        """Starts what does not run, and waits until all of it answers.
+
+        Args:
+            report: Told of progress, from several threads.
+            only: Names of parts; by default all.
+
+        Raises:
+            ConfigureError: A port is taken.
+            PartDownError: A part did not come up; the text has the end of its log.
+        """
+        servers = self._chosen(only)
+        with self._locked(report, servers):
+            states = self._states(servers)
+            missing = [each for each in servers if states[each.name].state != "up"]
+            for server in servers:
+                report(server.name, "waiting" if server in missing else "up")
+            for server in missing:
+                self._clear_way(server)
+            self._start_all(missing, report)
+
+    def down(self, report: Report, only: Collection[str] = ()) -> None:
+        """Stops what runs, users before what they use.
+
+        Args:
+            report: Told of progress, from several threads.
+            only: Names of parts; by default all.
+        """
+        servers = self._chosen(only)
+        with self._locked(report, servers), ThreadPoolExecutor(len(servers)) as threads:
+            for wave in _waves(servers):
+                list(threads.map(lambda each: self._stop(each, report), wave))
+
+    def wipe(self) -> None:
+        """Deletes all data of a stack that is down."""
+        with self._locked(lambda *_: None, ()):
+            self.home.wipe()
+
+    def status(self, only: Collection[str] = ()) -> list[Status]:
+        """How each part is, by asking it."""
+        return list(self._states(self._chosen(only)).values())
+
+    def is_running(self) -> bool:
+        """Whether a process of any part lives."""
+        return any(self._alive(each) for each in self._servers)
+
+    def _chosen(self, only: Collection[str]) -> list[Server]:
+        known = {each.name for each in self._servers}
+        if unknown := set(only) - known:
+            raise MissingError(
+                f"The stack has no part {', '.join(sorted(unknown))}.",
+                todo=f"Its parts are {', '.join(each.name for each in self._servers)}.",
+            )
+        return [each for each in self._servers if not only or each.name in only]
+
+    @contextmanager
+    def _locked(self, report: Report, servers: Sequence[Server]) -> Iterator[None]:
+        """One process at a time starts and stops parts."""
+        self.home.make()
+        with self.home.lock.open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                for server in servers:
+                    report(server.name, "waiting for another frazil that is at work here")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _states(self, servers: Sequence[Server]) -> dict[str, Status]:
+        with ThreadPoolExecutor(len(servers)) as threads:
+            return {each.name: each for each in threads.map(self._state, servers)}
+
+    def _state(self, server: Server) -> Status:
+        noted, running = find(self._file(server)), self._alive(server)
+        if running is None:
+            state, text = ("dead", "crashed") if noted else ("down", "not started")
+        else:
+            problem = _problem(server)
+            state, text = ("ill", f"does not answer: {problem}") if problem else ("up", "answers")
+        return Status(
+            name=server.name,
+            state=state,  # type: ignore[arg-type]
+            text=text,
+            port=self.ports[server.ports[0]],
+            pid=running.pid if running else None,
+            memory=running.memory if running else 0,
+            log=self._log(server),
+        )
+
+    def _clear_way(self, server: Server) -> None:
+        """Ends what is left of a part, and makes sure that its ports are free."""
+        if (left := find(self._file(server))) is not None:
+            stop(left, self._file(server))
+        for name in server.ports:
+            if port.is_taken(self.ports[name]):
+                raise port.taken(server.name, name, self.ports[name])
+
+    def _start_all(self, servers: Sequence[Server], report: Report) -> None:
+        starting: dict[str, Future[None]] = {}
+
+        def begin(server: Server) -> None:
+            for needed in server.after:
+                if needed in starting:
+                    starting[needed].result()
+            self._start(server, report)
+
+        with ThreadPoolExecutor(max(len(servers), 1)) as threads:
+            for server in servers:
+                starting[server.name] = threads.submit(begin, server)
+        errors = [error for each in starting.values() if (error := each.exception())]
+        if errors:
+            raise next((each for each in errors if isinstance(each, FrazilError)), errors[0])
+
+    def _start(self, server: Server, report: Report) -> None:
+        report(server.name, "getting ready")
+        launch = server.launch()
+        report(server.name, "starting")
+        log, file = self._log(server), self._file(server)
+        running = start(launch.command, launch.environment, self.home.scratch, log, file)
+        problem = self._wait(server, running)
+        if problem:
+            report(server.name, "failed")
+            raise PartDownError(
+                f"{server.name} did not start: {problem}.",
+                where=f"{log} ends with\n{log_tail(log)}",
+                meaning="What was stored stays as it is; the other parts keep running.",
+                todo="Mend what the log says, then `frazil up` again.",
+            )
+        report(server.name, "up")
+
+    def _wait(self, server: Server, running: Running) -> str:
+        """Waits for a good answer; says what is wrong if there is none."""
+        end = time.monotonic() + server.patience
+        while problem := _problem(server):
+            if running.process is None:
+                return "its process ended"
+            if time.monotonic() > end:
+                return f"no good answer within {server.patience:.0f} s ({problem})"
+            time.sleep(_PAUSE)
+        return ""
+
+    def _stop(self, server: Server, report: Report) -> None:
+        if (running := find(self._file(server))) is not None:
+            report(server.name, "stopping")
+            stop(running, self._file(server))
+        report(server.name, "down")
+
+    def _alive(self, server: Server) -> Running | None:
+        running = find(self._file(server))
+        return running if running and running.process else None
+
+    def _file(self, server: Server) -> Path:
+        return self.home.running / f"{server.name}.json"
+
+    def _log(self, server: Server) -> Path:
+        return self.home.logs / f"{server.name}.log"
+
+
+def _problem(server: Server) -> str:
+    """What is wrong with a server's answer, or nothing."""
+    try:
+        server.ask()
+    except Exception as e:  # noqa: BLE001  whatever a client raises, the server is not up
+        return str(e).strip() or type(e).__name__
+    return ""
+
+
+def _waves(servers: Sequence[Server]) -> Iterator[list[Server]]:
+    """Parts that may be stopped together, in order: none is used by one that still runs."""
+    left = list(servers)
+    while left:
+        used = {name for each in left for name in each.after}
+        wave = [each for each in left if each.name not in used]
+        yield wave
+        left = [each for each in left if each not in wave]
