@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from frazil.catalogs.iceberg import load_table
@@ -70,7 +71,7 @@ def _live_rows(table: Table) -> int:
 def _breaks(table: Table) -> str:
     """Where the spans of two landings in a row do not meet, as far back as snapshots are kept."""
     ledgers = [ledger for s in ancestors(table.metadata) if (ledger := ledger_of(s))]
-    for newer, older in zip(ledgers, ledgers[1:], strict=False):
+    for newer, older in pairwise(ledgers):
         for p, (start, _) in sorted(newer.spans.items()):
             end = older.position.get(p, start)
             if start != end:

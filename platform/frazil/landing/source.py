@@ -25,6 +25,8 @@ _OPTIONS = {
     # Small records: 3.3-4.7 s of wall time become 2.6 s (reference/decode.md, section 6).
     "kafka.max.partition.fetch.bytes": str(10 * 2**20),
     "kafka.max.poll.records": "20000",
+    # A closing consumer waits for its last, empty fetch: 500 ms a partition by default.
+    "kafka.fetch.max.wait.ms": "10",
     "kafka.default.api.timeout.ms": "20000",
     "kafka.request.timeout.ms": "15000",
     "kafkaConsumer.pollTimeoutMs": "30000",
