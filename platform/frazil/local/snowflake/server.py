@@ -39,6 +39,8 @@ __all__ = ["StandIn"]
 _BAD_TOKEN = "390144"
 _BAD_PASSWORD = "390100"
 _BAD_ROLE = "390189"
+_KEPT_RESULTS = 100
+"""fakesnow keeps every result for RESULT_SCAN, for ever."""
 
 
 class StandIn:
@@ -94,7 +96,8 @@ class StandIn:
         token = secrets.token_urlsafe(32)
         session = self._fakesnow.connect(database, schema, autocommit=autocommit)
         sessions[token] = session
-        self._users[token] = user
+        still_open = {t: u for t, u in self._users.items() if t in sessions}
+        self._users = {**still_open, token: user}
         parameters = {
             "AUTOCOMMIT": autocommit,
             "CLIENT_SESSION_KEEP_ALIVE_HEARTBEAT_FREQUENCY": 3600,
@@ -155,11 +158,17 @@ class StandIn:
             return JSONResponse(failure(Refused(1003, "42000", f"SQL compilation error:\n{_plain(e)}")))
         except NotImplementedError as e:
             return JSONResponse(failure(Refused(2, "0A000", f"Unsupported feature: {e}")))
+        _forget_old_results(self._fakesnow.results_cache)
         if response.status_code == 500:
             # The connector repeats what was answered with 500 for minutes.
             answer = json.loads(bytes(response.body))
             return JSONResponse(failure(Refused(1, "XX000", answer["message"])))
         return response
+
+
+def _forget_old_results(results: dict[str, Any]) -> None:
+    for query_id in list(results)[:-_KEPT_RESULTS]:
+        results.pop(query_id, None)
 
 
 def _leave_database(name: str) -> None:

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import pytest
+
+from frazil.errors import ConfigureError
+from frazil.local.snowflake.errors import Refused
+from frazil.local.snowflake.parsing import parse_name, parse_statement
+from frazil.local.snowflake.statements import (
+    Alter,
+    Call,
+    Create,
+    Describe,
+    Drop,
+    DropDatabase,
+    Grant,
+    Refresh,
+    Show,
+    ShowGrants,
+    Use,
+)
+from frazil.settings import Settings
+from frazil.warehouse import statements
+from frazil.warehouse.statements import Relation
+from frazil.warehouse.storage import Integration, Volume, check_location, volume_of
+
+TABLE = Relation("FRAZIL", "LOCAL", "TRADES")
+VIEW = Relation("FRAZIL", "LOCAL", "TRADES_CLEAN")
+ROLE_ARN = "arn:aws:iam::123456789012:role/reader"
+VOLUME = Volume("FRAZIL_VOLUME", "s3://warehouse/", ROLE_ARN)
+INTEGRATION = Integration("FRAZIL_GLUE", "local", ROLE_ARN, "123456789012", "us-east-1")
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("DROP DATABASE IF EXISTS d", DropDatabase("D", if_exists=True)),
+        ("drop table a.b", Drop("ICEBERG TABLE", ("A", "B"), plain=True)),
+        ("DROP ICEBERG TABLE IF EXISTS t;", Drop("ICEBERG TABLE", ("T",), if_exists=True)),
+        ('desc user "mixed Case"', Describe("USER", ("mixed Case",))),
+        ('ALTER ICEBERG TABLE a."b".c REFRESH', Refresh(("A", "b", "C"))),
+        ("alter user u unset rsa_public_key_2", Alter("USER", ("U",), unset=("RSA_PUBLIC_KEY_2",))),
+        ("use role r", Use("ROLE", "R")),
+        ("revoke role r from user u", Grant(("USAGE",), "ROLE", ("R",), "USER", "U", revoke=True)),
+        (
+            "grant select, insert on all tables in schema a.b to r",
+            Grant(("SELECT", "INSERT"), "ALL TABLES IN SCHEMA", ("A", "B"), "ROLE", "R"),
+        ),
+        ("show grants to role r", ShowGrants("TO", "ROLE", ("R",))),
+        (
+            "SHOW ICEBERG TABLES LIKE 'x%' IN SCHEMA a.b",
+            Show("ICEBERG TABLE", like="x%", scope=("A", "B")),
+        ),
+    ],
+)
+def test_a_statement_that_fakesnow_lacks_is_read(sql: str, expected: object) -> None:
+    assert parse_statement(sql) == expected
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["select 1", "create table t (a int)", "use database d", "show databases", "describe table t", ""],
+)
+def test_all_other_statements_are_left_to_fakesnow(sql: str) -> None:
+    assert parse_statement(sql) is None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "create user",
+        "create role r surprise",
+        "alter user u frobnicate",
+        "create user u rsa_public_key",
+        "create external volume v storage_locations = ((name = 'x')",
+        "drop role r and more",
+        "select 'no end",
+    ],
+)
+def test_a_statement_of_ours_that_cannot_be_read_is_a_syntax_error(sql: str) -> None:
+    with pytest.raises(Refused) as refused:
+        parse_statement(sql)
+
+    assert (refused.value.number, refused.value.state) == (1003, "42000")
+
+
+def test_a_string_keeps_its_quotes_and_a_comment_is_no_part_of_a_statement() -> None:
+    sql = "create role r /* why */ comment = 'it''s' -- the end"
+
+    assert parse_statement(sql) == Create("ROLE", ("R",), {"COMMENT": "it's"})
+
+
+def test_a_volume_that_the_engine_makes_is_read_with_its_location() -> None:
+    location = {
+        "NAME": "FRAZIL_VOLUME_LOCATION",
+        "STORAGE_PROVIDER": "S3",
+        "STORAGE_BASE_URL": "s3://warehouse/",
+        "STORAGE_AWS_ROLE_ARN": ROLE_ARN,
+    }
+
+    assert parse_statement(statements.create_volume(VOLUME)) == Create(
+        "EXTERNAL VOLUME",
+        ("FRAZIL_VOLUME",),
+        {"STORAGE_LOCATIONS": (location,), "ALLOW_WRITES": "FALSE"},
+        if_not_exists=True,
+    )
+
+
+def test_an_integration_that_the_engine_makes_names_glue_and_its_account() -> None:
+    read = parse_statement(statements.create_integration(INTEGRATION))
+
+    assert isinstance(read, Create)
+    assert (read.kind, read.name) == ("CATALOG INTEGRATION", ("FRAZIL_GLUE",))
+    assert read.properties["CATALOG_SOURCE"] == "GLUE"
+    assert read.properties["GLUE_CATALOG_ID"] == "123456789012"
+
+
+def test_a_table_that_the_engine_makes_names_its_glue_entry() -> None:
+    sql = statements.create_table(TABLE, VOLUME, INTEGRATION, "local", "trades")
+
+    assert parse_statement(sql) == Create(
+        "ICEBERG TABLE",
+        ("FRAZIL", "LOCAL", "TRADES"),
+        {
+            "EXTERNAL_VOLUME": "FRAZIL_VOLUME",
+            "CATALOG": "FRAZIL_GLUE",
+            "CATALOG_TABLE_NAME": "trades",
+            "CATALOG_NAMESPACE": "local",
+        },
+        if_not_exists=True,
+    )
+
+
+def test_the_engine_asks_for_the_metadata_of_the_quoted_table() -> None:
+    read = parse_statement(statements.table_information(TABLE))
+
+    assert isinstance(read, Call)
+    assert parse_name(read.argument) == ("FRAZIL", "LOCAL", "TRADES")
+
+
+def test_a_role_that_may_read_is_granted_the_schema_and_the_rows() -> None:
+    read = [parse_statement(sql) for sql in statements.grant_reading(TABLE, VIEW, "READER")]
+
+    assert [(g.privileges, g.on_kind, g.on_name) for g in read if isinstance(g, Grant)] == [
+        (("USAGE",), "DATABASE", ("FRAZIL",)),
+        (("USAGE",), "SCHEMA", ("FRAZIL", "LOCAL")),
+        (("SELECT",), "TABLE", ("FRAZIL", "LOCAL", "TRADES")),
+        (("SELECT",), "VIEW", ("FRAZIL", "LOCAL", "TRADES_CLEAN")),
+    ]
+
+
+def test_quotes_in_names_and_texts_cannot_end_them() -> None:
+    assert statements.quoted('a"b', "c") == '"a""b"."c"'
+    assert statements.text("a'b\\c") == "'a''b\\\\c'"
+
+
+def test_a_view_lists_its_columns_as_they_are_spelled() -> None:
+    sql = statements.create_view(VIEW, TABLE, ["symbol", "$$offset"])
+
+    assert sql == (
+        'CREATE OR REPLACE VIEW "FRAZIL"."LOCAL"."TRADES_CLEAN" '
+        'AS SELECT "symbol", "$$offset" FROM "FRAZIL"."LOCAL"."TRADES"'
+    )
+
+
+def test_tables_of_rest_and_of_glue_lie_in_volumes_of_their_own() -> None:
+    defaults = {
+        "warehouse": "warehouse",
+        "glue_warehouse": "s3://lake/warehouse",
+        "snowflake_external_volume": None,
+        "snowflake_storage_base_url": None,
+    }
+    rest, glue = (volume_of(Settings.load(catalog=kind, **defaults)) for kind in ("rest", "glue"))
+
+    assert (rest.name, rest.base_url) == ("FRAZIL_VOLUME", "s3://warehouse/")
+    assert (glue.name, glue.base_url) == ("FRAZIL_GLUE_VOLUME", "s3://lake/warehouse/")
+
+
+def test_a_table_outside_of_its_volume_is_refused_before_snowflake_is_asked() -> None:
+    check_location(VOLUME, "s3://warehouse/local/trades/metadata/v1.metadata.json")
+
+    with pytest.raises(ConfigureError, match="snowflake_storage_base_url"):
+        check_location(VOLUME, "s3://warehouse2/local/trades/metadata/v1.metadata.json")
