@@ -1,7 +1,6 @@
 """The engine's connections as a Dagster resource."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: Dagster must see the type of a nested resource, not its name.
 from typing import Any
 
 import dagster as dg

@@ -22,6 +22,7 @@ def snowflake_resource(settings: Settings) -> SnowflakeResource:
     from frazil.warehouse.connection import connection_arguments
 
     arguments = connection_arguments(settings)
+    arguments["private_key_path"] = arguments.pop("private_key_file")
     own = {k: v for k, v in arguments.items() if k in SnowflakeResource.model_fields}
     further = {k: v for k, v in arguments.items() if k not in own}
     return SnowflakeResource(**own, additional_snowflake_connection_args=further)

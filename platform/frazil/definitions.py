@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import dagster as dg
 
 from assets.checks import check_keys
@@ -15,6 +17,9 @@ from sensors.arrivals import arrivals_sensor
 from sensors.publishing import publishing_sensor
 
 __all__ = ["defs"]
+
+# Dagster 1.13 gives it to itself, for every asset check that comes from a component.
+warnings.filterwarnings("ignore", "Parameter `execution_type`", dg.BetaWarning)
 
 
 @dg.definitions

@@ -124,6 +124,8 @@ def _causes(error: ValidationError) -> list[ErrorDetails]:
 
 def _mistake(problem: ErrorDetails) -> Mistake:
     path = problem["loc"]
+    if problem["type"] in ("model_type", "dict_type"):
+        return path, "names and values are expected here"
     if problem["type"] != "extra_forbidden":
         text = problem["msg"].removeprefix("Value error, ")
         seen = problem["input"]

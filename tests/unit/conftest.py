@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def no_profile_but_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keeps the developer's own stack and Dagster instance out of unit tests."""
+    for name in list(os.environ):
+        if name.startswith(("FRAZIL_", "DAGSTER_", "AWS_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("FRAZIL_HOME", str(tmp_path / "frazil-home"))

@@ -1,0 +1,265 @@
+"""The asset graph, without any server: its shape, what every asset must say, what runs by itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster import EvaluateAutomationConditionsResult
+
+from frazil.definitions import defs
+
+PIPELINE = """\
+type: assets.topic_tables.TopicTables
+attributes:
+  tables:
+    - topic: orders.v1
+      publish: [glue]
+      freshness: 10s
+    - topic: customers
+      owners: [team:crm, someone@example.com]
+      tags: {domain: crm}
+      publish: []
+"""
+
+
+@pytest.fixture
+def graph() -> dg.Definitions:
+    return defs()
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield instance
+
+
+@pytest.fixture
+def own_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder, far from the checkout."""
+    folder = tmp_path / "mine" / "crm"
+    folder.mkdir(parents=True)
+    (folder / "defs.yaml").write_text(PIPELINE)
+    monkeypatch.setenv("FRAZIL_PIPELINES", str(folder.parent))
+    return folder.parent
+
+
+def edges(graph: dg.Definitions) -> dict[str, list[str]]:
+    return {
+        spec.key.to_user_string(): sorted(d.asset_key.to_user_string() for d in spec.deps)
+        for spec in graph.resolve_all_asset_specs()
+    }
+
+
+def checks(graph: dg.Definitions) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for key in graph.resolve_asset_graph().asset_check_keys:
+        found.setdefault(key.asset_key.to_user_string(), []).append(key.name)
+    return {key: sorted(names) for key, names in found.items()}
+
+
+def test_a_topic_becomes_four_assets_in_a_row(graph: dg.Definitions) -> None:
+    assert edges(graph) == {
+        "kafka/stock_trades": [],
+        "iceberg/local/stock_trades": ["kafka/stock_trades"],
+        "glue/local/stock_trades": ["iceberg/local/stock_trades"],
+        "snowflake/frazil/local/stock_trades": ["glue/local/stock_trades"],
+    }
+
+
+def test_each_layer_is_guarded_by_its_checks(graph: dg.Definitions) -> None:
+    assert checks(graph) == {
+        "iceberg/local/stock_trades": ["freshness", "row_count", "row_count_deep", "schema"],
+        "glue/local/stock_trades": ["glue_pointer"],
+        "snowflake/frazil/local/stock_trades": ["snowflake_current"],
+    }
+
+
+def test_dagster_accepts_the_definitions(graph: dg.Definitions) -> None:
+    dg.Definitions.validate_loadable(graph)
+
+
+@pytest.mark.parametrize("layer", ["kafka", "iceberg", "glue", "snowflake"])
+def test_every_asset_says_what_people_ask_for(graph: dg.Definitions, layer: str) -> None:
+    (spec,) = (s for s in graph.resolve_all_asset_specs() if s.key.path[0] == layer)
+    references = spec.metadata["dagster/code_references"].code_references
+
+    assert layer in spec.kinds
+    assert spec.group_name == "trading"
+    assert spec.owners == ["team:trading"]
+    assert spec.tags["domain"] == "trading"
+    assert "Trades" in (spec.description or "")
+    assert Path(references[0].file_path).name == "defs.yaml"
+    assert all(Path(r.file_path).is_file() and r.line_number for r in references)
+
+
+def test_the_columns_are_known_before_the_first_landing(graph: dg.Definitions) -> None:
+    spec = next(s for s in graph.resolve_all_asset_specs() if s.key.path[0] == "iceberg")
+    columns = {c.name: c.type for c in spec.metadata["dagster/column_schema"].columns}
+
+    assert list(columns) == [
+        "key", "side", "quantity", "symbol", "price", "account", "userid",
+        "$$topic", "$$partition", "$$headers", "$$leader-epoch", "$$offset", "$$timestamp",
+        "$$timestamp-type", "$$raw-key", "$$raw-value",
+    ]  # fmt: skip
+    assert columns["$$headers"] == "map<string, binary>"
+
+
+def test_pipelines_outside_the_checkout_take_its_place(own_pipeline: Path) -> None:
+    assert edges(defs()) == {
+        "kafka/orders.v1": [],
+        "iceberg/local/orders_v1": ["kafka/orders.v1"],
+        "glue/local/orders_v1": ["iceberg/local/orders_v1"],
+        "kafka/customers": [],
+        "iceberg/local/customers": ["kafka/customers"],
+    }
+
+
+def test_owners_and_tags_of_a_table_reach_its_assets(own_pipeline: Path) -> None:
+    specs = {s.key.to_user_string(): s for s in defs().resolve_all_asset_specs()}
+
+    assert specs["kafka/customers"].owners == ["team:crm", "someone@example.com"]
+    assert specs["kafka/customers"].tags["domain"] == "crm"
+    assert specs["kafka/orders.v1"].owners == ["team:crm"]
+
+
+def test_a_users_python_assets_stand_beside_the_pipelines(own_pipeline: Path) -> None:
+    code = "import dagster as dg\n\n@dg.asset\ndef report() -> None: ...\n"
+    (own_pipeline / "report.py").write_text(code)
+
+    assert "report" in edges(defs())
+
+
+def test_nothing_is_asked_of_any_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A closed port would fail at once, a black hole would hang."""
+    for name in ("BOOTSTRAP_SERVERS", "REST_URI", "SCHEMA_REGISTRY_URL", "GLUE_ENDPOINT"):
+        monkeypatch.setenv(f"FRAZIL_{name}", "http://192.0.2.1:1")
+
+    assert defs().resolve_all_asset_specs()
+
+
+def materialized(instance: dg.DagsterInstance, *paths: str) -> None:
+    for path in paths:
+        key = dg.AssetKey.from_user_string(path)
+        instance.report_runless_asset_event(dg.AssetMaterialization(key))
+
+
+def refused(instance: dg.DagsterInstance, path: str, check: str) -> None:
+    key = dg.AssetKey.from_user_string(path)
+    instance.report_runless_asset_event(
+        dg.AssetCheckEvaluation(asset_key=key, check_name=check, passed=False, blocking=True)
+    )
+
+
+def evaluate(
+    graph: dg.Definitions, instance: dg.DagsterInstance, cursor: Any = None
+) -> EvaluateAutomationConditionsResult:
+    keys = [dg.AssetKey.from_user_string(path) for path in ALL]
+    return dg.evaluate_automation_conditions(
+        graph, instance, asset_selection=dg.AssetSelection.assets(*keys), cursor=cursor
+    )
+
+
+def requested(graph: dg.Definitions, instance: dg.DagsterInstance, cursor: Any) -> set[str]:
+    result = evaluate(graph, instance, cursor)
+    return {p for p in ALL if result.get_num_requested(dg.AssetKey.from_user_string(p))}
+
+
+ALL = (
+    "kafka/stock_trades",
+    "iceberg/local/stock_trades",
+    "glue/local/stock_trades",
+    "snowflake/frazil/local/stock_trades",
+)
+
+
+def test_glue_and_snowflake_follow_a_landing_by_themselves(
+    graph: dg.Definitions, instance: dg.DagsterInstance
+) -> None:
+    materialized(instance, *ALL)
+    before = evaluate(graph, instance)
+    materialized(instance, "iceberg/local/stock_trades")
+
+    assert before.total_requested == 0
+    assert requested(graph, instance, before.cursor) == set(ALL[2:])
+
+
+def test_readers_are_not_shown_what_a_blocking_check_refuses(
+    graph: dg.Definitions, instance: dg.DagsterInstance
+) -> None:
+    materialized(instance, *ALL)
+    before = evaluate(graph, instance)
+    materialized(instance, "iceberg/local/stock_trades")
+    refused(instance, "iceberg/local/stock_trades", "row_count")
+
+    assert requested(graph, instance, before.cursor) == set()
+
+
+def test_the_topic_and_the_landing_never_start_each_other(
+    graph: dg.Definitions, instance: dg.DagsterInstance
+) -> None:
+    materialized(instance, *ALL)
+    before = evaluate(graph, instance)
+    materialized(instance, "kafka/stock_trades")
+
+    assert requested(graph, instance, before.cursor) == set()
+
+
+def test_both_sensors_are_on_from_the_start(graph: dg.Definitions) -> None:
+    sensors = {s.name: s.default_status for s in graph.sensors or ()}
+
+    assert sensors == {
+        "arrivals": dg.DefaultSensorStatus.RUNNING,
+        "publishing": dg.DefaultSensorStatus.RUNNING,
+    }
+
+
+def test_a_failed_table_keeps_its_own_words_in_the_run(
+    graph: dg.Definitions, monkeypatch: pytest.MonkeyPatch, instance: dg.DagsterInstance
+) -> None:
+    monkeypatch.setenv("FRAZIL_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    job = graph.resolve_implicit_global_asset_job_def()
+
+    result = job.execute_in_process(
+        instance=instance,
+        asset_selection=[dg.AssetKey(["iceberg", "local", "stock_trades"])],
+        raise_on_error=False,
+    )
+
+    (failure,) = (e.step_failure_data for e in result.all_events if e.is_step_failure)
+    assert failure.user_failure_data is not None
+    assert "1 of 1 tables could not be landed" in (failure.user_failure_data.description or "")
+    assert "Kafka does not answer" in (failure.user_failure_data.description or "")
+
+
+def frazil_and_dagster(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "dagster.yaml").touch()
+    environment = {**os.environ, "DAGSTER_HOME": str(tmp_path), "DAGSTER_DISABLE_TELEMETRY": "1"}
+    return subprocess.run(
+        [str(Path(sys.executable).with_name("dagster")), *arguments],
+        env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_assets_are_listed_from_any_folder(tmp_path: Path) -> None:
+    listed = frazil_and_dagster(tmp_path, "asset", "list", "-m", "frazil.definitions")
+
+    assert listed.returncode == 0, listed.stderr
+    assert listed.stdout.split() == sorted(ALL)
+
+
+def test_a_mistake_in_a_pipeline_reaches_dagsters_readers_with_its_line(
+    tmp_path: Path, own_pipeline: Path
+) -> None:
+    (own_pipeline / "crm" / "defs.yaml").write_text(PIPELINE.replace("freshness", "freshnes"))
+
+    listed = frazil_and_dagster(tmp_path, "asset", "list", "-m", "frazil.definitions")
+
+    assert listed.returncode != 0
+    assert "defs.yaml:6: tables[0].freshnes: unknown name; did you mean 'freshness'?" in listed.stderr

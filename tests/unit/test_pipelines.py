@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from frazil.errors import SpecError
+from frazil.pipelines import load_pipelines, pipeline_folders
+from frazil.settings import Settings
+
+Write = Callable[[str, str], Path]
+
+HEAD = "type: assets.topic_tables.TopicTables\nattributes:\n"
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes one pipeline; gives the folder of all pipelines."""
+
+    def write(name: str, text: str) -> Path:
+        folder = tmp_path / "pipelines" / name
+        folder.mkdir(parents=True)
+        (folder / "defs.yaml").write_text(text)
+        return folder.parent
+
+    return write
+
+
+def refusal(folder: Path) -> str:
+    with pytest.raises(SpecError) as refused:
+        load_pipelines([folder], Settings())
+    return str(refused.value)
+
+
+def test_a_folder_with_one_topic_is_a_pipeline(write: Write) -> None:
+    folder = write("crm", HEAD + "  tables:\n    - topic: customers\n")
+
+    (pipeline,) = load_pipelines([folder], Settings())
+
+    assert (pipeline.name, pipeline.group, pipeline.owners) == ("crm", "crm", ("team:crm",))
+    assert [t.topic for t in pipeline.tables] == ["customers"]
+    assert pipeline.lines == (4,)
+
+
+def test_the_pipelines_of_the_checkout_can_be_read() -> None:
+    settings = Settings()
+
+    (pipeline,) = load_pipelines(pipeline_folders(settings), settings)
+
+    assert pipeline.name == "trading"
+    assert [t.topic for t in pipeline.tables] == ["stock_trades"]
+
+
+def test_folders_are_separated_like_path(tmp_path: Path) -> None:
+    both = os.pathsep.join([str(tmp_path / "a"), str(tmp_path / "b")])
+
+    assert pipeline_folders(Settings(pipelines=both)) == [tmp_path / "a", tmp_path / "b"]
+
+
+def test_a_folder_that_is_itself_a_pipeline_is_taken(write: Write) -> None:
+    folder = write("crm", HEAD + "  tables: [{topic: customers}]\n")
+
+    assert [p.name for p in load_pipelines([folder / "crm"], Settings())] == ["crm"]
+
+
+def test_other_components_in_a_folder_are_left_to_dagster(write: Write) -> None:
+    folder = write("other", "type: dagster.DefsFolderComponent\n")
+
+    assert load_pipelines([folder], Settings()) == ()
+
+
+def test_a_pipeline_may_stand_beside_other_components_in_one_file(write: Write) -> None:
+    text = f"type: dagster.DefsFolderComponent\n---\n{HEAD}  tables: [{{topic: customers}}]\n"
+
+    (pipeline,) = load_pipelines([write("crm", text)], Settings())
+
+    assert pipeline.lines == (5,)
+
+
+def test_schema_files_are_found_beside_the_pipeline(write: Write) -> None:
+    folder = write("crm", HEAD + "  tables: [{topic: customers, value_schema: c.avsc}]\n")
+    schema = folder / "crm" / "c.avsc"
+    schema.write_text("{}")
+
+    (pipeline,) = load_pipelines([folder], Settings())
+
+    assert pipeline.tables[0].value_schema == schema
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        (HEAD + "  tables:\n    - topic: a\n      partitons: 6\n", 5, "did you mean 'partitions'?"),
+        (HEAD + "  tabels: []\n", 3, "did you mean 'tables'?"),
+        (HEAD + "  tables:\n    - topic: a\n      land_when: {recods: 1}\n", 5, "'records'"),
+        (HEAD + "  tables:\n    - topic: a\n      partitions: many\n", 5, "(found 'many')"),
+        (HEAD + "  tables:\n    - table: a\n", 4, "tables[0].topic: Field required"),
+        (HEAD + "  tables: []\n", 3, "at least 1 item"),
+        (HEAD + "  tables:\n    - topic: a\n      topic: b\n", 5, "written twice, first in line 4"),
+        (HEAD + "  tables: [{topic: a, value_schema: no.avsc}]\n", 3, "there is no file"),
+        (HEAD + "  tables: [{topic: a\n", 4, "this is no YAML"),
+        ("type: assets.topic_tables.TopicTabels\n", 1, "did you mean assets.topic_tables.TopicTables?"),
+        (HEAD, 2, "attributes: names and values are expected here"),
+        ("attributes: {}\n", 1, "type: missing"),
+        ("- a\n", 1, "type: missing"),
+        ("type: assets.topic_tables.TopicTables\natributes: {}\n", 2, "did you mean 'attributes'?"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(write: Write, text: str, line: int, told: str) -> None:
+    folder = write("crm", text)
+
+    said = refusal(folder)
+
+    assert f"{folder / 'crm' / 'defs.yaml'}:{line}: " in said
+    assert told in said
+
+
+def test_all_mistakes_of_a_file_are_told_at_once_and_nothing_else(write: Write) -> None:
+    text = HEAD + "  tables:\n    - {topic: a, colour: red}\n    - {topic: b, freshness: soon}\n"
+
+    said = refusal(write("crm", text)).splitlines()
+
+    assert len(said) == 3
+    assert "tables[0].colour" in said[0]
+    assert "tables[1].freshness" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "thing"),
+    [
+        ("{topic: a, table: t}", "{topic: b, table: t}", "iceberg/local/t"),
+        ("{topic: a.b}", "{topic: a_b}", "iceberg/local/a_b"),
+        ("{topic: a}", "{topic: a, table: other}", "kafka/a"),
+    ],
+)
+def test_two_tables_that_are_one_thing_are_refused_with_both_places(
+    write: Write, first: str, second: str, thing: str
+) -> None:
+    write("one", f"{HEAD}  tables: [{first}]\n")
+    folder = write("two", f"{HEAD}  tables: [{second}]\n")
+
+    said = refusal(folder)
+
+    assert f"{thing} is there already" in said
+    assert f"{folder / 'one' / 'defs.yaml'}:3" in said
+    assert f"{folder / 'two' / 'defs.yaml'}:3" in said
+
+
+def test_two_pipelines_of_one_name_are_refused(tmp_path: Path, write: Write) -> None:
+    folder = write("crm", HEAD + "  tables: [{topic: a}]\n")
+    other = tmp_path / "more" / "crm"
+    other.mkdir(parents=True)
+    (other / "defs.yaml").write_text(HEAD + "  tables: [{topic: b}]\n")
+
+    with pytest.raises(SpecError, match="another pipeline crm"):
+        load_pipelines([folder, other.parent], Settings())
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    said = refusal(tmp_path / "nowhere")
+
+    assert str(tmp_path / "nowhere") in said
+    assert "FRAZIL_PIPELINES" in said

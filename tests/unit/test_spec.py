@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from frazil.spec import TableSpec
+
+
+def test_a_topic_alone_is_enough() -> None:
+    spec = TableSpec(topic="stock_trades")
+
+    assert spec.mode == "append"
+    assert spec.publish == ("glue", "snowflake")
+    assert spec.on_bad_record == "suspend"
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("30s", timedelta(seconds=30)),
+        ("15m", timedelta(minutes=15)),
+        ("1.5h", timedelta(minutes=90)),
+        ("7 d", timedelta(days=7)),
+        (90, timedelta(seconds=90)),
+    ],
+)
+def test_durations_are_read_as_people_write_them(written: Any, meant: timedelta) -> None:
+    assert TableSpec(topic="t", freshness=written).freshness == meant
+
+
+def test_sizes_are_read_as_people_write_them() -> None:
+    assert TableSpec(topic="t", target_file_size="128MiB").target_file_size == 128 * 2**20
+
+
+def test_transforms_are_taken_apart() -> None:
+    spec = TableSpec(
+        topic="t", partition_by=("day($$timestamp)", "bucket(16, symbol)", "truncate(4,user-id)", "side")
+    )
+
+    assert spec.transforms == (
+        ("day", "$$timestamp"),
+        ("bucket[16]", "symbol"),
+        ("truncate[4]", "user-id"),
+        ("identity", "side"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("topic", "stock trades", "Kafka takes letters"),
+        ("table", "Trades", "lower-case"),
+        ("namespace", "a.b", "lower-case"),
+        ("freshness", "5 parsecs", "15m"),
+        ("partition_by", ["days(ts)"], "year|month|day|hour"),
+        ("partition_by", ["bucket(16"], "quote what holds a comma"),
+        ("owners", ["data team"], "team:name"),
+        ("tags", {"cost centre": "7"}, "Dagster takes no other"),
+        ("tags", {"team": "a" * 64}, "at most 63"),
+        ("publish", ["snowflake"], "through Glue"),
+        ("land_when", {"records": 0}, "greater than or equal to 1"),
+    ],
+)
+def test_what_would_fail_later_is_refused_at_once(field: str, value: Any, told: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        TableSpec.model_validate({"topic": "t", field: value})
+
+    assert told in str(refused.value)
