@@ -88,7 +88,7 @@ def kafka_error(error: KafkaError, where: str) -> FrazilError:
         error: What librdkafka says.
         where: The brokers, or the topic and partition.
     """
-    code, text = error.code(), error.str()
+    code, text = error.code(), error.str().rstrip(".")
     if code in _ABSENT:
         return MissingError("Kafka does not know this topic.", where=where, todo="Make the topic first.")
     if code in _FORBIDDEN:

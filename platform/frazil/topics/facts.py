@@ -16,16 +16,7 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient
-
-# confluent_kafka.admin does not export these for type checkers.
-from confluent_kafka.admin._listoffsets import (
-    EarliestSpec,
-    LatestSpec,
-    ListOffsetsResultInfo,
-    OffsetSpec,
-)
-from confluent_kafka.admin._topic import TopicDescription
+from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
 
 from frazil.errors import MissingError
 from frazil.topics.client import kafka_errors
@@ -43,8 +34,8 @@ _ELECTING = frozenset(
     }
 )
 """Passes within moments: the topic was just made, or a broker just came or went."""
-_FIRST: OffsetSpec = EarliestSpec()  # type: ignore[no-untyped-call]
-_LAST: OffsetSpec = LatestSpec()  # type: ignore[no-untyped-call]
+_FIRST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+_LAST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _DESCRIBE_SECONDS = 5.0
 """Describing asks for metadata only; a broker that takes longer is down."""
 
@@ -146,7 +137,7 @@ def _offsets(
 )
 def _list_offsets(
     admin: AdminClient, places: list[TopicPartition], spec: OffsetSpec, timeout: float
-) -> dict[TopicPartition, ListOffsetsResultInfo]:
+) -> dict[TopicPartition, Any]:
     futures = admin.list_offsets(
         dict.fromkeys(places, spec),
         isolation_level=IsolationLevel.READ_COMMITTED,

@@ -1,0 +1,183 @@
+"""Makes a topic and its subject as the spec says; what exists otherwise is never changed in silence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import stamina
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+    TopicDescription,
+)
+
+from frazil.errors import ConfigureError, DifferentError, MissingError
+from frazil.schemas.registry import RegistryClient, WriterSchema
+from frazil.schemas.subjects import newest_version, read_avro, register, version_like
+from frazil.spec import TableSpec
+from frazil.topics.client import kafka_errors
+from frazil.topics.facts import describe, topic_fact
+
+__all__ = ["Clients", "TopicState", "ensure_topic"]
+
+_PARTITIONS = 6
+_TIMEOUT = 10.0
+
+
+class Clients(Protocol):
+    """The part of `frazil.connections.Connections` that is needed here."""
+
+    @property
+    def admin(self) -> AdminClient:
+        """Kafka's admin client."""
+
+    @property
+    def registry(self) -> RegistryClient:
+        """The schema registry's client."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """A topic and its subject, as they are now.
+
+    Args:
+        topic: Its name.
+        topic_id: Its identity.
+        partitions: How many it has.
+        created: Whether this call made it.
+        first: First offset of each partition.
+        end: Last stable offset of each partition.
+        subject: The subject of its values; none where there is none.
+        schema_id: Of the spec's schema, or of the newest version.
+        schema_version: Likewise.
+    """
+
+    topic: str
+    topic_id: str
+    partitions: int
+    created: bool
+    first: dict[int, int]
+    end: dict[int, int]
+    subject: str | None
+    schema_id: int | None
+    schema_version: int | None
+
+
+def ensure_topic(spec: TableSpec, connections: Clients) -> TopicState:
+    """Makes the topic and registers the spec's schema, where they are missing.
+
+    Looks at both before it changes either. May be called again, and by two at a time.
+
+    Raises:
+        DifferentError: Topic or subject exist, and are not as the spec says; the text says in what.
+        ConfigureError: Kafka or the registry refuse what the spec says.
+        PartDownError: Kafka or the registry does not answer.
+    """
+    admin, subject = connections.admin, f"{spec.topic}-value"
+    exists = _as_specified(admin, spec)
+    text = read_avro(spec.value_schema) if spec.value_schema else None
+    schema = _schema(connections.registry, subject, text)
+    created = not exists and _create(admin, spec)
+    if schema is None and text is not None:
+        schema = register(connections.registry, subject, text)
+    return _state(admin, spec.topic, created, subject, schema)
+
+
+def _as_specified(admin: AdminClient, spec: TableSpec) -> bool:
+    """Whether the topic is there.
+
+    Raises:
+        DifferentError: It is, and not as the spec says.
+    """
+    found = describe(admin, [spec.topic]).get(spec.topic)
+    if found is None:
+        return False
+    wrong = [*_layout(found, spec), *_settings(admin, spec)]
+    if wrong:
+        raise DifferentError(
+            f"Topic {spec.topic} is not as the spec says.",
+            where="; ".join(wrong),
+            meaning="Nothing was changed.",
+            todo="Make defs.yaml say what the topic is, or alter the topic with Kafka's own tools.",
+        )
+    return True
+
+
+def _layout(found: TopicDescription, spec: TableSpec) -> list[str]:
+    have = len(found.partitions)
+    copies = min((len(p.replicas) for p in found.partitions), default=0)
+    wrong = []
+    if spec.partitions not in (None, have):
+        wrong.append(f"it has {have} partitions, the spec says {spec.partitions}")
+    if spec.replication not in (None, copies):
+        wrong.append(f"it has {copies} replicas, the spec says {spec.replication}")
+    return wrong
+
+
+def _settings(admin: AdminClient, spec: TableSpec) -> list[str]:
+    if not spec.topic_config:
+        return []
+    with kafka_errors(f"topic {spec.topic}"):
+        topic = ConfigResource(ResourceType.TOPIC, spec.topic)
+        (future,) = admin.describe_configs([topic], request_timeout=_TIMEOUT).values()
+        have = {name: entry.value for name, entry in future.result().items()}
+    return [
+        f"{name} is {have.get(name, 'unknown to Kafka')}, the spec says {wanted}"
+        for name, wanted in spec.topic_config.items()
+        if have.get(name) != wanted
+    ]
+
+
+def _schema(registry: RegistryClient, subject: str, text: str | None) -> WriterSchema | None:
+    return newest_version(registry, subject) if text is None else version_like(registry, subject, text)
+
+
+def _create(admin: AdminClient, spec: TableSpec) -> bool:
+    """Makes the topic; whether it was this call that made it."""
+    wanted = NewTopic(
+        spec.topic,
+        num_partitions=spec.partitions or _PARTITIONS,
+        replication_factor=spec.replication or -1,  # -1: the broker's default
+        config=dict(spec.topic_config),
+    )
+    try:
+        (future,) = admin.create_topics([wanted], request_timeout=_TIMEOUT).values()
+        future.result()
+    except KafkaException as e:
+        return _not_created(admin, spec, e)
+    return True
+
+
+def _not_created(admin: AdminClient, spec: TableSpec, error: KafkaException) -> bool:
+    """Another caller was faster, or Kafka does not want such a topic."""
+    with kafka_errors(f"topic {spec.topic}"):
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise error
+    if not _as_specified(admin, spec):
+        raise ConfigureError(
+            f"Topic {spec.topic} is being deleted.", todo="Try again when Kafka is done with it."
+        )
+    return False
+
+
+# A new topic is known to the controller some milliseconds before it is known to every broker.
+@stamina.retry(on=MissingError, timeout=10, attempts=50, wait_initial=0.05, wait_jitter=0.05, wait_max=0.5)
+def _state(
+    admin: AdminClient, topic: str, created: bool, subject: str, schema: WriterSchema | None
+) -> TopicState:
+    facts = topic_fact(admin, topic)
+    return TopicState(
+        topic=topic,
+        topic_id=facts.topic_id,
+        partitions=len(facts.first),
+        created=created,
+        first=facts.first,
+        end=facts.end,
+        subject=subject if schema else None,
+        schema_id=schema.schema_id if schema else None,
+        schema_version=schema.version if schema else None,
+    )
