@@ -26,7 +26,9 @@ _SESSION = {
 
 
 def open_spark(settings: Settings) -> SparkSession:
-    """A session on `settings.spark_remote` that knows the catalog as `frazil`.
+    """A new session on `settings.spark_remote` that knows the catalog as `frazil`.
+
+    New, because a session keeps a catalog as it first found it: two profiles need two sessions.
 
     Raises:
         PartDownError: No Spark Connect server answers there.
@@ -34,10 +36,11 @@ def open_spark(settings: Settings) -> SparkSession:
     from pyspark.sql import SparkSession
 
     remote = settings.spark_remote
-    builder = SparkSession.builder
-    builder = builder.remote(remote) if remote.startswith("sc://") else builder.master(remote)
     with spark_errors(settings):
-        session: SparkSession = builder.getOrCreate()
+        if remote.startswith("sc://"):
+            session: SparkSession = SparkSession.builder.remote(remote).create()
+        else:
+            session = SparkSession.builder.master(remote).getOrCreate().newSession()
         return configure_session(session, settings)
 
 

@@ -1,0 +1,96 @@
+"""A Kafka topic with Avro records in it, as tests of landings want it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import fastavro
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.schema_registry import Schema
+from frazil.connections import Connections
+from frazil.naming import Things, things
+from frazil.settings import Settings
+from frazil.spec import TableSpec
+
+TRADE = {
+    "type": "record",
+    "name": "StockTrade",
+    "namespace": "ksql",
+    "fields": [
+        {"name": "side", "type": "string"},
+        {"name": "quantity", "type": "int"},
+        {"name": "symbol", "type": "string"},
+    ],
+}
+
+
+@dataclass
+class Topic:
+    """A Kafka topic with Avro trades in it, and the spec that lands it."""
+
+    name: str
+    connections: Connections
+    spec: TableSpec
+    schema: dict[str, Any] = field(default_factory=lambda: TRADE)
+    produced: int = 0
+
+    @property
+    def things(self) -> Things:
+        return things(self.spec, self.connections.settings)
+
+    def register(self, schema: dict[str, Any]) -> int:
+        """Registers a version under the topic's value subject; returns the schema id."""
+        self.schema = schema
+        subject = f"{self.name}-value"
+        return int(self.connections.registry.register_schema(subject, Schema(json.dumps(schema), "AVRO")))
+
+    def encode(self, value: dict[str, Any], schema_id: int | None = None) -> bytes:
+        """One value in the Confluent wire format, by an independent encoder."""
+        stream = io.BytesIO()
+        schema_id = schema_id or self.register(self.schema)
+        stream.write(b"\0" + schema_id.to_bytes(4, "big"))
+        fastavro.schemaless_writer(stream, fastavro.parse_schema(dict(self.schema)), value)
+        return stream.getvalue()
+
+    def trades(self, count: int, partition: int = 0) -> None:
+        """Produces trades whose quantity counts up."""
+        schema_id = self.register(self.schema)
+        numbers = range(self.produced, self.produced + count)
+        self.send(
+            [self.encode({"side": "BUY", "quantity": n, "symbol": "ZTEST"}, schema_id) for n in numbers],
+            partition,
+        )
+        self.produced += count
+
+    def send(self, values: Sequence[bytes | None], partition: int = 0, **more: Any) -> None:
+        """Produces bytes as they are."""
+        producer = Producer({"bootstrap.servers": self.connections.settings.bootstrap_servers, "linger.ms": 5})
+        for value in values:
+            producer.produce(self.name, value, b"ZTEST", partition, **more)
+        assert producer.flush(30) == 0
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table's rows as PyIceberg reads them, by partition and offset."""
+        table = self.connections.catalog.load_table(self.things.table.identifier)
+        rows: list[dict[str, Any]] = table.scan().to_arrow().to_pylist()
+        return sorted(rows, key=lambda r: (r["$$partition"], r["$$offset"]))
+
+    def delete_records_before(self, offset: int, partition: int = 0) -> None:
+        """What retention does, at once."""
+        point = TopicPartition(self.name, partition, offset)
+        for future in self.connections.admin.delete_records([point]).values():
+            future.result(30)
+
+
+def create_topic(admin: AdminClient, name: str, partitions: int, config: dict[str, str]) -> None:
+    """Makes a topic and waits until the broker knows it."""
+    for future in admin.create_topics([NewTopic(name, partitions, config=config)]).values():
+        future.result(30)
+
+
+MakeTopic = Callable[..., Topic]
