@@ -51,6 +51,7 @@ from frazil.local.snowflake.keypair import fingerprint
 from frazil.naming import Things, things
 from frazil.settings import Settings
 from frazil.spec import TableSpec
+from frazil.warehouse.storage import volume_of
 
 SCHEMA = pa.schema(
     [
@@ -72,11 +73,13 @@ def volume_sql(name: str, base_url: str) -> str:
     )
 
 
-ACCESS = (
-    volume_sql("v", "s3://warehouse/"),
-    "create catalog integration g catalog_source = glue table_format = iceberg "
-    f"glue_aws_role_arn = '{ROLE_ARN}' glue_catalog_id = '123456789012' enabled = true",
-)
+def access_sql(settings: Settings) -> tuple[str, str]:
+    """Makes a volume over the tables of the catalog in force, and an integration with Glue."""
+    return (
+        volume_sql("v", volume_of(settings).base_url),
+        "create catalog integration g catalog_source = glue table_format = iceberg "
+        f"glue_aws_role_arn = '{ROLE_ARN}' glue_catalog_id = '123456789012' enabled = true",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,7 @@ def environment(settings: Settings, folder: Path, port: int) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def standin(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
     with StandIn(stack, tmp_path_factory.mktemp("snowflake")) as started:
-        started.rows("create database frz", "create schema frz.s", *ACCESS)
+        started.rows("create database frz", "create schema frz.s", *access_sql(stack))
         yield started
 
 
@@ -416,11 +419,11 @@ def test_a_glue_table_of_another_type_is_refused(
 
 
 def test_a_table_outside_of_the_volume_is_refused(standin: StandIn, trades: Trades) -> None:
-    standin.rows(volume_sql("elsewhere", "s3://lake/"))
+    standin.rows(volume_sql("elsewhere", "s3://elsewhere/"))
 
     refused = standin.refusal(trades.create_sql("frz.s.outside", volume="elsewhere"))
 
-    assert "not below the active storage location s3://lake/" in str(refused)
+    assert "not below the active storage location s3://elsewhere/" in str(refused)
 
 
 def test_equality_deletes_are_refused_and_the_table_stays_as_it_was(
@@ -447,7 +450,7 @@ def test_everything_survives_a_restart(
             "create schema d.s",
             "create table d.s.plain (a int)",
             "insert into d.s.plain values (3)",
-            *ACCESS,
+            *access_sql(stack),
             trades.create_sql("d.s.ice"),
             "create view d.s.ice_clean as select symbol from d.s.ice",
             f"create user ann rsa_public_key = '{key.public}'",

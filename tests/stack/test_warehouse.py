@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from pyiceberg.table import Table
+from pyiceberg.types import LongType
+
+from frazil.catalogs.glue_entries import sync_glue
+from frazil.connections import Connections
+from frazil.errors import ConfigureError, DifferentError, FrazilError, MissingError, PartDownError
+from frazil.naming import Things, things
+from frazil.settings import Settings
+from frazil.spec import TableSpec
+from frazil.warehouse.connection import open_snowflake
+from frazil.warehouse.tables import publish_table, read_table
+
+SCHEMA = pa.schema([pa.field("symbol", pa.string()), pa.field("$$offset", pa.int64())])
+METADATA = ("$$offset",)
+
+
+@dataclass(frozen=True, slots=True)
+class Trades:
+    """An Iceberg table with one row, shown in Glue."""
+
+    names: Things
+    table: Table
+    show: Callable[[], Any]
+
+    def append(self, symbol: str) -> None:
+        rows = [{"symbol": symbol, "$$offset": 7}]
+        self.table.append(pa.Table.from_pylist(rows, schema=SCHEMA))
+        self.show()
+
+
+@pytest.fixture
+def trades(connections: Connections, fresh_name: str) -> Trades:
+    names = things(TableSpec(topic=fresh_name), connections.settings)
+    connections.catalog.create_namespace_if_not_exists(names.table.namespace)
+    table = connections.catalog.create_table(names.table.identifier, SCHEMA)
+    made = Trades(names, table, lambda: sync_glue(connections, names))
+    made.append("ZTEST")
+    return made
+
+
+def query(settings: Settings, sql: str) -> list[tuple[Any, ...]]:
+    with open_snowflake(settings) as connection, connection.cursor() as cursor:
+        cursor.execute(sql)
+        return [tuple(row) for row in cursor.fetchall()]
+
+
+def with_settings(connections: Connections, **changed: Any) -> Connections:
+    return Connections(connections.settings.model_copy(update=changed))
+
+
+def view_of(names: Things) -> str:
+    return f"{names.snowflake_database}.{names.snowflake_schema}.{names.table.table}_clean"
+
+
+def test_a_table_is_made_with_all_that_it_needs(connections: Connections, trades: Trades) -> None:
+    state = publish_table(connections, trades.names, METADATA)
+
+    assert state.created
+    assert state.rows == 1
+    assert state.metadata_location == trades.table.metadata_location
+    assert (state.table, state.view) == (
+        trades.names.table.table.upper(),
+        f"{trades.names.table.table.upper()}_CLEAN",
+    )
+    full = f"{state.database}.{state.schema}.{state.table}"
+    assert query(connections.settings, f'select symbol, "$$offset" from {full}') == [("ZTEST", 7)]
+
+
+def test_the_view_beside_the_table_has_no_metadata_columns(connections: Connections, trades: Trades) -> None:
+    publish_table(connections, trades.names, METADATA)
+
+    assert query(connections.settings, f"select * from {view_of(trades.names)}") == [("ZTEST",)]
+
+
+def test_a_new_snapshot_is_seen_after_the_next_publication_and_not_before(
+    connections: Connections, trades: Trades
+) -> None:
+    first = publish_table(connections, trades.names, METADATA)
+    trades.append("ZWZZT")
+    stale = read_table(connections, trades.names)
+    second = publish_table(connections, trades.names, METADATA)
+
+    assert (stale.rows, stale.metadata_location) == (1, first.metadata_location)
+    assert not second.created
+    assert (second.rows, second.metadata_location) == (2, trades.table.metadata_location)
+    assert read_table(connections, trades.names) == second
+
+
+def test_the_view_gets_the_columns_that_the_table_gets(connections: Connections, trades: Trades) -> None:
+    publish_table(connections, trades.names, METADATA)
+    with trades.table.update_schema() as change:
+        change.add_column("price", LongType())
+    trades.show()
+    publish_table(connections, trades.names, METADATA)
+
+    rows = query(connections.settings, f"select symbol, price from {view_of(trades.names)}")
+    assert rows == [("ZTEST", None)]
+
+
+def test_a_role_that_is_named_may_read_table_and_view(
+    connections: Connections, trades: Trades, fresh_name: str
+) -> None:
+    role = f"{fresh_name}_reader".upper()
+    query(connections.settings, f"create role {role}")
+    state = publish_table(with_settings(connections, snowflake_role=role), trades.names, METADATA)
+
+    held = {row[1:4] for row in query(connections.settings, f"show grants to role {role}")}
+    schema = f"{state.database}.{state.schema}"
+    assert held == {
+        ("USAGE", "DATABASE", state.database),
+        ("USAGE", "SCHEMA", schema),
+        ("SELECT", "TABLE", f"{schema}.{state.table}"),
+        ("SELECT", "VIEW", f"{schema}.{state.view}"),
+    }
+
+
+def test_a_role_that_is_not_there_is_named(connections: Connections, trades: Trades) -> None:
+    asking = with_settings(connections, snowflake_role="nobody_made_it")
+
+    with pytest.raises(MissingError, match="NOBODY_MADE_IT"):
+        publish_table(asking, trades.names, METADATA)
+
+
+def test_reading_a_table_that_snowflake_lacks_says_how_to_make_it(
+    connections: Connections, trades: Trades
+) -> None:
+    with pytest.raises(MissingError, match="frazil sync"):
+        read_table(connections, trades.names)
+
+
+def test_publishing_a_table_that_is_not_there_makes_nothing(
+    connections: Connections, fresh_name: str
+) -> None:
+    names = things(TableSpec(topic=fresh_name), connections.settings)
+
+    with pytest.raises(MissingError):
+        publish_table(connections, names, METADATA)
+    with pytest.raises(MissingError):
+        read_table(connections, names)
+
+
+def test_a_table_that_glue_does_not_know_is_refused_with_its_glue_name(
+    connections: Connections, trades: Trades
+) -> None:
+    names = trades.names
+    connections.glue.delete_table(DatabaseName=names.glue_database, Name=names.table.table)
+
+    with pytest.raises(FrazilError, match=f"{names.glue_database}.{names.table.table}"):
+        publish_table(connections, names, METADATA)
+
+
+def test_a_table_outside_of_the_volume_is_refused(connections: Connections, trades: Trades) -> None:
+    elsewhere = with_settings(connections, snowflake_storage_base_url="s3://elsewhere/")
+
+    with pytest.raises(ConfigureError, match="s3://elsewhere/"):
+        publish_table(elsewhere, trades.names, METADATA)
+
+
+def test_a_volume_of_another_place_is_not_changed_silently(
+    connections: Connections, trades: Trades, fresh_name: str
+) -> None:
+    other = f"{fresh_name}_volume"
+    query(
+        connections.settings,
+        f"create external volume {other} storage_locations = ((name = 'l' storage_provider = 'S3' "
+        "storage_base_url = 's3://elsewhere/' storage_aws_role_arn = 'arn'))",
+    )
+
+    with pytest.raises(DifferentError, match="s3://elsewhere/"):
+        publish_table(with_settings(connections, snowflake_external_volume=other), trades.names, METADATA)
+
+
+def test_a_snowflake_that_does_not_answer_is_named_with_its_address(
+    connections: Connections, trades: Trades
+) -> None:
+    with pytest.raises(PartDownError, match=r"http://127\.0\.0\.1:9"):
+        read_table(with_settings(connections, snowflake_port=9), trades.names)
+
+
+def test_a_key_that_snowflake_does_not_know_is_refused_without_a_word_of_the_key(
+    connections: Connections, trades: Trades, tmp_path: Path
+) -> None:
+    key = rsa.generate_private_key(65537, 2048)
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (tmp_path / "other.p8").write_bytes(pem)
+    stranger = with_settings(connections, snowflake_private_key_path=tmp_path / "other.p8")
+
+    with pytest.raises(ConfigureError, match="refuses the login") as refused:
+        read_table(stranger, trades.names)
+    secret = base64.b64encode(key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()))
+    assert secret.decode()[60:100] not in str(refused.value)
+
+
+def test_a_key_file_that_is_missing_is_named(
+    connections: Connections, trades: Trades, tmp_path: Path
+) -> None:
+    lost = with_settings(connections, snowflake_private_key_path=tmp_path / "lost.p8")
+
+    with pytest.raises(ConfigureError, match=r"lost\.p8"):
+        read_table(lost, trades.names)
