@@ -82,9 +82,7 @@ def env(as_json: Json = False) -> None:
     """Print the endpoints and credentials of the stack, as shell exports or JSON."""
     home = Home(frazil_home())
     if not home.profile.exists():
-        raise MissingError(
-            "There is no stack here.", where=str(home.root), todo="Run `frazil up` first."
-        )
+        raise MissingError("There is no stack here.", where=str(home.root), todo="Run `frazil up` first.")
     settings = _plain(read_profile(home))
     if as_json:
         print_json(settings)

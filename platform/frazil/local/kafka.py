@@ -92,9 +92,7 @@ def _format(java: tuple[str, ...], properties: Path) -> None:
         check=False,
     )
     if done.returncode:
-        raise PartDownError(
-            "Kafka can't make its log folder.", where=(done.stderr or done.stdout).strip()
-        )
+        raise PartDownError("Kafka can't make its log folder.", where=(done.stderr or done.stdout).strip())
 
 
 def _cluster_id() -> str:

@@ -47,11 +47,7 @@ def _make_pair(pair: KeyPair) -> None:
     from cryptography.hazmat.primitives.asymmetric import rsa
 
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    private = key.private_bytes(
-        form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()
-    )
-    public = key.public_key().public_bytes(
-        form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo
-    )
+    private = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
+    public = key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
     write_private(pair.public, public.decode())
     write_private(pair.private, private.decode())

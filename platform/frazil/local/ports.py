@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import socket
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -13,7 +13,18 @@ import psutil
 from frazil.errors import ConfigureError
 from frazil.local.home import write_private
 
-__all__ = ["DEFAULTS", "LOOPBACK", "Ports", "choose", "free", "is_taken", "parse", "recall", "remember", "taken"]
+__all__ = [
+    "DEFAULTS",
+    "LOOPBACK",
+    "Ports",
+    "choose",
+    "free_offset",
+    "is_taken",
+    "parse",
+    "recall",
+    "remember",
+    "taken",
+]
 
 LOOPBACK = "127.0.0.1"
 
@@ -26,18 +37,22 @@ DEFAULTS: Ports = {
     "registry": 8081,
     "registry-management": 9000,
     "s3": 8333,
-    "s3-grpc": 18333,
+    "s3-grpc": 8334,
     "rest": 8181,
     "storage-master": 9333,
-    "storage-master-grpc": 19333,
+    "storage-master-grpc": 9334,
     "storage-volume": 9340,
-    "storage-volume-grpc": 19340,
+    "storage-volume-grpc": 9341,
     "storage-filer": 8888,
-    "storage-filer-grpc": 18888,
+    "storage-filer-grpc": 8889,
+    "storage-admin": 8335,
+    "storage-admin-grpc": 8336,
     "glue": 5557,
     "snowflake": 5558,
     "spark": 15002,
 }
+
+_OFFSETS = range(1000, 17_000, 7)  # beyond, Linux hands ports out to clients
 
 
 def parse(pairs: Iterable[str]) -> dict[str, int]:
@@ -72,9 +87,7 @@ def recall(memory: Path) -> Ports:
         ) from None
 
 
-def choose(
-    memory: Path, chosen: Mapping[str, int] | None = None, offset: int | None = None
-) -> Ports:
+def choose(memory: Path, chosen: Mapping[str, int] | None = None, offset: int | None = None) -> Ports:
     """The ports of this start.
 
     Args:
@@ -105,13 +118,16 @@ def remember(memory: Path, ports: Ports) -> None:
     write_private(memory, json.dumps({"ports": dict(ports)}, indent=2) + "\n")
 
 
-def free() -> Ports:
-    """A free port for every name, as the operating system hands them out."""
-    with ExitStack() as held:
-        sockets = {name: held.enter_context(socket.socket()) for name in DEFAULTS}
-        for each in sockets.values():
-            each.bind((LOOPBACK, 0))
-        return {name: each.getsockname()[1] for name, each in sockets.items()}
+def free_offset() -> int:
+    """An offset at which no default port is taken, found at random so that two seldom agree.
+
+    Raises:
+        ConfigureError: There is none.
+    """
+    for offset in random.sample(_OFFSETS, len(_OFFSETS)):
+        if not any(is_taken(port + offset) for port in DEFAULTS.values()):
+            return offset
+    raise ConfigureError("No offset leaves all ports of a stack free.", todo="Stop other stacks.")
 
 
 def is_taken(port: int) -> bool:
@@ -138,11 +154,8 @@ def taken(part: str, name: str, port: int) -> ConfigureError:
 
 def _holder(port: int) -> str:
     try:
-        for connection in psutil.net_connections("tcp"):
-            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port:
-                if connection.pid is None:
-                    return ""
-                return f" by process {connection.pid} ({psutil.Process(connection.pid).name()})"
-    except psutil.Error:  # macOS shows other processes' sockets to root only
+        listening = [c for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
+        pids = [c.pid for c in listening if tuple(c.laddr)[1:] == (port,) and c.pid]
+        return f" by process {pids[0]} ({psutil.Process(pids[0]).name()})" if pids else ""
+    except psutil.Error:  # macOS shows the sockets of other processes to root only
         return ""
-    return ""

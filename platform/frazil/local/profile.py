@@ -7,9 +7,9 @@ from typing import Any
 
 from frazil.local.asking import Credentials
 from frazil.local.home import Home, write_private
+from frazil.local.keys import KeyPair
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.registry import registry_url
-from frazil.local.keys import KeyPair
 from frazil.local.spark import cores
 from frazil.local.storage import BUCKET, TABLE_BUCKET
 from frazil.settings import Settings

@@ -80,15 +80,13 @@ def _properties(home: Home, ports: Ports, jars: Jars) -> str:
         "spark.driver.memory": "1536m",
         "spark.driver.host": LOOPBACK,
         "spark.driver.bindAddress": LOOPBACK,
-        "spark.driver.extraJavaOptions": f"{java_options} -Djava.io.tmpdir={home.scratch}",
+        "spark.driver.extraJavaOptions": f'{java_options} "-Djava.io.tmpdir={home.scratch}"',
         "spark.executor.extraJavaOptions": java_options,
         "spark.connect.grpc.binding.address": LOOPBACK,
         "spark.connect.grpc.binding.port": ports["spark"],
         "spark.local.dir": data / "local",
         "spark.sql.warehouse.dir": data / "warehouse",
-        "spark.sql.extensions": (
-            "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
-        ),
+        "spark.sql.extensions": ("org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"),
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.enabled": "false",
     }
@@ -120,15 +118,18 @@ def _ask(port: int) -> None:
     import grpc
     from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc
 
-    common = {"session_id": str(uuid.uuid4()), "user_context": {"user_id": "frazil-status"}}
+    session, user = str(uuid.uuid4()), base_pb2.UserContext(user_id="frazil-status")
+    version = base_pb2.AnalyzePlanRequest(
+        session_id=session,
+        user_context=user,
+        spark_version=base_pb2.AnalyzePlanRequest.SparkVersion(),
+    )
+    release = base_pb2.ReleaseSessionRequest(session_id=session, user_context=user)
     options = [("grpc.enable_http_proxy", 0)]
     with grpc.insecure_channel(f"{LOOPBACK}:{port}", options) as channel:
-        server = base_pb2_grpc.SparkConnectServiceStub(channel)
-        version = base_pb2.AnalyzePlanRequest.SparkVersion()
+        server = base_pb2_grpc.SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]
         try:
-            server.AnalyzePlan(
-                base_pb2.AnalyzePlanRequest(**common, spark_version=version), timeout=_SECONDS
-            )
-            server.ReleaseSession(base_pb2.ReleaseSessionRequest(**common), timeout=_SECONDS)
+            server.AnalyzePlan(version, timeout=_SECONDS)
+            server.ReleaseSession(release, timeout=_SECONDS)
         except grpc.RpcError as e:
             raise ConnectionError(str(e.code())) from None

@@ -36,9 +36,7 @@ def aws(home: Home, ports: Ports) -> Server:
     return Server("aws", ("glue",), launch, ask)
 
 
-def snowflake(
-    home: Home, ports: Ports, credentials: Credentials, user: str, public_key: Path
-) -> Server:
+def snowflake(home: Home, ports: Ports, credentials: Credentials, user: str, public_key: Path) -> Server:
     """The Snowflake stand-in.
 
     Args:

@@ -25,6 +25,8 @@ _PORTS = {
     "storage-volume-grpc": "volume.port.grpc",
     "storage-filer": "filer.port",
     "storage-filer-grpc": "filer.port.grpc",
+    "storage-admin": "admin.port",
+    "storage-admin-grpc": "admin.port.grpc",
 }
 
 

@@ -21,7 +21,7 @@ def main() -> None:
     )
     from werkzeug.serving import run_simple
 
-    class Quiet(MotoRequestHandler):  # type: ignore[misc]
+    class Quiet(MotoRequestHandler):
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
             """Not a line for each request: a landing makes dozens."""
 

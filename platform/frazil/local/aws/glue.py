@@ -7,111 +7,104 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
+
+from moto.core.exceptions import JsonRESTError
+from moto.glue import urls
+from moto.glue.models import glue_backends
+from moto.glue.responses import GlueResponse
 
 from frazil.local.aws.kept import Entry, Kept
 
-__all__ = ["keep_glue"]
+__all__ = ["StrictGlue", "keep_glue"]
 
 
 def keep_glue(kept: Kept) -> None:
-    """Makes moto serve this Glue, beginning with what was kept.
+    """Makes moto serve `StrictGlue`, beginning with what was kept.
 
     Args:
         kept: What the databases and tables said when the last server ended.
     """
-    from moto.glue import urls
-
     for entry in kept:
         _restore(entry)
-    urls.url_paths["{0}/$"] = _strict_glue(kept).dispatch
+    StrictGlue.kept = kept
+    urls.url_paths["{0}/$"] = StrictGlue.dispatch
 
 
-def _restore(entry: Entry) -> None:
-    from moto.glue.models import glue_backends
+class StrictGlue(GlueResponse):
+    """Every change under one lock, and written down before it is answered."""
 
-    backend = glue_backends[entry.account][entry.region]
-    if not entry.name:
-        backend.create_database(entry.database, entry.document["input"])
-        return
-    table = backend.create_table(entry.database, entry.name, entry.document["input"])
-    version = entry.document["version"]
-    table._current_version = version
-    table.versions = {str(version): entry.document["input"]}
+    kept: ClassVar[Kept]  # moto makes one of these for each request, so it can't be handed in
+    _lock: ClassVar = threading.RLock()
+
+    def create_database(self) -> Any:
+        """Makes a database."""
+        return self._change(super().create_database, self._input("DatabaseInput"))
+
+    def update_database(self) -> Any:
+        """Replaces what a database says."""
+        return self._change(super().update_database, self.parameters["Name"])
+
+    def delete_database(self) -> Any:
+        """Deletes a database with its tables."""
+        return self._change(super().delete_database, self.parameters["Name"])
+
+    def create_table(self) -> Any:
+        """Makes a table."""
+        return self._change(super().create_table, self._database, self._input("TableInput"))
+
+    def delete_table(self) -> Any:
+        """Deletes a table."""
+        return self._change(super().delete_table, self._database, self.parameters["Name"])
+
+    def batch_delete_table(self) -> Any:
+        """Deletes several tables of a database."""
+        names = self.parameters["TablesToDelete"]
+        return self._change(super().batch_delete_table, self._database, *names)
+
+    def update_table(self) -> Any:
+        """Replaces what a table says, if nobody else did since it was read."""
+        with self._lock:
+            name = self._input("TableInput")
+            table = self.glue_backend.get_table(self._database, name)
+            current = str(table._current_version)
+            _check(self.parameters.get("VersionId"), current)
+            answer = self._change(super().update_table, self._database, name)
+            if self.parameters.get("SkipArchive"):
+                table.versions.pop(current, None)
+            return answer
+
+    @property
+    def _database(self) -> str:
+        return str(self.parameters["DatabaseName"])
+
+    def _input(self, key: str) -> str:
+        return str(self.parameters[key]["Name"])
+
+    def _change(self, act: Callable[[], Any], database: str, *names: str) -> Any:
+        with self._lock:
+            answer = act()
+            for name in names or ("",):
+                self._write_down(database, name)
+            return answer
+
+    def _write_down(self, database: str, name: str) -> None:
+        account, region = self.current_account, self.region
+        known = self.glue_backend.databases.get(database)
+        thing = known.tables.get(name) if known and name else known
+        if thing is None:
+            self.kept.drop(account, region, database, name)
+        else:
+            self.kept.put(Entry(account, region, database, name, _document(thing, name)))
 
 
-def _strict_glue(kept: Kept) -> Any:
-    from moto.core.exceptions import JsonRESTError
-    from moto.glue.responses import GlueResponse
-
-    lock = threading.RLock()
-
-    class StrictGlue(GlueResponse):  # type: ignore[misc]
-        """Every change under one lock, and written down before it is answered."""
-
-        def create_database(self) -> Any:
-            return self._change(super().create_database, self._input("DatabaseInput"))
-
-        def update_database(self) -> Any:
-            return self._change(super().update_database, self.parameters["Name"])
-
-        def delete_database(self) -> Any:
-            return self._change(super().delete_database, self.parameters["Name"])
-
-        def create_table(self) -> Any:
-            return self._change(super().create_table, self._database, self._input("TableInput"))
-
-        def delete_table(self) -> Any:
-            return self._change(super().delete_table, self._database, self.parameters["Name"])
-
-        def batch_delete_table(self) -> Any:
-            names = self.parameters["TablesToDelete"]
-            return self._change(super().batch_delete_table, self._database, *names)
-
-        def update_table(self) -> Any:
-            with lock:
-                name = self._input("TableInput")
-                table = self.glue_backend.get_table(self._database, name)
-                known = str(table._current_version)
-                self._check(self.parameters.get("VersionId"), known)
-                answer = super().update_table()
-                if self.parameters.get("SkipArchive"):
-                    table.versions.pop(known, None)
-                self._write_down(self._database, name)
-                return answer
-
-        @property
-        def _database(self) -> str:
-            return str(self.parameters["DatabaseName"])
-
-        def _input(self, key: str) -> str:
-            return str(self.parameters[key]["Name"])
-
-        def _check(self, wanted: object, known: str) -> None:
-            if wanted is not None and str(wanted) != known:
-                raise JsonRESTError(
-                    "ConcurrentModificationException",
-                    f"Update table failed due to concurrent modifications: "
-                    f"version {wanted} was given, version {known} is current.",
-                )
-
-        def _change(self, act: Callable[[], Any], database: str, *names: str) -> Any:
-            with lock:
-                answer = act()
-                for name in names or ("",):
-                    self._write_down(database, name)
-                return answer
-
-        def _write_down(self, database: str, name: str) -> None:
-            account, region = self.current_account, self.region
-            known = self.glue_backend.databases.get(database)
-            thing = known.tables.get(name) if known and name else known
-            if thing is None:
-                kept.drop(account, region, database, name)
-            else:
-                kept.put(Entry(account, region, database, name, _document(thing, name)))
-
-    return StrictGlue
+def _check(given: object, current: str) -> None:
+    if given is not None and str(given) != current:
+        raise JsonRESTError(
+            "ConcurrentModificationException",
+            "Update table failed due to concurrent modifications: "
+            f"version {given} was given, version {current} is current.",
+        )
 
 
 def _document(thing: Any, name: str) -> dict[str, Any]:
@@ -119,3 +112,13 @@ def _document(thing: Any, name: str) -> dict[str, Any]:
         return {"input": thing.input}
     version = thing._current_version
     return {"input": thing.versions[str(version)], "version": version}
+
+
+def _restore(entry: Entry) -> None:
+    backend = glue_backends[entry.account][entry.region]
+    if not entry.name:
+        backend.create_database(entry.database, entry.document["input"])
+        return
+    table = backend.create_table(entry.database, entry.name, entry.document["input"])
+    table._current_version = version = entry.document["version"]
+    table.versions = {str(version): entry.document["input"]}

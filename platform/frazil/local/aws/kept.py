@@ -50,8 +50,9 @@ class Kept:
 
     def __iter__(self) -> Iterator[Entry]:
         """All entries, each database before its tables."""
-        for *key, document in self._db.execute("SELECT * FROM entry ORDER BY 1, 2, 3, 4"):
-            yield Entry(*key, document=json.loads(document))
+        for row in self._db.execute("SELECT * FROM entry ORDER BY 1, 2, 3, 4"):
+            account, region, database, name, document = row
+            yield Entry(account, region, database, name, json.loads(document))
 
     def put(self, entry: Entry) -> None:
         """Keeps an entry, in the place of the one of that name."""
@@ -63,7 +64,6 @@ class Kept:
     def drop(self, account: str, region: str, database: str, name: str) -> None:
         """Forgets a table, or a database with its tables if the name is empty."""
         self._db.execute(
-            "DELETE FROM entry WHERE account = ? AND region = ? AND database = ?"
-            " AND (name = ? OR ? = '')",
+            "DELETE FROM entry WHERE account = ? AND region = ? AND database = ? AND (name = ? OR ? = '')",
             (account, region, database, name, name),
         )

@@ -1,0 +1,62 @@
+# Needs Python 3.11 to 3.13 and nothing else; everything it installs goes into .venv and ~/.cache.
+.DEFAULT_GOAL := help
+PYTHON ?= $(firstword $(foreach each,python3.11 python3.12 python3.13 python3,$(shell command -v $(each))))
+VENV := .venv
+READY := $(VENV)/.ready
+UV := $(VENV)/bin/uv
+
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+.PHONY: help demo ui up down test unit stack lint bench lock clean
+
+help: ## Say what can be made.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY) ## Show it all: stock trades from Kafka to Iceberg, Glue and Snowflake.
+	frazil demo
+
+ui: up ## Open Dagster on the embedded stack, sensors on.
+	eval "$$(frazil env)" && exec dagster dev
+
+up: $(READY) ## Start the embedded stack.
+	frazil up
+
+down: $(READY) ## Stop the embedded stack; its data stays.
+	frazil down
+
+test: lint ## Run everything that a change must pass.
+	pytest
+
+unit: $(READY) ## Run the tests that need no servers.
+	pytest tests/unit
+
+stack: $(READY) ## Run the tests against the embedded stack.
+	pytest tests/stack
+
+lint: $(READY) ## Check style, types, and what imports what.
+	ruff check
+	ruff format --check
+	mypy
+	lint-imports
+
+bench: $(READY) ## Measure a landing against a bare Spark job.
+	python tests/bench/bench.py
+
+lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml and frazil.local.jarlock.
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-emit-index-url --output-file requirements.lock
+	python -m frazil.local.jarlock
+
+clean: ## Delete the environment and the tools' caches; a stack's data stays.
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# uv comes from the lock like everything else, by pip; then it installs the rest within seconds.
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	awk '/^[^ #]/ {ours = /^uv==/} ours && !/#/' requirements.lock > $(VENV)/uv.lock
+	$(VENV)/bin/python -m pip install --quiet --require-hashes -r $(VENV)/uv.lock
+	$(UV) pip sync --python $(VENV)/bin/python --require-hashes requirements.lock
+	$(UV) pip install --python $(VENV)/bin/python --no-deps --no-build-isolation --editable .
+	touch $@
