@@ -71,7 +71,7 @@ def landing_metadata(report: LandingReport) -> Metadata:
         "files_written": report.files,
         "seconds": report.seconds,
         "rows_per_second": round(report.records / seconds, 1),
-        "schema_version": max(report.schema_ids, default=0),
+        "schema_id": max(report.schema_ids, default=0),
     }
     if report.max_timestamp:
         found["newest_record"] = dg.MetadataValue.timestamp(report.max_timestamp / 1000)
