@@ -9,17 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from frazil.settings import Settings
-from frazil.topics.probe import Found, Probe, open_probe
+from frazil.topics.probe import ONE_RECORD, Found, Probe, open_probe
 
 __all__ = ["count_records", "leader_epochs"]
 
 Span = tuple[int, int]
-
-_ONE_RECORD = {
-    "fetch.message.max.bytes": 65536,
-    "queued.min.messages": 1,
-    "fetch.wait.max.ms": 10,
-}
 
 
 def leader_epochs(
@@ -46,7 +40,7 @@ def leader_epochs(
     busy = {p: span for p, span in spans.items() if span[1] > span[0]}
     if not busy:
         return {p: [] for p in spans}
-    with open_probe(settings, topic, **_ONE_RECORD) as probe:
+    with open_probe(settings, topic, **ONE_RECORD) as probe:
         heads = probe.first({p: start for p, (start, _) in busy.items()})
         unsure = {p for p, (_, epoch) in heads.items() if (current or {}).get(p) != epoch}
         tails = probe.first({p: busy[p][1] - 1 for p in unsure})

@@ -11,10 +11,17 @@ from frazil.errors import OffsetsLostError, PartDownError
 from frazil.settings import Settings
 from frazil.topics.client import consumer, kafka_error, kafka_errors
 
-__all__ = ["Found", "Probe", "open_probe"]
+__all__ = ["ONE_RECORD", "Found", "Probe", "open_probe"]
 
 Found = tuple[int, int]
 """Offset and leader epoch of one record."""
+
+ONE_RECORD = {
+    "fetch.message.max.bytes": 65536,
+    "queued.min.messages": 1,
+    "fetch.wait.max.ms": 10,
+}
+"""librdkafka settings for looking at single records: little is fetched beyond them."""
 
 _PATIENCE = 10.0
 """Seconds without any answer after which the broker counts as down."""
@@ -33,17 +40,21 @@ class Probe:
         self._topic = topic
 
     def first(self, starts: Mapping[int, int]) -> dict[int, Found]:
+        """Like `look`, but offset and epoch only."""
+        return {p: (_place(message)[1], _epoch(message)) for p, message in self.look(starts).items()}
+
+    def look(self, starts: Mapping[int, int]) -> dict[int, Message]:
         """The first record at or after an offset of each partition; left out where there is none."""
         self._go_to(starts)
-        found: dict[int, Found] = {}
+        found: dict[int, Message] = {}
         ended: set[int] = set()
         while starts.keys() - found.keys() - ended:
             for message in self.records(1):
-                partition, offset = _place(message)
+                partition, _ = _place(message)
                 if message.error():
                     ended.add(partition)
                 elif partition not in found:
-                    found[partition] = (offset, _epoch(message))
+                    found[partition] = message
                     self._leave(partition)
         return found
 

@@ -1,0 +1,46 @@
+"""Where a generator goes on: Datagen restores its counters from Connect, this one from the topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from frazil.settings import Settings
+from frazil.topics.client import admin_client
+from frazil.topics.facts import topic_fact
+from frazil.topics.probe import ONE_RECORD, open_probe
+
+__all__ = ["Origin", "next_origin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the headers of the next records begin.
+
+    Args:
+        generation: How many generators wrote to the topic before.
+        iteration: How many records they wrote.
+    """
+
+    generation: int = 0
+    iteration: int = 0
+
+
+def next_origin(settings: Settings, topic: str) -> Origin:
+    """Goes on after the newest records of the topic; at zero where they have no such headers."""
+    facts = topic_fact(admin_client(settings), topic)
+    last = {p: end - 1 for p, end in facts.end.items() if end > facts.first[p]}
+    if not last:
+        return Origin()
+    with open_probe(settings, topic, **ONE_RECORD) as probe:
+        found = [dict(message.headers() or ()) for message in probe.look(last).values()]
+    return Origin(
+        generation=max(_number(headers.get("task.generation")) + 1 for headers in [{}, *found]),
+        iteration=max(_number(headers.get("current.iteration")) + 1 for headers in [{}, *found]),
+    )
+
+
+def _number(text: bytes | str | None) -> int:
+    try:
+        return int(text or -1)
+    except ValueError:
+        return -1
