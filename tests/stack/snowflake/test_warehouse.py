@@ -1,19 +1,16 @@
+"""The engine's tables in Snowflake: made, refreshed, read, and refused with a reason."""
+
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from pyiceberg.table import Table
 from pyiceberg.types import LongType
 
-from frazil.catalogs.glue_entries import sync_glue
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, DifferentError, FrazilError, MissingError, PartDownError
 from frazil.naming import Things, things
@@ -21,33 +18,9 @@ from frazil.settings import Settings
 from frazil.spec import TableSpec
 from frazil.warehouse.connection import open_snowflake
 from frazil.warehouse.tables import publish_table, read_table
+from kit.trades import Trades, make_trades
 
-SCHEMA = pa.schema([pa.field("symbol", pa.string()), pa.field("$$offset", pa.int64())])
-METADATA = ("$$offset",)
-
-
-@dataclass(frozen=True, slots=True)
-class Trades:
-    """An Iceberg table with one row, shown in Glue."""
-
-    names: Things
-    table: Table
-    show: Callable[[], Any]
-
-    def append(self, symbol: str) -> None:
-        rows = [{"symbol": symbol, "$$offset": 7}]
-        self.table.append(pa.Table.from_pylist(rows, schema=SCHEMA))
-        self.show()
-
-
-@pytest.fixture
-def trades(connections: Connections, fresh_name: str) -> Trades:
-    names = things(TableSpec(topic=fresh_name), connections.settings)
-    connections.catalog.create_namespace_if_not_exists(names.table.namespace)
-    table = connections.catalog.create_table(names.table.identifier, SCHEMA)
-    made = Trades(names, table, lambda: sync_glue(connections, names))
-    made.append("ZTEST")
-    return made
+METADATA = ("$$headers", "$$offset")
 
 
 def query(settings: Settings, sql: str) -> list[tuple[Any, ...]]:
@@ -81,7 +54,7 @@ def test_a_table_is_made_with_all_that_it_needs(connections: Connections, trades
 def test_the_view_beside_the_table_has_no_metadata_columns(connections: Connections, trades: Trades) -> None:
     publish_table(connections, trades.names, METADATA)
 
-    assert query(connections.settings, f"select * from {view_of(trades.names)}") == [("ZTEST",)]
+    assert query(connections.settings, f"select * from {view_of(trades.names)}") == [("ZTEST", 0.5)]
 
 
 def test_a_new_snapshot_is_seen_after_the_next_publication_and_not_before(
@@ -89,6 +62,7 @@ def test_a_new_snapshot_is_seen_after_the_next_publication_and_not_before(
 ) -> None:
     first = publish_table(connections, trades.names, METADATA)
     trades.append("ZWZZT")
+    trades.show()
     stale = read_table(connections, trades.names)
     second = publish_table(connections, trades.names, METADATA)
 
@@ -96,6 +70,17 @@ def test_a_new_snapshot_is_seen_after_the_next_publication_and_not_before(
     assert not second.created
     assert (second.rows, second.metadata_location) == (2, trades.table.metadata_location)
     assert read_table(connections, trades.names) == second
+
+
+def test_a_table_that_glue_owns_is_shown_from_a_volume_of_its_own(
+    connections: Connections, fresh_name: str
+) -> None:
+    trades = make_trades(with_settings(connections, catalog="glue"), fresh_name)
+    state = publish_table(trades.connections, trades.names, METADATA)
+
+    listed = query(connections.settings, f"show iceberg tables like '{state.table}'")
+    assert (state.rows, state.metadata_location) == (1, trades.table.metadata_location)
+    assert [row[5] for row in listed] == ["FRAZIL_GLUE_VOLUME"]
 
 
 def test_the_view_gets_the_columns_that_the_table_gets(connections: Connections, trades: Trades) -> None:
