@@ -36,21 +36,30 @@ def make_app() -> typer.Typer:
     return app
 
 
-def run() -> None:
-    """Runs the command; errors that Frazil raises on purpose are text, not traces."""
+def run(app: typer.Typer | None = None) -> None:
+    """Runs the command; errors that Frazil raises on purpose are text, not traces.
+
+    Args:
+        app: What to run; by default `make_app()`.
+    """
     try:
-        make_app()()
+        (app or make_app())()
     except FrazilError as e:
-        console.print(str(e).partition("\n")[0], style="bold red", markup=False)
-        if rest := str(e).partition("\n")[2]:
-            console.print(rest, markup=False)
+        headline, _, rest = str(e).partition("\n")
+        _complain(headline, rest)
         raise SystemExit(e.exit_code) from None
     except Exception as e:
         if os.environ.get(_DEBUG):
             raise
-        console.print(f"{type(e).__name__}: {e}", style="bold red", markup=False)
-        console.print("  Next: This is a fault of Frazil; frazil --debug shows where it lies.")
+        next_step = f"  Next: This is a fault of Frazil; {_DEBUG}=1 shows where it lies."
+        _complain(f"{type(e).__name__}: {e}", next_step)
         raise SystemExit(1) from None
+
+
+def _complain(headline: str, rest: str) -> None:
+    console.print(headline, style="bold red", markup=False)
+    if rest:
+        console.print(rest, markup=False)
 
 
 def _options(

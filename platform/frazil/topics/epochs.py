@@ -6,14 +6,16 @@ nearly always tells all: where the first of a span has the partition's current e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from frazil.settings import Settings
-from frazil.topics.probe import ONE_RECORD, Found, Probe, open_probe
+from frazil.topics.probe import ONE_RECORD, Found, open_probe
 
-__all__ = ["count_records", "leader_epochs"]
+__all__ = ["count_records", "epoch_steps", "leader_epochs"]
 
 Span = tuple[int, int]
+Look = Callable[[Mapping[int, int]], Mapping[int, Found]]
+_NO_RECORD: Found = (-1, -2)
 
 
 def leader_epochs(
@@ -37,21 +39,31 @@ def leader_epochs(
         OffsetsLostError: Retention removed the records meanwhile.
         PartDownError: Kafka does not answer.
     """
-    busy = {p: span for p, span in spans.items() if span[1] > span[0]}
+    busy = _busy(spans)
     if not busy:
         return {p: [] for p in spans}
     with open_probe(settings, topic, **ONE_RECORD) as probe:
-        heads = probe.first({p: start for p, (start, _) in busy.items()})
-        unsure = {p for p, (_, epoch) in heads.items() if (current or {}).get(p) != epoch}
-        tails = probe.first({p: busy[p][1] - 1 for p in unsure})
-        steps: dict[int, list[tuple[int, int]]] = {p: [] for p in spans}
-        for partition, head in heads.items():
-            start, to = busy[partition]
-            if head[0] < to:
-                steps[partition].append((start, head[1]))
-                if partition in unsure and tails.get(partition, (0, -2))[1] != head[1]:
-                    steps[partition] += _changes(probe, partition, head, to)
-        return steps
+        return {p: [] for p in spans} | epoch_steps(probe.first, busy, current or {})
+
+
+def epoch_steps(
+    look: Look, spans: Mapping[int, Span], current: Mapping[int, int]
+) -> dict[int, list[tuple[int, int]]]:
+    """As `leader_epochs`, by whatever can find the first record at or after given offsets."""
+    heads = {
+        p: head
+        for p, head in look({p: start for p, (start, _) in spans.items()}).items()
+        if head[0] < spans[p][1]
+    }
+    unsure = {p for p, (_, epoch) in heads.items() if current.get(p) != epoch}
+    tails = look({p: spans[p][1] - 1 for p in unsure}) if unsure else {}
+    steps: dict[int, list[tuple[int, int]]] = {p: [] for p in spans}
+    for partition, head in heads.items():
+        start, to = spans[partition]
+        steps[partition].append((start, head[1]))
+        if partition in unsure and tails.get(partition, _NO_RECORD)[1] != head[1]:
+            steps[partition] += _changes(look, partition, head, to)
+    return steps
 
 
 def count_records(settings: Settings, topic: str, spans: Mapping[int, Span]) -> dict[int, int]:
@@ -63,23 +75,23 @@ def count_records(settings: Settings, topic: str, spans: Mapping[int, Span]) -> 
         OffsetsLostError: Retention removed the records meanwhile.
         PartDownError: Kafka does not answer.
     """
-    busy = {p: span for p, span in spans.items() if span[1] > span[0]}
+    busy = _busy(spans)
     if not busy:
         return dict.fromkeys(spans, 0)
     with open_probe(settings, topic) as probe:
         return dict.fromkeys(spans, 0) | probe.count(busy)
 
 
-def _changes(probe: Probe, partition: int, head: Found, to: int) -> list[Found]:
+def _changes(look: Look, partition: int, head: Found, to: int) -> list[Found]:
     """The first record of every later epoch in (head, to)."""
     found = []
     here: Found | None = head
-    while here and (here := _next_change(probe, partition, here, to)):
+    while here and (here := _next_change(look, partition, here, to)):
         found.append(here)
     return found
 
 
-def _next_change(probe: Probe, partition: int, head: Found, to: int) -> Found | None:
+def _next_change(look: Look, partition: int, head: Found, to: int) -> Found | None:
     """The first record in (head, to) whose epoch is not the head's.
 
     Starts at the end in doubling steps, because the last offsets are often transaction markers that
@@ -89,7 +101,7 @@ def _next_change(probe: Probe, partition: int, head: Found, to: int) -> Found | 
     end, step, later = to, 1, None
     while end - same > 1:
         at = max(same + 1, end - step) if step else (same + end) // 2
-        found = probe.first({partition: at}).get(partition)
+        found = look({partition: at}).get(partition)
         if found and found[1] == epoch:
             if found[0] >= to:
                 return None
@@ -98,3 +110,7 @@ def _next_change(probe: Probe, partition: int, head: Found, to: int) -> Found | 
             later = found if found and found[0] < to else later
             end, step = at, step * 2
     return later
+
+
+def _busy(spans: Mapping[int, Span]) -> dict[int, Span]:
+    return {p: (start, to) for p, (start, to) in spans.items() if to > start}
