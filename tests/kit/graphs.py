@@ -1,0 +1,80 @@
+"""A user's pipeline outside the checkout, and runs of the asset graph that comes from it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import yaml
+
+from frazil.connections import Connections
+from frazil.definitions import defs
+from frazil.naming import Things
+from frazil.spec import TableSpec
+from kit.topics import TRADE, Topic
+
+NAMESPACE = "graph_tests"
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The asset graph of one pipeline folder, and the topics that it speaks of."""
+
+    definitions: dg.Definitions
+    topics: tuple[Topic, ...]
+
+    @property
+    def things(self) -> Things:
+        """Of the first topic."""
+        return self.topics[0].things
+
+    def run(
+        self, instance: dg.DagsterInstance, paths: Iterable[tuple[str, ...]]
+    ) -> dg.ExecuteInProcessResult:
+        """Materializes assets and runs their checks, in this process."""
+        return self.definitions.resolve_implicit_global_asset_job_def().execute_in_process(
+            instance=instance, asset_selection=list(map(dg.AssetKey, paths)), raise_on_error=False
+        )
+
+
+def all_paths(names: Things) -> list[tuple[str, ...]]:
+    return [names.kafka_path, names.iceberg_path, names.glue_path, names.snowflake_path]
+
+
+def write_graph(folder: Path, connections: Connections, *tables: dict[str, Any]) -> Graph:
+    """Writes a pipeline and loads it, as Dagster does."""
+    pipeline = folder / f"pipeline_{tables[0]['topic']}"
+    pipeline.mkdir()
+    (pipeline / "trade.avsc").write_text(json.dumps(TRADE))
+    written = [{"namespace": NAMESPACE, "value_schema": "trade.avsc", **t} for t in tables]
+    component = {"type": "assets.topic_tables.TopicTables", "attributes": {"tables": written}}
+    (pipeline / "defs.yaml").write_text(yaml.safe_dump(component))
+    os.environ["FRAZIL_PIPELINES"] = str(folder)  # the caller's monkeypatch takes it back
+    specs = [TableSpec.model_validate(t) for t in written]
+    return Graph(defs(), tuple(Topic(s.topic, connections, s) for s in specs))
+
+
+def materialized(result: dg.ExecuteInProcessResult) -> dict[str, dict[str, Any]]:
+    """Metadata values of each asset that was materialized, by key."""
+    return {
+        e.asset_key.to_user_string(): {k: v.value for k, v in e.materialization.metadata.items()}
+        for e in result.get_asset_materialization_events()
+        if e.asset_key
+    }
+
+
+def verdicts(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
+    """Each check that was run, and whether it passed."""
+    return {e.check_name: e.passed for e in result.get_asset_check_evaluations()}
+
+
+def failures(result: dg.ExecuteInProcessResult) -> str:
+    """What the failed steps say."""
+    failed = [e.step_failure_data for e in result.all_events if e.is_step_failure]
+    told = [f.user_failure_data.description if f.user_failure_data else f.error for f in failed]
+    return "\n".join(map(str, told))

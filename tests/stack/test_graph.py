@@ -1,0 +1,234 @@
+"""The asset graph on real servers: from a topic that is not there yet to rows in Snowflake."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from frazil.catalogs.glue_entries import sync_glue
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.landing.columns import metadata_names
+from frazil.landing.land import land
+from frazil.naming import Things
+from frazil.warehouse.tables import publish_table
+from kit.graphs import Graph, all_paths, failures, materialized, verdicts, write_graph
+from resources.reporting import DagsterReporter
+
+MakeGraph = Callable[..., Graph]
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield instance
+
+
+@pytest.fixture
+def make_graph(
+    tmp_path: Path, connections: Connections, fresh_name: str, monkeypatch: pytest.MonkeyPatch
+) -> MakeGraph:
+    """A pipeline with a table for each set of settings given: `make_graph({}, {"publish": []})`."""
+    monkeypatch.setenv("FRAZIL_PIPELINES", "")
+
+    def make(*tables: dict[str, Any]) -> Graph:
+        named = [{"topic": f"{fresh_name}_{i}", **t} for i, t in enumerate(tables or ({},))]
+        return write_graph(tmp_path, connections, *named)
+
+    return make
+
+
+def user_key(path: tuple[str, ...]) -> str:
+    return "/".join(path)
+
+
+def test_one_selection_takes_a_topic_all_the_way(make_graph: MakeGraph, instance: dg.DagsterInstance) -> None:
+    graph = make_graph({"partitions": 2})
+    names = graph.things
+    assert graph.run(instance, [names.kafka_path]).success
+    graph.topics[0].trades(30, partition=1)
+
+    result = graph.run(instance, all_paths(names))
+
+    told = materialized(result)
+    assert result.success
+    assert all(verdicts(result).values())
+    assert len(verdicts(result)) == 6
+    assert told[user_key(names.kafka_path)]["end_offsets"] == 30
+    assert told[user_key(names.iceberg_path)]["rows_landed"] == 30
+    assert told[user_key(names.iceberg_path)]["dagster/row_count"] == 30
+    assert told[user_key(names.snowflake_path)]["dagster/row_count"] == 30
+    assert [row["quantity"] for row in graph.topics[0].rows()] == list(range(30))
+
+
+def test_what_is_plotted_is_a_number(make_graph: MakeGraph, instance: dg.DagsterInstance) -> None:
+    graph = make_graph()
+    graph.run(instance, [graph.things.kafka_path])
+    graph.topics[0].trades(5)
+
+    told = materialized(graph.run(instance, [graph.things.iceberg_path]))
+
+    landed = told[user_key(graph.things.iceberg_path)]
+    numbers = {
+        "rows_landed", "total_rows", "total_bytes", "total_files", "files_written", "bytes_landed",
+        "lag", "seconds", "freshness_seconds", "snapshot_id", "schema_id", "dagster/row_count",
+    }  # fmt: skip
+    assert {n for n in numbers if isinstance(landed[n], int | float)} == numbers
+    assert landed["dagster/table_name"] == str(graph.things.table)
+    assert "quantity" in [c.name for c in landed["dagster/column_schema"].columns]
+
+
+def test_a_second_run_lands_only_what_is_new(make_graph: MakeGraph, instance: dg.DagsterInstance) -> None:
+    graph = make_graph({"publish": []})
+    graph.run(instance, [graph.things.kafka_path])
+    graph.topics[0].trades(10)
+    graph.run(instance, [graph.things.iceberg_path])
+    graph.topics[0].trades(3)
+
+    told = materialized(graph.run(instance, [graph.things.iceberg_path]))
+
+    landed = told[user_key(graph.things.iceberg_path)]
+    assert (landed["rows_landed"], landed["total_rows"], landed["lag"]) == (3, 13, 0)
+
+
+@pytest.fixture
+def half_broken(make_graph: MakeGraph, instance: dg.DagsterInstance) -> Graph:
+    """A pipeline of two tables; nobody made the second one's topic."""
+    graph = make_graph({}, {})
+    graph.run(instance, [graph.things.kafka_path])
+    graph.topics[0].trades(4)
+    return graph
+
+
+def test_a_table_that_fails_does_not_keep_the_others_from_landing(
+    half_broken: Graph, instance: dg.DagsterInstance
+) -> None:
+    good, bad = (topic.things for topic in half_broken.topics)
+
+    result = half_broken.run(instance, [good.iceberg_path, bad.iceberg_path])
+
+    assert not result.success
+    assert list(materialized(result)) == [user_key(good.iceberg_path)]
+    assert "1 of 2 tables could not be landed" in failures(result)
+    assert str(bad.table) in failures(result)
+
+
+def test_what_such_a_run_left_behind_follows_by_automation(
+    half_broken: Graph, instance: dg.DagsterInstance
+) -> None:
+    good, bad = (topic.things for topic in half_broken.topics)
+    before = evaluate(half_broken, instance, good)
+    half_broken.run(instance, [*all_paths(good)[1:], bad.iceberg_path])
+
+    asked = evaluate(half_broken, instance, good, before.cursor)
+
+    assert before.total_requested == 0
+    assert asked.get_num_requested(dg.AssetKey(good.glue_path)) == 1
+    assert asked.get_num_requested(dg.AssetKey(good.snowflake_path)) == 1
+
+
+def test_a_run_that_showed_everything_leaves_nothing_to_automation(
+    make_graph: MakeGraph, instance: dg.DagsterInstance
+) -> None:
+    graph = make_graph()
+    graph.run(instance, [graph.things.kafka_path])
+    graph.topics[0].trades(4)
+    before = evaluate(graph, instance, graph.things)
+
+    graph.run(instance, all_paths(graph.things)[1:])
+
+    assert evaluate(graph, instance, graph.things, before.cursor).total_requested == 0
+
+
+def evaluate(
+    graph: Graph, instance: dg.DagsterInstance, names: Things, cursor: Any = None
+) -> dg.EvaluateAutomationConditionsResult:
+    selection = dg.AssetSelection.assets(*map(dg.AssetKey, all_paths(names)))
+    return dg.evaluate_automation_conditions(
+        graph.definitions, instance, asset_selection=selection, cursor=cursor
+    )
+
+
+def test_what_a_blocking_check_refuses_is_not_shown(
+    make_graph: MakeGraph, instance: dg.DagsterInstance
+) -> None:
+    graph = make_graph({"publish": ["glue"]})
+    graph.run(instance, [graph.things.kafka_path])
+    graph.topics[0].trades(6)
+    graph.run(instance, [graph.things.iceberg_path])
+    table = graph.topics[0].connections.catalog.load_table(graph.things.table.identifier)
+    table.delete("quantity = 3")
+
+    result = graph.run(instance, [graph.things.iceberg_path, graph.things.glue_path])
+
+    assert not result.success
+    assert verdicts(result)["row_count"] is False
+    assert list(materialized(result)) == [user_key(graph.things.iceberg_path)]
+
+
+def test_a_shell_needs_no_more_than_the_virtual_environment(
+    make_graph: MakeGraph, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    graph = make_graph({"publish": ["glue"]})
+    graph.run(instance, [graph.things.kafka_path])
+    graph.topics[0].trades(2)
+    command = [str(Path(sys.executable).with_name("dagster")), "asset", "materialize"]
+    which = ["-m", "frazil.definitions", "--select", f'key:"iceberg/*/{graph.things.table.table}"+']
+
+    done = subprocess.run(
+        [*command, *which], env={**os.environ, "DAGSTER_HOME": str(tmp_path)},
+        cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert len(graph.topics[0].rows()) == 2
+    assert run_check("glue_pointer", graph.topics[0].spec, graph.topics[0].connections).passed
+
+
+def test_dagster_hears_of_what_the_command_line_did(
+    make_graph: MakeGraph, instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = make_graph()
+    (spec, names), connections = (graph.topics[0].spec, graph.things), graph.topics[0].connections
+    graph.run(instance, [names.kafka_path])
+    graph.topics[0].trades(7)
+    home = tmp_path / "dagster-home"
+    home.mkdir()
+    (home / "dagster.yaml").touch()
+    monkeypatch.setenv("DAGSTER_HOME", str(home))
+    reporter = DagsterReporter(connections.settings)
+
+    reporter.landed(spec, names, land(spec, connections))
+    glue = sync_glue(connections, names)
+    reporter.synced(spec, names, glue, publish_table(connections, names, metadata_names(spec)))
+    reporter.checked(spec, names, run_check("row_count", spec, connections))
+
+    check = dg.AssetCheckKey(dg.AssetKey(names.iceberg_path), "row_count")
+    with dg.DagsterInstance.get() as told:
+        rows = [rows_told(told, path) for path in (names.iceberg_path, names.snowflake_path)]
+        executed = told.event_log_storage.get_latest_asset_check_execution_by_key([check])
+    assert reporter.listens
+    assert rows == [7, 7]
+    assert executed[check].status.value == "SUCCEEDED"
+
+
+def rows_told(instance: dg.DagsterInstance, path: tuple[str, ...]) -> object:
+    event = instance.get_latest_materialization_event(dg.AssetKey(path))
+    assert event is not None
+    assert event.asset_materialization is not None
+    return event.asset_materialization.metadata["dagster/row_count"].value
+
+
+def test_nobody_listens_where_there_is_no_instance(
+    connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
+
+    assert not DagsterReporter(connections.settings).listens
