@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import duckdb
+
 from frazil.settings import Settings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,3 +78,6 @@ def failures(result: dg.ExecuteInProcessResult) -> str:
     failed = [e.step_failure_data for e in result.all_events if e.is_step_failure]
     told = [f.user_failure_data.description if f.user_failure_data else f.error for f in failed]
     return "\n".join(map(str, told))
+
+
+MakeGraph = Callable[..., Graph]

@@ -12,9 +12,9 @@ import fastavro
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.schema_registry import Schema
+
 from frazil.connections import Connections
 from frazil.naming import Things, things
-from frazil.settings import Settings
 from frazil.spec import TableSpec
 
 TRADE = {
@@ -69,7 +69,9 @@ class Topic:
 
     def send(self, values: Sequence[bytes | None], partition: int = 0, **more: Any) -> None:
         """Produces bytes as they are."""
-        producer = Producer({"bootstrap.servers": self.connections.settings.bootstrap_servers, "linger.ms": 5})
+        producer = Producer(
+            {"bootstrap.servers": self.connections.settings.bootstrap_servers, "linger.ms": 5}
+        )
         for value in values:
             producer.produce(self.name, value, b"ZTEST", partition, **more)
         assert producer.flush(30) == 0

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from frazil.errors import SchemaRefusedError
 from frazil.schemas.avro import avro_to_logical
 from frazil.schemas.iceberg import from_iceberg, spark_type, to_iceberg
@@ -72,7 +73,11 @@ def test_what_no_column_can_hold_is_refused_with_the_path_of_the_field(avro: Any
 
 def test_a_logical_schema_survives_iceberg() -> None:
     fields = avro_to_logical(
-        json.dumps(record(("a", "int"), ("b", ["null", {"type": "map", "values": {"type": "array", "items": "string"}}]))),
+        json.dumps(
+            record(
+                ("a", "int"), ("b", ["null", {"type": "map", "values": {"type": "array", "items": "string"}}])
+            )
+        ),
         "s",
     )
 
@@ -87,7 +92,9 @@ def test_a_reader_keeps_the_writers_logical_types() -> None:
     millis = {"type": "long", "logicalType": "timestamp-millis"}
     micros = {"type": "long", "logicalType": "timestamp-micros"}
     writer = record(("t", millis), ("n", ["null", {"type": "array", "items": millis}]))
-    reader = record(("t", micros), ("n", ["null", {"type": "array", "items": micros}]), ("new", ["null", "int"]))
+    reader = record(
+        ("t", micros), ("n", ["null", {"type": "array", "items": micros}]), ("new", ["null", "int"])
+    )
 
     assert reader_for(writer, reader) == record(
         ("t", millis), ("n", ["null", {"type": "array", "items": millis}]), ("new", ["null", "int"])

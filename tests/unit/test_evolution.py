@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+
 from frazil.schemas.evolution import verdicts
 from frazil.schemas.logical import Decimal, Field, Primitive, Struct
 
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")
-TABLE = Struct((Field("key", Primitive("binary"), optional=True), Field("a", INT), Field("b", STRING, optional=True)))
+TABLE = Struct(
+    (Field("key", Primitive("binary"), optional=True), Field("a", INT), Field("b", STRING, optional=True))
+)
 
 
 def changes(*wanted: Field) -> list[tuple[str, str, bool]]:

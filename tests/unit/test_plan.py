@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from frazil.errors import OffsetsLostError, TopicChangedError
 from frazil.landing.plan import MIN_SLICE, Plan, cut, make_plan
 from frazil.landing.position import Ledger
 from frazil.topics.facts import TopicFacts
-from hypothesis import given
-from hypothesis import strategies as st
 
 MANY = 10**9
 
@@ -102,4 +103,4 @@ def test_one_hot_partition_is_cut_over_all_cores() -> None:
 
 
 def test_a_small_landing_is_one_task() -> None:
-    assert cut({p: (0, 100) for p in range(6)}, 8) == [{p: (0, 100) for p in range(6)}]
+    assert cut(dict.fromkeys(range(6), (0, 100)), 8) == [dict.fromkeys(range(6), (0, 100))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import catalog_errors, load_table, load_table_or_none
+from frazil.catalogs.refs import branch_from_head, drop_branch, set_properties
+from frazil.errors import FrazilError
 from frazil.landing.audit import audit, known_gaps
 from frazil.landing.bad_records import BadRecord, find_bad, first_bad, keep_dead_letters, suspended
 from frazil.landing.decode import Decoder, decoder_for
@@ -36,6 +39,8 @@ __all__ = ["LandingReport", "Step", "land"]
 
 Step = Callable[[str], None]
 """Told the name of each step that is done: planned, branched, written, audited, published."""
+
+_log = logging.getLogger(__name__)
 
 _GUESS = 1024
 """Bytes of a record of which nothing is known yet."""
@@ -105,7 +110,7 @@ class _Landing:
         writers = subject_versions(self._connections.registry, self._subject)
         decoder = decoder_for(writers, self._subject)
         table = ensure_table(self._spec, self._name, self._connections.catalog, decoder.value)
-        drop_leftovers(table)
+        drop_leftovers(self._connections.catalog, self._name, table)
         ledger = read_ledger(table.metadata)
         plan = make_plan(facts, ledger, max_records or self._cap(ledger))
         self._done("planned")
@@ -114,12 +119,18 @@ class _Landing:
         return self._land(plan, ledger, decoder, table), plan.capped
 
     def _land(self, plan: Plan, ledger: Ledger | None, decoder: Decoder, table: Table) -> LandingReport:
-        records = self._records(plan)
-        written = self._write(records, decoder, table, plan)
-        bad = self._bad(records, decoder, plan, written)
-        if bad and self._spec.on_bad_record == "suspend":
-            return self._suspend(bad, plan, ledger, decoder, table, written)
-        return self._publish(plan, ledger, written, bad)
+        branch = new_branch()
+        try:
+            records = self._records(plan)
+            written = self._write(records, decoder, table, plan, branch)
+            bad = self._bad(records, decoder, plan, written)
+            if not bad or self._spec.on_bad_record != "suspend":
+                return self._publish(plan, ledger, written, bad)
+        except FrazilError:
+            self._drop(branch)
+            raise
+        self._drop(branch)
+        raise self._suspend(bad, plan, ledger, decoder)
 
     def _records(self, plan: Plan) -> DataFrame:
         settings = self._connections.settings
@@ -127,8 +138,8 @@ class _Landing:
         slices = cut(plan.busy, settings.spark_parallelism)
         return read_slices(self._connections.spark, settings, plan.topic, slices, epochs)
 
-    def _write(self, records: DataFrame, decoder: Decoder, table: Table, plan: Plan) -> Written:
-        branch = new_branch(table)
+    def _write(self, records: DataFrame, decoder: Decoder, table: Table, plan: Plan, branch: str) -> Written:
+        branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
         written = write_branch(records, decoder, self._spec, self._name, table, plan, branch)
         self._done("written")
@@ -140,22 +151,24 @@ class _Landing:
         return find_bad(records, decoder, plan, written.bad)
 
     def _suspend(
-        self, bad: Sequence[BadRecord], plan: Plan, ledger: Ledger | None, decoder: Decoder,
-        table: Table, written: Written,
-    ) -> LandingReport:  # fmt: skip
+        self, bad: Sequence[BadRecord], plan: Plan, ledger: Ledger | None, decoder: Decoder
+    ) -> FrazilError:
         """Lands what lies before the first bad record of each partition, then stops the table."""
-        table.manage_snapshots().remove_branch(written.branch).commit()
         first = first_bad(bad)
         shorter = plan.until({p: r.offset for p, r in first.items()})
+        catalog = self._connections.catalog
         if shorter.offsets:
-            table = load_table(self._connections.catalog, self._name)
-            good = self._write(self._records(shorter), decoder, table, shorter)
-            self._publish(shorter, ledger, good, [])
+            self._land(shorter, ledger, decoder, load_table(catalog, self._name))
         error = suspended(self._name, plan.topic, first)
-        table = load_table(self._connections.catalog, self._name)
-        with table.transaction() as tx:
-            tx.set_properties({SUSPENDED: error.where})
-        raise error
+        set_properties(catalog, self._name, {SUSPENDED: error.where})
+        return error
+
+    def _drop(self, branch: str) -> None:
+        """Leaves no branch behind; where even that fails, the next plan drops it."""
+        try:
+            drop_branch(self._connections.catalog, self._name, branch)
+        except Exception:  # noqa: BLE001 - the first error is the one to tell
+            _log.warning("branch %s of %s could not be dropped", branch, self._name, exc_info=True)
 
     def _publish(
         self, plan: Plan, ledger: Ledger | None, written: Written, bad: Sequence[BadRecord]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from frazil.catalogs.refs import drop_branch
 from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
 from frazil.landing.write import BRANCH, started_at
+from frazil.naming import TableName
 
 if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
 __all__ = ["drop_leftovers"]
@@ -17,7 +20,7 @@ LONGEST_LANDING = 6 * 3600.0
 """Seconds after which a landing that still has its branch is taken for dead."""
 
 
-def drop_leftovers(table: Table, now: float | None = None) -> list[str]:
+def drop_leftovers(catalog: Catalog, name: TableName, table: Table, now: float | None = None) -> list[str]:
     """Drops the branches that can never be published any more; returns their names.
 
     A branch is dead when the position moved on since it was made, or when it is too old. A younger
@@ -26,14 +29,13 @@ def drop_leftovers(table: Table, now: float | None = None) -> list[str]:
     now = time.time() if now is None else now
     current = _landing(read_ledger(table.metadata))
     dead = [
-        name
-        for name in table.metadata.refs
-        if name.startswith(BRANCH)
-        and (_moved_on(table, name, current) or now - started_at(name) > LONGEST_LANDING)
+        ref
+        for ref in table.metadata.refs
+        if ref.startswith(BRANCH)
+        and (_moved_on(table, ref, current) or now - started_at(ref) > LONGEST_LANDING)
     ]
-    for name in dead:
-        table.manage_snapshots().remove_branch(name).commit()
-        table.refresh()
+    for ref in dead:
+        drop_branch(catalog, name, ref)
     return dead
 
 

@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+
 from frazil.connections import Connections
 from frazil.settings import Settings
 from frazil.spec import TableSpec

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-import duckdb
 import pytest
+
 from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
 from frazil.errors import MissingError
@@ -108,7 +108,9 @@ def test_independent_readers_see_the_same_rows_as_spark(topic: Topic) -> None:
     table = topic.connections.catalog.load_table(topic.things.table.identifier)
 
     query = "SELECT quantity, side, `$$offset`, key, `$$timestamp` FROM {} ORDER BY quantity"
-    spark = [tuple(r) for r in topic.connections.spark.sql(query.format(spark_name(topic.things.table))).collect()]
+    spark = [
+        tuple(r) for r in topic.connections.spark.sql(query.format(spark_name(topic.things.table))).collect()
+    ]
     with duckdb_on(topic.connections.settings) as duck:
         scan = query.format(f"iceberg_scan('{table.metadata_location}')").replace("`", '"')
         ducks = duck.execute(scan).fetchall()
@@ -125,7 +127,10 @@ def test_of_a_repeated_header_the_last_value_counts(topic: Topic) -> None:
     topic.send([value])
     land(topic.spec, topic.connections)
 
-    assert [r["$$headers"] and dict(r["$$headers"]) for r in topic.rows()] == [{"h": b"2", "empty": None}, None]
+    assert [r["$$headers"] and dict(r["$$headers"]) for r in topic.rows()] == [
+        {"h": b"2", "empty": None},
+        None,
+    ]
 
 
 def test_partitions_and_portable_names_are_as_the_spec_says(make_topic: MakeTopic) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +18,8 @@ from frazil.landing.columns import metadata_names
 from frazil.landing.land import land
 from frazil.naming import Things
 from frazil.warehouse.tables import publish_table
-from kit.graphs import Graph, all_paths, failures, materialized, verdicts, write_graph
+from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
 from resources.reporting import DagsterReporter
-
-MakeGraph = Callable[..., Graph]
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield instance
-
-
-@pytest.fixture
-def make_graph(
-    tmp_path: Path, connections: Connections, fresh_name: str, monkeypatch: pytest.MonkeyPatch
-) -> MakeGraph:
-    """A pipeline with a table for each set of settings given: `make_graph({}, {"publish": []})`."""
-    monkeypatch.setenv("FRAZIL_PIPELINES", "")
-
-    def make(*tables: dict[str, Any]) -> Graph:
-        named = [{"topic": f"{fresh_name}_{i}", **t} for i, t in enumerate(tables or ({},))]
-        return write_graph(tmp_path, connections, *named)
-
-    return make
 
 
 def user_key(path: tuple[str, ...]) -> str:

@@ -1,0 +1,61 @@
+"""Small commits that no other commit can invalidate: made on the head of the moment, tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import stamina
+
+from frazil.catalogs.iceberg import load_table
+from frazil.naming import TableName
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+__all__ = ["branch_from_head", "drop_branch", "set_properties"]
+
+_TRIES = 10
+
+
+def branch_from_head(catalog: Catalog, name: TableName, branch: str) -> None:
+    """Makes a branch of what `main` is now."""
+
+    def commit(table: Table) -> None:
+        head = table.current_snapshot()
+        if head is None:
+            raise AssertionError("landing.tables gives every table a head")
+        table.manage_snapshots().create_branch(head.snapshot_id, branch).commit()
+
+    _again(catalog, name, commit)
+
+
+def drop_branch(catalog: Catalog, name: TableName, branch: str) -> None:
+    """Drops a branch, if it is there."""
+
+    def commit(table: Table) -> None:
+        if branch in table.metadata.refs:
+            table.manage_snapshots().remove_branch(branch).commit()
+
+    _again(catalog, name, commit)
+
+
+def set_properties(catalog: Catalog, name: TableName, properties: dict[str, str]) -> None:
+    """Sets table properties."""
+
+    def commit(table: Table) -> None:
+        with table.transaction() as tx:
+            tx.set_properties(properties)
+
+    _again(catalog, name, commit)
+
+
+def _again(catalog: Catalog, name: TableName, commit: Callable[[Table], None]) -> None:
+    from pyiceberg.exceptions import CommitFailedException
+
+    for attempt in stamina.retry_context(
+        on=CommitFailedException, attempts=_TRIES, wait_initial=0.02, wait_max=1.0
+    ):
+        with attempt:
+            commit(load_table(catalog, name))

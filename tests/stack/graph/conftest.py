@@ -1,0 +1,33 @@
+"""A pipeline of one's own and a Dagster instance in memory for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from frazil.connections import Connections
+from kit.graphs import Graph, MakeGraph, write_graph
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield instance
+
+
+@pytest.fixture
+def make_graph(
+    tmp_path: Path, connections: Connections, fresh_name: str, monkeypatch: pytest.MonkeyPatch
+) -> MakeGraph:
+    """A pipeline with a table for each set of settings given: `make_graph({}, {"publish": []})`."""
+    monkeypatch.setenv("FRAZIL_PIPELINES", "")
+
+    def make(*tables: dict[str, Any]) -> Graph:
+        named = [{"topic": f"{fresh_name}_{i}", **t} for i, t in enumerate(tables or ({},))]
+        return write_graph(tmp_path, connections, *named)
+
+    return make

@@ -1,0 +1,153 @@
+"""The arrivals sensor: which tables it lands, when it waits, what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from frazil.landing.land import land
+from kit.graphs import Graph, MakeGraph
+from resources.connections import FrazilConnections
+from sensors.runs import ARRIVALS
+
+
+def tick(graph: Graph, instance: dg.DagsterInstance) -> Any:
+    """What the sensor decides: its run requests and its words."""
+    definitions = graph.definitions
+    frazil = (definitions.resources or {})["frazil"]
+    assert isinstance(frazil, FrazilConnections)
+    sensor = definitions.resolve_sensor_def("arrivals")
+    with dg.build_sensor_context(
+        instance=instance, definitions=definitions, resources={"frazil": frazil}
+    ) as context:
+        return sensor.evaluate_tick(context)
+
+
+def run_of(
+    graph: Graph,
+    instance: dg.DagsterInstance,
+    status: dg.DagsterRunStatus,
+    tags: dict[str, str] | None = None,
+) -> dg.DagsterRun:
+    """A run that lands the first table, in the given status."""
+    job = graph.definitions.resolve_implicit_global_asset_job_def()
+    return instance.create_run_for_job(
+        job,
+        status=status,
+        tags=tags,
+        asset_selection=frozenset({dg.AssetKey(graph.things.iceberg_path)}),
+    )
+
+
+@pytest.fixture
+def waiting(make_graph: MakeGraph, instance: dg.DagsterInstance) -> Graph:
+    """A pipeline of two tables; four records wait for the first one, nobody made the other's topic."""
+    graph = make_graph({}, {"publish": []})
+    graph.run(instance, [graph.things.kafka_path])
+    graph.topics[0].trades(4)
+    return graph
+
+
+def test_a_topic_that_moved_is_landed_and_shown_in_one_run(
+    waiting: Graph, instance: dg.DagsterInstance
+) -> None:
+    names = waiting.things
+
+    (request,) = tick(waiting, instance).run_requests
+
+    wanted = (names.iceberg_path, names.glue_path, names.snowflake_path)
+    assert request.asset_selection == list(map(dg.AssetKey, wanted))
+
+
+def test_a_landing_runs_the_checks_that_cost_nothing(waiting: Graph, instance: dg.DagsterInstance) -> None:
+    (request,) = tick(waiting, instance).run_requests
+
+    assert {key.name for key in request.asset_check_keys} == {
+        "row_count", "schema", "freshness", "glue_pointer", "snowflake_current",
+    }  # fmt: skip
+
+
+def test_where_nothing_waits_the_sensor_says_what_it_looked_at(
+    waiting: Graph, instance: dg.DagsterInstance
+) -> None:
+    land(waiting.topics[0].spec, waiting.topics[0].connections)
+
+    decided = tick(waiting, instance)
+
+    assert not decided.run_requests
+    assert "2 tables looked at: 0 records wait" in decided.skip_message
+    assert f"topics missing: {waiting.topics[1].name}" in decided.skip_message
+
+
+@pytest.mark.parametrize(("more", "requests"), [(1, 0), (6, 1)])
+def test_a_table_waits_until_its_threshold_is_reached(
+    make_graph: MakeGraph, instance: dg.DagsterInstance, more: int, requests: int
+) -> None:
+    graph = make_graph({"land_when": {"records": 5, "age": "1h"}})
+    graph.run(instance, [graph.things.kafka_path])
+    graph.topics[0].trades(1)
+    land(graph.topics[0].spec, graph.topics[0].connections)
+    graph.topics[0].trades(more)
+
+    assert len(tick(graph, instance).run_requests) == requests
+
+
+def test_no_second_run_is_asked_for_while_one_is_queued(waiting: Graph, instance: dg.DagsterInstance) -> None:
+    run_of(waiting, instance, dg.DagsterRunStatus.NOT_STARTED, {ARRIVALS: "earlier"})
+
+    decided = tick(waiting, instance)
+
+    assert not decided.run_requests
+    assert "waits to be started" in decided.skip_message
+
+
+def test_a_table_that_somebody_lands_right_now_is_left_out(
+    waiting: Graph, instance: dg.DagsterInstance
+) -> None:
+    run_of(waiting, instance, dg.DagsterRunStatus.STARTED)
+
+    decided = tick(waiting, instance)
+
+    assert not decided.run_requests
+    assert "1 left out" in decided.skip_message
+
+
+def test_a_table_whose_landing_failed_a_moment_ago_rests(
+    waiting: Graph, instance: dg.DagsterInstance
+) -> None:
+    run_of(waiting, instance, dg.DagsterRunStatus.FAILURE, {ARRIVALS: "earlier"})
+
+    assert not tick(waiting, instance).run_requests
+
+
+def test_the_same_facts_ask_for_the_same_run(waiting: Graph, instance: dg.DagsterInstance) -> None:
+    (first,), (again,) = (tick(waiting, instance).run_requests for _ in range(2))
+    waiting.topics[0].trades(1)
+    (moved,) = tick(waiting, instance).run_requests
+
+    assert first.run_key == again.run_key
+    assert moved.run_key != first.run_key
+
+
+def test_a_run_that_ended_does_not_stand_in_the_way_of_its_repetition(
+    waiting: Graph, instance: dg.DagsterInstance
+) -> None:
+    (first,) = tick(waiting, instance).run_requests
+    run_of(waiting, instance, dg.DagsterRunStatus.CANCELED, first.tags)
+
+    (again,) = tick(waiting, instance).run_requests
+
+    assert again.run_key != first.run_key
+
+
+def test_a_stack_that_is_down_is_a_reason_to_skip(
+    waiting: Graph, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+
+    decided = tick(waiting, instance)
+
+    assert not decided.run_requests
+    assert "Kafka does not answer" in decided.skip_message

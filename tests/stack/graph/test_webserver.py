@@ -1,0 +1,137 @@
+"""Dagster's own servers on the checkout's workspace.yaml: a run that a person starts in the browser."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+import requests
+
+import frazil
+from kit.graphs import Graph, MakeGraph, all_paths
+from kit.waiting import wait_for
+
+ROOT = Path(frazil.__file__).parents[2]
+
+# Without a queue, for no daemon runs here that would empty it.
+INSTANCE = """\
+telemetry: {enabled: false}
+run_coordinator: {module: dagster, class: DefaultRunCoordinator}
+"""
+
+LAUNCH = """
+mutation ($how: ExecutionParams!) {
+  launchPipelineExecution(executionParams: $how) {
+    __typename
+    ... on LaunchRunSuccess { run { runId } }
+    ... on PythonError { message }
+  }
+}
+"""
+STATUS = "query ($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
+ASSETS = "{ assetNodes { assetKey { path } } }"
+
+Ask = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def graph(make_graph: MakeGraph, instance: dg.DagsterInstance) -> Graph:
+    """A topic with three trades in it, to be shown in Glue only."""
+    graph = make_graph({"publish": ["glue"]})
+    graph.run(instance, [graph.things.kafka_path])
+    graph.topics[0].trades(3)
+    return graph
+
+
+@pytest.fixture
+def ask(graph: Graph, tmp_path: Path) -> Iterator[Ask]:
+    """Asks a running webserver by GraphQL."""
+    home = tmp_path / "dagster-home"
+    home.mkdir()
+    (home / "dagster.yaml").write_text(INSTANCE)
+    port = free_port()
+    server = start_webserver(home, port)
+
+    def ask(query: str, **variables: Any) -> dict[str, Any]:
+        answer = requests.post(
+            f"http://127.0.0.1:{port}/graphql",
+            json={"query": query, "variables": variables},
+            timeout=60,
+        ).json()
+        assert "errors" not in answer, answer
+        data: dict[str, Any] = answer["data"]
+        return data
+
+    try:
+        wait_for(lambda: answers(port), seconds=90)
+        yield ask
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(30)
+
+
+def start_webserver(home: Path, port: int) -> subprocess.Popen[bytes]:
+    command = [str(Path(sys.executable).with_name("dagster-webserver"))]
+    where = ["-w", str(ROOT / "workspace.yaml"), "-h", "127.0.0.1", "-p", str(port)]
+    return subprocess.Popen(
+        [*command, *where],
+        cwd=home,
+        env={**os.environ, "DAGSTER_HOME": str(home)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def answers(port: int) -> bool:
+    try:
+        return requests.get(f"http://127.0.0.1:{port}/server_info", timeout=5).ok
+    except requests.ConnectionError:
+        return False
+
+
+def launch(ask: Ask, paths: list[tuple[str, ...]]) -> str:
+    """Starts a run of some assets; gives its id."""
+    selector = {
+        "repositoryLocationName": "frazil",
+        "repositoryName": "__repository__",
+        "pipelineName": "__ASSET_JOB",
+        "assetSelection": [{"path": list(path)} for path in paths],
+    }
+    answer = ask(LAUNCH, how={"selector": selector, "runConfigData": {}})
+    launched = answer["launchPipelineExecution"]
+    assert launched["__typename"] == "LaunchRunSuccess", launched
+    run_id: str = launched["run"]["runId"]
+    return run_id
+
+
+def test_the_workspace_shows_the_graph(ask: Ask, graph: Graph) -> None:
+    shown = {tuple(node["assetKey"]["path"]) for node in ask(ASSETS)["assetNodes"]}
+
+    assert shown == set(all_paths(graph.things)[:3])
+
+
+def test_a_run_from_the_browser_lands_and_shows_a_table(ask: Ask, graph: Graph) -> None:
+    def status(run_id: str) -> str:
+        return str(ask(STATUS, id=run_id)["runOrError"]["status"])
+
+    run_id = launch(ask, all_paths(graph.things)[:3])
+    wait_for(lambda: status(run_id) in ("SUCCESS", "FAILURE"), seconds=120)
+
+    assert status(run_id) == "SUCCESS"
+    assert len(graph.topics[0].rows()) == 3

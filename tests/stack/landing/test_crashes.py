@@ -1,0 +1,82 @@
+"""Whatever process is killed when: every record is in the table exactly once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.errors import OvertakenError
+from frazil.landing.land import land
+from kit.topics import MakeTopic, Topic
+
+SCRIPT = Path(__file__).with_name("crash.py")
+STEPS = ("planned", "branched", "written", "audited", "published")
+
+
+def landing_process(topic: Topic, step: str = "never") -> subprocess.Popen[str]:
+    env = {**os.environ, "FRAZIL_CATALOG": topic.connections.settings.catalog}
+    command = [sys.executable, str(SCRIPT), topic.name, step]
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_landing_killed_after_any_step_leaves_nothing_or_everything(
+    make_topic: MakeTopic, step: str
+) -> None:
+    topic = make_topic(partitions=2, on_bad_record="dead_letter")
+    topic.trades(20, partition=0)
+    topic.send([b"bad"], partition=0)
+    topic.trades(20, partition=1)
+    killed = landing_process(topic, step)
+    assert killed.wait(120) == -signal.SIGKILL, killed.stderr and killed.stderr.read()
+
+    again = land(topic.spec, topic.connections)
+    more = land(topic.spec, topic.connections)
+
+    assert again.records == (0 if step == "published" else 40)
+    assert more.records == 0
+    assert sorted(r["quantity"] for r in topic.rows()) == list(range(40))
+    letters = topic.connections.catalog.load_table(("landing_tests", f"{topic.name}__dead_letters"))
+    assert [r["offset"] for r in letters.scan().to_arrow().to_pylist()] == [20]
+    table = topic.connections.catalog.load_table(topic.things.table.identifier)
+    topic.trades(1)
+    land(topic.spec, topic.connections)
+    assert [ref for ref in table.refresh().metadata.refs if ref != "main"] == []
+    assert run_check("row_count", topic.spec, topic.connections).passed
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
+
+
+def test_of_two_landings_at_once_one_publishes_and_the_other_says_it_was_overtaken(topic: Topic) -> None:
+    topic.trades(30)
+    land(topic.spec, topic.connections)
+    topic.trades(30)
+
+    def overtake(step: str) -> None:
+        if step == "audited":
+            other = landing_process(topic)
+            out, err = other.communicate(timeout=120)
+            assert (other.returncode, out.strip()) == (0, "30"), err
+
+    with pytest.raises(OvertakenError, match="was quicker"):
+        land(topic.spec, topic.connections, on_step=overtake)
+    assert sorted(r["quantity"] for r in topic.rows()) == list(range(60))
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
+
+
+def test_two_processes_that_land_at_once_double_nothing(topic: Topic) -> None:
+    topic.trades(40)
+    both = [landing_process(topic), landing_process(topic)]
+    outputs = [p.communicate(timeout=120) for p in both]
+
+    codes = [p.returncode for p in both]
+    assert 0 in codes, outputs
+    lost = [err for p, (_, err) in zip(both, outputs, strict=True) if p.returncode]
+    assert all("was quicker" in err for err in lost), lost
+    land(topic.spec, topic.connections)
+    assert sorted(r["quantity"] for r in topic.rows()) == list(range(40))

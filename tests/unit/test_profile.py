@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+
+from frazil.local.home import Home
+from frazil.local.keys import s3_credentials, snowflake_keys
+from frazil.local.ports import DEFAULTS
+from frazil.local.profile import make_dagster_home, read_profile, write_profile
+from frazil.settings import Settings
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "home")
+    home.make()
+    return home
+
+
+def write(home: Home) -> None:
+    write_profile(home, DEFAULTS, s3_credentials(home), snowflake_keys(home))
+
+
+def test_the_profile_is_what_settings_read(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRAZIL_HOME", str(home.root))
+    write(home)
+
+    assert Settings.load() == read_profile(home)
+    assert Settings.load().bootstrap_servers == "127.0.0.1:9092"
+
+
+def test_the_environment_does_not_change_the_profile_read_by_the_stack(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(home)
+    monkeypatch.setenv("FRAZIL_BOOTSTRAP_SERVERS", "elsewhere:9092")
+
+    assert read_profile(home).bootstrap_servers == "127.0.0.1:9092"
+
+
+def test_every_name_in_the_profile_but_the_bucket_is_a_setting(home: Home) -> None:
+    write(home)
+
+    assert set(json.loads(home.profile.read_text())) - set(Settings.model_fields) == {"bucket"}
+
+
+def test_what_holds_a_secret_is_for_its_owner_only(home: Home) -> None:
+    write(home)
+
+    files = [home.profile, *home.secrets.iterdir()]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    assert stat.S_IMODE(home.secrets.stat().st_mode) == 0o700
+
+
+def test_a_choice_of_the_user_outlives_the_next_start(home: Home) -> None:
+    write(home)
+    values = json.loads(home.profile.read_text())
+    home.profile.write_text(json.dumps(values | {"catalog": "glue", "rest_uri": "http://other"}))
+
+    write(home)
+
+    assert read_profile(home).catalog == "glue"
+    assert read_profile(home).rest_uri == "http://127.0.0.1:8181"
+
+
+def test_credentials_are_made_once_and_differ_between_homes(home: Home, tmp_path: Path) -> None:
+    other = Home(tmp_path / "other")
+    other.make()
+
+    assert s3_credentials(home) == s3_credentials(home)
+    assert s3_credentials(home) != s3_credentials(other)
+
+
+def test_credentials_do_not_show_their_secret(home: Home) -> None:
+    credentials = s3_credentials(home)
+
+    assert credentials.secret_key not in repr(credentials)
+
+
+def test_the_snowflake_keys_belong_together(home: Home) -> None:
+    pair = snowflake_keys(home)
+
+    private = load_pem_private_key(pair.private.read_bytes(), password=None)
+    assert private.public_key() == load_pem_public_key(pair.public.read_bytes())
+
+
+def test_dagster_takes_the_instance_that_was_made(home: Home) -> None:
+    make_dagster_home(home)
+
+    with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
+        assert instance.telemetry_enabled is False
+        assert instance.freshness_enabled
+        assert instance.get_concurrency_config().pool_config.default_pool_limit == 1
+
+
+def test_a_dagster_instance_changed_by_the_user_stays(home: Home) -> None:
+    make_dagster_home(home)
+    (home.dagster / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+
+    make_dagster_home(home)
+
+    assert (home.dagster / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"
+
+
+def test_a_wipe_leaves_only_the_choice_of_ports(home: Home) -> None:
+    write(home)
+    make_dagster_home(home)
+    home.ports.write_text("{}")
+    (home.data("kafka") / "log").touch()
+
+    home.wipe()
+
+    assert list(home.root.iterdir()) == [home.ports]
