@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -88,7 +89,8 @@ def env(as_json: Json = False) -> None:
         print_json(settings)
         return
     for name, value in _exports(home, settings).items():
-        typer.echo(f"export {name}={shlex.quote(str(value))}")
+        text = json.dumps(value) if isinstance(value, dict) else str(value)
+        typer.echo(f"export {name}={shlex.quote(text)}")
 
 
 @contextmanager

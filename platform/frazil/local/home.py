@@ -6,6 +6,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from frazil.errors import ConfigureError
+
 __all__ = ["Home", "write_private"]
 
 
@@ -64,9 +66,20 @@ class Home:
         return _folder(self.root / "data" / part)
 
     def make(self) -> None:
-        """Makes the folders that every part needs."""
-        for folder in (self.root, self.secrets, self.running, self.logs, self.scratch):
-            _folder(folder)
+        """Makes the folders that every part needs.
+
+        Raises:
+            ConfigureError: They can't be made there.
+        """
+        try:
+            for folder in (self.root, self.secrets, self.running, self.logs, self.scratch):
+                _folder(folder)
+        except OSError as e:
+            raise ConfigureError(
+                "The folder of the stack can't be made.",
+                where=str(e),
+                todo="Set FRAZIL_HOME to a folder that you may write to.",
+            ) from None
 
     def wipe(self) -> None:
         """Deletes all that a stack keeps, except its choice of ports."""

@@ -8,7 +8,7 @@ import shutil
 import tarfile
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,17 +67,49 @@ def read_lock(lock: Path = LOCK) -> tuple[Jar, ...]:
         ) from None
 
 
+def maven(repository: Path) -> Any:
+    """Maven Central, with a local repository of ours rather than the user's own."""
+    from jgo.maven import MavenContext
+
+    return MavenContext(repo_cache=repository, timeout=_TIMEOUT)
+
+
+def fetch(artifact: Any) -> Path:
+    """Downloads one artifact, trying again when the network fails.
+
+    Raises:
+        RetryError: It can't be had.
+    """
+    import requests
+
+    for left in reversed(range(_TRIES)):
+        try:
+            return Path(artifact.resolve())
+        except (requests.RequestException, OSError, RuntimeError) as e:
+            artifact.cached_path.unlink(missing_ok=True)  # jgo takes half a file for a whole one
+            if not left:
+                raise RetryError(
+                    f"{artifact.filename} can't be fetched from Maven Central.",
+                    where=str(e),
+                    meaning="Nothing was started.",
+                    todo="Check the network (HTTPS_PROXY and the like are honoured); try again.",
+                ) from None
+    raise AssertionError("unreachable")
+
+
 class Jars:
     """The cache of jars; each lies under its sum, and was checked when it came.
 
     Args:
         cache: Its folder; see `cache_folder`.
         locked: What may be in it.
+        fetch: Downloads an artifact of jgo.
     """
 
-    def __init__(self, cache: Path, locked: Sequence[Jar]) -> None:
+    def __init__(self, cache: Path, locked: Sequence[Jar], fetch: Callable[[Any], Path] = fetch) -> None:
         self._cache = cache
         self._locked = locked
+        self._fetch = fetch
         self._gate = threading.Semaphore(_AT_ONCE)
 
     def paths(self, use: str) -> tuple[Path, ...]:
@@ -109,7 +141,7 @@ class Jars:
             return kept
         folder.mkdir(parents=True, exist_ok=True)
         with self._gate, tempfile.TemporaryDirectory(dir=folder) as draft:
-            fetched = fetch(jar.artifact(maven(Path(draft))))
+            fetched = self._fetch(jar.artifact(maven(Path(draft))))
             if (found := sha256(fetched)) != jar.sha256:
                 raise ConfigureError(
                     f"{jar.coordinates} is not the file that was locked, and is not used.",
@@ -117,36 +149,6 @@ class Jars:
                     todo="Look at what lies between here and Maven Central before trying again.",
                 )
             return fetched.replace(kept)
-
-
-def maven(repository: Path) -> Any:
-    """Maven Central, with a local repository of ours rather than the user's own."""
-    from jgo.maven import MavenContext
-
-    return MavenContext(repo_cache=repository, timeout=_TIMEOUT)
-
-
-def fetch(artifact: Any) -> Path:
-    """Downloads one artifact, trying again when the network fails.
-
-    Raises:
-        RetryError: It can't be had.
-    """
-    import requests
-
-    for left in reversed(range(_TRIES)):
-        try:
-            return Path(artifact.resolve())
-        except (requests.RequestException, OSError, RuntimeError) as e:
-            artifact.cached_path.unlink(missing_ok=True)  # jgo takes half a file for a whole one
-            if not left:
-                raise RetryError(
-                    f"{artifact.filename} can't be fetched from Maven Central.",
-                    where=str(e),
-                    meaning="Nothing was started.",
-                    todo="Check the network (HTTPS_PROXY and the like are honoured); try again.",
-                ) from None
-    raise AssertionError("unreachable")
 
 
 def sha256(path: Path) -> str:

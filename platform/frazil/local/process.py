@@ -89,12 +89,18 @@ def find(file: Path) -> Running | None:
         return None
 
 
-def stop(running: Running, file: Path) -> None:
-    """Asks the process to end, then ends what is left of it and its children."""
+def stop(running: Running, file: Path, patience: float = _PATIENCE) -> None:
+    """Asks the process to end, then ends what is left of it and its children.
+
+    Args:
+        running: Which process.
+        file: Where it was written down; deleted.
+        patience: Seconds that it may take to end by itself.
+    """
     if (process := running.process) is not None:
         family = [process, *_children(process)]
         _each(psutil.Process.terminate, family[:1])
-        psutil.wait_procs(family[:1], timeout=_PATIENCE)
+        psutil.wait_procs(family[:1], timeout=patience)
         left = [each for each in family if each.is_running()]
         _each(psutil.Process.kill, left)
         psutil.wait_procs(left, timeout=_PATIENCE)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+from frazil.errors import ConfigureError
 from frazil.local.asking import Credentials
 from frazil.local.home import Home, write_private
 from frazil.local.keys import KeyPair
@@ -39,7 +41,7 @@ freshness:
 def write_profile(home: Home, ports: Ports, credentials: Credentials, keys: KeyPair) -> None:
     """Writes where everything is; only its owner can read it."""
     file = home.profile
-    before = json.loads(file.read_text()) if file.exists() else {}
+    before = _read(file) if file.exists() else {}
     kept = {name: before[name] for name in _CHOICES if name in before}
     values = _values(home, ports, credentials, keys) | kept
     write_private(file, json.dumps(values, indent=2) + "\n")
@@ -47,7 +49,7 @@ def write_profile(home: Home, ports: Ports, credentials: Credentials, keys: KeyP
 
 def read_profile(home: Home) -> Settings:
     """The settings of this stack, whatever the environment says."""
-    return Settings(**json.loads(home.profile.read_text()))
+    return Settings.load(**_read(home.profile))
 
 
 def make_dagster_home(home: Home) -> None:
@@ -55,6 +57,17 @@ def make_dagster_home(home: Home) -> None:
     home.dagster.mkdir(mode=0o700, exist_ok=True)
     if not (file := home.dagster / "dagster.yaml").exists():
         file.write_text(_DAGSTER)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(file.read_text()))
+    except (ValueError, TypeError) as e:
+        raise ConfigureError(
+            "The profile can't be read.",
+            where=f"{file}: {e}",
+            todo="Delete it; `frazil up` writes it anew.",
+        ) from None
 
 
 def _values(home: Home, ports: Ports, credentials: Credentials, keys: KeyPair) -> dict[str, Any]:

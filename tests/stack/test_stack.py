@@ -1,0 +1,350 @@
+"""A stack of its own beside the tests' shared one: started, looked at, crashed, stopped, wiped.
+
+The tests build on each other's stack, in the order of the file; the last ones take it down.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import NewTopic
+from confluent_kafka.schema_registry import Schema
+from pyiceberg.schema import Schema as IcebergSchema
+from pyiceberg.types import LongType, NestedField
+
+from frazil.connections import Connections
+from frazil.local.home import Home
+from frazil.local.ports import LOOPBACK, free_offset
+from frazil.local.profile import read_profile
+from frazil.settings import Settings
+
+FRAZIL = Path(sys.executable).parent / "frazil"
+PARTS = ("storage", "aws", "kafka", "registry", "spark", "snowflake")
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A home, and the command line on it."""
+
+    home: Home
+
+    def frazil(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [FRAZIL, *arguments],
+            env={**os.environ, "FRAZIL_HOME": str(self.home.root)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def up(self, *arguments: str) -> None:
+        said = self.frazil("up", *arguments)
+        assert said.returncode == 0, said.stderr
+
+    @property
+    def settings(self) -> Settings:
+        return read_profile(self.home)
+
+    @property
+    def parts(self) -> dict[str, dict[str, Any]]:
+        return {part["name"]: part for part in json.loads(self.frazil("status", "--json").stdout)["parts"]}
+
+    @property
+    def pids(self) -> dict[str, int]:
+        return {name: part["pid"] for name, part in self.parts.items()}
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        roots = [psutil.Process(pid) for pid in self.pids.values()]
+        return [each for root in roots for each in (root, *root.children(recursive=True))]
+
+
+@pytest.fixture(scope="module")
+def offset() -> int:
+    return free_offset()
+
+
+@pytest.fixture(scope="module")
+def own(stack: Settings, tmp_path_factory: pytest.TempPathFactory, offset: int) -> Iterator[Own]:
+    """A second stack, beside the one that all tests share."""
+    own = Own(Home(tmp_path_factory.mktemp("frazil home")))
+    try:
+        own.up("--port-offset", str(offset))
+        yield own
+    finally:
+        own.frazil("down", "--wipe")
+
+
+@pytest.fixture
+def unstarted(stack_home: Home, tmp_path: Path) -> Iterator[Own]:
+    own = Own(Home(tmp_path / "home"))
+    yield own
+    own.frazil("down", "--wipe")
+
+
+def test_every_part_is_up_after_the_first_start(own: Own) -> None:
+    assert {name: part["state"] for name, part in own.parts.items()} == dict.fromkeys(PARTS, "up")
+    assert own.frazil("status").returncode == 0
+
+
+def test_a_second_start_finds_it_running(own: Own) -> None:
+    before = own.pids
+
+    own.up()
+
+    assert own.pids == before
+
+
+def test_two_starts_at_once_do_not_fight(own: Own) -> None:
+    before = own.pids
+
+    with ThreadPoolExecutor(2) as threads:
+        codes = [said.returncode for said in threads.map(own.frazil, ["up", "up"])]
+
+    assert codes == [0, 0]
+    assert own.pids == before
+
+
+def test_nothing_listens_beyond_loopback(own: Own) -> None:
+    sockets = [each for process in own.processes for each in process.net_connections("inet")]
+    listening = {each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN}
+
+    assert listening <= {LOOPBACK, f"::ffff:{LOOPBACK}"}
+
+
+def test_every_part_listens_on_the_ports_chosen_and_on_no_other_known_one(own: Own, offset: int) -> None:
+    ports = json.loads(own.home.ports.read_text())["ports"]
+    sockets = [each for process in own.processes for each in process.net_connections("inet")]
+    listening = {each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN}
+
+    of_spark = {port for port in listening if port > 32_000}  # its driver and block manager: any free one
+    assert listening - of_spark == set(ports.values())
+    assert len(of_spark) <= 2
+
+
+def test_no_secret_is_in_the_process_list(own: Own) -> None:
+    settings = own.settings
+    assert settings.s3_secret_key
+    secret = settings.s3_secret_key.get_secret_value()
+    key = (own.home.secrets / "snowflake_key.p8").read_text().splitlines()[1]
+
+    commands = "\n".join(" ".join(process.cmdline()) for process in own.processes)
+
+    assert "weed" in commands
+    assert secret not in commands
+    assert key not in commands
+
+
+def test_no_secret_is_in_a_log_or_readable_by_others(own: Own) -> None:
+    settings = own.settings
+    assert settings.s3_secret_key
+    secret = settings.s3_secret_key.get_secret_value()
+
+    assert not [log for log in own.home.logs.iterdir() if secret in log.read_text(errors="replace")]
+    assert stat.S_IMODE(own.home.root.stat().st_mode) & 0o077 == 0
+    assert stat.S_IMODE(own.home.profile.stat().st_mode) == 0o600
+
+
+def test_together_they_hold_less_than_4_gigabytes_at_rest(own: Own) -> None:
+    assert sum(part["memory"] for part in own.parts.values()) < 4 * 2**30
+
+
+def test_the_working_folder_stays_clean(own: Own, tmp_path: Path) -> None:
+    subprocess.run([FRAZIL, "status"], cwd=tmp_path, check=False, capture_output=True)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_env_gives_scripts_what_they_need(own: Own) -> None:
+    given = json.loads(own.frazil("env", "--json").stdout)
+
+    assert set(given) >= {
+        *("bootstrap_servers", "schema_registry_url", "s3_endpoint", "s3_access_key", "s3_secret_key"),
+        *("s3_region", "warehouse", "rest_uri", "glue_endpoint", "snowflake_host", "snowflake_port"),
+        *("snowflake_user", "spark_remote", "dagster_home"),
+    }
+
+
+def test_the_shell_takes_the_exports_of_env(own: Own) -> None:
+    script = 'eval "$("$0" env)" && echo "$DAGSTER_HOME|$AWS_ACCESS_KEY_ID|$FRAZIL_S3_SECRET_KEY"'
+    environment = {**os.environ, "FRAZIL_HOME": str(own.home.root)}
+
+    said = subprocess.run(
+        ["sh", "-c", script, FRAZIL], env=environment, capture_output=True, text=True, check=True
+    )
+
+    given = json.loads(own.frazil("env", "--json").stdout)
+    expected = [given[name] for name in ("dagster_home", "s3_access_key", "s3_secret_key")]
+    assert said.stdout.strip().split("|") == expected
+
+
+def test_other_ports_are_refused_while_it_runs(own: Own) -> None:
+    said = own.frazil("up", "--port", "glue=1234")
+
+    assert said.returncode == 1
+    assert "runs with other ports" in said.stderr
+    assert own.settings.glue_endpoint != "http://127.0.0.1:1234"
+
+
+def test_two_stacks_do_not_see_each_others_data(own: Own, connections: Connections, fresh_name: str) -> None:
+    connections.catalog.create_namespace(fresh_name)
+
+    assert connections.catalog.namespace_exists(fresh_name)
+    assert not Connections(own.settings).catalog.namespace_exists(fresh_name)
+
+
+def test_a_crashed_part_is_shown_and_started_again_alone(own: Own) -> None:
+    before = own.pids
+    kill([before["aws"]])
+
+    crashed = own.frazil("status", "--json")
+    own.up()
+
+    assert crashed.returncode == 5
+    dead = [part["name"] for part in json.loads(crashed.stdout)["parts"] if part["state"] == "dead"]
+    assert dead == ["aws"]
+    after = own.pids
+    assert after.pop("aws") != before.pop("aws")
+    assert after == before
+
+
+def test_data_survives_down_and_up_and_a_crash_of_everything(own: Own, fresh_name: str) -> None:
+    write_everywhere(Connections(own.settings), fresh_name)
+    before = own.pids
+
+    assert own.frazil("down").returncode == 0
+    left = [pid for pid in before.values() if psutil.pid_exists(pid)]
+    own.up()
+    after_down = read_everywhere(Connections(own.settings), fresh_name)
+
+    kill(own.pids.values())
+    dead = {part["state"] for part in own.parts.values()}
+    own.up()
+    after_crash = read_everywhere(Connections(own.settings), fresh_name)
+
+    assert left == []
+    assert dead == {"dead"}
+    assert after_down == written(fresh_name)
+    assert after_crash == written(fresh_name)
+
+
+def test_wipe_clears_the_data_and_keeps_the_ports(own: Own) -> None:
+    ports = own.home.ports.read_text()
+
+    assert own.frazil("down", "--wipe").returncode == 0
+
+    assert not (own.home.root / "data").exists()
+    assert not own.home.profile.exists()
+    assert own.home.ports.read_text() == ports
+    assert {part["state"] for part in own.parts.values()} == {"down"}
+
+
+def test_a_taken_port_is_named_with_the_process_that_holds_it(unstarted: Own) -> None:
+    with socket.create_server((LOOPBACK, 0)) as held:
+        port = held.getsockname()[1]
+        said = unstarted.frazil("up", "--only", "aws", "--port", f"glue={port}")
+
+    assert said.returncode == 1
+    assert f"Port {port} is taken by process {os.getpid()} " in said.stderr
+    assert unstarted.parts["aws"]["state"] == "down"
+
+
+def test_a_part_that_cannot_start_fails_with_the_end_of_its_log(unstarted: Own) -> None:
+    log = unstarted.home.data("kafka") / "log"
+    log.mkdir()
+    (log / "meta.properties").write_text("version=1\ncluster.id=someone-elses\nnode.id=77\n")
+
+    said = unstarted.frazil("up", "--only", "kafka", "--port-offset", str(free_offset()))
+
+    assert said.returncode == 5
+    assert "kafka did not start: its process ended." in said.stderr
+    assert "kafka.log ends with" in said.stderr
+    assert "77" in said.stderr
+
+
+def kill(pids: Iterable[int]) -> None:
+    processes = [psutil.Process(pid) for pid in pids]
+    for process in processes:
+        process.kill()
+    psutil.wait_procs(processes, timeout=10)
+
+
+def write_everywhere(to: Connections, name: str) -> None:
+    settings = to.settings
+    to.admin.create_topics([NewTopic(name, 1)])[name].result(30)
+    producer = Producer({"bootstrap.servers": settings.bootstrap_servers})
+    producer.produce(name, b"a record")
+    assert producer.flush(30) == 0
+    to.registry.register_schema(f"{name}-value", Schema('"string"', "AVRO"))
+    s3(settings).put_object(Bucket="lake", Key=name, Body=b"an object")
+    to.catalog.create_namespace(name)
+    to.catalog.create_table((name, "a_table"), IcebergSchema(NestedField(1, "id", LongType())))
+    to.glue.create_database(DatabaseInput={"Name": name})
+    to.glue.create_table(DatabaseName=name, TableInput={"Name": "a_table"})
+    to.glue.update_table(DatabaseName=name, TableInput={"Name": "a_table"}, VersionId="1")
+    with to.snowflake() as snowflake:
+        snowflake.cursor().execute(f"create database {name}")
+        snowflake.cursor().execute(f"create schema {name}.s")
+        snowflake.cursor().execute(f"create table {name}.s.a_table as select 1 as id")
+
+
+def written(name: str) -> dict[str, Any]:
+    return {
+        "kafka": b"a record",
+        "registry": [f"{name}-value"],
+        "s3": b"an object",
+        "rest": [(name, "a_table")],
+        "glue": ("a_table", "2"),
+        "snowflake": [(1,)],
+    }
+
+
+def read_everywhere(of: Connections, name: str) -> dict[str, Any]:
+    glue = of.glue.get_table(DatabaseName=name, Name="a_table")["Table"]
+    with of.snowflake() as snowflake:
+        rows = snowflake.cursor().execute(f"select id from {name}.s.a_table").fetchall()
+    return {
+        "kafka": first_record(of.settings, name),
+        "registry": [each for each in of.registry.get_subjects() if each.startswith(name)],
+        "s3": s3(of.settings).get_object(Bucket="lake", Key=name)["Body"].read(),
+        "rest": of.catalog.list_tables(name),
+        "glue": (glue["Name"], glue["VersionId"]),
+        "snowflake": rows,
+    }
+
+
+def first_record(settings: Settings, topic: str) -> bytes | None:
+    consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": topic})
+    try:
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        message = consumer.poll(30)
+        return message.value() if message else None
+    finally:
+        consumer.close()
+
+
+def s3(settings: Settings) -> Any:
+    import boto3
+
+    assert settings.s3_access_key
+    assert settings.s3_secret_key
+    return boto3.client(
+        "s3",
+        endpoint_url=settings.s3_endpoint,
+        region_name=settings.s3_region,
+        aws_access_key_id=settings.s3_access_key.get_secret_value(),
+        aws_secret_access_key=settings.s3_secret_key.get_secret_value(),
+    )
