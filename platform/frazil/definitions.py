@@ -18,8 +18,9 @@ from sensors.publishing import publishing_sensor
 
 __all__ = ["defs"]
 
-# Dagster 1.13 gives it to itself, for every asset check that comes from a component.
-warnings.filterwarnings("ignore", "Parameter `execution_type`", dg.BetaWarning)
+# Dagster 1.13 gives these to itself: for each asset check of a component, and for `--select "*"`.
+for argument in ("execution_type", "include_sources"):
+    warnings.filterwarnings("ignore", f"Parameter `{argument}`", dg.BetaWarning)
 
 
 @dg.definitions

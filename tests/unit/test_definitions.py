@@ -13,6 +13,7 @@ import dagster as dg
 import pytest
 from dagster import EvaluateAutomationConditionsResult
 
+import frazil
 from frazil.definitions import defs
 
 PIPELINE = """\
@@ -238,7 +239,7 @@ def test_a_failed_table_keeps_its_own_words_in_the_run(
     assert "Kafka does not answer" in (failure.user_failure_data.description or "")
 
 
-def frazil_and_dagster(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def dagster(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "dagster.yaml").touch()
     environment = {**os.environ, "DAGSTER_HOME": str(tmp_path), "DAGSTER_DISABLE_TELEMETRY": "1"}
     return subprocess.run(
@@ -248,10 +249,18 @@ def frazil_and_dagster(tmp_path: Path, *arguments: str) -> subprocess.CompletedP
 
 
 def test_assets_are_listed_from_any_folder(tmp_path: Path) -> None:
-    listed = frazil_and_dagster(tmp_path, "asset", "list", "-m", "frazil.definitions")
+    listed = dagster(tmp_path, "asset", "list", "-m", "frazil.definitions")
 
     assert listed.returncode == 0, listed.stderr
     assert listed.stdout.split() == sorted(ALL)
+
+
+def test_a_code_server_of_its_own_loads_the_workspace(tmp_path: Path) -> None:
+    workspace = str(Path(frazil.__file__).parents[2] / "workspace.yaml")
+
+    validated = dagster(tmp_path, "definitions", "validate", "--load-with-grpc", "-w", workspace)
+
+    assert validated.returncode == 0, validated.stderr
 
 
 def test_a_mistake_in_a_pipeline_reaches_dagsters_readers_with_its_line(
@@ -259,7 +268,7 @@ def test_a_mistake_in_a_pipeline_reaches_dagsters_readers_with_its_line(
 ) -> None:
     (own_pipeline / "crm" / "defs.yaml").write_text(PIPELINE.replace("freshness", "freshnes"))
 
-    listed = frazil_and_dagster(tmp_path, "asset", "list", "-m", "frazil.definitions")
+    listed = dagster(tmp_path, "asset", "list", "-m", "frazil.definitions")
 
     assert listed.returncode != 0
     assert "defs.yaml:6: tables[0].freshnes: unknown name; did you mean 'freshness'?" in listed.stderr

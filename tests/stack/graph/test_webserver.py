@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,16 +10,14 @@ import dagster as dg
 import pytest
 import requests
 
-import frazil
+from kit.dagster_servers import free_port, serving
 from kit.graphs import Graph, MakeGraph, all_paths
 from kit.waiting import wait_for
-
-ROOT = Path(frazil.__file__).parents[2]
 
 # Without a queue, for no daemon runs here that would empty it.
 INSTANCE = """\
 telemetry: {enabled: false}
-run_coordinator: {module: dagster, class: DefaultRunCoordinator}
+run_coordinator: {module: dagster.core.run_coordinator, class: DefaultRunCoordinator}
 """
 
 LAUNCH = """
@@ -37,7 +30,6 @@ mutation ($how: ExecutionParams!) {
 }
 """
 STATUS = "query ($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
-ASSETS = "{ assetNodes { assetKey { path } } }"
 
 Ask = Callable[..., dict[str, Any]]
 
@@ -58,7 +50,6 @@ def ask(graph: Graph, tmp_path: Path) -> Iterator[Ask]:
     home.mkdir()
     (home / "dagster.yaml").write_text(INSTANCE)
     port = free_port()
-    server = start_webserver(home, port)
 
     def ask(query: str, **variables: Any) -> dict[str, Any]:
         answer = requests.post(
@@ -70,39 +61,8 @@ def ask(graph: Graph, tmp_path: Path) -> Iterator[Ask]:
         data: dict[str, Any] = answer["data"]
         return data
 
-    try:
-        wait_for(lambda: answers(port), seconds=90)
+    with serving(["dagster-webserver"], home, port):
         yield ask
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.wait(30)
-
-
-def start_webserver(home: Path, port: int) -> subprocess.Popen[bytes]:
-    command = [str(Path(sys.executable).with_name("dagster-webserver"))]
-    where = ["-w", str(ROOT / "workspace.yaml"), "-h", "127.0.0.1", "-p", str(port)]
-    return subprocess.Popen(
-        [*command, *where],
-        cwd=home,
-        env={**os.environ, "DAGSTER_HOME": str(home)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
-def answers(port: int) -> bool:
-    try:
-        return requests.get(f"http://127.0.0.1:{port}/server_info", timeout=5).ok
-    except requests.ConnectionError:
-        return False
 
 
 def launch(ask: Ask, paths: list[tuple[str, ...]]) -> str:
@@ -118,12 +78,6 @@ def launch(ask: Ask, paths: list[tuple[str, ...]]) -> str:
     assert launched["__typename"] == "LaunchRunSuccess", launched
     run_id: str = launched["run"]["runId"]
     return run_id
-
-
-def test_the_workspace_shows_the_graph(ask: Ask, graph: Graph) -> None:
-    shown = {tuple(node["assetKey"]["path"]) for node in ask(ASSETS)["assetNodes"]}
-
-    assert shown == set(all_paths(graph.things)[:3])
 
 
 def test_a_run_from_the_browser_lands_and_shows_a_table(ask: Ask, graph: Graph) -> None:

@@ -1,0 +1,55 @@
+"""Dagster's own servers on the checkout's workspace.yaml."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import requests
+
+import frazil
+from kit.waiting import wait_for
+
+ROOT = Path(frazil.__file__).parents[2]
+
+
+@contextmanager
+def serving(command: Sequence[str], home: Path, port: int) -> Iterator[None]:
+    """Runs a server until the context ends: `serving(["dagster", "dev"], home, port)`."""
+    program = str(Path(sys.executable).with_name(command[0]))
+    where = ["-w", str(ROOT / "workspace.yaml"), "-h", "127.0.0.1", "-p", str(port)]
+    with (home / "server.log").open("wb") as log:
+        server = subprocess.Popen(
+            [program, *command[1:], *where],
+            cwd=home,
+            env={**os.environ, "DAGSTER_HOME": str(home)},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # a background job of a shell would ignore SIGINT
+        )
+        try:
+            wait_for(lambda: answers(port), seconds=120)
+            yield
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(60)
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def answers(port: int) -> bool:
+    try:
+        return requests.get(f"http://127.0.0.1:{port}/server_info", timeout=5).ok
+    except requests.ConnectionError:
+        return False

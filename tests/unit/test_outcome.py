@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import dagster as dg
+import pytest
+
+from assets.outcome import engine_errors
+from frazil.errors import OffsetsLostError, PartDownError
+
+
+def test_what_may_succeed_later_is_tried_again() -> None:
+    with pytest.raises(dg.RetryRequested) as asked, engine_errors():
+        raise PartDownError("Glue does not answer.")
+
+    assert asked.value.max_retries == 2
+    assert "Glue does not answer." in str(asked.value.__cause__)
+
+
+def test_what_a_person_must_mend_fails_at_once_in_its_own_words() -> None:
+    with pytest.raises(dg.Failure) as failed, engine_errors():
+        raise OffsetsLostError("Records are gone.", where="partition 3", todo="Land more often.")
+
+    assert not failed.value.allow_retries
+    assert failed.value.description == ("Records are gone.\n  Where: partition 3\n  Next: Land more often.")
+
+
+def test_a_mistake_of_ours_keeps_its_stack_trace() -> None:
+    with pytest.raises(ZeroDivisionError), engine_errors():
+        _ = 1 / 0
