@@ -16,6 +16,8 @@ from confluent_kafka.schema_registry import Schema
 from frazil.connections import Connections
 from frazil.naming import Things, things
 from frazil.spec import TableSpec
+from frazil.topics.facts import topic_facts
+from kit.waiting import wait_for
 
 TRADE = {
     "type": "record",
@@ -93,6 +95,7 @@ def create_topic(admin: AdminClient, name: str, partitions: int, config: dict[st
     """Makes a topic and waits until the broker knows it."""
     for future in admin.create_topics([NewTopic(name, partitions, config=config)]).values():
         future.result(30)
+    wait_for(lambda: topic_facts(admin, [name]))
 
 
 MakeTopic = Callable[..., Topic]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from concurrent.futures import Future
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 import stamina
 from confluent_kafka import (
@@ -23,17 +21,15 @@ from frazil.topics.client import kafka_errors
 
 __all__ = ["TopicFacts", "describe", "topic_fact", "topic_facts"]
 
-_GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
-_ELECTING = frozenset(
-    {
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.FENCED_LEADER_EPOCH,
-        KafkaError.UNKNOWN_LEADER_EPOCH,
-        KafkaError.OFFSET_NOT_AVAILABLE,
-    }
-)
-"""Passes within moments: the topic was just made, or a broker just came or went."""
+_WHERE = "Kafka's admin API"
+_GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
+_UNSETTLED = _GONE | {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+}
 _FIRST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LAST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _DESCRIBE_SECONDS = 5.0
@@ -65,21 +61,8 @@ def topic_facts(admin: AdminClient, topics: Collection[str], timeout: float = 10
     Raises:
         PartDownError: Kafka does not answer.
     """
-    found = describe(admin, topics, min(timeout, _DESCRIBE_SECONDS))
-    places = [TopicPartition(t, p.id) for t, about in found.items() for p in about.partitions]
-    first = _offsets(admin, places, _FIRST, timeout)
-    end = _offsets(admin, places, _LAST, timeout)
-    return {
-        topic: TopicFacts(
-            topic=topic,
-            topic_id=str(about.topic_id),
-            first={p: at for p, (at, _) in first[topic].items()},
-            end={p: at for p, (at, _) in end[topic].items()},
-            leader_epochs={p: epoch for p, (_, epoch) in end[topic].items()},
-        )
-        for topic, about in found.items()
-        if topic in first and topic in end
-    }
+    with kafka_errors(_WHERE):
+        return _facts(admin, sorted(set(topics)), timeout)
 
 
 def topic_fact(admin: AdminClient, topic: str) -> TopicFacts:
@@ -103,59 +86,64 @@ def describe(
     Raises:
         PartDownError: Kafka does not answer.
     """
-    names = sorted(set(topics))
-    if not names:
+    with kafka_errors(_WHERE):
+        return _describe(admin, sorted(set(topics)), timeout)
+
+
+def _passing(error: Exception) -> bool:
+    """What passes within moments: a topic was just made or deleted, or a broker came or went."""
+    return _code(error) in _UNSETTLED
+
+
+@stamina.retry(on=_passing, attempts=20, timeout=5, wait_initial=0.05, wait_max=0.5, wait_jitter=0.05)
+def _facts(admin: AdminClient, topics: list[str], timeout: float) -> dict[str, TopicFacts]:
+    found = _describe(admin, topics, min(timeout, _DESCRIBE_SECONDS))
+    places = [TopicPartition(t, p.id) for t, about in found.items() for p in about.partitions]
+    first = _offsets(admin, places, _FIRST, timeout)
+    end = _offsets(admin, places, _LAST, timeout)
+    return {
+        topic: TopicFacts(
+            topic=topic,
+            topic_id=str(about.topic_id),
+            first={p: at for p, (at, _) in first[topic].items()},
+            end={p: at for p, (at, _) in end[topic].items()},
+            leader_epochs={p: epoch for p, (_, epoch) in end[topic].items()},
+        )
+        for topic, about in found.items()
+    }
+
+
+def _describe(admin: AdminClient, topics: list[str], timeout: float) -> dict[str, TopicDescription]:
+    if not topics:
         return {}
-    with kafka_errors("Kafka's admin API"):
-        futures = admin.describe_topics(TopicCollection(names), request_timeout=timeout)
-        return _present(futures)
+    answers = {}
+    futures = admin.describe_topics(TopicCollection(topics), request_timeout=timeout)
+    for topic, future in futures.items():
+        try:
+            answers[topic] = future.result()
+        except KafkaException as e:
+            if _code(e) not in _GONE:
+                raise
+    return answers
 
 
 def _offsets(
     admin: AdminClient, places: list[TopicPartition], spec: OffsetSpec, timeout: float
 ) -> dict[str, dict[int, tuple[int, int]]]:
-    """Offset and leader epoch by topic and partition; topics deleted meanwhile are left out."""
+    """Offset and leader epoch by topic and partition."""
     if not places:
         return {}
-    with kafka_errors("Kafka's admin API"):
-        answers = _list_offsets(admin, places, spec, timeout)
-    found: dict[str, dict[int, tuple[int, int]]] = {}
-    for place, info in answers.items():
-        epoch = -1 if info.leader_epoch is None else info.leader_epoch
-        found.setdefault(place.topic, {})[place.partition] = (info.offset, epoch)
-    gone = {place.topic for place in places if place not in answers}
-    return {topic: parts for topic, parts in found.items() if topic not in gone}
-
-
-@stamina.retry(
-    on=lambda e: _code(e) in _ELECTING,
-    attempts=20,
-    wait_initial=0.05,
-    wait_max=0.5,
-    wait_jitter=0.05,
-    timeout=5,
-)
-def _list_offsets(
-    admin: AdminClient, places: list[TopicPartition], spec: OffsetSpec, timeout: float
-) -> dict[TopicPartition, Any]:
     futures = admin.list_offsets(
         dict.fromkeys(places, spec),
         isolation_level=IsolationLevel.READ_COMMITTED,
         request_timeout=timeout,
     )
-    return _present(futures)
-
-
-def _present(futures: Mapping[Any, Future[Any]]) -> dict[Any, Any]:
-    """The answers, without those that say that the topic does not exist."""
-    answers = {}
-    for key, future in futures.items():
-        try:
-            answers[key] = future.result()
-        except KafkaException as e:
-            if _code(e) not in _GONE:
-                raise
-    return answers
+    found: dict[str, dict[int, tuple[int, int]]] = {}
+    for place, future in futures.items():
+        info = future.result()
+        epoch = -1 if info.leader_epoch is None else info.leader_epoch
+        found.setdefault(place.topic, {})[place.partition] = (info.offset, epoch)
+    return found
 
 
 def _code(error: Exception) -> int | None:
@@ -163,7 +151,7 @@ def _code(error: Exception) -> int | None:
 
 
 def _missing(admin: AdminClient, topic: str) -> MissingError:
-    with kafka_errors("Kafka's admin API"):
+    with kafka_errors(_WHERE):
         names = sorted(admin.list_topics(timeout=_DESCRIBE_SECONDS).topics)
     near = get_close_matches(topic, names) or [n for n in names if not n.startswith("_")][:5]
     return MissingError(

@@ -78,15 +78,16 @@ class Probe:
 
     def records(self, most: int) -> list[Message]:
         """Some records, or the news that a partition ended (as an error)."""
-        messages = self._reader.consume(most, _PATIENCE) if most > 1 else [self._reader.poll(_PATIENCE)]
-        known = [m for m in messages if m is not None]
-        if not known:
+        first = self._reader.poll(_PATIENCE)
+        if first is None:
             raise PartDownError(
                 "Kafka does not answer.",
                 where=f"topic {self._topic}: no record and no end within {_PATIENCE:.0f} s",
                 meaning="Nothing was changed.",
                 todo="See `frazil status`, and try again.",
             )
+        # consume() waits until it has them all, or for its whole timeout: take what is there.
+        known = [first, *(self._reader.consume(most - 1, 0) if most > 1 else ())]
         for message in known:
             self._check(message.error())
         return known

@@ -1,0 +1,255 @@
+"""What Kafka and the registry tell, and topics made as a spec says."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.schema_registry import Schema
+
+from frazil.connections import Connections
+from frazil.errors import ConfigureError, DifferentError, MissingError, OffsetsLostError, PartDownError
+from frazil.local.generators.producer import produce
+from frazil.schemas.registry import registry_client, subject_versions
+from frazil.settings import Settings
+from frazil.spec import TableSpec
+from frazil.topics.client import admin_client
+from frazil.topics.epochs import count_records, leader_epochs
+from frazil.topics.facts import topic_fact, topic_facts
+from frazil.topics.provision import ensure_topic
+from kit.topics import create_topic
+
+VALUE = {"type": "record", "name": "V", "fields": [{"name": "a", "type": "int"}]}
+WIDER = {"type": "record", "name": "V", "fields": [{"name": "a", "type": "long"}]}
+
+
+@pytest.fixture
+def topic(connections: Connections, fresh_name: str) -> str:
+    """A topic with two partitions."""
+    create_topic(connections.admin, fresh_name, 2, {})
+    return fresh_name
+
+
+@pytest.fixture
+def spec(fresh_name: str, tmp_path: Path) -> TableSpec:
+    """A spec with a schema, three partitions and a setting."""
+    return TableSpec(
+        topic=fresh_name,
+        partitions=3,
+        topic_config={"retention.ms": "-1"},
+        value_schema=write(tmp_path / "v.avsc", VALUE),
+    )
+
+
+@pytest.fixture
+def transactions(stack: Settings, fresh_name: str) -> Iterator[Producer]:
+    """A transactional producer; what it left open is aborted."""
+    producer = Producer(
+        {"bootstrap.servers": stack.bootstrap_servers, "transactional.id": fresh_name, "linger.ms": 0}
+    )
+    producer.init_transactions(30)
+    yield producer
+    producer.purge()
+
+
+def write(file: Path, schema: dict[str, Any]) -> Path:
+    file.write_text(json.dumps(schema))
+    return file
+
+
+def fill(settings: Settings, topic: str, count: int, partition: int = 0) -> None:
+    produce(settings, topic, ((None, b"x", None, partition, None) for _ in range(count)))
+
+
+def transaction(producer: Producer, topic: str, count: int, *, commit: bool = True) -> None:
+    producer.begin_transaction()
+    for _ in range(count):
+        producer.produce(topic, b"x", partition=0)
+    assert producer.flush(30) == 0
+    producer.commit_transaction(30) if commit else producer.abort_transaction(30)
+
+
+def test_facts_of_many_topics_come_at_once_and_leave_out_what_does_not_exist(
+    stack: Settings, connections: Connections, topic: str
+) -> None:
+    fill(stack, topic, 5, partition=1)
+    found = topic_facts(connections.admin, [topic, "no_such_topic"])
+    assert set(found) == {topic}
+    assert found[topic].first == {0: 0, 1: 0}
+    assert found[topic].end == {0: 0, 1: 5}
+    assert min(found[topic].leader_epochs.values()) >= 0
+
+
+def test_a_topic_made_again_has_another_id(connections: Connections, topic: str) -> None:
+    before = topic_fact(connections.admin, topic).topic_id
+    for future in connections.admin.delete_topics([topic]).values():
+        future.result(30)
+    create_topic(connections.admin, topic, 2, {})
+    assert topic_fact(connections.admin, topic).topic_id != before
+
+
+def test_the_end_is_the_last_stable_offset_while_a_transaction_is_open(
+    connections: Connections, topic: str, transactions: Producer
+) -> None:
+    transaction(transactions, topic, 3)
+    transactions.begin_transaction()
+    transactions.produce(topic, b"x", partition=0)
+    transactions.flush(30)
+    assert topic_fact(connections.admin, topic).end[0] == 4
+    transactions.abort_transaction(30)
+    assert topic_fact(connections.admin, topic).end[0] == 6
+
+
+def test_a_topic_that_does_not_exist_is_named_with_the_nearest_that_does(
+    connections: Connections, topic: str
+) -> None:
+    with pytest.raises(MissingError, match=topic):
+        topic_fact(connections.admin, topic + "x")
+
+
+def test_a_broker_that_is_down_is_told_within_ten_seconds(stack: Settings) -> None:
+    admin = admin_client(stack.model_copy(update={"bootstrap_servers": "127.0.0.1:1"}))
+    begun = time.monotonic()
+    with pytest.raises(PartDownError, match="Kafka does not answer"):
+        topic_fact(admin, "any")
+    assert time.monotonic() - begun < 10
+
+
+def test_leader_epochs_are_those_of_the_batches(
+    stack: Settings, connections: Connections, topic: str
+) -> None:
+    fill(stack, topic, 20)
+    current = topic_fact(connections.admin, topic).leader_epochs
+    expected = {0: [(3, current[0])], 1: []}
+    assert leader_epochs(stack, {0: (3, 20), 1: (0, 0)}, topic) == expected
+    assert leader_epochs(stack, {0: (3, 20), 1: (0, 0)}, topic, current) == expected
+
+
+def test_leader_epochs_of_a_span_that_ends_with_markers_are_found(
+    stack: Settings, connections: Connections, topic: str, transactions: Producer
+) -> None:
+    transaction(transactions, topic, 3)
+    transaction(transactions, topic, 3, commit=False)
+    (epoch,) = {topic_fact(connections.admin, topic).leader_epochs[0]}
+    assert leader_epochs(stack, {0: (0, 8)}, topic) == {0: [(0, epoch)]}
+    assert leader_epochs(stack, {0: (3, 8)}, topic) == {0: []}, "markers and aborted records only"
+
+
+def test_counts_tell_records_from_gaps(stack: Settings, topic: str, transactions: Producer) -> None:
+    transaction(transactions, topic, 3)
+    transaction(transactions, topic, 4, commit=False)
+    fill(stack, topic, 2)
+    fill(stack, topic, 10, partition=1)
+    spans = {0: (0, 11), 1: (2, 9)}
+    assert count_records(stack, topic, spans) == {0: 5, 1: 7}
+    parts = [count_records(stack, topic, {0: span})[0] for span in pairwise(range(12))]
+    assert parts == [1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1]
+
+
+def test_records_that_are_gone_are_an_error_not_a_shorter_answer(
+    stack: Settings, connections: Connections, topic: str
+) -> None:
+    fill(stack, topic, 10)
+    for future in connections.admin.delete_records([TopicPartition(topic, 0, 5)]).values():
+        future.result(30)
+    with pytest.raises(OffsetsLostError, match=topic):
+        count_records(stack, topic, {0: (0, 10)})
+
+
+def test_a_topic_is_made_with_its_settings_and_its_schema(connections: Connections, spec: TableSpec) -> None:
+    state = ensure_topic(spec, connections)
+    assert (state.created, state.partitions, state.end) == (True, 3, {0: 0, 1: 0, 2: 0})
+    assert (state.subject, state.schema_version) == (f"{spec.topic}-value", 1)
+    again = ensure_topic(spec, connections)
+    assert not again.created
+    assert (again.topic_id, again.schema_id) == (state.topic_id, state.schema_id)
+
+
+def test_a_topic_alone_has_six_partitions_and_no_subject(connections: Connections, fresh_name: str) -> None:
+    state = ensure_topic(TableSpec(topic=fresh_name), connections)
+    assert (state.partitions, state.subject, state.schema_id) == (6, None, None)
+
+
+def test_of_callers_that_race_one_makes_the_topic(connections: Connections, spec: TableSpec) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        states = list(pool.map(lambda _: ensure_topic(spec, connections), range(4)))
+    assert [s.created for s in states].count(True) == 1
+    assert len({(s.topic_id, s.schema_id) for s in states}) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"partitions": 4}, "3 partitions, the spec says 4"),
+        ({"replication": 2}, "1 replicas, the spec says 2"),
+        ({"topic_config": {"retention.ms": "5"}}, "retention.ms is -1, the spec says 5"),
+    ],
+)
+def test_a_topic_that_differs_is_refused(
+    connections: Connections, spec: TableSpec, change: dict[str, Any], said: str
+) -> None:
+    before = ensure_topic(spec, connections)
+    with pytest.raises(DifferentError, match=said):
+        ensure_topic(spec.model_copy(update=change), connections)
+    assert ensure_topic(spec, connections) == replace(before, created=False)
+
+
+def test_a_subject_that_differs_is_refused_and_no_topic_is_made(
+    connections: Connections, spec: TableSpec, tmp_path: Path
+) -> None:
+    connections.registry.register_schema(f"{spec.topic}-value", Schema(json.dumps(WIDER), "AVRO"))
+    with pytest.raises(DifferentError, match='a: "long" in the registry, "int" wanted'):
+        ensure_topic(spec, connections)
+    assert topic_facts(connections.admin, [spec.topic]) == {}
+
+
+def test_an_older_version_that_equals_the_spec_is_enough(connections: Connections, spec: TableSpec) -> None:
+    first = ensure_topic(spec, connections)
+    connections.registry.register_schema(f"{spec.topic}-value", Schema(json.dumps(WIDER), "AVRO"))
+    assert ensure_topic(spec, connections).schema_version == first.schema_version == 1
+
+
+def test_a_setting_that_kafka_does_not_know_is_named(connections: Connections, fresh_name: str) -> None:
+    with pytest.raises(ConfigureError, match="retention_ms"):
+        ensure_topic(TableSpec(topic=fresh_name, topic_config={"retention_ms": "1"}), connections)
+
+
+def test_versions_come_oldest_first_and_are_asked_for_once(
+    stack: Settings, connections: Connections, fresh_name: str
+) -> None:
+    for schema in (VALUE, WIDER):
+        connections.registry.register_schema(fresh_name, Schema(json.dumps(schema), "AVRO"))
+    versions = subject_versions(connections.registry, fresh_name)
+    assert [json.loads(v.text) for v in versions] == [VALUE, WIDER]
+    assert [v.version for v in versions] == [1, 2]
+    assert subject_versions(connections.registry, fresh_name) is versions
+    assert subject_versions(registry_client(stack), fresh_name) == versions
+
+
+def test_a_subject_made_again_is_read_again(connections: Connections, fresh_name: str) -> None:
+    registry = connections.registry
+    registry.register_schema(fresh_name, Schema(json.dumps(VALUE), "AVRO"))
+    before = subject_versions(registry, fresh_name)
+    registry.delete_subject(fresh_name)
+    registry.delete_subject(fresh_name, permanent=True)
+    with pytest.raises(MissingError, match=fresh_name):
+        subject_versions(registry, fresh_name)
+    registry.register_schema(fresh_name, Schema(json.dumps(WIDER), "AVRO"))
+    (version,) = subject_versions(registry, fresh_name)
+    assert json.loads(version.text) == WIDER
+    assert version.schema_id != before[0].schema_id
+
+
+def test_a_registry_that_is_down_is_told_without_its_password(stack: Settings) -> None:
+    away = stack.model_copy(update={"schema_registry_url": "http://me:secret@127.0.0.1:1/x"})
+    with pytest.raises(PartDownError, match=r"127\.0\.0\.1:1/x") as caught:
+        subject_versions(registry_client(away), "any-value")
+    assert "secret" not in str(caught.value)
