@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Annotated
 
 import typer
+from stamina.instrumentation import set_on_retry_hooks
 
 from frazil.cli.console import console
 from frazil.errors import FrazilError
@@ -42,6 +43,7 @@ def run(app: typer.Typer | None = None) -> None:
     Args:
         app: What to run; by default `make_app()`.
     """
+    set_on_retry_hooks([])  # by default each retry is a line on stdout, where JSON belongs
     try:
         (app or make_app())()
     except FrazilError as e:
