@@ -45,6 +45,7 @@ def registry(home: Home, ports: Ports, java: Path, jars: Jars) -> Server:
             "quarkus.management.port": ports["registry-management"],
             "quarkus.http.access-log.enabled": "false",
             "quarkus.log.level": "WARN",
+            'quarkus.log.category."io.apicurio".level': "WARN",  # else a line for each request
             "apicurio.storage.kind": "sql",
             "apicurio.storage.sql.kind": "h2",
             "apicurio.datasource.url": f"jdbc:h2:file:{home.data('registry') / 'registry'}",
