@@ -79,15 +79,15 @@ def produce_batches(
 ) -> Produced:
     """Like `produce`, for a caller that gives the pace: news are looked at after each batch."""
     failures: list[KafkaError] = []
+    begun, sent, size = time.monotonic(), 0, 0
     with kafka_errors(f"topic {topic}"):
         producer = Producer({**client_config(settings), **_CONFIG, "on_delivery": _keep(failures)})
-    begun, sent, size = time.monotonic(), 0, 0
-    for batch in batches:
-        count, length = _send(producer, topic, batch, failures)
-        sent, size = sent + count, size + length
-        on_progress(sent)
-    while producer.flush(0.5) and not failures:
-        pass
+        for batch in batches:
+            count, length = _send(producer, topic, batch, failures)
+            sent, size = sent + count, size + length
+            on_progress(sent)
+        while producer.flush(0.5) and not failures:
+            pass
     _raise(failures, topic)
     return Produced(sent, size, time.monotonic() - begun)
 

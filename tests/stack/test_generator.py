@@ -1,0 +1,172 @@
+"""The stock-trade generator on a real broker, and the command that runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Message, TopicPartition
+from confluent_kafka.schema_registry import Schema
+from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+from frazil.connections import Connections
+from frazil.errors import DifferentError, FrazilError, MissingError
+from frazil.local.generators.producer import produce
+from frazil.local.generators.stock_trades import generate_stock_trades
+from frazil.schemas.registry import subject_versions
+from frazil.settings import Settings
+from frazil.topics.client import consumer
+from frazil.topics.facts import topic_fact, topic_facts
+from kit.topics import create_topic
+
+
+def read(settings: Settings, connections: Connections, topic: str) -> list[Message]:
+    """All records of a topic, by partition and offset."""
+    facts = topic_fact(connections.admin, topic)
+    count = sum(facts.end.values()) - sum(facts.first.values())
+    reader = consumer(settings, **{"enable.partition.eof": False})
+    reader.assign([TopicPartition(topic, p, first) for p, first in facts.first.items()])
+    messages = reader.consume(count, 30)
+    reader.close()
+    assert len(messages) == count
+    return sorted(messages, key=lambda m: (m.partition(), m.offset()))
+
+
+def generate_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [Path(sys.executable).with_name("frazil"), "generate", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_topic_and_subject_are_made_and_any_deserializer_reads_the_trades(
+    stack: Settings, connections: Connections, fresh_name: str
+) -> None:
+    report = generate_stock_trades(stack, topic=fresh_name, count=500, seed=1)
+    messages = read(stack, connections, fresh_name)
+    assert (report.records, len(messages)) == (500, 500)
+    assert report.bytes == sum(len(m.key()) + len(m.value()) for m in messages)
+    assert len(topic_fact(connections.admin, fresh_name).end) == 6
+    assert subject_versions(connections.registry, f"{fresh_name}-value")[-1].schema_id == report.schema_id
+    deserialize = AvroDeserializer(connections.registry)
+    context = SerializationContext(fresh_name, MessageField.VALUE)
+    values = [deserialize(m.value(), context) for m in messages]
+    assert [v["symbol"].encode() for v in values] == [m.key() for m in messages]
+
+
+def test_trades_of_one_symbol_lie_in_one_partition_as_java_would_put_them(
+    stack: Settings, connections: Connections, fresh_name: str
+) -> None:
+    generate_stock_trades(stack, topic=fresh_name, count=300, seed=1)
+    places = {(m.key(), m.partition()) for m in read(stack, connections, fresh_name)}
+    # org.apache.kafka.common.utils.Utils.murmur2, made positive, modulo 6
+    java = {b"ZBZX": 4, b"ZJZZT": 5, b"ZTEST": 2, b"ZVV": 0, b"ZVZZT": 5, b"ZWZZT": 0, b"ZXZZT": 5}
+    assert places == set(java.items())
+
+
+def test_a_second_call_counts_on_in_the_headers(
+    stack: Settings, connections: Connections, fresh_name: str
+) -> None:
+    for _ in range(2):
+        generate_stock_trades(stack, topic=fresh_name, count=100)
+    headers = [dict(m.headers() or ()) for m in read(stack, connections, fresh_name)]
+    assert {int(h["current.iteration"]) for h in headers} == set(range(200))
+    assert {h["task.generation"] for h in headers} == {b"0", b"1"}
+    assert {h["task.id"] for h in headers} == {b"0"}
+
+
+def test_the_same_seed_gives_the_same_records(
+    stack: Settings, connections: Connections, fresh_name: str
+) -> None:
+    names = [f"{fresh_name}{n}" for n in range(2)]
+    for name in names:
+        generate_stock_trades(stack, topic=name, count=200, seed=3)
+    one, two = ([(m.key(), m.value()[5:]) for m in read(stack, connections, n)] for n in names)
+    assert one == two
+
+
+def test_a_rate_is_kept_until_it_is_stopped(stack: Settings, fresh_name: str) -> None:
+    stop = threading.Event()
+    begun = time.monotonic()
+
+    def enough(sent: int) -> None:
+        if sent >= 100:
+            stop.set()
+
+    report = generate_stock_trades(stack, topic=fresh_name, rate=200, stop=stop, on_progress=enough)
+    assert 100 <= report.records <= 1 + (time.monotonic() - begun) * 200
+
+
+def test_a_subject_with_another_schema_is_refused_before_anything_is_made(
+    stack: Settings, connections: Connections, fresh_name: str
+) -> None:
+    connections.registry.register_schema(f"{fresh_name}-value", Schema('{"type": "string"}', "AVRO"))
+    with pytest.raises(DifferentError, match="holds another schema"):
+        generate_stock_trades(stack, topic=fresh_name, count=1)
+    assert topic_facts(connections.admin, [fresh_name]) == {}
+
+
+def test_any_records_can_be_produced_where_and_when_one_likes(
+    stack: Settings, connections: Connections, fresh_name: str
+) -> None:
+    create_topic(connections.admin, fresh_name, 3, {"retention.ms": "-1"})
+    records = [(b"k%d" % n, b"v" * n or None, [("h", None)], 2, 1000 + n) for n in range(600)]
+    seen: list[int] = []
+    done = produce(stack, fresh_name, iter(records), on_progress=seen.append)
+    messages = read(stack, connections, fresh_name)
+    got = [(m.key(), m.value(), m.headers(), m.partition(), m.timestamp()[1]) for m in messages]
+    assert got == records
+    assert done.records == seen[-1] == 600
+
+
+def test_more_records_than_the_queue_holds_all_arrive_in_order(
+    stack: Settings, connections: Connections, fresh_name: str
+) -> None:
+    create_topic(connections.admin, fresh_name, 1, {})
+    large = b"x" * 4096
+    count = 100_000  # 400 MB, where the producer's queue holds 256
+    produce(stack, fresh_name, ((b"%d" % n, large, None, 0, None) for n in range(count)))
+    assert topic_fact(connections.admin, fresh_name).end == {0: count}
+
+
+@pytest.mark.parametrize(
+    ("record", "error"),
+    [((None, b"x", None, 9, None), MissingError), ((None, b"x" * 5_000_000, None, 0, None), FrazilError)],
+)
+def test_a_record_that_can_not_arrive_is_an_error(
+    stack: Settings,
+    connections: Connections,
+    fresh_name: str,
+    record: Any,
+    error: type[FrazilError],
+) -> None:
+    create_topic(connections.admin, fresh_name, 1, {})
+    with pytest.raises(error, match=fresh_name):
+        produce(stack, fresh_name, [record])
+
+
+def test_the_command_prints_one_json_document(stack: Settings, fresh_name: str) -> None:
+    done = generate_command("stock_trades", "--count", "50", "--topic", fresh_name, "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["topic"], report["records"]) == (fresh_name, 50)
+
+
+def test_the_command_says_in_one_message_that_kafka_is_down(
+    stack: Settings, fresh_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    done = generate_command("stock_trades", "--count", "1", "--topic", fresh_name)
+    assert done.returncode == 5
+    assert "Kafka does not answer" in done.stderr
+    assert "Traceback" not in done.stderr
