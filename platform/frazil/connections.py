@@ -12,9 +12,10 @@ from frazil.settings import Settings
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
-    from frazil.schemas.registry import RegistryClient
     from pyiceberg.catalog import Catalog
     from pyspark.sql import SparkSession
+
+    from frazil.schemas.registry import RegistryClient
 
 __all__ = ["Connections", "OpenSnowflake", "OpenSpark"]
 

@@ -83,10 +83,15 @@ class Settings(BaseSettings):
 
     @classmethod
     def settings_customise_sources(
-        cls, settings_cls: type[BaseSettings], **sources: PydanticBaseSettingsSource
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Environment before profile file, both under what the caller gives."""
-        return sources["init_settings"], sources["env_settings"], _ProfileFile(settings_cls)
+        return init_settings, env_settings, _ProfileFile(settings_cls)
 
     @classmethod
     def load(cls, **overrides: Any) -> Settings:

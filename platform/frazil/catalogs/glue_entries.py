@@ -153,7 +153,7 @@ def _table_input(things: Things, table: Table, entry: dict[str, Any] | None) -> 
             table.metadata_location,
             properties,
             table.metadata,
-            entry,  # type: ignore[arg-type]
+            entry,
             previous,
         )
     )

@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-__all__ = ["catalog_errors", "load_table", "load_table_or_none", "open_catalog"]
+__all__ = ["STALE", "catalog_errors", "is_conflict", "load_table", "load_table_or_none", "open_catalog"]
+
+STALE = "can't add snapshot with sequence number"
+"""What SeaweedFS says, with 400 and not 409, where another ref was committed in between."""
+
+
+def is_conflict(error: Exception) -> bool:
+    """Whether a commit was refused, or is not known to be through, because of another one."""
+    from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+
+    known = isinstance(error, CommitFailedException | CommitStateUnknownException)
+    return known or STALE in str(error)
 
 
 def open_catalog(settings: Settings) -> Catalog:

@@ -21,11 +21,12 @@ _TRIES = 10
 
 def branch_from_head(catalog: Catalog, name: TableName, branch: str) -> None:
     """Makes a branch of what `main` is now."""
+    from pyiceberg.exceptions import CommitFailedException
 
     def commit(table: Table) -> None:
         head = table.current_snapshot()
         if head is None:
-            raise AssertionError("landing.tables gives every table a head")
+            raise CommitFailedException("whoever makes the table is about to give it a head")
         table.manage_snapshots().create_branch(head.snapshot_id, branch).commit()
 
     _again(catalog, name, commit)

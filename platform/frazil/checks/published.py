@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from frazil.catalogs.glue_entries import read_glue
 from frazil.catalogs.iceberg import load_table
-from frazil.checks.result import Subject, Verdict
+from frazil.checks.result import Number, Subject, Verdict
 from frazil.landing.state import table_states
 from frazil.warehouse.tables import read_table
 
@@ -40,7 +40,7 @@ def compare_snowflake(subject: Subject) -> Verdict:
         f"Iceberg holds {rows} rows in {_file(table.metadata_location)}"
         f"{'.' if agree else f': `frazil sync {subject.things.table}` mends it.'}"
     )
-    numbers = {
+    numbers: dict[str, Number] = {
         "snowflake_rows": seen.rows,
         "iceberg_rows": rows,
         "snowflake_metadata": seen.metadata_location,

@@ -33,7 +33,7 @@ class MetadataColumn:
         return Field(self.name(scheme), self.type, optional=True, doc=self.doc)
 
 
-_STRING, _INT, _LONG, _BINARY = (Primitive(k) for k in ("string", "int", "long", "binary"))  # type: ignore[arg-type]
+_STRING, _INT, _LONG, _BINARY = (Primitive(k) for k in ("string", "int", "long", "binary"))
 _STANDARD = (
     MetadataColumn("topic", _STRING, "topic", "Topic of the record."),
     MetadataColumn("partition", _INT, "partition", "Partition of the record."),

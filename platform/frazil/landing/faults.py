@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from frazil.errors import FrazilError, OffsetsLostError, PartDownError
+from frazil.catalogs.iceberg import STALE
+from frazil.errors import CommitConflictError, FrazilError, OffsetsLostError, PartDownError
 from frazil.landing.plan import Plan
 
 __all__ = ["spark_errors"]
@@ -17,6 +18,7 @@ _LOST = (
     "KAFKA_DATA_LOSS",
     "PARTITION_OFFSET_CHANGED",
 )
+_CONFLICT = (STALE, "CommitFailedException")
 _SPARK_DOWN = ("StatusCode.UNAVAILABLE", "Connection refused", "RetriesExceeded", "Socket closed")
 _KAFKA_DOWN = (
     "org.apache.kafka.common.errors.TimeoutException", "DisconnectException",
@@ -30,6 +32,7 @@ def spark_errors(plan: Plan) -> Iterator[None]:
     """Turns what Spark throws into one clear error.
 
     Raises:
+        CommitConflictError: Another commit came in between.
         OffsetsLostError: The planned offsets are no longer there.
         PartDownError: Kafka or Spark does not answer.
         FrazilError: Anything else; the server's log has the whole story.
@@ -49,6 +52,13 @@ def _meaning(text: str, plan: Plan) -> FrazilError:
             where=f"within {dict(plan.busy)}",
             meaning=_NOTHING,
             todo="Land again: the plan will say which offsets are lost.",
+        )
+    if any(sign in text for sign in _CONFLICT):
+        return CommitConflictError(
+            f"The catalog refused a branch of topic {plan.topic}'s table.",
+            where=f"{text.splitlines()[0]:.200}",
+            meaning=_NOTHING,
+            todo="Land again; others commit to the table at the same time.",
         )
     for part, signs in (("Spark", _SPARK_DOWN), ("Kafka", _KAFKA_DOWN)):
         if any(sign in text for sign in signs):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+import stamina
+
 from frazil.catalogs.iceberg import catalog_errors, load_table, load_table_or_none
 from frazil.catalogs.refs import branch_from_head, drop_branch, set_properties
-from frazil.errors import FrazilError
+from frazil.errors import CommitConflictError, FrazilError
 from frazil.landing.audit import audit, known_gaps
 from frazil.landing.bad_records import BadRecord, find_bad, first_bad, keep_dead_letters, suspended
 from frazil.landing.decode import Decoder, decoder_for
@@ -141,7 +143,9 @@ class _Landing:
     def _write(self, records: DataFrame, decoder: Decoder, table: Table, plan: Plan, branch: str) -> Written:
         branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
-        written = write_branch(records, decoder, self._spec, self._name, table, plan, branch)
+        for attempt in stamina.retry_context(on=CommitConflictError, attempts=5, wait_max=1.0):
+            with attempt:
+                written = write_branch(records, decoder, self._spec, self._name, table, plan, branch)
         self._done("written")
         return written
 
@@ -190,7 +194,7 @@ class _Landing:
         return _report(self._name, entry, snapshot_id, len(files))
 
     def _ledger(
-        self, plan: Plan, before: Ledger | None, written: Written, gaps: dict[int, int], dead: int
+        self, plan: Plan, before: Ledger | None, written: Written, gaps: Mapping[int, int], dead: int
     ) -> Ledger:
         start = dict(before.start) if before else {}
         return Ledger(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import load_table
+from frazil.catalogs.iceberg import is_conflict, load_table
 from frazil.errors import CommitConflictError, OvertakenError
 from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
 from frazil.naming import TableName
@@ -108,7 +108,6 @@ def _not_overtaken(name: TableName, table: Table, staged: Staged) -> None:
 
 def _commit(table: Table, staged: Staged) -> bool:
     """One try; False where the catalog refused, or where it is not known what became of it."""
-    from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
     from pyiceberg.table.update import RemoveSnapshotRefUpdate
 
     table.metadata.properties["commit.retry.num-retries"] = "0"  # in this loaded copy only
@@ -124,15 +123,8 @@ def _commit(table: Table, staged: Staged) -> bool:
         if staged.branch in table.metadata.refs:
             tx._apply((RemoveSnapshotRefUpdate(ref_name=staged.branch),))
         tx.commit_transaction()
-    except (CommitFailedException, CommitStateUnknownException):
-        return False
     except Exception as e:
-        if _is_conflict(e):
+        if is_conflict(e):
             return False
         raise
     return True
-
-
-def _is_conflict(error: Exception) -> bool:
-    """SeaweedFS answers 400, not 409, when another ref was committed in between."""
-    return "sequence number" in str(error)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from itertools import count
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import load_table, load_table_or_none
+from frazil.catalogs.iceberg import is_conflict, load_table, load_table_or_none
 from frazil.errors import SchemaRefusedError
 from frazil.landing.columns import KEY, metadata_names, table_fields
 from frazil.naming import TableName
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
+    from pyiceberg.table.update.schema import UpdateSchema
 
 __all__ = ["create_table", "ensure_table", "own_columns", "pending_changes"]
 
@@ -73,26 +76,31 @@ def create_table(
     properties: dict[str, str],
 ) -> Table:
     """Makes a table whose `main` has a head, which a landing's commit can be compared with."""
-    from pyiceberg.exceptions import CommitFailedException, TableAlreadyExistsError
+    from pyiceberg.exceptions import TableAlreadyExistsError
 
     schema = to_iceberg(fields)
     catalog.create_namespace_if_not_exists(name.namespace)
-    try:
-        table = catalog.create_table(
+    with suppress(TableAlreadyExistsError):
+        catalog.create_table(
             name.identifier,
             schema,
             partition_spec=_partition_spec(schema, transforms),
             properties=properties,
         )
-    except TableAlreadyExistsError:
-        table = load_table(catalog, name)
-    if table.current_snapshot() is None:
-        try:
-            with table.transaction() as tx, tx.update_snapshot().fast_append():
-                pass
-        except CommitFailedException:  # another landing was quicker: its head serves as well
-            table.refresh()
-    return table
+    # Loaded, not as created: of two that create at once, SeaweedFS tells both that they did.
+    if load_table(catalog, name).current_snapshot() is None:
+        _make_head(load_table(catalog, name))
+    return load_table(catalog, name)
+
+
+def _make_head(table: Table) -> None:
+    table.metadata.properties["commit.retry.num-retries"] = "0"  # in this loaded copy only
+    try:
+        with table.transaction() as tx, tx.update_snapshot().fast_append():
+            pass
+    except Exception as e:  # another landing was quicker: its head serves as well
+        if not is_conflict(e):
+            raise
 
 
 def _properties(spec: TableSpec) -> dict[str, str]:
@@ -142,12 +150,7 @@ def _evolve(
     return load_table(catalog, name)
 
 
-def _apply(update: object, change: Verdict, before: str | None) -> None:
-    from itertools import count
-
-    from pyiceberg.table.update.schema import UpdateSchema
-
-    assert isinstance(update, UpdateSchema)
+def _apply(update: UpdateSchema, change: Verdict, before: str | None) -> None:
     wanted = change.wanted
     if wanted is None:
         return
@@ -157,6 +160,6 @@ def _apply(update: object, change: Verdict, before: str | None) -> None:
         if before:  # a new column stands last otherwise, behind the metadata
             update.move_before((wanted.name,), (before,))
     elif change.change == "widen":
-        update.update_column((wanted.name,), field_type=kind)  # type: ignore[arg-type]
+        update.update_column((wanted.name,), field_type=kind)
     else:
         update.make_column_optional((wanted.name,))

@@ -18,9 +18,8 @@ def can_read(writer: Any, reader: Any) -> bool:
     from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
     from avro.schema import parse
 
-    verdict = ReaderWriterCompatibilityChecker().get_compatibility(
-        parse(json.dumps(reader)), parse(json.dumps(writer))
-    )
+    checker = ReaderWriterCompatibilityChecker()  # type: ignore[no-untyped-call]
+    verdict = checker.get_compatibility(parse(json.dumps(reader)), parse(json.dumps(writer)))
     return bool(verdict.compatibility == SchemaCompatibilityType.compatible)
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frazil.catalogs.iceberg import load_table
-from frazil.connections import Connections
 from frazil.errors import DifferentError, MissingError
 from frazil.naming import Things
 from frazil.warehouse import statements
@@ -20,6 +19,8 @@ from frazil.warehouse.storage import Volume, check_location, integration_of, vol
 
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
+
+    from frazil.connections import Connections
 
 __all__ = ["SnowflakeState", "publish_table", "read_table"]
 
