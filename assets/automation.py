@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import dagster as dg
@@ -9,6 +10,7 @@ import dagster as dg
 __all__ = ["after_upstream"]
 
 
+@cache
 def after_upstream() -> dg.AutomationCondition[Any]:
     """Eager, but behind a passed gate, and without eager's blind spot.
 

@@ -9,9 +9,10 @@ import dagster as dg
 
 from assets.columns import known_columns
 from assets.described import TopicTable, asset_spec
+from assets.outcome import engine_errors
 from frazil.catalogs.iceberg import load_table
 from frazil.connections import Connections
-from frazil.errors import OvertakenError
+from frazil.errors import FrazilError, OvertakenError
 from frazil.landing.land import LandingReport, land
 from frazil.landing.many import land_many
 from frazil.landing.state import table_states
@@ -31,7 +32,8 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
     """The landing step of a pipeline. It never starts by itself: the arrivals sensor watches Kafka.
 
     A table that can't be landed does not keep the others from landing, but fails the step; what
-    hangs on the others then follows by automation.
+    hangs on the others then follows by automation. The step is not tried again: publishing does that
+    by itself, and the sensor comes back.
     """
     by_key = {dg.AssetKey(t.things.iceberg_path): t for t in tables}
 
@@ -48,8 +50,12 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
                 context.log.warning(str(outcome))
             elif isinstance(outcome, Exception):
                 failed[str(table.things.table)] = outcome
+                if not isinstance(outcome, FrazilError):
+                    context.log.error("%s", table.things.table, exc_info=outcome)
                 continue
-            yield _landed(table, outcome, frazil.connections)
+            with engine_errors():
+                result = _landed(table, outcome, frazil.connections)
+            yield result
         if failed:
             raise _failure(failed, len(chosen))
 
