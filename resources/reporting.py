@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -115,7 +116,5 @@ class DagsterReporter:
 
 def dagster_home(settings: Settings) -> Path | None:
     """Where Dagster keeps its instance: `$DAGSTER_HOME` goes before the profile."""
-    import os
-
     named = os.environ.get("DAGSTER_HOME")
     return Path(named) if named else settings.dagster_home
