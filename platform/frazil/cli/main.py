@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from importlib import import_module
 from typing import Annotated
@@ -15,7 +14,7 @@ from frazil.errors import FrazilError
 
 __all__ = ["make_app", "run"]
 
-_MODULES = ("stack", "generate", "land", "tables", "check", "sync", "demo")
+_MODULES = ("stack", "demo", "generate", "land", "tables")
 """Modules of `frazil.cli` with a function `register(app)`, in the order of `--help`."""
 
 _DEBUG = "FRAZIL_DEBUG"
@@ -31,8 +30,6 @@ def make_app() -> typer.Typer:
     )
     app.callback()(_options)
     for name in _MODULES:
-        if importlib.util.find_spec(f"frazil.cli.{name}") is None:
-            continue
         import_module(f"frazil.cli.{name}").register(app)
     return app
 
