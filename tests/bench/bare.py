@@ -1,0 +1,67 @@
+"""What a landing is measured against: Kafka source, `from_avro`, Iceberg append, no guarantees."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro
+
+from frazil.catalogs.spark import spark_name
+from frazil.connections import Connections
+from frazil.landing.columns import metadata_columns
+from frazil.landing.decode import value_struct
+from frazil.landing.tables import ensure_table
+from frazil.naming import TableName
+from frazil.schemas.registry import WriterSchema, subject_versions
+from frazil.spec import TableSpec
+
+# The consumer of the bare job is tuned like ours: the comparison is about the rest.
+_CONSUMER = {
+    "includeHeaders": "true",
+    "kafka.isolation.level": "read_committed",
+    "kafka.max.partition.fetch.bytes": str(10 * 2**20),
+    "kafka.max.poll.records": "20000",
+    "kafka.fetch.max.wait.ms": "10",
+}
+
+
+def prepare(connections: Connections, spec: TableSpec, name: TableName) -> None:
+    """Makes the table as a landing would, so that both write the same files."""
+    value = value_struct(_schema(connections, spec), spec.topic)
+    ensure_table(spec, name, connections.catalog, value)
+
+
+def run(connections: Connections, spec: TableSpec, name: TableName) -> None:
+    """Lands the whole topic, hoping that nothing goes wrong."""
+    schema = _schema(connections, spec)
+    frame = _read(connections, spec.topic).withColumn(
+        "value_", from_avro(F.expr("substring(raw_value, 6)"), schema.text)
+    )
+    fields = [f"value_.`{field.name}`" for field in value_struct(schema, spec.topic).fields]
+    metadata = [f"{c.expression} AS `{c.name(spec.metadata_names)}`" for c in metadata_columns(spec)]
+    rows = frame.selectExpr("raw_key AS key", *fields, *metadata)
+    rows.writeTo(spark_name(name)).option("fanout-enabled", "true").append()
+
+
+def _read(connections: Connections, topic: str) -> DataFrame:
+    source = connections.spark.read.format("kafka").options(
+        **{"kafka.bootstrap.servers": connections.settings.bootstrap_servers, "subscribe": topic},
+        startingOffsets="earliest",
+        endingOffsets="latest",
+        **_CONSUMER,
+    )
+    return source.load().selectExpr(
+        "key AS raw_key",
+        "value AS raw_value",
+        "topic",
+        "partition",
+        "offset",
+        "timestamp",
+        "timestampType",
+        "headers",
+        "0 AS leader_epoch",  # Spark's source does not tell it
+    )
+
+
+def _schema(connections: Connections, spec: TableSpec) -> WriterSchema:
+    return subject_versions(connections.registry, f"{spec.topic}-value")[-1]

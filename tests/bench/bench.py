@@ -1,0 +1,206 @@
+"""`make bench`: what a landing costs, against a bare Spark job on the same records.
+
+In one run, on one machine, on a warm session: bare and frazil take turns, and the medians count. CPU
+seconds per million records are the figure that survives other work on the machine. Prints a table on
+stderr and one line of JSON on stdout; exits with 1 where a target is missed, but not with --quick,
+whose fixed costs hide what the targets are about.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import bare
+from meter import Cost, Meter, medians
+from rich.console import Console
+from rich.table import Table
+from topics import Make, Place, add, one_place, spread, topic_of, trade_records, wide_records
+
+from frazil.connections import Connections
+from frazil.landing.land import land
+from frazil.naming import things
+from frazil.settings import Settings
+from frazil.spec import TableSpec
+
+NAMESPACE = "bench"
+WARM_UPS = 2
+"""Runs that do not count: the JVM still compiles what it sees for the first times."""
+console = Console(stderr=True, soft_wrap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One comparison.
+
+    Args:
+        name: For the table.
+        make: The records.
+        count: How many; a tenth of it with --quick.
+        place: Which partition each goes to.
+        metadata: Which metadata columns the tables have.
+        figure: What is compared.
+        target: The bound of the figure, and whether it is the most or the least.
+    """
+
+    name: str
+    make: Make
+    count: int
+    place: Place
+    metadata: str
+    figure: str
+    target: tuple[str, float]
+
+
+CASES = (
+    Case("trades, 6 partitions", trade_records, 3_000_000, spread, "full", "CPU ratio", ("<=", 1.15)),
+    Case("1 KB, 20 fields", wide_records, 300_000, spread, "standard", "CPU ratio", ("<=", 1.15)),
+    Case("trades, 1 partition", trade_records, 3_000_000, one_place, "full", "speed-up", (">=", 1.6)),
+)
+SMALL = 6_000
+SMALL_TARGET = ("<=", 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One line of the table."""
+
+    case: str
+    records: int
+    bare: Cost | None
+    frazil: Cost
+    figure: str
+    value: float
+    target: tuple[str, float]
+
+    @property
+    def met(self) -> bool:
+        """Whether the target is reached."""
+        sign, bound = self.target
+        return self.value <= bound if sign == "<=" else self.value >= bound
+
+    def per_million(self, cost: Cost) -> float:
+        """CPU seconds per million records."""
+        return cost.cpu / self.records * 1e6
+
+
+class Bench:
+    """The parts that all cases share.
+
+    Args:
+        connections: The stack.
+        repeats: Runs of each kind that count.
+    """
+
+    def __init__(self, connections: Connections, repeats: int) -> None:
+        self._connections = connections
+        self._meter = Meter()
+        self._repeats = repeats
+
+    def compare(self, case: Case, count: int) -> Result:
+        """Bare and frazil in turn, after the warm-ups."""
+        topic = f"bench_{uuid.uuid4().hex[:8]}"
+        console.print(f"{case.name}: producing {count:,} records")
+        with topic_of(self._connections, topic, case.make, count, case.place):
+            runs = [self._pair(case, topic, turn) for turn in range(WARM_UPS + self._repeats)]
+        runs = runs[WARM_UPS:]
+        plain, ours = medians([r[0] for r in runs]), medians([r[1] for r in runs])
+        value = ours.cpu / plain.cpu if case.figure == "CPU ratio" else plain.seconds / ours.seconds
+        return Result(case.name, count, plain, ours, case.figure, value, case.target)
+
+    def small(self) -> Result:
+        """Landings of few records into a table that is there."""
+        topic = f"bench_{uuid.uuid4().hex[:8]}"
+        spec = self._spec(topic, "full", "small")
+        costs = []
+        with topic_of(self._connections, topic, trade_records, SMALL, spread):
+            for _ in range(WARM_UPS + self._repeats):
+                costs.append(self._meter.cost(lambda: land(spec, self._connections)))
+                add(self._connections, topic, trade_records, SMALL, spread)
+            self._drop(spec)
+        ours = medians(costs[WARM_UPS:])
+        name = f"{SMALL:,} trades, warm"
+        return Result(name, SMALL, None, ours, "seconds", ours.seconds, SMALL_TARGET)
+
+    def _pair(self, case: Case, topic: str, turn: int) -> tuple[Cost, Cost]:
+        kinds: list[tuple[str, Callable[[TableSpec], Cost]]] = [("bare", self._bare), ("ours", self._ours)]
+        costs = {}
+        for kind, measure in kinds if turn % 2 else reversed(kinds):  # neither is always the second
+            spec = self._spec(topic, case.metadata, f"{kind}_{turn}")
+            costs[kind] = measure(spec)
+            self._drop(spec)
+            console.print(f"  {kind} {turn}: {costs[kind].cpu:.2f} CPU s, {costs[kind].seconds:.2f} s")
+        return costs["bare"], costs["ours"]
+
+    def _bare(self, spec: TableSpec) -> Cost:
+        name = things(spec, self._connections.settings).table
+        bare.prepare(self._connections, spec, name)
+        return self._meter.cost(lambda: bare.run(self._connections, spec, name))
+
+    def _ours(self, spec: TableSpec) -> Cost:
+        return self._meter.cost(lambda: land(spec, self._connections))
+
+    def _spec(self, topic: str, metadata: str, suffix: str) -> TableSpec:
+        return TableSpec.model_validate(
+            {"topic": topic, "namespace": NAMESPACE, "table": f"{topic}_{suffix}", "metadata": metadata}
+        )
+
+    def _drop(self, spec: TableSpec) -> None:
+        name = things(spec, self._connections.settings).table
+        self._connections.catalog.purge_table(name.identifier)
+
+
+def main() -> int:
+    """Measures everything; 0 where all targets are met."""
+    options = _options()
+    bench = Bench(Connections(Settings.load()), options.repeats or (3 if options.quick else 5))
+    scale = 10 if options.quick else 1
+    chosen = [case for case in CASES if options.only in case.name]
+    results = [bench.compare(case, case.count // scale) for case in chosen]
+    if options.only in "small":
+        results.append(bench.small())
+    _show(results)
+    return 0 if options.quick or all(r.met for r in results) else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the records, three repeats")
+    parser.add_argument("--repeats", type=int, help="runs that count, of each kind")
+    parser.add_argument("--only", default="", help="cases whose name has this in it, or `small`")
+    return parser.parse_args()
+
+
+def _show(results: list[Result]) -> None:
+    heads = ("case", "records", "bare CPU s/M", "frazil CPU s/M", "bare s", "frazil s", "figure", "target")
+    table = Table(*heads)
+    for r in results:
+        plain = (f"{r.per_million(r.bare):.2f}", f"{r.bare.seconds:.2f}") if r.bare else ("", "")
+        ours = (f"{r.per_million(r.frazil):.2f}", f"{r.frazil.seconds:.2f}")
+        figure = f"[{'green' if r.met else 'red'}]{r.figure} {r.value:.2f}"
+        target = f"{r.target[0]} {r.target[1]:g}"
+        table.add_row(r.case, f"{r.records:,}", plain[0], ours[0], plain[1], ours[1], figure, target)
+    console.print(table, width=130)
+    sys.stdout.write(json.dumps([_json(r) for r in results]) + "\n")
+
+
+def _json(r: Result) -> dict[str, object]:
+    return {
+        "case": r.case,
+        "records": r.records,
+        "bare_cpu_s_per_million": round(r.per_million(r.bare), 3) if r.bare else None,
+        "frazil_cpu_s_per_million": round(r.per_million(r.frazil), 3),
+        "bare_seconds": round(r.bare.seconds, 3) if r.bare else None,
+        "frazil_seconds": round(r.frazil.seconds, 3),
+        r.figure.replace(" ", "_"): round(r.value, 3),
+        "target": f"{r.target[0]} {r.target[1]:g}",
+        "met": r.met,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

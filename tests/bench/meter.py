@@ -1,0 +1,56 @@
+"""What work costs: CPU seconds of Spark's server and of this process, and seconds by the clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import psutil
+
+from frazil.errors import MissingError
+from frazil.local.home import Home
+from frazil.local.process import find
+from frazil.settings import frazil_home
+
+__all__ = ["Cost", "Meter", "medians"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one run took.
+
+    Args:
+        cpu: User and system seconds, of all threads.
+        seconds: By the clock.
+    """
+
+    cpu: float
+    seconds: float
+
+
+class Meter:
+    """Measures the landing's processes: Spark with its children, and this one; no broker, no S3."""
+
+    def __init__(self) -> None:
+        spark = find(Home(frazil_home()).running / "spark.json")
+        if spark is None or spark.process is None:
+            raise MissingError("No Spark server of this stack runs.", todo="Start it: frazil up.")
+        self._roots = (spark.process, psutil.Process())
+
+    def cost(self, work: Callable[[], object]) -> Cost:
+        """Runs the work once."""
+        cpu, begun = self._cpu(), time.perf_counter()
+        work()
+        return Cost(self._cpu() - cpu, time.perf_counter() - begun)
+
+    def _cpu(self) -> float:
+        processes = [p for root in self._roots for p in (root, *root.children(recursive=True))]
+        times = [p.cpu_times() for p in processes]
+        return float(sum(t.user + t.system for t in times))
+
+
+def medians(costs: Sequence[Cost]) -> Cost:
+    """The middle of several runs, each figure by itself."""
+    return Cost(median(c.cpu for c in costs), median(c.seconds for c in costs))
