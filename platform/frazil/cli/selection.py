@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated
 
 import typer
@@ -38,7 +39,7 @@ class Selection:
         """Each spec with the names of its things."""
         return [(spec, things(spec, self.connections.settings)) for spec in self.specs]
 
-    @property
+    @cached_property
     def reporters(self) -> tuple[Reporter, ...]:
         """Who wants to hear of the work."""
         return load_reporters(self.connections.settings)
