@@ -52,6 +52,9 @@ def compare_snowflake(subject: Subject) -> Verdict:
 def judge_freshness(subject: Subject) -> Verdict:
     """Records wait no longer than the spec allows."""
     state = table_states([subject.spec], subject.connections)[0]
+    if state.state == "topic missing":
+        gone = f"Topic {state.topic} does not exist: nobody can tell whether its table is current."
+        return Verdict(False, gone, {"lag": -1, "seconds": -1.0}, severity="WARN")
     limit = subject.spec.freshness
     late = "never landed" if state.freshness is None else f"last landing {state.freshness:.0f} s ago"
     age = float("inf") if state.freshness is None and state.lag else state.freshness or 0.0

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from frazil.catalogs.iceberg import load_table
 from frazil.checks.result import Subject, Verdict
-from frazil.landing.columns import table_fields
 from frazil.landing.decode import value_struct
 from frazil.landing.tables import own_columns, table_columns
 from frazil.schemas.evolution import verdicts
@@ -23,8 +22,9 @@ def compare_schema(subject: Subject) -> Verdict:
     newest = subject_versions(subject.connections.registry, name)[-1]
     value = value_struct(newest, name)
     table = from_iceberg(load_table(subject.connections.catalog, subject.things.table).schema())
-    changes = verdicts(table, table_columns(value), own_columns(subject.spec, value))
-    missing = _missing(table, (f.name for f in table_fields(subject.spec, value)))
+    own = own_columns(subject.spec, value)
+    changes = verdicts(table, table_columns(value), own)
+    missing = _missing(table, own)  # of the value's own fields the verdicts speak
     refused = [v for v in changes if not v.allowed]
     numbers = {
         "registry_version": newest.version,
@@ -36,7 +36,7 @@ def compare_schema(subject: Subject) -> Verdict:
     return Verdict(
         passed=not said,
         text=f"{len(table.fields)} columns against version {newest.version} of {name} "
-        f"({len(value.fields)} fields) and {len(own_columns(subject.spec, value))} columns of "
+        f"({len(value.fields)} fields) and {len(own)} columns of "
         f"Frazil's own: {said or 'names, types and nullability agree'}.",
         numbers=numbers,
         severity="ERROR" if refused or missing else "WARN",
