@@ -44,11 +44,15 @@ class Own:
     def frazil(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [FRAZIL, *arguments],
-            env={**os.environ, "FRAZIL_HOME": str(self.home.root)},
+            env=self.environment,
             capture_output=True,
             text=True,
             check=False,
         )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "FRAZIL_HOME": str(self.home.root)}
 
     def up(self, *arguments: str) -> None:
         said = self.frazil("up", *arguments)
@@ -180,10 +184,9 @@ def test_env_gives_scripts_what_they_need(own: Own) -> None:
 
 def test_the_shell_takes_the_exports_of_env(own: Own) -> None:
     script = 'eval "$("$0" env)" && echo "$DAGSTER_HOME|$AWS_ACCESS_KEY_ID|$FRAZIL_S3_SECRET_KEY"'
-    environment = {**os.environ, "FRAZIL_HOME": str(own.home.root)}
 
     said = subprocess.run(
-        ["sh", "-c", script, FRAZIL], env=environment, capture_output=True, text=True, check=True
+        ["sh", "-c", script, FRAZIL], env=own.environment, capture_output=True, text=True, check=True
     )
 
     given = json.loads(own.frazil("env", "--json").stdout)
@@ -219,6 +222,25 @@ def test_a_crashed_part_is_shown_and_started_again_alone(own: Own) -> None:
     after = own.pids
     assert after.pop("aws") != before.pop("aws")
     assert after == before
+
+
+def test_a_part_that_is_only_slow_to_answer_is_not_started_anew(own: Own) -> None:
+    before = own.pids
+    aws = psutil.Process(before["aws"])
+    aws.suspend()
+    try:
+        ill = own.parts["aws"]["state"]
+        with subprocess.Popen([FRAZIL, "up"], env=own.environment, stderr=subprocess.PIPE, text=True) as up:
+            assert up.stderr
+            assert "aws: runs, but does not answer yet\n" in iter(up.stderr.readline, "")
+            aws.resume()
+            up.communicate(timeout=60)
+    finally:
+        aws.resume()
+
+    assert ill == "ill"
+    assert up.returncode == 0
+    assert own.pids == before
 
 
 def test_data_survives_down_and_up_and_a_crash_of_everything(own: Own, fresh_name: str) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import dagster as dg
@@ -116,3 +117,11 @@ def test_a_wipe_leaves_only_the_choice_of_ports(home: Home) -> None:
     home.wipe()
 
     assert list(home.root.iterdir()) == [home.ports]
+
+
+def test_of_two_first_starts_at_once_both_get_the_same_credentials(home: Home) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        made = set(threads.map(lambda _: s3_credentials(home), range(8)))
+
+    assert len(made) == 1
+    assert [file.name for file in home.secrets.iterdir()] == ["s3"]

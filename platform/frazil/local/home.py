@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,13 +92,23 @@ class Home:
         self.profile.unlink(missing_ok=True)
 
 
-def write_private(path: Path, text: str) -> None:
-    """Replaces a file in one step; only its owner can ever read it."""
-    draft = path.with_name(path.name + ".new")
-    draft.unlink(missing_ok=True)
-    draft.touch(mode=0o600)
-    draft.write_text(text)
-    draft.replace(path)
+def write_private(path: Path, text: str, *, once: bool = False) -> None:
+    """Writes a file in one step; only its owner can ever read it.
+
+    Args:
+        path: Where.
+        text: Its content.
+        once: Leave a file alone that is there already, even if it came this instant.
+    """
+    descriptor, draft = tempfile.mkstemp(dir=path.parent)  # mode 0600
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    if once:
+        with suppress(FileExistsError):
+            path.hardlink_to(draft)
+        Path(draft).unlink()
+    else:
+        Path(draft).replace(path)
 
 
 def _folder(path: Path) -> Path:

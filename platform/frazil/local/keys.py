@@ -29,7 +29,8 @@ def s3_credentials(home: Home) -> Credentials:
     """The key pair of the object storage's one user."""
     file = home.secrets / "s3"
     if not file.exists():
-        write_private(file, f"frazil{secrets.token_hex(8)}\n{secrets.token_urlsafe(30)}\n")
+        keys = f"frazil{secrets.token_hex(8)}\n{secrets.token_urlsafe(30)}\n"
+        write_private(file, keys, once=True)
     access_key, secret_key = file.read_text().split()
     return Credentials(access_key, secret_key)
 
@@ -46,8 +47,9 @@ def _make_pair(pair: KeyPair) -> None:
     from cryptography.hazmat.primitives import serialization as form
     from cryptography.hazmat.primitives.asymmetric import rsa
 
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    private = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
-    public = key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
+    new = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    private = new.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
+    write_private(pair.private, private.decode(), once=True)
+    kept = form.load_pem_private_key(pair.private.read_bytes(), password=None)
+    public = kept.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
     write_private(pair.public, public.decode())
-    write_private(pair.private, private.decode())

@@ -27,6 +27,7 @@ State = Literal["up", "ill", "dead", "down"]
 """It answers; it runs but does not answer; it was started and is gone; it was not started."""
 
 _PAUSE = 0.1
+_SECOND_CHANCE = 20.0  # seconds for a part that runs but did not answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ class Stack:
         servers = self._chosen(only)
         with self._locked(report, servers):
             states = self._states(servers)
-            missing = [each for each in servers if states[each.name].state != "up"]
+            troubled = [each for each in servers if states[each.name].state != "up"]
+            missing = [each for each in troubled if not self._recovers(each, report)]
             for server in servers:
                 report(server.name, "waiting" if server in missing else "up")
             for server in missing:
@@ -139,21 +141,31 @@ class Stack:
             return {each.name: each for each in threads.map(self._state, servers)}
 
     def _state(self, server: Server) -> Status:
-        noted, running = find(self._file(server)), self._alive(server)
-        if running is None:
-            state, text = ("dead", "crashed") if noted else ("down", "not started")
-        else:
-            problem = _problem(server)
-            state, text = ("ill", f"does not answer: {problem}") if problem else ("up", "answers")
+        running = self._alive(server)
+        state, text = self._judge(server, running)
         return Status(
             name=server.name,
-            state=state,  # type: ignore[arg-type]
+            state=state,
             text=text,
             port=self.ports[server.ports[0]],
             pid=running.pid if running else None,
             memory=running.memory if running else 0,
             log=self._log(server),
         )
+
+    def _judge(self, server: Server, running: Running | None) -> tuple[State, str]:
+        if running is None:
+            crashed = find(self._file(server)) is not None
+            return ("dead", "crashed") if crashed else ("down", "not started")
+        problem = _problem(server)
+        return ("ill", f"does not answer: {problem}") if problem else ("up", "answers")
+
+    def _recovers(self, server: Server, report: Report) -> bool:
+        """Whether a part that runs was only busy: starting it anew would cost the work it does."""
+        if (running := self._alive(server)) is None:
+            return False
+        report(server.name, "runs, but does not answer yet")
+        return not self._wait(server, running, _SECOND_CHANCE)
 
     def _clear_way(self, server: Server) -> None:
         """Ends what is left of a part, and makes sure that its ports are free."""
@@ -185,7 +197,7 @@ class Stack:
         report(server.name, "starting")
         log, file = self._log(server), self._file(server)
         running = start(launch.command, launch.environment, self.home.scratch, log, file)
-        problem = self._wait(server, running)
+        problem = self._wait(server, running, server.patience)
         if problem:
             report(server.name, "failed")
             raise PartDownError(
@@ -196,14 +208,14 @@ class Stack:
             )
         report(server.name, "up")
 
-    def _wait(self, server: Server, running: Running) -> str:
+    def _wait(self, server: Server, running: Running, patience: float) -> str:
         """Waits for a good answer; says what is wrong if there is none."""
-        end = time.monotonic() + server.patience
+        end = time.monotonic() + patience
         while problem := _problem(server):
             if running.process is None:
                 return "its process ended"
             if time.monotonic() > end:
-                return f"no good answer within {server.patience:.0f} s ({problem})"
+                return f"no good answer within {patience:.0f} s ({problem})"
             time.sleep(_PAUSE)
         return ""
 
