@@ -1,4 +1,4 @@
-"""Branches of landings that died: dropped at the next plan; their files go with orphan removal."""
+"""Branches of landings that died: dropped at the next plan; their files go with snapshot expiry."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
 from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
 from frazil.landing.publish import SUSPENDED
+from frazil.landing.write import started_at
 from frazil.naming import things
 from frazil.spec import TableSpec
 from frazil.topics.facts import TopicFacts, topic_facts
@@ -80,7 +81,7 @@ def _state(
     ledger = read_ledger(table.metadata) if table else None
     position = ledger.position if ledger else {}
     lag = waiting(facts, position) if facts else 0
-    landed_at = _landed_at(table) if table else None
+    landed_at = _landed_at(table, ledger) if table and ledger else None
     summary = _summary(table)
     reason = table.properties.get(SUSPENDED, "") if table else ""
     head = table.current_snapshot() if table else None
@@ -119,12 +120,12 @@ def _summary(table: Table | None) -> Mapping[str, str]:
     return head.summary.additional_properties if head and head.summary else {}
 
 
-def _landed_at(table: Table) -> float | None:
-    """When the newest landing was committed, in seconds since the epoch."""
+def _landed_at(table: Table, newest: Ledger) -> float:
+    """When the newest landing was committed, in seconds since the epoch; where it expired: begun."""
     for snapshot in ancestors(table.metadata):
         if ledger_of(snapshot):
             return snapshot.timestamp_ms / 1000
-    return None
+    return started_at(newest.landing)
 
 
 def _bytes_per_record(ledger: Ledger | None) -> float | None:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from frazil.checks.run import run_check
 from frazil.errors import OvertakenError
 from frazil.landing.land import land
+from kit import killed
 from kit.topics import MakeTopic, Topic
 
-SCRIPT = Path(__file__).with_name("crash.py")
 STEPS = ("planned", "branched", "written", "audited", "published")
 
 
 def landing_process(topic: Topic, step: str = "never") -> subprocess.Popen[str]:
-    env = {**os.environ, "FRAZIL_CATALOG": topic.connections.settings.catalog}
-    command = [sys.executable, str(SCRIPT), topic.name, step]
-    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return killed.landing_process(topic.name, topic.connections.settings.catalog, step)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -33,8 +28,8 @@ def test_a_landing_killed_after_any_step_leaves_nothing_or_everything(
     topic.trades(20, partition=0)
     topic.send([b"bad"], partition=0)
     topic.trades(20, partition=1)
-    killed = landing_process(topic, step)
-    assert killed.wait(120) == -signal.SIGKILL, killed.stderr and killed.stderr.read()
+    process = landing_process(topic, step)
+    assert process.wait(120) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
     again = land(topic.spec, topic.connections)
     more = land(topic.spec, topic.connections)

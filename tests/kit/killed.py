@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 
 from frazil.connections import Connections
@@ -14,13 +15,26 @@ from frazil.landing.land import land
 from frazil.settings import Settings
 from frazil.spec import TableSpec
 
+NAMESPACE = "landing_tests"
+
+
+def landing_process(topic: str, catalog: str, step: str = "never") -> subprocess.Popen[str]:
+    """Starts a landing that is killed after a step, or goes through."""
+    return subprocess.Popen(
+        [sys.executable, __file__, topic, step],
+        env={**os.environ, "FRAZIL_CATALOG": catalog},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
 
 def main(topic: str, step: str) -> None:
     def stop(done: str) -> None:
         if done == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    spec = TableSpec(topic=topic, namespace="landing_tests", on_bad_record="dead_letter")
+    spec = TableSpec(topic=topic, namespace=NAMESPACE, on_bad_record="dead_letter")
     print(land(spec, Connections(Settings.load()), on_step=stop).records)
 
 

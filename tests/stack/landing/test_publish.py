@@ -1,0 +1,247 @@
+"""What others do to a table (upkeep, rollbacks) costs no landing a record, and no landing costs them."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pyiceberg.table import Table
+from pyspark.sql.functions import lit
+
+from frazil.catalogs.iceberg import load_table
+from frazil.catalogs.spark import spark_name
+from frazil.checks.run import run_check
+from frazil.landing.arrivals import look_for_arrivals
+from frazil.landing.land import Step, land
+from frazil.landing.position import ledger_of, read_ledger
+from frazil.landing.state import table_states
+from kit.killed import landing_process
+from kit.topics import MakeTopic, Topic
+
+LONG_AGO = "2001-01-01 00:00:00"
+
+
+def call(topic: Topic, procedure: str, **arguments: Any) -> dict[str, Any]:
+    """Calls one of Iceberg's procedures on the topic's table; its first row."""
+    rows = calls(topic, procedure, **arguments)
+    return rows[0] if rows else {}
+
+
+def calls(topic: Topic, procedure: str, **arguments: Any) -> list[dict[str, Any]]:
+    given = {"table": f"'{topic.things.table}'", **arguments}
+    said = ", ".join(f"{name} => {value}" for name, value in given.items())
+    rows = topic.connections.spark.sql(f"CALL frazil.system.{procedure}({said})").collect()
+    return [row.asDict() for row in rows]
+
+
+def compact(topic: Topic) -> int:
+    """Rewrites all files of `main` into one; returns how many there were."""
+    options = "map('rewrite-all', 'true')"
+    return int(call(topic, "rewrite_data_files", options=options)["rewritten_data_files_count"])
+
+
+def expire(topic: Topic) -> dict[str, Any]:
+    """Expires every snapshot but the head of `main`."""
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return call(topic, "expire_snapshots", older_than=f"TIMESTAMP '{now}'", retain_last=1)
+
+
+def remove_orphans(topic: Topic, files: Iterable[str]) -> set[str]:
+    """Removes those of the files that no snapshot holds, as if they were old; returns which.
+
+    Iceberg takes no margin under 24 hours from a listing of its own, but believes a listing it is given.
+    """
+    view = f"listing_{topic.name}"
+    rows = ", ".join(f"('{file}', TIMESTAMP '{LONG_AGO}')" for file in files)
+    topic.connections.spark.sql(
+        f"CREATE OR REPLACE TEMPORARY VIEW {view} AS "
+        f"SELECT * FROM VALUES {rows} AS t(file_path, last_modified)"
+    ).collect()
+    removed = calls(
+        topic, "remove_orphan_files", older_than="TIMESTAMP '2002-01-01 00:00:00'", file_list_view=f"'{view}'"
+    )
+    return {row["orphan_file_location"] for row in removed}
+
+
+def table_of(topic: Topic) -> Table:
+    return load_table(topic.connections.catalog, topic.things.table)
+
+
+def data_files(table: Table) -> set[str]:
+    """What the head of `main` holds."""
+    return {task.file.file_path for task in table.scan().plan_files()}
+
+
+def stored_files(topic: Topic) -> set[str]:
+    """What lies under the table's location in S3."""
+    from pyarrow.fs import FileSelector, FileType
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+
+    table = table_of(topic)
+    scheme, netloc, path = PyArrowFileIO.parse_location(table.location())
+    found = (
+        PyArrowFileIO(table.io.properties)
+        .fs_by_scheme(scheme, netloc)
+        .get_file_info(FileSelector(path, recursive=True))
+    )
+    return {f"{scheme}://{info.path}" for info in found if info.type == FileType.File}
+
+
+def head(topic: Topic) -> int:
+    snapshot = table_of(topic).current_snapshot()
+    assert snapshot
+    return snapshot.snapshot_id
+
+
+def quantities(topic: Topic) -> list[int]:
+    return sorted(row["quantity"] for row in topic.rows())
+
+
+def is_sound(topic: Topic) -> bool:
+    names = ("row_count", "row_count_deep")
+    return all(run_check(name, topic.spec, topic.connections).passed for name in names)
+
+
+def after(step: str, action: Any) -> Step:
+    return lambda done: action() if done == step else None
+
+
+@pytest.fixture
+def landed(topic: Topic) -> Topic:
+    """Two landings of five records each."""
+    for _ in range(2):
+        topic.trades(5)
+        land(topic.spec, topic.connections)
+    return topic
+
+
+@pytest.mark.parametrize("step", ["branched", "audited"])
+def test_a_compaction_in_the_middle_disturbs_no_landing(landed: Topic, step: str) -> None:
+    landed.trades(5)
+    rewritten: list[int] = []
+
+    report = land(
+        landed.spec, landed.connections, on_step=after(step, lambda: rewritten.append(compact(landed)))
+    )
+
+    snapshot = table_of(landed).snapshot_by_id(report.snapshot_id or 0)
+    assert snapshot
+    parent = table_of(landed).snapshot_by_id(snapshot.parent_snapshot_id or 0)
+    assert parent
+    assert parent.summary
+    assert (rewritten, parent.summary.operation.value) == ([2], "replace")
+    assert (report.records, quantities(landed)) == (5, list(range(15)))
+    assert len(data_files(table_of(landed))) == 2
+    assert is_sound(landed)
+
+
+def test_a_strangers_append_in_the_middle_disturbs_no_landing(landed: Topic) -> None:
+    landed.trades(5)
+    name = spark_name(landed.things.table)
+
+    def append() -> None:
+        rows = landed.connections.spark.table(name).limit(1).withColumn("quantity", lit(-1))
+        rows.writeTo(name).append()
+
+    report = land(landed.spec, landed.connections, on_step=after("audited", append))
+
+    assert (report.records, head(landed)) == (5, report.snapshot_id)
+    assert quantities(landed) == list(range(-1, 15))
+    assert (
+        "15 offsets of 1 partitions landed != 16 rows"
+        in run_check("row_count", landed.spec, landed.connections).text
+    )
+
+
+def test_the_position_outlives_the_snapshot_that_said_it(landed: Topic) -> None:
+    compact(landed)
+    expire(landed)
+    assert [ledger_of(s) for s in table_of(landed).snapshots()] == [None]
+    landed.trades(5)
+
+    state = table_states([landed.spec], landed.connections)[0]
+    report = land(landed.spec, landed.connections)
+
+    assert (state.state, state.lag) == ("behind", 5)
+    assert (report.records, report.spans) == (5, {0: (10, 15)})
+    assert quantities(landed) == list(range(15))
+    assert is_sound(landed)
+
+
+def test_a_table_whose_landings_are_expired_still_knows_when_it_was_landed(landed: Topic) -> None:
+    before = table_states([landed.spec], landed.connections)[0].landed_at
+    compact(landed)
+    expire(landed)
+    landed.trades(1)
+
+    state = table_states([landed.spec], landed.connections)[0]
+
+    assert before
+    assert state.landed_at == pytest.approx(before, abs=60)
+    assert state.freshness is not None
+    assert look_for_arrivals([landed.spec], landed.connections).due == ()
+    assert "1 records wait, last landing" in run_check("freshness", landed.spec, landed.connections).text
+
+
+def test_expiry_and_orphan_removal_take_no_file_that_main_holds(landed: Topic) -> None:
+    stray = f"{table_of(landed).location()}/data/written-by-a-landing-that-died.parquet"
+    with table_of(landed).io.new_output(stray).create() as file:
+        file.write(b"never committed")
+    held = data_files(table_of(landed))
+
+    expired = expire(landed)
+    removed = remove_orphans(landed, stored_files(landed))
+
+    assert expired["deleted_data_files_count"] == 0
+    assert removed == {stray}
+    assert data_files(table_of(landed)) == held
+    assert held < stored_files(landed)
+    assert quantities(landed) == list(range(10))
+    assert is_sound(landed)
+
+
+def test_files_of_a_killed_landing_go_once_its_branch_is_dropped(make_topic: MakeTopic) -> None:
+    topic = make_topic(on_bad_record="dead_letter")
+    topic.trades(5)
+    land(topic.spec, topic.connections)
+    topic.trades(5)
+    process = landing_process(topic.name, topic.connections.settings.catalog, "written")
+    assert process.wait(120) == -signal.SIGKILL
+    table = table_of(topic)
+    branch = next(ref for ref in table.metadata.refs if ref != "main")
+    scan = table.scan(snapshot_id=table.metadata.refs[branch].snapshot_id)
+    dead = {task.file.file_path for task in scan.plan_files()} - data_files(table)
+    for _ in range(2):  # the second one sees that the branch can never be published
+        land(topic.spec, topic.connections)
+
+    expired = expire(topic)
+    remove_orphans(topic, stored_files(topic))
+
+    assert len(dead) == expired["deleted_data_files_count"] == 1
+    assert not dead & stored_files(topic)
+    assert list(table_of(topic).metadata.refs) == ["main"]
+    assert quantities(topic) == list(range(10))
+    assert is_sound(topic)
+
+
+def test_a_rollback_takes_the_position_back_and_its_records_are_landed_again_once(topic: Topic) -> None:
+    topic.trades(5)
+    first = land(topic.spec, topic.connections)
+    topic.trades(5)
+    land(topic.spec, topic.connections)
+    call(topic, "rollback_to_snapshot", snapshot_id=first.snapshot_id)
+    topic.trades(5)
+
+    metadata = table_of(topic).metadata
+    rolled_back = read_ledger(metadata)
+    again = land(topic.spec, topic.connections)
+
+    assert metadata.properties["frazil.spans"] == '{"0":[5,10]}'  # only a copy: the summary wins
+    assert rolled_back
+    assert rolled_back.position == {0: 5}
+    assert (again.records, again.spans) == (10, {0: (5, 15)})
+    assert quantities(topic) == list(range(15))
+    assert is_sound(topic)
