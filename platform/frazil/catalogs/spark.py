@@ -20,8 +20,6 @@ _SESSION = {
     "spark.sql.session.timeZone": "UTC",
     # A record may carry one header key twice; map_from_entries would fail the whole landing.
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
-    # Landing tasks are planned to be equal, and hold no shuffle that could be adapted.
-    "spark.sql.adaptive.enabled": "false",
 }
 
 
