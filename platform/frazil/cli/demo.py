@@ -23,7 +23,6 @@ from frazil.cli.stack import up
 from frazil.connections import Connections
 from frazil.errors import AuditFailedError, FrazilError
 from frazil.landing.state import TableState, table_states
-from frazil.local.generators.stock_trades import generate_stock_trades
 from frazil.naming import Things
 from frazil.topics.facts import topic_fact
 from frazil.warehouse.tables import SnowflakeState, read_table
@@ -81,6 +80,8 @@ def _step(text: str, work: Callable[[], T]) -> T:
 
 
 def _generate(connections: Connections, count: int) -> None:
+    from frazil.local.generators.stock_trades import generate_stock_trades  # 0.4 s of imports
+
     generate_stock_trades(connections.settings, count=count)
 
 

@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from frazil.cli.console import console, print_json
-from frazil.local.generators.stock_trades import GeneratedReport, generate_stock_trades
 from frazil.settings import Settings
+
+if TYPE_CHECKING:
+    from frazil.local.generators.stock_trades import GeneratedReport
 
 __all__ = ["generate_command", "register"]
 
@@ -51,6 +53,8 @@ def generate_command(
     as_json: Json = False,
 ) -> None:
     """Produce made-up records; makes topic and subject where they are missing."""
+    from frazil.local.generators.stock_trades import generate_stock_trades  # 0.4 s of imports
+
     if count is None and rate is None:
         rate = _ENDLESS_RATE
     with _until_interrupted() as stop, _progress(topic or kind.value, count) as on_progress:

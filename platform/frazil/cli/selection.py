@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from frazil.connections import Connections
-from frazil.errors import ConfigureError, MissingError
+from frazil.errors import MissingError
 from frazil.naming import TableName, Things, legal, things
 from frazil.pipelines import load_pipelines, pipeline_folders
 from frazil.reporting import Reporter, load_reporters
@@ -49,13 +49,13 @@ def select(names: Iterable[str] | None, *, every: bool) -> Selection:
     """The tables of those names, or all.
 
     Raises:
-        ConfigureError: Neither names nor `--all` were given, or both.
+        BadParameter: Neither names nor `--all` were given, or both.
         MissingError: No pipeline has a table of that name.
     """
     settings = Settings.load()
     names = list(names or ())
     if bool(names) == every:
-        raise ConfigureError("Which tables?", todo="Name them, or give --all, not both.")
+        raise typer.BadParameter("Name tables, or give --all, not both.")
     pipelines = load_pipelines(pipeline_folders(settings))
     known = {things(s, settings).table: s for p in pipelines for s in p.tables}
     wanted = [TableName.parse(n, legal(settings.cluster)) for n in names] if names else list(known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from frazil.errors import OffsetsLostError, TopicChangedError
 from frazil.landing.position import Ledger, Span
@@ -20,12 +20,16 @@ MIN_SLICE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The spans of one landing; idle partitions have empty ones."""
+    """The spans of one landing; idle partitions have empty ones.
+
+    `capped`: more waits than was planned. `leader_epochs`: the partitions' current ones.
+    """
 
     topic: str
     topic_id: str
     spans: Mapping[int, Span]
     capped: bool
+    leader_epochs: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def offsets(self) -> int:
@@ -40,7 +44,7 @@ class Plan:
     def until(self, stops: Mapping[int, int]) -> Plan:
         """The same plan, ending before the given offsets of some partitions."""
         spans = {p: (a, min(b, stops.get(p, b))) for p, (a, b) in self.spans.items()}
-        return Plan(self.topic, self.topic_id, spans, self.capped)
+        return replace(self, spans=spans)
 
 
 def make_plan(facts: TopicFacts, ledger: Ledger | None, max_records: int) -> Plan:
@@ -67,6 +71,7 @@ def make_plan(facts: TopicFacts, ledger: Ledger | None, max_records: int) -> Pla
         topic_id=facts.topic_id,
         spans={p: (start, start + taken[p]) for p, start in sorted(starts.items())},
         capped=sum(waiting.values()) > max_records,
+        leader_epochs=facts.leader_epochs,
     )
 
 
