@@ -39,7 +39,7 @@ lint: $(READY) ## Check style, types, and what imports what.
 	mypy
 	lint-imports
 
-bench: $(READY) ## Measure a landing against a bare Spark job.
+bench: up ## Measure a landing against a bare Spark job.
 	python tests/bench/bench.py
 
 lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml and frazil.local.jarlock.

@@ -30,7 +30,7 @@ from frazil.spec import TableSpec
 NAMESPACE = "bench"
 WARM_UPS = 2
 """Runs that do not count: the JVM still compiles what it sees for the first times."""
-console = Console(stderr=True, soft_wrap=True)
+console = Console(stderr=True, width=None if sys.stderr.isatty() else 130)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def _show(results: list[Result]) -> None:
         figure = f"[{'green' if r.met else 'red'}]{r.figure} {r.value:.2f}"
         target = f"{r.target[0]} {r.target[1]:g}"
         table.add_row(r.case, f"{r.records:,}", plain[0], ours[0], plain[1], ours[1], figure, target)
-    console.print(table, width=130)
+    console.print(table)
     sys.stdout.write(json.dumps([_json(r) for r in results]) + "\n")
 
 
