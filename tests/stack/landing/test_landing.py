@@ -10,6 +10,7 @@ from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
 from frazil.errors import MissingError
 from frazil.landing.land import land
+from frazil.landing.plan import MIN_SLICE
 from frazil.landing.position import read_ledger
 from frazil.spec import TableSpec
 from kit.duck import duckdb_on
@@ -153,6 +154,15 @@ def test_many_small_partitions_make_one_file(make_topic: MakeTopic) -> None:
         topic.trades(50, partition)
 
     assert land(topic.spec, topic.connections).files == 1
+
+
+def test_one_hot_partition_is_landed_by_every_core(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=3)
+    topic.trades(2 * MIN_SLICE, partition=1)
+
+    assert topic.connections.settings.spark_parallelism > 1
+    assert land(topic.spec, topic.connections).files == 2
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
 def test_a_topic_that_does_not_exist_is_named_and_nothing_is_made(lake: object, topic: Topic) -> None:
