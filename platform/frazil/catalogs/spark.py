@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frazil.catalogs.properties import SPARK_CATALOG, spark_properties
 from frazil.errors import PartDownError
@@ -20,7 +21,12 @@ _SESSION = {
     "spark.sql.session.timeZone": "UTC",
     # A record may carry one header key twice; map_from_entries would fail the whole landing.
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    # Since 4.1 a union of one-task reads would itself be one task: all slices after each other.
+    "spark.sql.unionOutputPartitioning": "false",
 }
+
+_PATIENCE: dict[str, Any] = {"max_retries": 6, "initial_backoff": 100, "backoff_multiplier": 2.0}
+"""Six seconds. Spark's own ten minutes bring back no server whose sessions are gone with it."""
 
 
 def open_spark(settings: Settings) -> SparkSession:
@@ -64,6 +70,8 @@ def spark_errors(settings: Settings) -> Iterator[None]:
 
 def configure_session(session: SparkSession, settings: Settings) -> SparkSession:
     """Tells a session the catalog and what landings rely on; returns the same session."""
+    if settings.spark_remote.startswith("sc://"):
+        _be_impatient(session)
     prefix = f"spark.sql.catalog.{SPARK_CATALOG}"
     session.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
     for name, value in spark_properties(settings).items():
@@ -71,6 +79,15 @@ def configure_session(session: SparkSession, settings: Settings) -> SparkSession
     for name, value in _SESSION.items():
         session.conf.set(name, value)
     return session
+
+
+def _be_impatient(session: SparkSession) -> None:
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    client: Any = session.client
+    client.set_retry_policies([DefaultPolicy(**_PATIENCE)])
+    # Said where it gives up; the error that follows says it better.
+    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
 
 
 def spark_name(name: TableName, branch: str = "") -> str:

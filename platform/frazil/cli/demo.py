@@ -17,7 +17,7 @@ from rich.table import Table
 from frazil.catalogs.glue_entries import read_glue
 from frazil.checks.result import CheckResult
 from frazil.checks.run import CHECKS, run_checks
-from frazil.cli.console import console
+from frazil.cli.console import console, print_table
 from frazil.cli.selection import select
 from frazil.cli.stack import up
 from frazil.connections import Connections
@@ -129,7 +129,7 @@ def _show(names: Things, layers: Layers, results: list[CheckResult]) -> None:
     table.add_row(
         "Snowflake", f"{flake.schema}.{flake.table}", f"{flake.rows:,}", "", "", passed["snowflake"]
     )
-    console.print(table)
+    print_table(table)
     for result in results:
         console.print(f"{'[green]ok[/]' if result.passed else '[red]no[/]'} {result.check}: {result.text}")
 

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from frazil.catalogs.glue_entries import sync_glue
 from frazil.catalogs.iceberg import catalog_errors
-from frazil.cli.console import console, print_json
+from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select
 from frazil.errors import FrazilError
 from frazil.landing.columns import metadata_names
@@ -127,7 +127,7 @@ def _show(reports: list[LandingReport]) -> None:
     for r in reports:
         numbers = (r.records, r.dead_letters, r.gaps, len(r.spans or {}), r.files)
         table.add_row(r.table, *(f"{n:,}" for n in numbers), f"{r.seconds:.2f}")
-    console.print(table)
+    print_table(table)
 
 
 def _fail(failed: list[FrazilError]) -> None:

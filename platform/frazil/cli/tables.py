@@ -11,7 +11,7 @@ from rich.table import Table
 from frazil.catalogs.iceberg import load_table_or_none
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_checks
-from frazil.cli.console import console, print_json
+from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select
 from frazil.errors import FrazilError
 from frazil.landing.position import Ledger, ancestors, ledger_of
@@ -43,7 +43,7 @@ def tables_command(as_json: Json = False) -> None:
         fresh = "never" if s.freshness is None else f"{s.freshness:.0f}"
         numbers = (f"{n:,}" for n in (s.rows, s.files, s.bytes, s.lag))
         table.add_row(s.identifier, s.topic, s.state, *numbers, fresh)
-    console.print(table)
+    print_table(table)
 
 
 def lag_command(as_json: Json = False) -> None:
@@ -65,7 +65,7 @@ def lag_command(as_json: Json = False) -> None:
     table = Table("table", "topic", "partition", "end", "position", "lag")
     for row in rows:
         table.add_row(*(f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()))
-    console.print(table)
+    print_table(table)
 
 
 def describe_command(table: Annotated[str, typer.Argument()], as_json: Json = False) -> None:
@@ -102,7 +102,7 @@ def _show(results: list[CheckResult]) -> None:
     for r in results:
         word = "[green]passed[/]" if r.passed else f"[red]{r.severity}[/]"
         table.add_row(r.table, r.check, word, r.text)
-    console.print(table)
+    print_table(table)
 
 
 def _describe(selection: Selection) -> dict[str, Any]:
