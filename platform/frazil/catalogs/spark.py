@@ -25,8 +25,8 @@ _SESSION = {
     "spark.sql.unionOutputPartitioning": "false",
 }
 
-_PATIENCE: dict[str, Any] = {"max_retries": 6, "initial_backoff": 100, "backoff_multiplier": 2.0}
-"""Six seconds. Spark's own ten minutes bring back no server whose sessions are gone with it."""
+_PATIENCE: dict[str, Any] = {"max_retries": 5, "initial_backoff": 100, "backoff_multiplier": 2.0}
+"""Three seconds. Spark's own ten minutes bring back no server whose sessions are gone with it."""
 
 
 def open_spark(settings: Settings) -> SparkSession:
@@ -81,11 +81,10 @@ def configure_session(session: SparkSession, settings: Settings) -> SparkSession
     return session
 
 
-def _be_impatient(session: SparkSession) -> None:
+def _be_impatient(session: Any) -> None:
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
-    client: Any = session.client
-    client.set_retry_policies([DefaultPolicy(**_PATIENCE)])
+    session.client.set_retry_policies([DefaultPolicy(**_PATIENCE)])
     # Said where it gives up; the error that follows says it better.
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
 

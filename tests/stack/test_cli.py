@@ -1,0 +1,310 @@
+"""The command line, as scripts and people use it: one JSON document on stdout, all else on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from frazil.connections import Connections
+from frazil.landing.land import land
+from frazil.spec import TableSpec
+from kit.topics import TRADE, Topic, create_topic
+
+FRAZIL = Path(sys.executable).with_name("frazil")
+NAMESPACE = "cli_tests"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one command said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """Fails where stdout is anything but one JSON document."""
+        return json.loads(self.out)
+
+    @property
+    def is_clear(self) -> bool:
+        """A failure in words: a message with a next step, no trace, nothing on stdout."""
+        return "  Next: " in self.err and "Traceback" not in self.err and not self.out
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A shell with a folder of pipelines of its own."""
+
+    pipelines: Path
+
+    def write(self, *tables: dict[str, Any], name: str = "one") -> Path:
+        file = self.pipelines / name / "defs.yaml"
+        file.parent.mkdir()
+        attributes = {"tables": [{"namespace": NAMESPACE, **table} for table in tables]}
+        document = {"type": "assets.topic_tables.TopicTables", "attributes": attributes}
+        file.write_text(yaml.safe_dump(document, sort_keys=False))
+        return file
+
+    def __call__(self, *arguments: str, **environment: str) -> Said:
+        done = subprocess.run(
+            [FRAZIL, *arguments],
+            env={**os.environ, "FRAZIL_PIPELINES": str(self.pipelines), **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        return Said(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def frazil(connections: Connections, tmp_path: Path) -> Shell:
+    """The command on the shared stack; it knows no table yet."""
+    folder = tmp_path / "pipelines"
+    folder.mkdir()
+    return Shell(folder)
+
+
+@pytest.fixture
+def topic(frazil: Shell, connections: Connections, fresh_name: str) -> Topic:
+    """A topic of two partitions with ten records, and a pipeline that names it."""
+    create_topic(connections.admin, fresh_name, 2, {})
+    topic = Topic(fresh_name, connections, TableSpec(topic=fresh_name, namespace=NAMESPACE))
+    topic.trades(10)
+    frazil.write({"topic": fresh_name, "freshness": "1h"})
+    return topic
+
+
+@pytest.fixture
+def name(topic: Topic) -> str:
+    return str(topic.things.table)
+
+
+def test_land_reports_each_table_and_the_next_one_takes_only_what_is_new(
+    frazil: Shell, topic: Topic, name: str
+) -> None:
+    first = frazil("land", name, "--max-records", "4", "--json")
+    rest = frazil("land", "--all", "--json")
+
+    (report,) = first.document
+    assert (first.code, rest.code) == (0, 0)
+    assert {"table", "snapshot_id", "records", "dead_letters", "spans", "seconds"} <= set(report)
+    assert (report["table"], report["records"], report["dead_letters"]) == (name, 4, 0)
+    assert report["spans"] == {"0": [0, 4]}
+    assert [r["records"] for r in rest.document] == [6]
+    assert [row["quantity"] for row in topic.rows()] == list(range(10))
+
+
+def test_tables_and_lag_tell_where_a_table_stands(frazil: Shell, topic: Topic, name: str) -> None:
+    new = frazil("tables", "--json").document
+    report = land(topic.spec, topic.connections)
+    topic.trades(3, partition=1)
+
+    (state,) = frazil("tables", "--json").document
+    lag = frazil("lag", "--json").document
+
+    assert [(s["state"], s["lag"], s["snapshot_id"], s["freshness"]) for s in new] == [
+        ("new", 10, None, None)
+    ]
+    assert (state["identifier"], state["topic"], state["mode"]) == (name, topic.name, "append")
+    assert (state["snapshot_id"], state["rows"], state["files"]) == (report.snapshot_id, 10, 1)
+    assert (state["position"], state["lag"], state["state"]) == ({"0": 10, "1": 0}, 3, "behind")
+    assert state["bytes"] > 0
+    assert state["freshness"] > 0
+    assert [(r["partition"], r["position"], r["end"], r["lag"]) for r in lag] == [
+        (0, 10, 10, 0),
+        (1, 0, 3, 3),
+    ]
+
+
+def test_describe_shows_columns_and_landings(frazil: Shell, topic: Topic, name: str) -> None:
+    report = land(topic.spec, topic.connections, run_id="run-1")
+
+    told = frazil("describe", name, "--json").document
+
+    assert told["state"]["identifier"] == name
+    assert [c["name"] for c in told["columns"]][:4] == ["key", "side", "quantity", "symbol"]
+    (landing,) = told["landings"]
+    assert (landing["snapshot_id"], landing["records"], landing["run_id"]) == (
+        report.snapshot_id,
+        10,
+        "run-1",
+    )
+    assert landing["spans"]["0"] == [0, 10]
+    assert set(told["shown_in"]) == {"glue", "snowflake"}
+
+
+def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
+    frazil: Shell, topic: Topic, name: str
+) -> None:
+    land(topic.spec, topic.connections)
+
+    before = frazil("check", name, "--json")
+    synced = frazil("sync", name, "--json")
+    checked = frazil("check", "--all", "--deep", "--json")
+
+    failed = {c["check"] for c in before.document if not c["passed"]}
+    assert (before.code, failed) == (1, {"glue_pointer", "snowflake_current"})
+    assert "2 of 5 checks failed" in before.err
+    (row,) = synced.document
+    assert (synced.code, row["table"], row["changed"], row["snowflake_rows"]) == (0, name, True, 10)
+    assert (checked.code, len(checked.document)) == (0, 6)
+    for check in checked.document:
+        assert {"check", "passed", "severity", "text", "numbers"} <= set(check)
+        assert check["passed"], check["text"]
+
+
+@pytest.mark.parametrize("command", ["tables", "lag", "describe", "check", "land", "sync"])
+def test_people_read_text_on_stderr_and_scripts_nothing_on_stdout(
+    frazil: Shell, topic: Topic, name: str, command: str
+) -> None:
+    land(topic.spec, topic.connections)
+
+    said = frazil(command, *([] if command in ("tables", "lag") else [name]))
+
+    assert said.out == ""
+    assert topic.name in said.err
+    assert "\x1b" not in said.err
+
+
+def test_a_typo_in_a_spec_is_exit_code_2_with_file_and_line(frazil: Shell) -> None:
+    file = frazil.write({"topic": "some_topic", "partition_bye": ["symbol"]})
+
+    said = frazil("land", "--all", "--json")
+
+    assert (said.code, said.is_clear) == (2, True)
+    line = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if "bye" in text)
+    assert f"{file}:{line}" in said.err
+    assert "partition_by" in said.err
+
+
+@pytest.mark.parametrize("given", [[], ["a.b", "--all"], ["--all", "--max-records", "0"], ["--al"]])
+def test_a_command_that_is_no_sentence_is_exit_code_2(frazil: Shell, given: list[str]) -> None:
+    said = frazil("land", *given)
+
+    assert (said.code, said.out) == (2, "")
+    assert "Usage: " in said.err
+
+
+@pytest.mark.parametrize("command", ["land", "describe", "check", "sync"])
+def test_an_unknown_table_is_answered_with_the_nearest_names(
+    frazil: Shell, topic: Topic, name: str, command: str
+) -> None:
+    said = frazil(command, f"{name}x", "--json")
+
+    assert (said.code, said.is_clear) == (1, True)
+    assert f"No pipeline has a table {name}x." in said.err
+    assert f"Did you mean {name}?" in said.err
+
+
+def test_a_folder_without_tables_is_no_error(frazil: Shell) -> None:
+    assert (frazil("tables", "--json").document, frazil("land", "--all", "--json").document) == ([], [])
+
+
+def test_a_suspended_table_is_exit_code_3_and_keeps_no_other_from_landing(
+    frazil: Shell, topic: Topic, connections: Connections, name: str
+) -> None:
+    bad = f"{topic.name}_bad"
+    create_topic(connections.admin, bad, 1, {})
+    broken = Topic(bad, connections, TableSpec(topic=bad, namespace=NAMESPACE))
+    broken.register(TRADE)
+    broken.send([b"bad"])
+    frazil.write({"topic": bad}, name="two")
+
+    said = frazil("land", f"{NAMESPACE}.{bad}", name, "--json")
+    state = {s["identifier"]: s["state"] for s in frazil("tables", "--json").document}
+
+    assert said.code == 3
+    assert [(r["table"], r["records"]) for r in said.document] == [(name, 10)]
+    assert f"Table {NAMESPACE}.{bad} is suspended" in said.err
+    assert "partition 0, offset 0: 3 bytes are too short" in said.err
+    assert state == {name: "current", f"{NAMESPACE}.{bad}": "suspended"}
+
+
+def test_a_topic_that_does_not_exist_is_named_and_nothing_is_made(frazil: Shell, fresh_name: str) -> None:
+    frazil.write({"topic": fresh_name})
+
+    landed = frazil("land", "--all", "--json")
+    states = frazil("tables", "--json").document
+
+    assert landed.code == 1
+    assert landed.document == []
+    assert f"Topic {fresh_name} does not exist" in landed.err
+    assert "Traceback" not in landed.err
+    assert [(s["state"], s["snapshot_id"]) for s in states] == [("topic missing", None)]
+
+
+def test_a_subject_that_does_not_exist_is_named_and_nothing_is_made(
+    frazil: Shell, topic: Topic, name: str
+) -> None:
+    topic.connections.registry.delete_subject(f"{topic.name}-value")
+
+    landed = frazil("land", name, "--json")
+
+    assert (landed.code, landed.document) == (1, [])
+    assert f"{topic.name}-value" in landed.err
+    assert "Traceback" not in landed.err
+    assert not topic.connections.catalog.table_exists(topic.things.table.identifier)
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path) -> dict[str, str]:
+    """An environment in which no part of a stack runs."""
+    dead = "http://127.0.0.1:1"
+    return {
+        "FRAZIL_HOME": str(tmp_path / "home"),
+        "FRAZIL_BOOTSTRAP_SERVERS": "127.0.0.1:1",
+        "FRAZIL_SCHEMA_REGISTRY_URL": dead,
+        "FRAZIL_REST_URI": dead,
+        "FRAZIL_S3_ENDPOINT": dead,
+        "FRAZIL_S3_ACCESS_KEY": "a",
+        "FRAZIL_S3_SECRET_KEY": "b",
+        "FRAZIL_GLUE_ENDPOINT": dead,
+        "FRAZIL_SPARK_REMOTE": "sc://127.0.0.1:1",
+    }
+
+
+@pytest.mark.parametrize("command", ["land", "tables", "lag", "check", "sync"])
+def test_without_a_stack_every_command_says_so_with_exit_code_5(
+    frazil: Shell, nowhere: dict[str, str], command: str
+) -> None:
+    frazil.write({"topic": "some_topic"})
+
+    said = frazil(command, *([] if command in ("tables", "lag") else ["--all"]), **nowhere)
+
+    assert said.code == 5
+    assert said.err.count("does not answer") == 1
+    assert "`frazil up`" in said.err
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("part", "variable"),
+    [
+        ("schema registry", "FRAZIL_SCHEMA_REGISTRY_URL"),
+        ("Iceberg catalog", "FRAZIL_REST_URI"),
+        ("Spark", "FRAZIL_SPARK_REMOTE"),
+    ],
+)
+def test_one_part_that_is_down_is_named_and_nothing_is_half_done(
+    frazil: Shell, topic: Topic, nowhere: dict[str, str], name: str, part: str, variable: str
+) -> None:
+    said = frazil("land", name, "--json", **{variable: nowhere[variable]})
+    after = frazil("land", name, "--json")
+
+    assert (said.code, said.document) == (5, [])
+    assert f"{part} does not answer" in said.err
+    assert "Traceback" not in said.err
+    assert [r["records"] for r in after.document] == [10]
+    refs = topic.connections.catalog.load_table(topic.things.table.identifier).metadata.refs
+    assert list(refs) == ["main"]
