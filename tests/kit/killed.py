@@ -18,11 +18,13 @@ from frazil.spec import TableSpec
 NAMESPACE = "landing_tests"
 
 
-def landing_process(topic: str, catalog: str, step: str = "never") -> subprocess.Popen[str]:
+def landing_process(
+    topic: str, catalog: str, step: str = "never", **environment: str
+) -> subprocess.Popen[str]:
     """Starts a landing that is killed after a step, or goes through."""
     return subprocess.Popen(
         [sys.executable, __file__, topic, step],
-        env={**os.environ, "FRAZIL_CATALOG": catalog},
+        env={**os.environ, "FRAZIL_CATALOG": catalog, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

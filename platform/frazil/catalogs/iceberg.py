@@ -20,6 +20,8 @@ __all__ = ["STALE", "catalog_errors", "is_conflict", "load_table", "load_table_o
 STALE = "can't add snapshot with sequence number"
 """What SeaweedFS says, with 400 and not 409, where another ref was committed in between."""
 
+_S3_DOWN = ("AWS Error NETWORK_CONNECTION", "AWS Error INTERNAL_FAILURE", "AWS Error SERVICE_UNAVAILABLE")
+
 
 def is_conflict(error: Exception) -> bool:
     """Whether a commit was refused, or is not known to be through, because of another one."""
@@ -78,15 +80,18 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
     from requests.exceptions import ConnectionError as RequestsConnectionError
     from requests.exceptions import Timeout
 
-    try:
-        yield
-    except (
+    known = (
         RequestsConnectionError,
         Timeout,
         EndpointConnectionError,
         ServiceUnavailableError,
         ServerError,
-    ) as e:
+    )
+    try:
+        yield
+    except Exception as e:
+        if not isinstance(e, known) and not _storage_is_down(e):
+            raise
         where = settings.rest_uri if settings.catalog == "rest" else settings.glue_endpoint or "Glue"
         raise PartDownError(
             "The Iceberg catalog does not answer.",
@@ -94,3 +99,8 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
             meaning="Nothing was changed.",
             todo="`frazil status` shows what runs, `frazil up` starts what does not.",
         ) from e
+
+
+def _storage_is_down(error: Exception) -> bool:
+    """What PyArrow makes of an S3 that does not answer, or answers that it can't."""
+    return isinstance(error, OSError) and any(sign in str(error) for sign in _S3_DOWN)

@@ -19,6 +19,7 @@ _LOST = (
     "PARTITION_OFFSET_CHANGED",
 )
 _CONFLICT = (STALE, "CommitFailedException")
+_CATALOG_DOWN = ("RESTException", "GlueException", "S3Exception", "SdkClientException")
 _SPARK_DOWN = ("StatusCode.UNAVAILABLE", "Connection refused", "RetriesExceeded", "Socket closed")
 _KAFKA_DOWN = (
     "org.apache.kafka.common.errors.TimeoutException", "DisconnectException",
@@ -60,7 +61,11 @@ def _meaning(text: str, plan: Plan) -> FrazilError:
             meaning=_NOTHING,
             todo="Land again; others commit to the table at the same time.",
         )
-    for part, signs in (("Spark", _SPARK_DOWN), ("Kafka", _KAFKA_DOWN)):
+    for part, signs in (
+        ("The Iceberg catalog or its storage", _CATALOG_DOWN),  # before Spark: it is Spark who says so
+        ("Spark", _SPARK_DOWN),
+        ("Kafka", _KAFKA_DOWN),
+    ):
         if any(sign in text for sign in signs):
             return PartDownError(
                 f"{part} stopped answering during a landing.",

@@ -73,13 +73,16 @@ def write_branch(
     from pyspark.sql import Observation
 
     counts = Observation("landing")
-    observed = decoder.decode(records).observe(counts, *_counters(decoder.writers))
-    good = observed.where(OK).selectExpr(*_columns(spec, table, decoder.value))
-    writer = good.writeTo(spark_name(name, branch))
-    writer = writer.option("snapshot-property.frazil.plan", json.dumps(dict(plan.spans)))
+    columns, counters = _columns(spec, table, decoder.value), _counters(decoder.writers)
     with spark_errors(plan):
+        decoded = decoder.decode(records)
+        good = decoded.observe(counts, *counters).where(OK).selectExpr(*columns)
+        writer = good.writeTo(spark_name(name, branch))
+        writer = writer.option("snapshot-property.frazil.plan", json.dumps(dict(plan.spans)))
         writer.option("fanout-enabled", "true").append()
-        return _written(branch, decoder.writers, counts.get)
+        # A busy Connect server waits 100 ms for them and then sends none (Observation.getRowOrEmpty).
+        counted = counts.get or decoded.agg(*counters).collect()[0].asDict()
+    return _written(branch, decoder.writers, counted)
 
 
 def _columns(spec: TableSpec, table: Table, value: Struct) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from pyspark.sql.connect.observation import Observation
 
 from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
@@ -179,3 +180,18 @@ def test_a_subject_that_is_missing_is_named(make_topic: MakeTopic) -> None:
 
     with pytest.raises(MissingError, match=f"{topic.name}-value"):
         land(topic.spec, topic.connections)
+
+
+def test_counts_that_a_busy_spark_does_not_send_are_counted_again(
+    make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = make_topic(on_bad_record="skip")
+    topic.trades(3)
+    topic.send([b"bad"])
+    monkeypatch.setattr(Observation, "get", property(lambda _: {}))  # what the client has then
+
+    report = land(topic.spec, topic.connections)
+
+    assert (report.records, report.skipped, report.spans) == (3, 1, {0: (0, 4)})
+    assert report.schema_ids == (topic.register(topic.schema),)
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed

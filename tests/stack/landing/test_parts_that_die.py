@@ -1,0 +1,98 @@
+"""A part that dies in the middle of a landing: one clear message, nothing half done, all of it next time.
+
+On a stack of its own: the shared one is not for breaking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.errors import PartDownError
+from frazil.landing.land import land
+from frazil.local.home import Home
+from frazil.local.parts import prepared_stack
+from frazil.local.ports import free_offset
+from frazil.local.profile import read_profile
+from frazil.local.stack import Stack
+from frazil.spec import TableSpec
+from kit.killed import NAMESPACE, landing_process
+from kit.topics import Topic, create_topic
+from kit.waiting import wait_for
+
+PARTS = ("storage", "kafka", "registry", "spark")
+
+
+@pytest.fixture(scope="module")
+def own_stack(stack_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack that may be broken."""
+    stack = prepared_stack(Home(tmp_path_factory.mktemp("own") / "home"), {}, free_offset())
+    bring_up(stack)
+    yield stack
+    stack.down(lambda *_: None)
+
+
+def bring_up(stack: Stack) -> None:
+    stack.up(lambda *_: None, PARTS)
+
+
+def kill(stack: Stack, part: str) -> None:
+    pid = next(each.pid for each in stack.status() if each.name == part)
+    assert pid
+    process = psutil.Process(pid)
+    for each in [*process.children(recursive=True), process]:
+        each.kill()
+    psutil.wait_procs([process], 30)
+
+
+@pytest.mark.parametrize(
+    ("part", "step", "named"),
+    [
+        ("kafka", "branched", "Kafka stopped answering"),
+        ("storage", "branched", "catalog or its storage stopped answering"),
+        ("storage", "audited", "catalog does not answer"),
+        # Last: gRPC keeps a process for a while from a server that was gone.
+        ("spark", "branched", "Spark stopped answering"),
+    ],
+)
+def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(
+    own_stack: Stack, fresh_name: str, part: str, step: str, named: str
+) -> None:
+    bring_up(own_stack)
+    connections = Connections(read_profile(own_stack.home))
+    create_topic(connections.admin, fresh_name, 1, {})
+    topic = Topic(fresh_name, connections, TableSpec(topic=fresh_name, namespace=NAMESPACE))
+    topic.trades(10)
+    land(topic.spec, connections)
+    topic.trades(10)
+
+    with pytest.raises(PartDownError, match=named):
+        land(topic.spec, connections, on_step=lambda done: kill(own_stack, part) if done == step else None)
+    bring_up(own_stack)
+    wait_for(lambda: is_readable(topic))
+    before = quantities(topic)
+    out, err = landing_process(topic.name, "rest", FRAZIL_HOME=str(own_stack.home.root)).communicate(
+        None, 120
+    )
+
+    assert before == list(range(10))
+    assert out.strip() == "10", err
+    assert quantities(topic) == list(range(20))
+    assert run_check("row_count", topic.spec, Connections(connections.settings)).passed
+
+
+def quantities(topic: Topic) -> list[int]:
+    reader = Topic(topic.name, Connections(topic.connections.settings), topic.spec)
+    return sorted(row["quantity"] for row in reader.rows())
+
+
+def is_readable(topic: Topic) -> bool:
+    """Storage that was killed answers before it finds all that it holds."""
+    try:
+        return bool(quantities(topic))
+    except OSError:
+        return False
