@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import requests
 
 import frazil
@@ -37,8 +38,18 @@ def serving(command: Sequence[str], home: Path, port: int) -> Iterator[None]:
             wait_for(lambda: answers(port), seconds=120)
             yield
         finally:
-            server.send_signal(signal.SIGINT)
-            server.wait(60)
+            end(psutil.Process(server.pid))
+            server.wait()
+
+
+def end(server: psutil.Process) -> None:
+    """As Ctrl-C would; a shell's background job ignores that, and its children outlive it."""
+    family = [server, *server.children(recursive=True)]
+    server.send_signal(signal.SIGINT)
+    _, left = psutil.wait_procs(family, timeout=20)
+    for process in left:
+        process.kill()
+    psutil.wait_procs(left, timeout=20)
 
 
 def free_port() -> int:
