@@ -13,6 +13,7 @@ from frazil.landing.decode import value_struct
 from frazil.landing.tables import ensure_table
 from frazil.naming import TableName
 from frazil.schemas.registry import WriterSchema, subject_versions
+from frazil.settings import Settings
 from frazil.spec import TableSpec
 
 # The consumer of the bare job is tuned like ours: the comparison is about the rest.
@@ -23,6 +24,13 @@ _CONSUMER = {
     "kafka.max.poll.records": "20000",
     "kafka.fetch.max.wait.ms": "10",
 }
+
+
+def plain(settings: Settings) -> Connections:
+    """A session of its own, that reads Kafka as Spark does by default."""
+    connections = Connections(settings)
+    connections.spark.conf.unset("spark.sql.sources.useV1SourceList")
+    return connections
 
 
 def prepare(connections: Connections, spec: TableSpec, name: TableName) -> None:

@@ -92,12 +92,13 @@ class Bench:
     """The parts that all cases share.
 
     Args:
-        connections: The stack.
+        settings: Of the stack.
         repeats: Runs of each kind that count.
     """
 
-    def __init__(self, connections: Connections, repeats: int) -> None:
-        self._connections = connections
+    def __init__(self, settings: Settings, repeats: int) -> None:
+        self._connections = Connections(settings)
+        self._plain = bare.plain(settings)
         self._meter = Meter()
         self._repeats = repeats
 
@@ -138,8 +139,8 @@ class Bench:
 
     def _bare(self, spec: TableSpec) -> Cost:
         name = things(spec, self._connections.settings).table
-        bare.prepare(self._connections, spec, name)
-        return self._meter.cost(lambda: bare.run(self._connections, spec, name))
+        bare.prepare(self._plain, spec, name)
+        return self._meter.cost(lambda: bare.run(self._plain, spec, name))
 
     def _ours(self, spec: TableSpec) -> Cost:
         return self._meter.cost(lambda: land(spec, self._connections))
@@ -157,7 +158,7 @@ class Bench:
 def main() -> int:
     """Measures everything; 0 where all targets are met."""
     options = _options()
-    bench = Bench(Connections(Settings.load()), options.repeats or (3 if options.quick else 5))
+    bench = Bench(Settings.load(), options.repeats or (3 if options.quick else 5))
     scale = 10 if options.quick else 1
     chosen = [case for case in CASES if options.only in case.name]
     results = [bench.compare(case, case.count // scale) for case in chosen]

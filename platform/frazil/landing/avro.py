@@ -103,7 +103,7 @@ class AvroDecoder:
     def _header(self, schema_id: int) -> Column:
         from pyspark.sql import functions as F
 
-        return F.expr(f"substring(raw_value, 1, {HEADER}) = X'00{schema_id:08x}'")
+        return F.expr(f"startswith(raw_value, X'00{schema_id:08x}')")
 
     def _branch(self, index: int, writer: Any) -> Column:
         from pyspark.sql import functions as F

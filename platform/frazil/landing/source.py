@@ -52,7 +52,7 @@ def read_slices(
     return reduce(lambda a, b: a.unionAll(b), frames).selectExpr(
         "key AS raw_key",
         "value AS raw_value",
-        f"{_literal(topic)} AS topic",
+        "topic",
         "partition",
         "offset",
         "timestamp",
@@ -85,7 +85,3 @@ def _epoch(epochs: EpochSteps) -> str:
         for first, epoch in sorted(steps, reverse=True)
     )
     return f"CAST(CASE {cases} END AS int)"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
