@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dagster as dg
 
-from frazil.landing.columns import table_fields
+from frazil.landing.columns import record_columns, table_fields
+from frazil.landing.decoders.plain import plain_columns
+from frazil.landing.decoders.protocol import KEY
 from frazil.schemas.avro import avro_to_logical
 from frazil.schemas.iceberg import to_iceberg
 from frazil.spec import TableSpec
@@ -18,4 +20,5 @@ def known_columns(spec: TableSpec) -> dg.TableSchema | None:
     if spec.value_schema is None:
         return None
     value = avro_to_logical(spec.value_schema.read_text(encoding="utf-8"), f"{spec.topic}-value")
-    return column_schema(to_iceberg(table_fields(spec, value)))
+    columns = record_columns(spec, plain_columns("bytes", KEY), value)
+    return column_schema(to_iceberg(table_fields(spec, columns)))

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-__all__ = ["Duration", "LandWhen", "Owners", "TableSpec"]
+__all__ = ["Duration", "Format", "LandWhen", "Owners", "TableSpec"]
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -55,8 +55,12 @@ Owners = Annotated[tuple[str, ...], AfterValidator(_reachable)]
 """Who to ask: `team:name`, or e-mail addresses."""
 
 
+Format = Literal["auto", "avro", "json", "protobuf", "string", "bytes", "none"]
+"""How keys or values are written; the last three need no schema, `none` makes no column."""
+
+
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
 
 
 class LandWhen(_Part):
@@ -82,6 +86,22 @@ class TableSpec(_Part):
         None, description="Avro schema to register where the subject is missing; beside defs.yaml."
     )
 
+    key_format: Format = Field(
+        "auto", description="How keys are written; auto: as the registry says, else bytes."
+    )
+    value_format: Format = Field(
+        "auto", description="How values are written; auto: as the registry says, which must know them."
+    )
+    framing: Literal["confluent", "none"] = Field(
+        "confluent",
+        description="Confluent's wire format (a zero, the schema id), or bare payloads of the newest schema.",
+    )
+    validation: Literal["types", "strict"] = Field(
+        "types", alias="validate", description="JSON: check types and required fields, or every rule."
+    )
+    on_null_value: Literal["bad", "skip", "keep"] = Field(
+        "bad", description="A null value: a bad record, left out, or a row of key and metadata."
+    )
     metadata: Literal["standard", "full"] = Field(
         "standard", description="Seven metadata columns, or nine: with the raw key and value."
     )

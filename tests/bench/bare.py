@@ -9,7 +9,7 @@ from pyspark.sql.avro.functions import from_avro
 from frazil.catalogs.spark import spark_name
 from frazil.connections import Connections
 from frazil.landing.columns import metadata_columns
-from frazil.landing.decode import value_struct
+from frazil.landing.decoders.choose import topic_columns
 from frazil.landing.tables import ensure_table
 from frazil.naming import TableName
 from frazil.schemas.registry import WriterSchema, subject_versions
@@ -35,8 +35,7 @@ def plain(settings: Settings) -> Connections:
 
 def prepare(connections: Connections, spec: TableSpec, name: TableName) -> None:
     """Makes the table as a landing would, so that both write the same files."""
-    value = value_struct(_schema(connections, spec), spec.topic)
-    ensure_table(spec, name, connections.catalog, value)
+    ensure_table(spec, name, connections.catalog, topic_columns(spec, connections.registry))
 
 
 def run(connections: Connections, spec: TableSpec, name: TableName) -> None:
@@ -45,7 +44,7 @@ def run(connections: Connections, spec: TableSpec, name: TableName) -> None:
     frame = _read(connections, spec.topic).withColumn(
         "value_", from_avro(F.expr("substring(raw_value, 6)"), schema.text)
     )
-    fields = [f"value_.`{field.name}`" for field in value_struct(schema, spec.topic).fields]
+    fields = [f"value_.`{field.name}`" for field in topic_columns(spec, connections.registry).value]
     metadata = [f"{c.expression} AS `{c.name(spec.metadata_names)}`" for c in metadata_columns(spec)]
     rows = frame.selectExpr("raw_key AS key", *fields, *metadata)
     rows.writeTo(spark_name(name)).option("fanout-enabled", "true").append()

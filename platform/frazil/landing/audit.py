@@ -47,10 +47,11 @@ def audit(plan: Plan, written: Written, staged: Snapshot, gaps: Mapping[int, int
     """
     summary = staged.summary.additional_properties if staged.summary else {}
     rows = int(summary.get("added-records", 0))
-    if rows + written.bad + sum(gaps.values()) != plan.offsets:
+    if rows + written.bad + written.skipped + sum(gaps.values()) != plan.offsets:
         raise _failed(
             plan,
-            f"{rows} rows on the branch + {written.bad} bad records + {sum(gaps.values())} gaps "
+            f"{rows} rows on the branch + {written.bad} bad records + {written.skipped} left out "
+            f"+ {sum(gaps.values())} gaps "
             f"are not the {plan.offsets} planned offsets",
         )
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.catalogs.iceberg import load_table_or_none
 from frazil.errors import RepairError, SuspendedError
-from frazil.landing.decode import OK, Decoder
+from frazil.landing.decoders.protocol import KEY, VALUE
+from frazil.landing.decoders.record import BAD, RecordDecoder
 from frazil.landing.faults import spark_errors
 from frazil.landing.plan import Plan
 from frazil.landing.position import Ledger, read_ledger
@@ -65,7 +66,7 @@ def dead_letter_table(name: TableName) -> TableName:
     return TableName(name.namespace, f"{name.table}__dead_letters")
 
 
-def find_bad(records: DataFrame, decoder: Decoder, plan: Plan, expected: int) -> list[BadRecord]:
+def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, expected: int) -> list[BadRecord]:
     """Reads the planned records again and explains the bad ones, by partition and offset.
 
     Raises:
@@ -79,12 +80,17 @@ def find_bad(records: DataFrame, decoder: Decoder, plan: Plan, expected: int) ->
             todo="Look at what the producers write; so many are no accident.",
         )
     with spark_errors(plan):
-        rows = decoder.decode(records).where(f"NOT {OK}").selectExpr(
+        rows = decoder.decode(records).where(BAD).selectExpr(
             "partition", "offset", "timestamp", "map_from_entries(headers) AS headers",
-            "raw_key", "raw_value",
+            "raw_key", "raw_value", f"{KEY.ok} AS key_ok", f"{VALUE.ok} AS value_ok",
         ).toArrow().to_pylist()  # fmt: skip
-    found = [BadRecord(r["partition"], r["offset"], *decoder.explain(r["raw_value"]), r) for r in rows]
+    found = [_explained(decoder, r) for r in rows]
     return sorted(found, key=lambda r: (r.partition, r.offset))
+
+
+def _explained(decoder: RecordDecoder, row: dict[str, Any]) -> BadRecord:
+    reason = decoder.explain(row["raw_key"], row["raw_value"], row["key_ok"], row["value_ok"])
+    return BadRecord(row["partition"], row["offset"], *reason, row)
 
 
 def first_bad(records: Sequence[BadRecord]) -> dict[int, BadRecord]:

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from frazil.schemas.logical import Field, Map, Primitive, Struct, Type
 from frazil.spec import TableSpec
 
-__all__ = ["MetadataColumn", "metadata_columns", "metadata_names", "table_fields"]
+__all__ = [
+    "MetadataColumn",
+    "RecordColumns",
+    "metadata_columns",
+    "metadata_names",
+    "record_columns",
+    "table_fields",
+]
 
-KEY = Field("key", Primitive("binary"), optional=True, doc="The record's key, as it came.")
+
+@dataclass(frozen=True, slots=True)
+class RecordColumns:
+    """What keys and values become, before the metadata columns."""
+
+    key: Struct
+    value: Struct
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """All of them; of a field in key and value, the value's."""
+        return (*(f for f in self.key if not self.value.get(f.name)), *self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +88,23 @@ def metadata_names(spec: TableSpec) -> tuple[str, ...]:
     return tuple(c.name(spec.metadata_names) for c in metadata_columns(spec))
 
 
-def table_fields(spec: TableSpec, value: Struct) -> tuple[Field, ...]:
+def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns:
+    """Columns that may be null wherever the half that fills them may be missing.
+
+    Args:
+        spec: Says whether null values are kept.
+        key: The key's own columns; any record may have no key.
+        value: The value's own columns.
+    """
+    kept = spec.on_null_value == "keep"
+    return RecordColumns(_optional(key), _optional(value) if kept else value)
+
+
+def table_fields(spec: TableSpec, record: RecordColumns) -> tuple[Field, ...]:
     """All columns of the table, in order."""
     meta = tuple(c.field(spec.metadata_names) for c in metadata_columns(spec))
-    key = () if value.get(KEY.name) else (KEY,)  # a field in key and value: the value wins
-    return (*key, *value.fields, *meta)
+    return (*record.fields, *meta)
+
+
+def _optional(columns: Struct) -> Struct:
+    return Struct(tuple(replace(f, optional=True) for f in columns))

@@ -16,7 +16,8 @@ from frazil.catalogs.refs import branch_from_head, drop_branch, set_properties
 from frazil.errors import CommitConflictError, FrazilError
 from frazil.landing.audit import audit, known_gaps
 from frazil.landing.bad_records import BadRecord, find_bad, first_bad, keep_dead_letters, suspended
-from frazil.landing.decode import Decoder, decoder_for
+from frazil.landing.decoders.choose import decoder_for
+from frazil.landing.decoders.record import RecordDecoder
 from frazil.landing.leftovers import drop_leftovers
 from frazil.landing.plan import Plan, cut, make_plan
 from frazil.landing.position import Ledger, Span, ancestors, read_ledger
@@ -25,7 +26,6 @@ from frazil.landing.source import read_slices
 from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, new_branch, write_branch
 from frazil.naming import TableName, things
-from frazil.schemas.registry import subject_versions
 from frazil.spec import TableSpec
 from frazil.topics.epochs import leader_epochs
 from frazil.topics.facts import topic_fact
@@ -102,16 +102,14 @@ class _Landing:
         self._spec = spec
         self._connections = connections
         self._name: TableName = things(spec, connections.settings).table
-        self._subject = f"{spec.topic}-value"
         self._run_id = run_id
         self._done = on_step
 
     def once(self, max_records: int | None) -> tuple[LandingReport, bool]:
         """One landing; also whether its cap left something behind."""
         facts = topic_fact(self._connections.admin, self._spec.topic)
-        writers = subject_versions(self._connections.registry, self._subject)
-        decoder = decoder_for(writers, self._subject)
-        table = ensure_table(self._spec, self._name, self._connections.catalog, decoder.value)
+        decoder = decoder_for(self._spec, self._connections.registry)
+        table = ensure_table(self._spec, self._name, self._connections.catalog, decoder.columns)
         drop_leftovers(self._connections.catalog, self._name, table)
         ledger = read_ledger(table.metadata)
         plan = make_plan(facts, ledger, max_records or self._cap(ledger))
@@ -120,7 +118,7 @@ class _Landing:
             return self._nothing(), False
         return self._land(plan, ledger, decoder, table), plan.capped
 
-    def _land(self, plan: Plan, ledger: Ledger | None, decoder: Decoder, table: Table) -> LandingReport:
+    def _land(self, plan: Plan, ledger: Ledger | None, decoder: RecordDecoder, table: Table) -> LandingReport:
         branch = new_branch()
         try:
             records = self._records(plan)
@@ -140,7 +138,9 @@ class _Landing:
         slices = cut(plan.busy, settings.spark_parallelism)
         return read_slices(self._connections.spark, settings, plan.topic, slices, epochs)
 
-    def _write(self, records: DataFrame, decoder: Decoder, table: Table, plan: Plan, branch: str) -> Written:
+    def _write(
+        self, records: DataFrame, decoder: RecordDecoder, table: Table, plan: Plan, branch: str
+    ) -> Written:
         branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
         for attempt in stamina.retry_context(on=CommitConflictError, attempts=5, wait_max=1.0):
@@ -149,13 +149,15 @@ class _Landing:
         self._done("written")
         return written
 
-    def _bad(self, records: DataFrame, decoder: Decoder, plan: Plan, written: Written) -> list[BadRecord]:
+    def _bad(
+        self, records: DataFrame, decoder: RecordDecoder, plan: Plan, written: Written
+    ) -> list[BadRecord]:
         if not written.bad or self._spec.on_bad_record == "skip":
             return []
         return find_bad(records, decoder, plan, written.bad)
 
     def _suspend(
-        self, bad: Sequence[BadRecord], plan: Plan, ledger: Ledger | None, decoder: Decoder
+        self, bad: Sequence[BadRecord], plan: Plan, ledger: Ledger | None, decoder: RecordDecoder
     ) -> FrazilError:
         """Lands what lies before the first bad record of each partition, then stops the table."""
         first = first_bad(bad)
@@ -204,11 +206,11 @@ class _Landing:
             start={p: start.get(p, first) for p, (first, _) in plan.spans.items()},
             records=written.good,
             dead_letters=dead,
-            skipped=written.bad - dead,
+            skipped=written.bad + written.skipped - dead,
             gaps=gaps,
             bytes=written.bytes,
             total_records=written.good + (before.total_records if before else 0),
-            total_bad=written.bad + (before.total_bad if before else 0),
+            total_bad=written.bad + written.skipped + (before.total_bad if before else 0),
             total_gaps=sum(gaps.values()) + (before.total_gaps if before else 0),
             schema_ids=written.schema_ids,
             max_timestamp=written.max_timestamp,

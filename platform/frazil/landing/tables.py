@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import is_conflict, load_table, load_table_or_none
 from frazil.errors import SchemaRefusedError
-from frazil.landing.columns import KEY, metadata_names, table_fields
+from frazil.landing.columns import RecordColumns, metadata_names, table_fields
 from frazil.naming import TableName
 from frazil.schemas.evolution import Verdict, verdicts
 from frazil.schemas.iceberg import from_iceberg, iceberg_type, to_iceberg
-from frazil.schemas.logical import Field, Struct
+from frazil.schemas.logical import Field
 from frazil.spec import TableSpec
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.update.schema import UpdateSchema
 
-__all__ = ["create_table", "ensure_table", "own_columns", "pending_changes"]
+__all__ = ["create_table", "ensure_table", "pending_changes", "stored"]
 
 
-def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, value: Struct) -> Table:
+def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, columns: RecordColumns) -> Table:
     """The table, made if missing, evolved if the schema asks for it, with a head on `main`.
 
     Raises:
@@ -34,25 +34,19 @@ def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, value: Stru
     """
     table = load_table_or_none(catalog, name)
     if table is None:
-        table = create_table(catalog, name, table_fields(spec, value), spec.transforms, _properties(spec))
-    elif changes := pending_changes(spec, table, value):
+        table = create_table(catalog, name, table_fields(spec, columns), spec.transforms, _properties(spec))
+    elif changes := pending_changes(spec, table, columns):
         table = _evolve(catalog, name, table, changes, metadata_names(spec))
     return table
 
 
-def own_columns(spec: TableSpec, value: Struct) -> tuple[str, ...]:
-    """Columns that are Frazil's own: the key, unless the value has a field of that name; metadata."""
-    key = () if value.get(KEY.name) else (KEY.name,)
-    return (*key, *metadata_names(spec))
-
-
-def pending_changes(spec: TableSpec, table: Table, value: Struct) -> list[Verdict]:
+def pending_changes(spec: TableSpec, table: Table, columns: RecordColumns) -> list[Verdict]:
     """What the newest schema asks of the table.
 
     Raises:
         SchemaRefusedError: Some of it is refused; the text says which, why, and the way out.
     """
-    found = verdicts(from_iceberg(table.schema()), table_columns(value), own_columns(spec, value))
+    found = verdicts(from_iceberg(table.schema()), stored(columns.fields), metadata_names(spec))
     if refused := [v for v in found if not v.allowed]:
         raise SchemaRefusedError(
             f"The newest schema of topic {spec.topic} does not fit its table.",
@@ -63,9 +57,9 @@ def pending_changes(spec: TableSpec, table: Table, value: Struct) -> list[Verdic
     return found
 
 
-def table_columns(value: Struct) -> tuple[Field, ...]:
-    """The value's fields as a table holds them (`fixed` as binary, say)."""
-    return from_iceberg(to_iceberg(value.fields)).fields
+def stored(fields: Iterable[Field]) -> tuple[Field, ...]:
+    """Fields as a table holds them (`fixed` as binary, say)."""
+    return from_iceberg(to_iceberg(fields)).fields
 
 
 def create_table(

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frazil.catalogs.spark import spark_name
-from frazil.landing.columns import KEY, metadata_columns
-from frazil.landing.decode import OK, VALUE, WRITER, Decoder
+from frazil.landing.columns import metadata_columns
+from frazil.landing.decoders.protocol import KEY, VALUE
+from frazil.landing.decoders.record import BAD, OK, RecordDecoder
 from frazil.landing.faults import spark_errors
 from frazil.landing.plan import Plan
 from frazil.naming import TableName
 from frazil.schemas.iceberg import from_iceberg, spark_type
-from frazil.schemas.logical import Struct
 from frazil.spec import TableSpec
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Written:
     branch: str
     read: int
     bad: int
+    skipped: int
     bytes: int
     schema_ids: tuple[int, ...]
     max_timestamp: int | None
@@ -44,7 +45,7 @@ class Written:
     @property
     def good(self) -> int:
         """Rows that the branch must hold."""
-        return self.read - self.bad
+        return self.read - self.bad - self.skipped
 
 
 def new_branch() -> str:
@@ -58,7 +59,7 @@ def started_at(branch: str) -> float:
 
 
 def write_branch(
-    records: DataFrame, decoder: Decoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
+    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
     branch: str,
 ) -> Written:  # fmt: skip
     """Appends the good records to the branch.
@@ -73,7 +74,7 @@ def write_branch(
     from pyspark.sql import Observation
 
     counts = Observation("landing")
-    columns, counters = _columns(spec, table, decoder.value), _counters(decoder.writers)
+    columns, counters = _columns(spec, table, decoder), _counters(decoder.value.writers)
     with spark_errors(plan):
         decoded = decoder.decode(records)
         good = decoded.observe(counts, *counters).where(OK).selectExpr(*columns)
@@ -82,16 +83,17 @@ def write_branch(
         writer.option("fanout-enabled", "true").append()
         # A busy Connect server waits 100 ms for them and then sends none (Observation.getRowOrEmpty).
         counted = counts.get or decoded.agg(*counters).collect()[0].asDict()
-    return _written(branch, decoder.writers, counted)
+    return _written(branch, decoder.value.writers, counted)
 
 
-def _columns(spec: TableSpec, table: Table, value: Struct) -> list[str]:
+def _columns(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]:
     """One SQL expression per column of the table, by name, in its order and type."""
-    meta = {c.name(spec.metadata_names): c.expression for c in metadata_columns(spec)}
-    known = {KEY.name: "raw_key", **meta}
+    known = {c.name(spec.metadata_names): c.expression for c in metadata_columns(spec)}
+    known |= {f.name: f"{KEY.data}.`{f.name}`" for f in decoder.columns.key}
+    known |= {f.name: f"{VALUE.data}.`{f.name}`" for f in decoder.columns.value}
     found = []
     for field in from_iceberg(table.schema()):
-        source = f"{VALUE}.`{field.name}`" if value.get(field.name) else known.get(field.name, "NULL")
+        source = known.get(field.name, "NULL")
         found.append(f"CAST({source} AS {spark_type(field.type)}) AS `{field.name}`")
     return found
 
@@ -100,14 +102,15 @@ def _counters(writers: Sequence[int]) -> list[Any]:
     from pyspark.sql import functions as F
 
     groups = range(0, len(writers), _BITS)
-    seen = f"shiftleft(1L, {WRITER} % {_BITS})"
+    seen = f"shiftleft(1L, {VALUE.writer} % {_BITS})"
     return [
         F.expr("count(1)").alias("read"),
-        F.expr(f"count_if(NOT {OK})").alias("bad"),
+        F.expr(f"count_if({BAD})").alias("bad"),
+        F.expr(f"count_if(NOT {OK} AND NOT {BAD})").alias("skipped"),
         F.expr("sum(octet_length(raw_value))").alias("bytes"),
         F.expr("unix_millis(max(timestamp))").alias("max_timestamp"),
         *(
-            F.expr(f"bit_or(CASE WHEN {WRITER} div {_BITS} = {g // _BITS} THEN {seen} END)")
+            F.expr(f"bit_or(CASE WHEN {VALUE.writer} div {_BITS} = {g // _BITS} THEN {seen} END)")
             .alias(f"seen_{g}")
             for g in groups
         ),
@@ -124,6 +127,7 @@ def _written(branch: str, writers: Sequence[int], counts: dict[str, Any]) -> Wri
         branch=branch,
         read=counts["read"],
         bad=counts["bad"],
+        skipped=counts["skipped"],
         bytes=counts["bytes"] or 0,
         schema_ids=tuple(sorted(seen)),
         max_timestamp=counts["max_timestamp"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from confluent_kafka.schema_registry import RegisteredSchema, SchemaRegistryClient
@@ -38,6 +38,7 @@ class WriterSchema:
         text: The schema itself.
         kind: `AVRO`, `JSON` or `PROTOBUF`.
         references: Other subjects that it needs, as (name, subject, version).
+        dependencies: Their texts by name, whatever they need themselves before them.
     """
 
     schema_id: int
@@ -45,6 +46,7 @@ class WriterSchema:
     text: str
     kind: str
     references: tuple[tuple[str, str, int], ...] = ()
+    dependencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
 
 class RegistryClient(SchemaRegistryClient):
@@ -89,7 +91,7 @@ def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema
         if not known or known[-1] != newest:
             client.clear_caches()  # type: ignore[no-untyped-call]
             known = tuple(
-                writer_schema(client.get_version(subject, version))
+                _complete(client, writer_schema(client.get_version(subject, version)))
                 for version in sorted(client.get_versions(subject))
             )
             client.remembered[subject] = known
@@ -107,6 +109,15 @@ def writer_schema(found: RegisteredSchema) -> WriterSchema:
         kind=schema.schema_type or "AVRO",
         references=references,
     )
+
+
+def _complete(client: RegistryClient, writer: WriterSchema) -> WriterSchema:
+    """With the texts of everything that it refers to, each once, deepest first."""
+    found: dict[str, str] = {}
+    for name, subject, version in writer.references:
+        needed = _complete(client, writer_schema(client.get_version(subject, version)))
+        found |= dict(needed.dependencies) | {name: needed.text}
+    return replace(writer, dependencies=tuple(found.items()))
 
 
 @contextmanager

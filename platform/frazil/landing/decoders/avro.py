@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from frazil.landing.decode import OK, VALUE, WRITER, Reason
+from frazil.landing.decoders.protocol import Half, Reason
 from frazil.schemas.avro import avro_to_logical
 from frazil.schemas.iceberg import spark_type
 from frazil.schemas.logical import Struct
@@ -43,7 +43,7 @@ class AvroDecoder:
     def __init__(self, writers: Sequence[WriterSchema], subject: str) -> None:
         reader = writers[-1]
         self._reader = json.loads(reader.text)
-        self._value = avro_to_logical(reader.text, subject)
+        self._columns = avro_to_logical(reader.text, subject)
         # Newest first: a record passes one comparison per branch (11 ns) until its own.
         legal = [w for w in reversed(writers) if can_read(json.loads(w.text), self._reader)]
         self._texts = {w.schema_id: json.loads(w.text) for w in legal}
@@ -54,37 +54,36 @@ class AvroDecoder:
         return tuple(self._texts)
 
     @property
-    def value(self) -> Struct:
+    def columns(self) -> Struct:
         """The newest schema as columns."""
-        return self._value
+        return self._columns
 
-    def decode(self, frame: DataFrame) -> DataFrame:
-        """Adds the decoded struct, whether it holds, and who wrote it."""
+    def decode(self, frame: DataFrame, half: Half) -> DataFrame:
+        """See `Decoder.decode`."""
         from pyspark.sql import functions as F
 
         branches = enumerate(self._texts.items())
-        first, *rest = [(self._header(i), self._branch(n, w)) for n, (i, w) in branches]
+        first, *rest = [(_header(half, i), self._branch(half, n, w)) for n, (i, w) in branches]
+        whole = f"{half.data}_whole"
         decoded: Column = reduce(lambda c, b: c.when(*b), rest, F.when(*first))
         return (
-            frame.withColumn("_d", decoded)
-            .withColumn(VALUE, F.col("_d.d.v"))
-            .withColumn(OK, F.expr(f"coalesce(_d.d.t = X'{SENTINEL}', false)"))
-            .withColumn(WRITER, F.col("_d.w"))
-            .drop("_d")
+            frame.withColumn(whole, decoded)
+            .withColumn(half.data, F.col(f"{whole}.d.v"))
+            .withColumn(half.ok, F.expr(f"coalesce({whole}.d.t = X'{SENTINEL}', false)"))
+            .withColumn(half.writer, F.col(f"{whole}.w"))
+            .drop(whole)
         )
 
-    def explain(self, value: bytes | None) -> Reason:
-        """Why the record is bad, by an independent decoder (fastavro)."""
-        if value is None:
-            return "null_value", "the value is null, which is no row in append mode"
-        if len(value) < HEADER:
-            return "too_short", f"{len(value)} bytes are too short for the wire format"
-        if value[0]:
-            return "magic_byte", f"the first byte is {value[0]}, not 0"
-        schema_id = int.from_bytes(value[1:HEADER], "big")
+    def explain(self, raw: bytes) -> Reason:
+        """See `Decoder.explain`; by fastavro."""
+        if len(raw) < HEADER:
+            return "too_short", f"{len(raw)} bytes are too short for the wire format"
+        if raw[0]:
+            return "magic_byte", f"the first byte is {raw[0]}, not 0"
+        schema_id = int.from_bytes(raw[1:HEADER], "big")
         if schema_id not in self._texts:
             return "schema_id", f"schema id {schema_id} is not of this subject, or not readable"
-        return self._payload(self._texts[schema_id], value[HEADER:])
+        return self._payload(self._texts[schema_id], raw[HEADER:])
 
     def _payload(self, writer: Any, payload: bytes) -> Reason:
         import fastavro
@@ -100,25 +99,26 @@ class AvroDecoder:
             return "trailing_bytes", f"{rest} bytes follow the payload"
         return "value", "a value is outside its type"
 
-    def _header(self, schema_id: int) -> Column:
-        from pyspark.sql import functions as F
-
-        return F.expr(f"startswith(raw_value, X'00{schema_id:08x}')")
-
-    def _branch(self, index: int, writer: Any) -> Column:
+    def _branch(self, half: Half, index: int, writer: Any) -> Column:
         from pyspark.sql import functions as F
         from pyspark.sql.avro.functions import from_avro
 
         decoded = from_avro(
-            F.expr(f"concat(substring(raw_value, {HEADER + 1}), X'{SENTINEL}')"),
+            F.expr(f"concat(substring({half.raw}, {HEADER + 1}), X'{SENTINEL}')"),
             json.dumps(_with_end(writer)),
             {
                 "mode": "PERMISSIVE",
                 "avroSchema": json.dumps(_with_end(reader_for(writer, self._reader))),
             },
         )
-        common = f"struct<v:{spark_type(self._value)},t:binary>"
+        common = f"struct<v:{spark_type(self._columns)},t:binary>"
         return F.struct(decoded.cast(common).alias("d"), F.lit(index).alias("w"))
+
+
+def _header(half: Half, schema_id: int) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.expr(f"startswith({half.raw}, X'00{schema_id:08x}')")
 
 
 def _with_end(schema: Any) -> dict[str, Any]:

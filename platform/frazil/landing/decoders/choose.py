@@ -1,0 +1,127 @@
+"""Which decoder reads a topic's keys and values: by the spec, else by what the registry holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from frazil.errors import ConfigureError, MissingError
+from frazil.landing.columns import RecordColumns, record_columns
+from frazil.landing.decoders.plain import PlainDecoder, plain_columns
+from frazil.landing.decoders.protocol import KEY, VALUE, Decoder, Half
+from frazil.landing.decoders.record import RecordDecoder
+from frazil.schemas.logical import Struct
+from frazil.schemas.registry import RegistryClient, WriterSchema, subject_versions
+from frazil.spec import TableSpec
+
+__all__ = ["HalfSchemas", "decoder_for", "half_columns", "half_schemas", "topic_columns"]
+
+
+@dataclass(frozen=True, slots=True)
+class HalfSchemas:
+    """How one half of a topic's records is written.
+
+    Args:
+        half: Key or value.
+        format: `avro, json, protobuf`, or `bytes, string, none`.
+        subject: Of the registry; named in errors even where there is none.
+        writers: The subject's schemas, oldest first; the last one is the reader. None without a schema.
+    """
+
+    half: Half
+    format: Literal["avro", "json", "protobuf", "bytes", "string", "none"]
+    subject: str
+    writers: tuple[WriterSchema, ...] = field(default=())
+
+
+def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfSchemas:
+    """How a half is written: as the spec says, else as the registry does.
+
+    A key without a subject is bytes. A value without one is an error: bytes by mistake could never
+    become columns again.
+
+    Raises:
+        MissingError: There is no subject for the value.
+        ConfigureError: The subject is of another format than the spec says.
+    """
+    wanted = spec.key_format if half == KEY else spec.value_format
+    subject = f"{spec.topic}-{half.word}"
+    if wanted == "bytes" or wanted == "string" or wanted == "none":
+        return HalfSchemas(half, wanted, subject)
+    try:
+        writers = subject_versions(registry, subject)
+    except MissingError:
+        if half == KEY and wanted == "auto":
+            return HalfSchemas(half, "bytes", subject)
+        raise
+    found = writers[-1].kind.lower()
+    if wanted not in ("auto", found):
+        raise ConfigureError(
+            f"Subject {subject} is of format {found}, the spec says {wanted}.",
+            where=f"version {writers[-1].version}",
+            meaning="Nothing was landed.",
+            todo=f"Write {half.word}_format: {found} in defs.yaml, or leave it out.",
+        )
+    return HalfSchemas(half, found, subject, writers)  # type: ignore[arg-type]
+
+
+def topic_columns(spec: TableSpec, registry: RegistryClient) -> RecordColumns:
+    """What the newest schemas of a topic ask of its table.
+
+    Raises:
+        SchemaRefusedError: No column can hold them.
+    """
+    key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
+    return record_columns(spec, half_columns(spec, key), half_columns(spec, value))
+
+
+def half_columns(spec: TableSpec, schemas: HalfSchemas) -> Struct:
+    """The columns that one half becomes by its newest schema.
+
+    Raises:
+        SchemaRefusedError: No column can hold them.
+    """
+    match schemas.format:
+        case "avro":
+            from frazil.schemas.avro import avro_to_logical
+
+            return avro_to_logical(schemas.writers[-1].text, schemas.subject)
+        case "bytes" | "string" | "none" as plain:
+            return plain_columns(plain, schemas.half)
+        case other:
+            raise _not_yet(other, schemas.subject)
+
+
+def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
+    """The decoder for a topic's records.
+
+    Raises:
+        SchemaRefusedError: The newest schema can't be decoded into columns.
+    """
+    key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
+    one, two = _decoder(spec, key), _decoder(spec, value)
+    columns = record_columns(spec, one.columns, two.columns)
+    return RecordDecoder(one, two, columns, spec.on_null_value)
+
+
+def _decoder(spec: TableSpec, schemas: HalfSchemas) -> Decoder:
+    match schemas.format:
+        case "avro":
+            from frazil.landing.decoders.avro import AvroDecoder
+
+            return AvroDecoder(_of_kind(schemas.writers, "AVRO"), schemas.subject)
+        case "bytes" | "string" | "none" as plain:
+            return PlainDecoder(plain, schemas.half)
+        case other:
+            raise _not_yet(other, schemas.subject)
+
+
+def _of_kind(writers: Sequence[WriterSchema], kind: str) -> list[WriterSchema]:
+    return [w for w in writers if w.kind == kind]
+
+
+def _not_yet(found: str, subject: str) -> ConfigureError:
+    return ConfigureError(
+        f"Format {found} can't be landed yet.", where=f"subject {subject}", todo="Use Avro."
+    )
