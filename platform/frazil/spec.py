@@ -92,6 +92,15 @@ class TableSpec(_Part):
     value_format: Format = Field(
         "auto", description="How values are written; auto: as the registry says, which must know them."
     )
+    subject_names: Literal["topic", "record", "topic_record"] = Field(
+        "topic", description="How the value's subject is named: `<topic>-value`, by record_type, or by both."
+    )
+    record_type: str | None = Field(
+        None, description="Full name of the record that this table holds, where a topic carries several."
+    )
+    other_types: tuple[str, ...] = Field(
+        (), description="Records on the topic that belong to other tables: left out here, and counted."
+    )
     framing: Literal["confluent", "none"] = Field(
         "confluent",
         description="Confluent's wire format (a zero, the schema id), or bare payloads of the newest schema.",
@@ -158,6 +167,14 @@ class TableSpec(_Part):
     def _snowflake_through_glue(self) -> Self:
         if "snowflake" in self.publish and "glue" not in self.publish:
             raise ValueError("Snowflake finds the table through Glue; write publish: [glue, snowflake]")
+        return self
+
+    @model_validator(mode="after")
+    def _record_named(self) -> Self:
+        if (self.subject_names == "topic") != (self.record_type is None):
+            raise ValueError("subject_names: record or topic_record, and record_type need each other")
+        if self.other_types and self.record_type is None:
+            raise ValueError("other_types are those beside record_type; write that, too")
         return self
 
     @field_validator("partition_by")

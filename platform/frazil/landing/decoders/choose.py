@@ -15,7 +15,7 @@ from frazil.schemas.logical import Struct
 from frazil.schemas.registry import RegistryClient, WriterSchema, subject_versions
 from frazil.spec import TableSpec
 
-__all__ = ["HalfSchemas", "decoder_for", "half_columns", "half_schemas", "topic_columns"]
+__all__ = ["HalfSchemas", "decoder_for", "half_columns", "half_schemas", "other_ids", "topic_columns"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfS
         ConfigureError: The subject is of another format than the spec says.
     """
     wanted = spec.key_format if half == KEY else spec.value_format
-    subject = f"{spec.topic}-{half.word}"
+    subject = _subject(spec, half)
     if wanted == "bytes" or wanted == "string" or wanted == "none":
         return HalfSchemas(half, wanted, subject)
     try:
@@ -64,6 +64,26 @@ def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfS
             todo=f"Write {half.word}_format: {found} in defs.yaml, or leave it out.",
         )
     return HalfSchemas(half, found, subject, writers)  # type: ignore[arg-type]
+
+
+def other_ids(spec: TableSpec, registry: RegistryClient) -> tuple[int, ...]:
+    """Schema ids of the records on the topic that belong to other tables.
+
+    Raises:
+        MissingError: One of them has no subject.
+    """
+    subjects = [_named(spec, record_type) for record_type in spec.other_types]
+    return tuple(w.schema_id for s in subjects for w in subject_versions(registry, s))
+
+
+def _subject(spec: TableSpec, half: Half) -> str:
+    if half == VALUE and spec.record_type:
+        return _named(spec, spec.record_type)
+    return f"{spec.topic}-{half.word}"
+
+
+def _named(spec: TableSpec, record_type: str) -> str:
+    return record_type if spec.subject_names == "record" else f"{spec.topic}-{record_type}"
 
 
 def topic_columns(spec: TableSpec, registry: RegistryClient) -> RecordColumns:
@@ -102,7 +122,7 @@ def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
     key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
     one, two = _decoder(spec, key), _decoder(spec, value)
     columns = record_columns(spec, one.columns, two.columns)
-    return RecordDecoder(one, two, columns, spec.on_null_value)
+    return RecordDecoder(one, two, columns, spec.on_null_value, other_ids(spec, registry))
 
 
 def _decoder(spec: TableSpec, schemas: HalfSchemas) -> Decoder:

@@ -29,12 +29,14 @@ class RecordDecoder:
         value: For values.
         columns: What both become.
         on_null_value: What a null value is: bad, left out, or a row of key and metadata.
+        others: Schema ids of records that belong to other tables; they are left out.
     """
 
     key: Decoder
     value: Decoder
     columns: RecordColumns
     on_null_value: str = "bad"
+    others: tuple[int, ...] = ()
 
     def decode(self, frame: DataFrame) -> DataFrame:
         """Adds what both halves' decoders add, and `OK` and `BAD`."""
@@ -45,7 +47,16 @@ class RecordDecoder:
         key_holds = f"({KEY.raw} IS NULL OR {KEY.ok})"
         holds = f"{key_holds} AND CASE WHEN {VALUE.raw} IS NULL THEN {row} ELSE {VALUE.ok} END"
         fails = f"NOT {key_holds} OR CASE WHEN {VALUE.raw} IS NULL THEN {bad} ELSE NOT {VALUE.ok} END"
-        return decoded.withColumn(OK, F.expr(holds)).withColumn(BAD, F.expr(fails))
+        mine = self._mine()
+        return decoded.withColumn(OK, F.expr(f"{mine} AND {holds}")).withColumn(
+            BAD, F.expr(f"{mine} AND ({fails})")
+        )
+
+    def _mine(self) -> str:
+        if not self.others:
+            return "true"
+        headers = ", ".join(f"X'00{schema_id:08x}'" for schema_id in self.others)
+        return f"NOT coalesce(substring({VALUE.raw}, 1, 5) IN ({headers}), false)"
 
     def explain(self, raw_key: bytes | None, raw_value: bytes | None, key_ok: bool, value_ok: bool) -> Reason:
         """Why the record is bad; the key's fault comes first.
