@@ -51,8 +51,11 @@ class TopicTables(dg.Component, dg.Model, dg.Resolvable):
 
 
 def _assets(tables: Iterable[TopicTable]) -> Iterable[dg.AssetsDefinition]:
+    seen: set[str] = set()
     for table in tables:
-        yield topic_asset(table)
+        if table.spec.topic not in seen:  # several tables where it carries several record types
+            seen.add(table.spec.topic)
+            yield topic_asset(table)
         if "glue" in table.spec.publish:
             yield glue_asset(table)
         if "snowflake" in table.spec.publish:

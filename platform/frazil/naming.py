@@ -86,8 +86,13 @@ def things(spec: TableSpec, settings: Settings) -> Things:
     namespace = spec.namespace or legal(settings.cluster)
     return Things(
         topic=spec.topic,
-        table=TableName(namespace, spec.table or legal(spec.topic)),
+        table=TableName(namespace, spec.table or legal(_table(spec))),
         glue_database=settings.glue_database or namespace,
         snowflake_database=settings.snowflake_database.upper(),
         snowflake_schema=namespace.upper(),
     )
+
+
+def _table(spec: TableSpec) -> str:
+    """The topic's name; with the record's simple name where a topic has a table per record type."""
+    return f"{spec.topic}__{spec.record_type.rpartition('.')[2]}" if spec.record_type else spec.topic

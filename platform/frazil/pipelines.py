@@ -11,6 +11,7 @@ from frazil.errors import SpecError
 from frazil.naming import Things, things
 from frazil.pipeline_file import FILE, Pipeline, load_pipeline
 from frazil.settings import Settings
+from frazil.spec import TableSpec
 
 __all__ = ["Pipeline", "load_pipelines", "pipeline_folders"]
 
@@ -75,12 +76,18 @@ def _refuse_equal_things(pipelines: Sequence[Pipeline], settings: Settings) -> N
         for spec, line in zip(pipeline.tables, pipeline.lines, strict=True):
             place = f"{pipeline.file}:{line}"
             for path in _paths(things(spec, settings)):
-                if path in seen:
+                if path in seen and not _shared(spec, pipeline, path, seen[path]):
                     raise SpecError(
                         f"{place}: {'/'.join(path)} is there already, in {seen[path]}",
                         todo="Name another `table` or `namespace` in one of the two places.",
                     )
                 seen[path] = place
+
+
+def _shared(spec: TableSpec, pipeline: Pipeline, path: tuple[str, ...], first: str) -> bool:
+    """Whether it is a topic of several record types, all in one file: one asset, a table each."""
+    here = first.rpartition(":")[0] == str(pipeline.file)
+    return bool(spec.record_type) and path == ("kafka", spec.topic) and here
 
 
 def _paths(things: Things) -> Iterator[tuple[str, ...]]:

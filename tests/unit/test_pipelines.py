@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import SpecError
+from frazil.naming import things
 from frazil.pipelines import load_pipelines, pipeline_folders
 from frazil.settings import Settings
 
@@ -146,6 +147,16 @@ def test_two_tables_that_are_one_thing_are_refused_with_both_places(
     assert f"{thing} is there already" in said
     assert f"{folder / 'one' / 'defs.yaml'}:3" in said
     assert f"{folder / 'two' / 'defs.yaml'}:3" in said
+
+
+def test_a_topic_of_several_record_types_has_a_table_for_each(write: Write) -> None:
+    kinds = "{topic: shop, subject_names: record, record_type: com.Order, other_types: [com.Refund]}"
+    folder = write("shop", f"{HEAD}  tables:\n    - {kinds}\n    - {kinds.replace('Order', 'Cancel')}\n")
+
+    (pipeline,) = load_pipelines([folder], Settings())
+
+    names = [str(things(spec, Settings()).table) for spec in pipeline.tables]
+    assert names == ["local.shop__order", "local.shop__cancel"]
 
 
 def test_two_pipelines_of_one_name_are_refused(tmp_path: Path, write: Write) -> None:
