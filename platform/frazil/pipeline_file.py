@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -163,11 +163,16 @@ def _spoken(path: tuple[str | int, ...]) -> str:
 
 def _beside(document: Document, tables: tuple[TableSpec, ...]) -> tuple[TableSpec, ...]:
     """The tables, their schema files found beside the pipeline's file."""
-    found = []
-    for i, spec in enumerate(tables):
-        path = document.file.parent / spec.value_schema if spec.value_schema else None
-        if path and not path.is_file():
-            at = ("attributes", "tables", i, "value_schema")
-            raise _refused(document, [(at, f"there is no file {path}")])
-        found.append(spec.model_copy(update={"value_schema": path}))
-    return tuple(found)
+    return tuple(
+        spec.model_copy(update=dict(_schema_files(document, i, spec))) for i, spec in enumerate(tables)
+    )
+
+
+def _schema_files(document: Document, table: int, spec: TableSpec) -> Iterator[tuple[str, Path]]:
+    for name, file in (("key_schema", spec.key_schema), ("value_schema", spec.value_schema)):
+        if file is None:
+            continue
+        path = document.file.parent / file
+        if not path.is_file():
+            raise _refused(document, [(("attributes", "tables", table, name), f"there is no file {path}")])
+        yield name, path

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-__all__ = ["Duration", "Format", "LandWhen", "Owners", "TableSpec"]
+__all__ = ["SCHEMA_KINDS", "Duration", "Format", "LandWhen", "Owners", "SchemaKind", "TableSpec"]
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -59,6 +59,13 @@ Format = Literal["auto", "avro", "json", "protobuf", "string", "bytes", "none"]
 """How keys or values are written; the last three need no schema, `none` makes no column."""
 
 
+SchemaKind = Literal["AVRO", "JSON", "PROTOBUF"]
+"""A schema's format, by the registry's name."""
+
+SCHEMA_KINDS: dict[str, SchemaKind] = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
+"""By the suffix of a schema's file."""
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
 
@@ -83,8 +90,11 @@ class TableSpec(_Part):
     replication: int | None = Field(None, ge=1, description="Default: the broker's.")
     topic_config: dict[str, str] = Field(default_factory=dict, description="Settings of the topic.")
     value_schema: Path | None = Field(
-        None, description="Avro schema to register where the subject is missing; beside defs.yaml."
+        None,
+        description="Schema of the values, registered where the subject is missing; a file beside "
+        "defs.yaml: .avsc Avro, .json JSON Schema, .proto Protobuf.",
     )
+    key_schema: Path | None = Field(None, description="Schema of the keys, likewise.")
 
     key_format: Format = Field(
         "auto", description="How keys are written; auto: as the registry says, else bytes."
@@ -150,6 +160,13 @@ class TableSpec(_Part):
     def _topic_name(cls, value: str) -> str:
         if not re.fullmatch(r"[a-zA-Z0-9._-]+", value):
             raise ValueError(f"{value!r}: Kafka takes letters, digits, '.', '_' and '-' only")
+        return value
+
+    @field_validator("key_schema", "value_schema")
+    @classmethod
+    def _known_suffix(cls, value: Path | None) -> Path | None:
+        if value is not None and value.suffix not in SCHEMA_KINDS:
+            raise ValueError(f"{value}: a schema's file ends with {', '.join(SCHEMA_KINDS)}")
         return value
 
     @field_validator("tags")
