@@ -72,7 +72,8 @@ class _Converter:
     def _field(self, field: dict[str, Any], path: str, depth: int) -> Field:
         where = f"{path}.{field['name']}".lstrip(".")
         kind, optional = self._type(field["type"], where, depth + 1)
-        return Field(field["name"], kind, optional, field.get("doc", ""))
+        defaulted = isinstance(kind, List | Map) and "default" in field
+        return Field(field["name"], kind, optional, field.get("doc", ""), defaulted)
 
     def _type(self, schema: Any, path: str, depth: int) -> tuple[Type, bool]:
         if isinstance(schema, list):

@@ -55,12 +55,17 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A named part of a struct."""
+    """A named part of a struct.
+
+    `defaulted` ones are required, but read as zero or empty where a record says nothing of them:
+    Protobuf's plain fields, Avro's containers with a default.
+    """
 
     name: str
     type: Type
     optional: bool = False
     doc: str = field(default="", compare=False)
+    defaulted: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
