@@ -57,6 +57,12 @@ def connections(stack: Settings) -> Connections:
     return Connections(stack)
 
 
+@pytest.fixture(scope="session", params=["rest", "glue"])
+def lake(stack: Settings, request: pytest.FixtureRequest) -> Connections:
+    """The stack with each catalog as the owner of the tables."""
+    return Connections(stack.model_copy(update={"catalog": request.param}))
+
+
 @pytest.fixture
 def fresh_name() -> str:
     """A name that no other test has, legal for topics, namespaces and tables."""

@@ -1,4 +1,4 @@
-"""Both catalogs for each behaviour, and a topic of one's own for each test."""
+"""A topic of one's own for each test."""
 
 from __future__ import annotations
 
@@ -8,15 +8,8 @@ from typing import Any
 import pytest
 
 from frazil.connections import Connections
-from frazil.settings import Settings
 from frazil.spec import TableSpec
 from kit.topics import TRADE, MakeTopic, Topic, create_topic
-
-
-@pytest.fixture(scope="session", params=["rest", "glue"])
-def lake(stack: Settings, request: pytest.FixtureRequest) -> Connections:
-    """The stack with each catalog as the owner of the tables."""
-    return Connections(stack.model_copy(update={"catalog": request.param}))
 
 
 @pytest.fixture
