@@ -1,8 +1,8 @@
-"""What a landing is measured against: Kafka source, `from_avro`, Iceberg append, no guarantees."""
+"""What a landing is measured against: Kafka source, one decoding function, Iceberg append, no guarantees."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
@@ -12,6 +12,8 @@ from frazil.landing.columns import metadata_columns
 from frazil.landing.decoders.choose import topic_columns
 from frazil.landing.tables import ensure_table
 from frazil.naming import TableName
+from frazil.schemas.iceberg import spark_type
+from frazil.schemas.logical import Struct
 from frazil.schemas.registry import WriterSchema, subject_versions
 from frazil.settings import Settings
 from frazil.spec import TableSpec
@@ -41,10 +43,9 @@ def prepare(connections: Connections, spec: TableSpec, name: TableName) -> None:
 def run(connections: Connections, spec: TableSpec, name: TableName) -> None:
     """Lands the whole topic, hoping that nothing goes wrong."""
     schema = _schema(connections, spec)
-    frame = _read(connections, spec.topic).withColumn(
-        "value_", from_avro(F.expr("substring(raw_value, 6)"), schema.text)
-    )
-    fields = [f"value_.`{field.name}`" for field in topic_columns(spec, connections.registry).value]
+    columns = topic_columns(spec, connections.registry).value
+    frame = _read(connections, spec.topic).withColumn("value_", _DECODED[schema.kind](schema.text, columns))
+    fields = [f"value_.`{field.name}`" for field in columns]
     metadata = [f"{c.expression} AS `{c.name(spec.metadata_names)}`" for c in metadata_columns(spec)]
     rows = frame.selectExpr("raw_key AS key", *fields, *metadata)
     rows.writeTo(spark_name(name)).option("fanout-enabled", "true").append()
@@ -72,3 +73,14 @@ def _read(connections: Connections, topic: str) -> DataFrame:
 
 def _schema(connections: Connections, spec: TableSpec) -> WriterSchema:
     return subject_versions(connections.registry, f"{spec.topic}-value")[-1]
+
+
+def _avro(text: str, _: Struct) -> Column:
+    return from_avro(F.expr("substring(raw_value, 6)"), text)
+
+
+def _json(_: str, columns: Struct) -> Column:
+    return F.from_json(F.expr("CAST(substring(raw_value, 6) AS string)"), spark_type(columns))
+
+
+_DECODED = {"AVRO": _avro, "JSON": _json}

@@ -12,16 +12,19 @@ import argparse
 import json
 import sys
 import uuid
-from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 import bare
 from meter import Cost, Meter, medians
+from pyiceberg.exceptions import NoSuchTableError
 from rich.console import Console
 from rich.table import Table
-from topics import Make, Place, add, one_place, spread, topic_of, trade_records, wide_records
+from samples import NARROW, WIDE, Kind, Sample, Trades, sample
+from topics import PARTITIONS, Place, add, one_place, spread, topic_of
 
 from frazil.connections import Connections
+from frazil.landing.bad_records import dead_letter_table
 from frazil.landing.land import land
 from frazil.naming import things
 from frazil.settings import Settings
@@ -38,28 +41,40 @@ class Case:
     """One comparison.
 
     Args:
-        name: For the table.
-        make: The records.
+        sample: What is landed.
         count: How many; a tenth of it with --quick.
-        place: Which partition each goes to.
-        metadata: Which metadata columns the tables have.
         figure: What is compared.
         target: The bound of the figure, and whether it is the most or the least.
+        place: Which partition each record goes to.
+        metadata: Which metadata columns the tables have.
+        rival: Landed by Frazil to compare with; by default the same sample by the bare job.
     """
 
-    name: str
-    make: Make
+    sample: Sample | Trades
     count: int
-    place: Place
-    metadata: str
     figure: str
     target: tuple[str, float]
+    place: Place = spread
+    metadata: str = "standard"
+    rival: Sample | None = None
+
+    @property
+    def name(self) -> str:
+        """For the table."""
+        place = "1 partition" if self.place is one_place else f"{PARTITIONS} partitions"
+        return f"{self.sample.name}, {place}"
 
 
+RATIO = "CPU ratio"
+KINDS: tuple[Kind, ...] = ("avro", "json", "protobuf")
+CLEAN = sample("avro", NARROW, "avro, clean")
 CASES = (
-    Case("trades, 6 partitions", trade_records, 3_000_000, spread, "full", "CPU ratio", ("<=", 1.15)),
-    Case("1 KB, 20 fields", wide_records, 300_000, spread, "standard", "CPU ratio", ("<=", 1.15)),
-    Case("trades, 1 partition", trade_records, 3_000_000, one_place, "full", "speed-up", (">=", 1.6)),
+    Case(Trades(), 3_000_000, RATIO, ("<=", 1.15), metadata="full"),
+    Case(Trades(), 3_000_000, "speed-up", (">=", 1.6), one_place, "full"),
+    *(Case(sample(k, NARROW, f"{k}, 6 fields"), 1_000_000, RATIO, ("<=", 1.2)) for k in KINDS),
+    *(Case(sample(k, WIDE, f"{k}, 1 KB"), 200_000, RATIO, ("<=", 1.2)) for k in KINDS),
+    Case(sample("avro", NARROW, "avro, 8 ids", versions=8), 1_000_000, RATIO, ("<=", 1.2), rival=CLEAN),
+    Case(sample("avro", NARROW, "avro, 1 % bad", damaged=100), 1_000_000, RATIO, ("<=", 1.3), rival=CLEAN),
 )
 SMALL = 6_000
 SMALL_TARGET = ("<=", 2.0)
@@ -71,7 +86,7 @@ class Result:
 
     case: str
     records: int
-    bare: Cost | None
+    rival: Cost | None
     frazil: Cost
     figure: str
     value: float
@@ -103,14 +118,15 @@ class Bench:
         self._repeats = repeats
 
     def compare(self, case: Case, count: int) -> Result:
-        """Bare and frazil in turn, after the warm-ups."""
-        topic = f"bench_{uuid.uuid4().hex[:8]}"
+        """Frazil and its rival in turn, after the warm-ups."""
         console.print(f"{case.name}: producing {count:,} records")
-        with topic_of(self._connections, topic, case.make, count, case.place):
-            runs = [self._pair(case, topic, turn) for turn in range(WARM_UPS + self._repeats)]
+        with ExitStack() as stack:
+            topic = self._topic(stack, case.sample, count, case.place)
+            other = self._topic(stack, case.rival, count, case.place) if case.rival else topic
+            runs = [self._pair(case, topic, other, turn) for turn in range(WARM_UPS + self._repeats)]
         runs = runs[WARM_UPS:]
         plain, ours = medians([r[0] for r in runs]), medians([r[1] for r in runs])
-        value = ours.cpu / plain.cpu if case.figure == "CPU ratio" else plain.seconds / ours.seconds
+        value = ours.cpu / plain.cpu if case.figure == RATIO else plain.seconds / ours.seconds
         return Result(case.name, count, plain, ours, case.figure, value, case.target)
 
     def small(self) -> Result:
@@ -118,24 +134,29 @@ class Bench:
         topic = f"bench_{uuid.uuid4().hex[:8]}"
         spec = self._spec(topic, "full", "small")
         costs = []
-        with topic_of(self._connections, topic, trade_records, SMALL, spread):
+        with topic_of(self._connections, topic, Trades(), SMALL, spread):
             for _ in range(WARM_UPS + self._repeats):
                 costs.append(self._meter.cost(lambda: land(spec, self._connections)))
-                add(self._connections, topic, trade_records, SMALL, spread)
+                add(self._connections, topic, Trades(), SMALL, spread)
             self._drop(spec)
         ours = medians(costs[WARM_UPS:])
         name = f"{SMALL:,} trades, warm"
         return Result(name, SMALL, None, ours, "seconds", ours.seconds, SMALL_TARGET)
 
-    def _pair(self, case: Case, topic: str, turn: int) -> tuple[Cost, Cost]:
-        kinds: list[tuple[str, Callable[[TableSpec], Cost]]] = [("bare", self._bare), ("ours", self._ours)]
+    def _topic(self, stack: ExitStack, sample: Sample | Trades, count: int, place: Place) -> str:
+        name = f"bench_{uuid.uuid4().hex[:8]}"
+        return stack.enter_context(topic_of(self._connections, name, sample, count, place))
+
+    def _pair(self, case: Case, topic: str, other: str, turn: int) -> tuple[Cost, Cost]:
+        rival = self._ours if case.rival else self._bare
+        kinds = [("rival", rival, other), ("ours", self._ours, topic)]
         costs = {}
-        for kind, measure in kinds if turn % 2 else reversed(kinds):  # neither is always the second
-            spec = self._spec(topic, case.metadata, f"{kind}_{turn}")
+        for kind, measure, name in kinds if turn % 2 else reversed(kinds):  # neither is always the second
+            spec = self._spec(name, case.metadata, f"{kind}_{turn}")
             costs[kind] = measure(spec)
             self._drop(spec)
             console.print(f"  {kind} {turn}: {costs[kind].cpu:.2f} CPU s, {costs[kind].seconds:.2f} s")
-        return costs["bare"], costs["ours"]
+        return costs["rival"], costs["ours"]
 
     def _bare(self, spec: TableSpec) -> Cost:
         name = things(spec, self._connections.settings).table
@@ -147,12 +168,20 @@ class Bench:
 
     def _spec(self, topic: str, metadata: str, suffix: str) -> TableSpec:
         return TableSpec.model_validate(
-            {"topic": topic, "namespace": NAMESPACE, "table": f"{topic}_{suffix}", "metadata": metadata}
+            {
+                "topic": topic,
+                "namespace": NAMESPACE,
+                "table": f"{topic}_{suffix}",
+                "metadata": metadata,
+                "on_bad_record": "dead_letter",
+            }
         )
 
     def _drop(self, spec: TableSpec) -> None:
         name = things(spec, self._connections.settings).table
-        self._connections.catalog.purge_table(name.identifier)
+        for table in (name, dead_letter_table(name)):
+            with suppress(NoSuchTableError):
+                self._connections.catalog.purge_table(table.identifier)
 
 
 def main() -> int:
@@ -177,10 +206,10 @@ def _options() -> argparse.Namespace:
 
 
 def _show(results: list[Result]) -> None:
-    heads = ("case", "records", "bare CPU s/M", "frazil CPU s/M", "bare s", "frazil s", "figure", "target")
+    heads = ("case", "records", "rival CPU s/M", "frazil CPU s/M", "rival s", "frazil s", "figure", "target")
     table = Table(*heads)
     for r in results:
-        plain = (f"{r.per_million(r.bare):.2f}", f"{r.bare.seconds:.2f}") if r.bare else ("", "")
+        plain = (f"{r.per_million(r.rival):.2f}", f"{r.rival.seconds:.2f}") if r.rival else ("", "")
         ours = (f"{r.per_million(r.frazil):.2f}", f"{r.frazil.seconds:.2f}")
         figure = f"[{'green' if r.met else 'red'}]{r.figure} {r.value:.2f}"
         target = f"{r.target[0]} {r.target[1]:g}"
@@ -193,9 +222,9 @@ def _json(r: Result) -> dict[str, object]:
     return {
         "case": r.case,
         "records": r.records,
-        "bare_cpu_s_per_million": round(r.per_million(r.bare), 3) if r.bare else None,
+        "rival_cpu_s_per_million": round(r.per_million(r.rival), 3) if r.rival else None,
         "frazil_cpu_s_per_million": round(r.per_million(r.frazil), 3),
-        "bare_seconds": round(r.bare.seconds, 3) if r.bare else None,
+        "rival_seconds": round(r.rival.seconds, 3) if r.rival else None,
         "frazil_seconds": round(r.frazil.seconds, 3),
         r.figure.replace(" ", "_"): round(r.value, 3),
         "target": f"{r.target[0]} {r.target[1]:g}",
