@@ -25,7 +25,7 @@ def count_rows(subject: Subject) -> Verdict:
     ledger = read_ledger(table.metadata)
     if ledger is None:
         return _EMPTY
-    offsets, rows = _offsets(ledger), _live_rows(table)
+    offsets, rows = ledger.offsets, _live_rows(table)
     known = ledger.total_bad + ledger.total_gaps
     broken = _breaks(table)
     passed = offsets == rows + known and not broken
@@ -45,7 +45,7 @@ def count_offsets(subject: Subject) -> Verdict:
     counts = _count_by_partition(subject)
     rows = sum(c["n"] for c in counts.values())
     twice = sum(c["n"] - c["unique"] for c in counts.values())
-    holes = _offsets(ledger) - (rows - twice)
+    holes = ledger.offsets - (rows - twice)
     known = ledger.total_bad + ledger.total_gaps
     stray = [p for p, c in counts.items() if not _in_range(ledger, p, c)]
     passed = not twice and holes == known and not stray
@@ -54,12 +54,8 @@ def count_offsets(subject: Subject) -> Verdict:
         f"known to be bad records or gaps, "
         f"{'partitions ' + str(stray) + ' hold offsets' if stray else 'none lies'} out of range."
     )
-    numbers = {**_numbers(ledger, _offsets(ledger), rows), "duplicates": twice, "holes": holes}
+    numbers = {**_numbers(ledger, ledger.offsets, rows), "duplicates": twice, "holes": holes}
     return Verdict(passed, text, numbers)
-
-
-def _offsets(ledger: Ledger) -> int:
-    return sum(at - ledger.start.get(p, at) for p, at in ledger.position.items())
 
 
 def _live_rows(table: Table) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.refs import drop_branch
 from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
-from frazil.landing.write import BRANCH, started_at
+from frazil.landing.write import BRANCH, REDRIVE, started_at
 from frazil.naming import TableName
 
 if TYPE_CHECKING:
@@ -24,30 +25,31 @@ def drop_leftovers(catalog: Catalog, name: TableName, table: Table, now: float |
     """Drops the branches that can never be published any more; returns their names.
 
     A branch is dead when the position moved on since it was made, or when it is too old. A younger
-    one at the present position may belong to a landing that is still at work in another process.
+    one at the present position may belong to a landing that is still at work in another process; a
+    redrive's may be published at any position.
     """
     now = time.time() if now is None else now
-    current = _landing(read_ledger(table.metadata))
+    current = _position(read_ledger(table.metadata))
     dead = [
         ref
         for ref in table.metadata.refs
-        if ref.startswith(BRANCH)
-        and (_moved_on(table, ref, current) or now - started_at(ref) > LONGEST_LANDING)
+        if (ref.startswith((BRANCH, REDRIVE)) and now - started_at(ref) > LONGEST_LANDING)
+        or (ref.startswith(BRANCH) and _moved_on(table, ref, current))
     ]
     for ref in dead:
         drop_branch(catalog, name, ref)
     return dead
 
 
-def _moved_on(table: Table, branch: str, current: str) -> bool:
+def _moved_on(table: Table, branch: str, current: Mapping[int, int]) -> bool:
     """Whether the branch was made at another position; False where expiry removed the evidence."""
     for snapshot in ancestors(table.metadata, branch):
         if ledger := ledger_of(snapshot):
-            return ledger.landing != current
+            return ledger.position != current
         if snapshot.parent_snapshot_id is None:
             return bool(current)
     return False
 
 
-def _landing(ledger: Ledger | None) -> str:
-    return ledger.landing if ledger else ""
+def _position(ledger: Ledger | None) -> Mapping[int, int]:
+    return ledger.position if ledger else {}

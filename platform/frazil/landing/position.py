@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,10 +36,12 @@ class Ledger:
     records: int = 0
     dead_letters: int = 0
     skipped: int = 0
+    redriven: int = 0
     gaps: Mapping[int, int] = field(default_factory=dict)
     bytes: int = 0
     total_records: int = 0
     total_bad: int = 0
+    total_dead_letters: int = 0
     total_gaps: int = 0
     schema_ids: tuple[int, ...] = ()
     max_timestamp: int | None = None
@@ -52,6 +54,22 @@ class Ledger:
         """Per partition the next offset."""
         return {p: to for p, (_, to) in self.spans.items()}
 
+    @property
+    def offsets(self) -> int:
+        """How many offsets were landed since the table's first one."""
+        return sum(at - self.start.get(p, at) for p, at in self.position.items())
+
+    def following(self, before: Ledger | None) -> Ledger:
+        """The same, with the totals that it has behind another ledger."""
+        dead = self.dead_letters - self.redriven
+        return replace(
+            self,
+            total_records=self.records + (before.total_records if before else 0),
+            total_bad=dead + self.skipped + (before.total_bad if before else 0),
+            total_dead_letters=dead + (before.total_dead_letters if before else 0),
+            total_gaps=sum(self.gaps.values()) + (before.total_gaps if before else 0),
+        )
+
     def properties(self) -> dict[str, str]:
         """As summary properties; also as table properties."""
         return {
@@ -62,10 +80,12 @@ class Ledger:
             "frazil.records": str(self.records),
             "frazil.dead-letters": str(self.dead_letters),
             "frazil.skipped": str(self.skipped),
+            "frazil.redriven": str(self.redriven),
             "frazil.gaps": _to_json(self.gaps),
             "frazil.bytes": str(self.bytes),
             "frazil.total-records": str(self.total_records),
             "frazil.total-bad": str(self.total_bad),
+            "frazil.total-dead-letters": str(self.total_dead_letters),
             "frazil.total-gaps": str(self.total_gaps),
             "frazil.schema-ids": ",".join(map(str, self.schema_ids)),
             "frazil.max-timestamp": "" if self.max_timestamp is None else str(self.max_timestamp),
@@ -87,10 +107,12 @@ class Ledger:
             records=int(properties["frazil.records"]),
             dead_letters=int(properties["frazil.dead-letters"]),
             skipped=int(properties["frazil.skipped"]),
+            redriven=int(properties.get("frazil.redriven", 0)),
             gaps=_numbers(properties["frazil.gaps"]),
             bytes=int(properties["frazil.bytes"]),
             total_records=int(properties["frazil.total-records"]),
             total_bad=int(properties["frazil.total-bad"]),
+            total_dead_letters=int(properties.get("frazil.total-dead-letters", 0)),
             total_gaps=int(properties["frazil.total-gaps"]),
             schema_ids=tuple(map(int, filter(None, properties["frazil.schema-ids"].split(",")))),
             max_timestamp=int(timestamp) if timestamp else None,

@@ -10,7 +10,8 @@ import random
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, ClassVar
 
 from frazil.catalogs.iceberg import is_conflict, load_table
 from frazil.errors import CommitConflictError, OvertakenError
@@ -29,6 +30,9 @@ SUSPENDED = "frazil.suspended"
 """Table property that says why a table is suspended; gone with the next landing."""
 
 _TRIES = 30
+_LOOK_BACK = 100
+"""Snapshots that others may have added since a commit of ours whose answer was lost."""
+
 _LONGEST_WAIT = 1.0
 
 
@@ -38,7 +42,7 @@ class Staged:
 
     Args:
         files: The data files to append.
-        ledger: What the snapshot will say.
+        ledger: What the snapshot will say, but for its totals.
         base: The position that the plan started from; None where the table had none.
         branch: Removed by the same commit; empty where there is none.
     """
@@ -47,6 +51,26 @@ class Staged:
     ledger: Ledger
     base: Mapping[int, int] | None
     branch: str = ""
+
+    resumes: ClassVar[bool] = True
+    """Whether a suspended table goes on with it."""
+
+    def upon(self, name: TableName, table: Table) -> Ledger:
+        """What the snapshot says where it follows the table's present head.
+
+        Raises:
+            OvertakenError: It must not follow it: the position is no longer the one planned from.
+        """
+        before = read_ledger(table.metadata)
+        position = before.position if before else None
+        if position != self.base:
+            raise OvertakenError(
+                f"Another landing of {name} was quicker; this one was dropped.",
+                where=f"position now {position}, planned from {dict(self.base or {})}",
+                meaning="Every record is in the table exactly once; nothing of this landing is visible.",
+                todo="Nothing. Land again if more records wait.",
+            )
+        return self.ledger.following(before)
 
 
 def staged_files(table: Table, snapshot: Snapshot) -> Iterable[DataFile]:
@@ -74,8 +98,7 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> int:
         table = load_table(catalog, name)
         if done := _published(table, staged):
             return done
-        _not_overtaken(name, table, staged)
-        if _commit(table, staged):
+        if _commit(table, staged, staged.upon(name, table)):
             return _published(load_table(catalog, name), staged) or 0
         time.sleep(random.uniform(0, min(_LONGEST_WAIT, 0.02 * 2**attempt)))
     raise CommitConflictError(
@@ -88,34 +111,22 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> int:
 
 def _published(table: Table, staged: Staged) -> int | None:
     """The snapshot that holds this very landing, if an earlier try went through unnoticed."""
-    for snapshot in ancestors(table.metadata):
-        if ledger := ledger_of(snapshot):
-            return snapshot.snapshot_id if ledger.landing == staged.ledger.landing else None
+    for snapshot in islice(ancestors(table.metadata), _LOOK_BACK):
+        if (ledger := ledger_of(snapshot)) and ledger.landing == staged.ledger.landing:
+            return snapshot.snapshot_id
     return None
 
 
-def _not_overtaken(name: TableName, table: Table, staged: Staged) -> None:
-    ledger = read_ledger(table.metadata)
-    position = ledger.position if ledger else None
-    if position != staged.base:
-        raise OvertakenError(
-            f"Another landing of {name} was quicker; this one was dropped.",
-            where=f"position now {position}, planned from {dict(staged.base or {})}",
-            meaning="Every record is in the table exactly once; nothing of this landing is visible.",
-            todo="Nothing. Land again if more records wait.",
-        )
-
-
-def _commit(table: Table, staged: Staged) -> bool:
+def _commit(table: Table, staged: Staged, ledger: Ledger) -> bool:
     """One try; False where the catalog refused, or where it is not known what became of it."""
     from pyiceberg.table.update import RemoveSnapshotRefUpdate
 
     table.metadata.properties["commit.retry.num-retries"] = "0"  # in this loaded copy only
-    properties = staged.ledger.properties()
+    properties = ledger.properties()
     try:
         tx = table.transaction()
         tx.set_properties(properties)
-        if SUSPENDED in table.properties:
+        if staged.resumes and SUSPENDED in table.properties:
             tx.remove_properties(SUSPENDED)
         with tx.update_snapshot(snapshot_properties=properties).fast_append() as append:
             for file in staged.files:

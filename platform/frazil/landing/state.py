@@ -121,9 +121,12 @@ def _summary(table: Table | None) -> Mapping[str, str]:
 
 
 def _landed_at(table: Table, newest: Ledger) -> float:
-    """When the newest landing was committed, in seconds since the epoch; where it expired: begun."""
+    """When the newest landing was committed, in seconds since the epoch; where it expired: begun.
+
+    A redrive brings nothing that waits in the topic, so it is no landing.
+    """
     for snapshot in ancestors(table.metadata):
-        if ledger_of(snapshot):
+        if (ledger := ledger_of(snapshot)) and not ledger.redriven:
             return snapshot.timestamp_ms / 1000
     return started_at(newest.landing)
 

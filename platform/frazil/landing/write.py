@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-__all__ = ["BRANCH", "Written", "new_branch", "started_at", "write_branch"]
+__all__ = ["BRANCH", "REDRIVE", "Written", "new_branch", "started_at", "write_branch"]
 
-BRANCH = "landing_"
+BRANCH, REDRIVE = "landing_", "redrive_"
 _BITS = 62
 """Writers per counter: a Spark bigint has 63 bits to set."""
 
@@ -48,9 +48,9 @@ class Written:
         return self.read - self.bad - self.skipped
 
 
-def new_branch() -> str:
-    """A branch name that tells when its landing began (see `started_at`)."""
-    return f"{BRANCH}{int(time.time() * 1000)}_{secrets.token_hex(4)}"
+def new_branch(prefix: str = BRANCH) -> str:
+    """A branch name that tells when its landing, or redrive, began (see `started_at`)."""
+    return f"{prefix}{int(time.time() * 1000)}_{secrets.token_hex(4)}"
 
 
 def started_at(branch: str) -> float:

@@ -154,7 +154,7 @@ def test_a_row_that_no_landing_brought_is_out_of_range(
 @only_rest
 def test_spans_that_do_not_meet_are_named(landed: Topic) -> None:
     before = ledger(landed)
-    torn = replace(before, spans={0: (12, 15)}, records=0, total_gaps=5, landing="torn")
+    torn = replace(before, spans={0: (12, 15)}, records=0, gaps={0: 5}, landing="torn")
     publish(landed.connections.catalog, landed.things.table, Staged((), torn, before.position))
 
     result = check(landed, "row_count")
