@@ -18,6 +18,8 @@ from pydantic import (
     model_validator,
 )
 
+from frazil.migrations import Migration
+
 __all__ = ["SCHEMA_KINDS", "Duration", "Format", "LandWhen", "Owners", "SchemaKind", "TableSpec"]
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -135,6 +137,9 @@ class TableSpec(_Part):
     on_bad_record: Literal["suspend", "skip", "dead_letter"] = Field(
         "suspend", description="What a record that can't be decoded costs."
     )
+    migrations: tuple[Migration, ...] = Field(
+        (), description="Renames, drops and retypes of columns that are approved, each with an id."
+    )
     max_records: int = Field(10_000_000, ge=1, description="Most records of one landing.")
     max_bytes: ByteSize = Field(ByteSize(4 * 2**30), description="Most bytes of one landing: 4GiB.")
     land_when: LandWhen = Field(default_factory=LandWhen, description="For the arrivals sensor.")
@@ -147,6 +152,14 @@ class TableSpec(_Part):
     description: str = Field("", description="For people, shown in the Dagster UI.")
     owners: Owners = Field((), description="`team:name` or an e-mail address.")
     tags: dict[str, str] = Field(default_factory=dict, description="Tags of the assets.")
+
+    @field_validator("migrations")
+    @classmethod
+    def _ids_differ(cls, value: tuple[Migration, ...]) -> tuple[Migration, ...]:
+        ids = [m.id for m in value]
+        if twice := sorted({i for i in ids if ids.count(i) > 1}):
+            raise ValueError(f"{', '.join(twice)}: an id of two migrations; each needs its own")
+        return value
 
     @field_validator("namespace", "table")
     @classmethod
