@@ -1,0 +1,112 @@
+"""What tests of all formats share: records as bytes, their landing, and rows as plain Python."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+from confluent_kafka import Producer
+from confluent_kafka.schema_registry import Schema
+
+from frazil.connections import Connections
+from frazil.landing.bad_records import dead_letter_table
+from frazil.landing.land import LandingReport, land
+from frazil.naming import TableName, things
+from frazil.spec import TableSpec
+from kit.duck import duckdb_on
+from kit.topics import create_topic
+
+__all__ = ["NAMESPACE", "Record", "Source", "avro", "make_source", "produce"]
+
+NAMESPACE = "formats_tests"
+
+Record = tuple[bytes | None, bytes | None]
+"""Key and value, as they come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A topic, the spec that lands it, and what became of it."""
+
+    connections: Connections
+    spec: TableSpec
+
+    @property
+    def name(self) -> TableName:
+        """The table."""
+        return things(self.spec, self.connections.settings).table
+
+    def register(self, schema: object, half: str = "value", kind: str = "AVRO") -> int:
+        """Registers a version that need not be compatible; returns its id."""
+        text = schema if isinstance(schema, str) else json.dumps(schema)
+        subject = f"{self.spec.topic}-{half}"
+        self.connections.registry.set_compatibility(subject, level="NONE")
+        return int(self.connections.registry.register_schema(subject, Schema(text, kind)))
+
+    def produce(self, *records: Record) -> None:
+        """Produces records to the first partition, in order."""
+        produce(self.connections, self.spec.topic, records)
+
+    def land(self, **changed: Any) -> LandingReport:
+        """Lands what waits, the spec changed as said."""
+        return land(self.spec.model_copy(update=changed), self.connections)
+
+    def table(self) -> pa.Table:
+        """The rows as PyIceberg reads them, by offset."""
+        found = self.connections.catalog.load_table(self.name.identifier).scan().to_arrow()
+        return found.sort_by("$$offset")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The same as plain Python; maps as dicts."""
+        return plain(self.table())
+
+    def rows_by_duckdb(self) -> list[dict[str, Any]]:
+        """The rows as DuckDB reads them, by offset."""
+        at = self.connections.catalog.load_table(self.name.identifier).metadata_location
+        with duckdb_on(self.connections.settings) as duck:
+            found = duck.sql(f"SELECT * FROM iceberg_scan('{at}') ORDER BY \"$$offset\"").to_arrow_table()
+        return plain(found)
+
+    def dead_letters(self) -> list[dict[str, Any]]:
+        """The dead letters, by offset."""
+        table = self.connections.catalog.load_table(dead_letter_table(self.name).identifier)
+        return plain(table.scan().to_arrow().sort_by("offset"))
+
+
+def make_source(connections: Connections, topic: str, **spec: Any) -> Source:
+    """Makes a topic of one partition."""
+    create_topic(connections.admin, topic, 1, {})
+    return Source(connections, TableSpec(topic=topic, namespace=NAMESPACE, **spec))
+
+
+def produce(connections: Connections, topic: str, records: Iterable[Record]) -> None:
+    """Produces bytes as they are."""
+    producer = Producer(
+        {
+            "bootstrap.servers": connections.settings.bootstrap_servers,
+            "linger.ms": 5,
+            "enable.idempotence": True,
+        }
+    )
+    for key, value in records:
+        producer.produce(topic, value, key, 0)
+    assert producer.flush(30) == 0
+
+
+def avro(schema: dict[str, Any], schema_id: int, value: dict[str, Any]) -> bytes:
+    """One value in the Confluent wire format, by an independent encoder."""
+    stream = io.BytesIO(b"\0" + schema_id.to_bytes(4, "big"))
+    stream.seek(5)
+    fastavro.schemaless_writer(stream, fastavro.parse_schema(dict(schema)), value)
+    return stream.getvalue()
+
+
+def plain(table: pa.Table) -> list[dict[str, Any]]:
+    """Arrow's rows as Python's own objects; maps as dicts."""
+    rows: list[dict[str, Any]] = table.to_pylist(maps_as_pydicts="strict")
+    return rows

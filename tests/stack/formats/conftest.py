@@ -1,0 +1,23 @@
+"""A topic of one's own for each test; the catalog is the default one where only the format matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import pytest
+
+from frazil.connections import Connections
+from kit.formats import Source, make_source
+
+
+@pytest.fixture
+def source(connections: Connections, fresh_name: str) -> Callable[..., Source]:
+    """Makes topics: `source(key_format="none", on_bad_record="dead_letter")`."""
+    numbers = count()
+
+    def make(**spec: Any) -> Source:
+        return make_source(connections, f"{fresh_name}_{next(numbers)}", **spec)
+
+    return make

@@ -1,0 +1,140 @@
+"""Schemas that change in the middle of a landing, and a registry that is down, slow or unsure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.errors import PartDownError
+from frazil.landing.land import land
+from frazil.landing.position import read_ledger
+from kit.formats import Source, avro
+from kit.proxy import Answer, Trouble, troubled
+
+MakeSource = Callable[..., Source]
+
+
+def version(number: int) -> dict[str, Any]:
+    """Version n has n fields more than version 0, and wider numbers from version 3 on."""
+    more = [{"name": f"f{n}", "type": ["null", "string"], "default": None} for n in range(1, number + 1)]
+    kind = "long" if number >= 3 else "int"
+    return {"type": "record", "name": "Order", "fields": [{"name": "n", "type": kind}, *more]}
+
+
+def write(source: Source, number: int, count: int = 1) -> None:
+    """Registers a version and produces records of it."""
+    schema_id = source.register(version(number))
+    values = ({"n": number, **{f"f{n}": f"v{n}" for n in range(1, number + 1)}} for _ in range(count))
+    source.produce(*((None, avro(version(number), schema_id, value)) for value in values))
+
+
+def filled(row: dict[str, Any]) -> int:
+    """How many of the added fields have a value."""
+    return sum(value is not None for name, value in row.items() if name.startswith("f"))
+
+
+def position(source: Source) -> dict[int, int]:
+    ledger = read_ledger(source.connections.catalog.load_table(source.name.identifier).metadata)
+    assert ledger
+    return dict(ledger.position)
+
+
+def test_six_schema_versions_land_at_once_each_record_by_its_own(source: MakeSource) -> None:
+    orders = source()
+    for number in (0, 1, 2, 3, 4, 5, 2, 0):
+        write(orders, number)
+
+    report = orders.land()
+
+    assert (report.records, len(report.schema_ids)) == (8, 6)
+    assert [r["n"] for r in orders.rows()] == [filled(r) for r in orders.rows()] == [0, 1, 2, 3, 4, 5, 2, 0]
+    assert run_check("schema", orders.spec, orders.connections).passed
+
+
+@pytest.mark.parametrize("step", ["planned", "branched", "written", "audited"])
+def test_a_schema_that_changes_during_a_landing_waits_for_the_next_one(source: MakeSource, step: str) -> None:
+    orders = source()
+    write(orders, 0, count=2)
+
+    land(orders.spec, orders.connections, on_step=lambda done: write(orders, 1) if done == step else None)
+    during = orders.rows()
+    report = orders.land()
+
+    assert [(r["n"], filled(r)) for r in during] == [(0, 0), (0, 0)]
+    assert report.spans == {0: (2, 3)}
+    assert [r["n"] for r in orders.rows()] == [filled(r) for r in orders.rows()] == [0, 0, 1]
+    assert run_check("row_count_deep", orders.spec, orders.connections).passed
+
+
+def test_a_schema_that_changes_between_two_caps_is_landed_in_the_same_call(source: MakeSource) -> None:
+    orders = source(max_records=2)
+    write(orders, 0, count=4)
+    changed: list[str] = []
+
+    def change_once(done: str) -> None:
+        if done == "published" and not changed:
+            changed.append(done)
+            write(orders, 3)
+
+    report = land(orders.spec, orders.connections, on_step=change_once)
+
+    assert (report.records, report.landings) == (5, 3)
+    assert [r["n"] for r in orders.rows()] == [filled(r) for r in orders.rows()] == [0, 0, 0, 0, 3]
+
+
+def behind(source: Source, url: str) -> Source:
+    """The same topic, its registry at another address; asked by a client that remembers nothing."""
+    settings = source.connections.settings.model_copy(update={"schema_registry_url": url})
+    return Source(Connections(settings, lambda _: source.connections.spark), source.spec)
+
+
+def test_a_registry_that_is_down_is_said_and_nothing_is_landed(source: MakeSource) -> None:
+    orders = source()
+    write(orders, 0)
+    orders.land()
+    write(orders, 1)
+    with troubled(orders.connections.settings.schema_registry_url, lambda _: "right") as (_, url):
+        gone = behind(orders, url)
+
+    with pytest.raises(PartDownError, match="schema registry does not answer"):
+        gone.land()
+
+    assert len(orders.rows()) == 1
+    assert position(orders) == {0: 1}
+    assert orders.land().records == 1
+
+
+def test_a_registry_that_only_fails_is_given_up_and_nothing_is_landed(source: MakeSource) -> None:
+    orders = source()
+    write(orders, 0)
+
+    with troubled(orders.connections.settings.schema_registry_url, lambda _: "500") as (proxy, url):
+        with pytest.raises(PartDownError, match="HTTP 500"):
+            behind(orders, url).land()
+        assert proxy.asked >= 3
+
+    assert not orders.connections.catalog.table_exists(orders.name.identifier)
+
+
+def now_and_then(number: int) -> Answer:
+    return "500" if number % 3 == 1 else "right"
+
+
+@pytest.mark.parametrize("trouble", [now_and_then, lambda _: "late"], ids=["unsure", "slow"])
+def test_a_registry_that_is_unsure_or_slow_costs_time_and_no_record(
+    source: MakeSource, trouble: Trouble
+) -> None:
+    orders = source()
+    for number in range(4):
+        write(orders, number)
+
+    with troubled(orders.connections.settings.schema_registry_url, trouble) as (proxy, url):
+        report = behind(orders, url).land()
+
+    assert (report.records, len(report.schema_ids)) == (4, 4)
+    assert [filled(r) for r in orders.rows()] == [0, 1, 2, 3]
+    assert proxy.asked > 4
