@@ -20,6 +20,9 @@ class Primitive:
 
     kind: Kind
 
+    def __str__(self) -> str:
+        return self.kind
+
 
 @dataclass(frozen=True, slots=True)
 class Decimal:
@@ -28,12 +31,18 @@ class Decimal:
     precision: int
     scale: int
 
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})"
+
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
     """Exactly `length` bytes."""
 
     length: int
+
+    def __str__(self) -> str:
+        return f"fixed({self.length})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,9 @@ class List:
     element: Type
     element_optional: bool = False
 
+    def __str__(self) -> str:
+        return f"list<{self.element}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Map:
@@ -51,6 +63,9 @@ class Map:
     key: Type
     value: Type
     value_optional: bool = False
+
+    def __str__(self) -> str:
+        return f"map<{self.key},{self.value}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +88,9 @@ class Struct:
     """Named parts, in order."""
 
     fields: tuple[Field, ...]
+
+    def __str__(self) -> str:
+        return f"struct<{', '.join(f'{f.name}: {f.type}' for f in self.fields)}>"
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self.fields)
