@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from frazil.errors import ConfigureError
 from frazil.settings import Settings
 from frazil.spec import TableSpec
 
-__all__ = ["TableName", "Things", "legal", "things"]
+__all__ = ["TableName", "Things", "legal", "record_subject", "subject_name", "things"]
 
 
 def legal(name: str) -> str:
@@ -31,6 +32,11 @@ class TableName:
     def identifier(self) -> tuple[str, str]:
         """As PyIceberg wants it."""
         return self.namespace, self.table
+
+    @property
+    def dead_letters(self) -> TableName:
+        """Where bad records of this table go, if its owner keeps them."""
+        return TableName(self.namespace, f"{self.table}__dead_letters")
 
     @classmethod
     def parse(cls, text: str, default_namespace: str) -> TableName:
@@ -66,6 +72,11 @@ class Things:
         return ("iceberg", *self.table.identifier)
 
     @property
+    def dead_letters_path(self) -> tuple[str, ...]:
+        """Path of the dead-letter table in the asset graph."""
+        return ("iceberg", *self.table.dead_letters.identifier)
+
+    @property
     def glue_path(self) -> tuple[str, ...]:
         """Path of the Glue entry in the asset graph."""
         return ("glue", self.glue_database, self.table.table)
@@ -91,6 +102,18 @@ def things(spec: TableSpec, settings: Settings) -> Things:
         snowflake_database=settings.snowflake_database.upper(),
         snowflake_schema=namespace.upper(),
     )
+
+
+def subject_name(spec: TableSpec, half: Literal["key", "value"]) -> str:
+    """The subject of the registry that holds the schemas of a topic's keys or values."""
+    if half == "value" and spec.record_type:
+        return record_subject(spec, spec.record_type)
+    return f"{spec.topic}-{half}"
+
+
+def record_subject(spec: TableSpec, record_type: str) -> str:
+    """The subject of one record type, where a topic carries several."""
+    return record_type if spec.subject_names == "record" else f"{spec.topic}-{record_type}"
 
 
 def _table(spec: TableSpec) -> str:

@@ -15,7 +15,8 @@ from frazil.catalogs.iceberg import catalog_errors, load_table, load_table_or_no
 from frazil.catalogs.refs import branch_from_head, drop_branch, set_properties
 from frazil.errors import CommitConflictError, FrazilError
 from frazil.landing.audit import audit, known_gaps
-from frazil.landing.bad_records import BadRecord, find_bad, first_bad, keep_dead_letters, suspended
+from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
+from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.decoders.choose import decoder_for
 from frazil.landing.decoders.record import RecordDecoder
 from frazil.landing.leftovers import drop_leftovers

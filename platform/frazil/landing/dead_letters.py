@@ -1,0 +1,213 @@
+"""The dead-letter table: bad records as they came, why they are bad, and each of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from frazil.catalogs.iceberg import load_table, load_table_or_none
+from frazil.errors import OvertakenError
+from frazil.landing.bad_records import BadRecord
+from frazil.landing.position import Ledger, read_ledger
+from frazil.landing.present import Key, keys_in
+from frazil.landing.publish import Staged, publish
+from frazil.landing.tables import create_table
+from frazil.naming import TableName
+from frazil.schemas.iceberg import to_iceberg
+from frazil.schemas.logical import Field, Map, Primitive
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+__all__ = ["DeadLetter", "DeadLetters", "keep_dead_letters", "read_letters", "survey"]
+
+_STRING, _INT, _LONG, _BINARY = (Primitive(k) for k in ("string", "int", "long", "binary"))
+_FIELDS = (
+    Field("topic", _STRING),
+    Field("partition", _INT),
+    Field("offset", _LONG),
+    Field("timestamp", Primitive("timestamptz"), optional=True),
+    Field("headers", Map(_STRING, _BINARY, value_optional=True), optional=True),
+    Field("raw_key", _BINARY, optional=True),
+    Field("raw_value", _BINARY, optional=True),
+    Field("schema_id", _INT, optional=True, doc="As the half that is at fault claims."),
+    Field("reason_code", _STRING, doc="Faults of the key begin with key_."),
+    Field("reason", _STRING),
+    Field("timestamp_type", _INT, optional=True, doc="As Kafka numbers them: 0 made, 1 appended."),
+    Field("leader_epoch", _INT, optional=True),
+    Field("landing", _STRING, optional=True, doc="frazil.landing of the landing that met the record."),
+)
+_PARTITION_BY = (("day", "timestamp"),)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A bad record as it came, and why it is bad. What a repair function is given.
+
+    Attributes:
+        reason_code: For machines; of a key at fault it begins with `key_`.
+        reason: For people.
+        timestamp_type: As Kafka numbers them: 0 made, 1 appended.
+        landing: The landing that met the record.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: datetime | None
+    headers: Mapping[str, bytes | None] | None
+    raw_key: bytes | None
+    raw_value: bytes | None
+    schema_id: int | None
+    reason_code: str
+    reason: str
+    timestamp_type: int | None = None
+    leader_epoch: int | None = None
+    landing: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """Partition and offset."""
+        return self.partition, self.offset
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """A dead-letter table at a glance: everything that was ever kept, redriven or not."""
+
+    rows: int = 0
+    by_reason: Mapping[str, int] | None = None
+    newest: datetime | None = None
+
+
+@dataclass(frozen=True)
+class _Kept(Staged):
+    """Dead letters of one landing, on the very head that was looked at."""
+
+    last: str = ""
+
+    def upon(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.upon`; the position alone may stand still where the table is ahead of its main one."""
+        if (read_ledger(table.metadata) or _NONE).landing != self.last:
+            raise OvertakenError(
+                f"Another landing was quicker to keep its bad records in {name}; this one was dropped.",
+                meaning="Every bad record is kept once; nothing of this landing is visible.",
+                todo="Land again.",
+            )
+        return self.ledger.following(read_ledger(table.metadata))
+
+
+_NONE = Ledger("", "", {}, {})
+
+
+def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Sequence[BadRecord]) -> None:
+    """Writes bad records to the dead-letter table, under its own position.
+
+    That position may be ahead of the main table's where an earlier landing died in between: what
+    was kept then is not written again.
+
+    Args:
+        catalog: The catalog of both tables.
+        name: The topic's table.
+        ledger: What the main table's snapshot will say.
+        bad: The bad records of the plan.
+
+    Raises:
+        OvertakenError: Another landing keeps the same records.
+    """
+    table = _table(catalog, name.dead_letters)
+    before = read_ledger(table.metadata) or _NONE
+    kept = _kept(table, before.position, bad)
+    rows = [_row(ledger, b) for b in bad if b.key not in kept]
+    if rows:
+        entry = _ahead(ledger, before.position, len(rows))
+        staged = _Kept(_data_files(table, rows), entry, before.position, last=before.landing)
+        publish(catalog, name.dead_letters, staged)
+
+
+def read_letters(table: Table, where: str, keys: Collection[Key]) -> list[DeadLetter]:
+    """The chosen dead letters, each once, by partition and offset."""
+    names = [f.name for f in fields(DeadLetter)]
+    found: dict[Key, DeadLetter] = {}
+    for batch in table.scan(where or "true").to_arrow_batch_reader():
+        for row in _rows_of(batch, keys):
+            told: dict[str, Any] = {**{n: row.get(n) for n in names}, "headers": _map(row["headers"])}
+            letter = DeadLetter(**told)
+            found.setdefault(letter.key, letter)
+    return [found[key] for key in sorted(found)]
+
+
+def survey(catalog: Catalog, name: TableName) -> DeadLetters:
+    """What the dead-letter table of a table holds; nothing where no record was ever bad."""
+    import pyarrow.compute as pc
+
+    table = load_table_or_none(catalog, name.dead_letters)
+    if table is None:
+        return DeadLetters(by_reason={})
+    rows = table.scan(selected_fields=("reason_code", "timestamp")).to_arrow()
+    counts = {c["values"]: c["counts"] for c in pc.value_counts(rows["reason_code"]).to_pylist()}
+    return DeadLetters(rows.num_rows, dict(sorted(counts.items())), pc.max(rows["timestamp"]).as_py())
+
+
+def _table(catalog: Catalog, own: TableName) -> Table:
+    table = load_table_or_none(catalog, own)
+    if table is None:
+        return create_table(catalog, own, _FIELDS, _PARTITION_BY, {"format-version": "2"})
+    if len(table.schema().fields) < len(_FIELDS):  # made by an earlier version
+        with table.update_schema() as update:
+            update.union_by_name(to_iceberg(_FIELDS))
+        return load_table(catalog, own)
+    return table
+
+
+def _kept(table: Table, position: Mapping[int, int], bad: Iterable[BadRecord]) -> set[Key]:
+    """What a landing that died kept. Asked of the rows: that landing may have found other records bad."""
+    return keys_in(table, [b.key for b in bad if b.offset < position.get(b.partition, 0)])
+
+
+def _ahead(ledger: Ledger, kept: Mapping[int, int], rows: int) -> Ledger:
+    spans = {p: (min(a, kept.get(p, a)), max(b, kept.get(p, b))) for p, (a, b) in ledger.spans.items()}
+    return Ledger(
+        topic=ledger.topic, topic_id=ledger.topic_id, spans=spans, start=ledger.start, records=rows,
+        landing=ledger.landing, run_id=ledger.run_id, version=ledger.version,
+    )  # fmt: skip
+
+
+def _row(ledger: Ledger, bad: BadRecord) -> dict[str, Any]:
+    told = {
+        "topic": ledger.topic,
+        "schema_id": _claimed_id(bad),
+        "reason_code": bad.reason_code,
+        "reason": bad.reason,
+        "landing": ledger.landing,
+    }
+    return {f.name: told[f.name] if f.name in told else bad.record[f.name] for f in _FIELDS}
+
+
+def _claimed_id(bad: BadRecord) -> int | None:
+    half = bad.record["raw_key" if bad.reason_code.startswith("key_") else "raw_value"]
+    framed = half is not None and len(half) >= 5 and half[0] == 0
+    return int.from_bytes(half[1:5], "big", signed=True) if framed else None
+
+
+def _data_files(table: Table, rows: list[dict[str, Any]]) -> tuple[Any, ...]:
+    import pyarrow as pa
+    from pyiceberg.io.pyarrow import _dataframe_to_data_files
+
+    frame = pa.Table.from_pylist(rows, schema=table.schema().as_arrow())
+    return tuple(_dataframe_to_data_files(table.metadata, frame, table.io))
+
+
+def _rows_of(batch: Any, keys: Collection[Key]) -> list[dict[str, Any]]:
+    import pyarrow as pa
+
+    pairs = zip(batch["partition"].to_pylist(), batch["offset"].to_pylist(), strict=True)
+    rows: list[dict[str, Any]] = batch.filter(pa.array([p in keys for p in pairs], pa.bool_())).to_pylist()
+    return rows
+
+
+def _map(pairs: Any) -> dict[str, bytes | None] | None:
+    return None if pairs is None else dict(pairs)

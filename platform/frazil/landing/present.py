@@ -1,0 +1,59 @@
+"""Which of some records a table holds already: the plain truth about what was landed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+__all__ = ["Key", "keys_in"]
+
+Key = tuple[int, int]
+"""Partition and offset."""
+
+NAMES = ("partition", "offset")
+"""The columns that hold them in a dead-letter table."""
+
+_FEW = 200
+"""Values of an IN by which PyIceberg still leaves out files (its IN_PREDICATE_LIMIT)."""
+
+
+def keys_in(table: Table, keys: Collection[Key], names: tuple[str, str] = NAMES) -> set[Key]:
+    """Those of the keys that the table's head holds; reads two columns of the files in question.
+
+    Args:
+        table: As loaded: its present head is looked at.
+        keys: What is looked for.
+        names: The columns that hold partition and offset.
+    """
+    found: set[Key] = set()
+    for partition, offsets in _by_partition(keys).items():
+        found |= {(partition, offset) for offset in _offsets_in(table, partition, offsets, names)}
+    return found
+
+
+def _by_partition(keys: Iterable[Key]) -> dict[int, list[int]]:
+    groups = defaultdict(list)
+    for partition, offset in keys:
+        groups[partition].append(offset)
+    return groups
+
+
+def _offsets_in(table: Table, partition: int, offsets: list[int], names: tuple[str, str]) -> Iterable[int]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wanted = pa.array(offsets, pa.int64())
+    among = f'"{names[0]}" = {partition} and {_among(names[1], offsets)}'
+    for batch in table.scan(among, selected_fields=names).to_arrow_batch_reader():
+        column = batch.column(names[1])
+        yield from column.filter(pc.is_in(column, value_set=wanted)).to_pylist()
+
+
+def _among(column: str, offsets: list[int]) -> str:
+    if len(offsets) <= _FEW:
+        return f'"{column}" in ({", ".join(map(str, offsets))})'
+    return f'"{column}" >= {min(offsets)} and "{column}" <= {max(offsets)}'
