@@ -18,8 +18,9 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 from frazil.connections import Connections
 from frazil.errors import DifferentError, FrazilError, MissingError
+from frazil.local.generators.generator import generate
 from frazil.local.generators.producer import produce
-from frazil.local.generators.stock_trades import generate_stock_trades
+from frazil.local.generators.stock_trades import STOCK_TRADES
 from frazil.schemas.registry import subject_versions
 from frazil.settings import Settings
 from frazil.topics.client import consumer
@@ -52,7 +53,7 @@ def generate_command(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_topic_and_subject_are_made_and_any_deserializer_reads_the_trades(
     stack: Settings, connections: Connections, fresh_name: str
 ) -> None:
-    report = generate_stock_trades(stack, topic=fresh_name, count=500, seed=1)
+    report = generate(STOCK_TRADES, stack, topic=fresh_name, count=500, seed=1)
     messages = read(stack, connections, fresh_name)
     assert (report.records, len(messages)) == (500, 500)
     assert report.bytes == sum(len(m.key()) + len(m.value()) for m in messages)
@@ -67,7 +68,7 @@ def test_topic_and_subject_are_made_and_any_deserializer_reads_the_trades(
 def test_trades_of_one_symbol_lie_in_one_partition_as_java_would_put_them(
     stack: Settings, connections: Connections, fresh_name: str
 ) -> None:
-    generate_stock_trades(stack, topic=fresh_name, count=300, seed=1)
+    generate(STOCK_TRADES, stack, topic=fresh_name, count=300, seed=1)
     places = {(m.key(), m.partition()) for m in read(stack, connections, fresh_name)}
     # org.apache.kafka.common.utils.Utils.murmur2, made positive, modulo 6
     java = {b"ZBZX": 4, b"ZJZZT": 5, b"ZTEST": 2, b"ZVV": 0, b"ZVZZT": 5, b"ZWZZT": 0, b"ZXZZT": 5}
@@ -78,7 +79,7 @@ def test_a_second_call_counts_on_in_the_headers(
     stack: Settings, connections: Connections, fresh_name: str
 ) -> None:
     for _ in range(2):
-        generate_stock_trades(stack, topic=fresh_name, count=100)
+        generate(STOCK_TRADES, stack, topic=fresh_name, count=100)
     headers = [dict(m.headers() or ()) for m in read(stack, connections, fresh_name)]
     assert {int(h["current.iteration"]) for h in headers} == set(range(200))
     assert {h["task.generation"] for h in headers} == {b"0", b"1"}
@@ -90,7 +91,7 @@ def test_the_same_seed_gives_the_same_records(
 ) -> None:
     names = [f"{fresh_name}{n}" for n in range(2)]
     for name in names:
-        generate_stock_trades(stack, topic=name, count=200, seed=3)
+        generate(STOCK_TRADES, stack, topic=name, count=200, seed=3)
     one, two = ([(m.key(), m.value()[5:]) for m in read(stack, connections, n)] for n in names)
     assert one == two
 
@@ -103,7 +104,7 @@ def test_a_rate_is_kept_until_it_is_stopped(stack: Settings, fresh_name: str) ->
         if sent >= 100:
             stop.set()
 
-    report = generate_stock_trades(stack, topic=fresh_name, rate=200, stop=stop, on_progress=enough)
+    report = generate(STOCK_TRADES, stack, topic=fresh_name, rate=200, stop=stop, on_progress=enough)
     assert 100 <= report.records <= 1 + (time.monotonic() - begun) * 200
 
 
@@ -112,7 +113,7 @@ def test_a_subject_with_another_schema_is_refused_before_anything_is_made(
 ) -> None:
     connections.registry.register_schema(f"{fresh_name}-value", Schema('{"type": "string"}', "AVRO"))
     with pytest.raises(DifferentError, match="holds another schema"):
-        generate_stock_trades(stack, topic=fresh_name, count=1)
+        generate(STOCK_TRADES, stack, topic=fresh_name, count=1)
     assert topic_facts(connections.admin, [fresh_name]) == {}
 
 

@@ -16,6 +16,8 @@ from dagster import EvaluateAutomationConditionsResult
 import frazil
 from frazil.definitions import defs
 
+TOPICS = ("stock_trades", "skyone", "flight_avro", "shipments")
+
 PIPELINE = """\
 type: assets.topic_tables.TopicTables
 attributes:
@@ -51,6 +53,16 @@ def own_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder.parent
 
 
+def of(topic: str) -> tuple[str, ...]:
+    """The assets of one topic of the checkout, each made from the one before."""
+    return (
+        f"kafka/{topic}",
+        f"iceberg/local/{topic}",
+        f"glue/local/{topic}",
+        f"snowflake/frazil/local/{topic}",
+    )
+
+
 def edges(graph: dg.Definitions) -> dict[str, list[str]]:
     return {
         spec.key.to_user_string(): sorted(d.asset_key.to_user_string() for d in spec.deps)
@@ -65,50 +77,97 @@ def checks(graph: dg.Definitions) -> dict[str, list[str]]:
     return {key: sorted(names) for key, names in found.items()}
 
 
-def test_a_topic_becomes_four_assets_in_a_row(graph: dg.Definitions) -> None:
-    assert edges(graph) == {
-        "kafka/stock_trades": [],
-        "iceberg/local/stock_trades": ["kafka/stock_trades"],
-        "glue/local/stock_trades": ["iceberg/local/stock_trades"],
-        "snowflake/frazil/local/stock_trades": ["glue/local/stock_trades"],
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_topic_becomes_four_assets_in_a_row(graph: dg.Definitions, topic: str) -> None:
+    kafka, iceberg, glue, snowflake = of(topic)
+
+    found = {key: deps for key, deps in edges(graph).items() if key in of(topic)}
+
+    assert found == {kafka: [], iceberg: [kafka], glue: [iceberg], snowflake: [glue]}
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_each_layer_is_guarded_by_its_checks(graph: dg.Definitions, topic: str) -> None:
+    _, iceberg, glue, snowflake = of(topic)
+
+    found = {key: names for key, names in checks(graph).items() if key in of(topic)}
+
+    assert found == {
+        iceberg: ["freshness", "row_count", "row_count_deep", "schema"],
+        glue: ["glue_pointer"],
+        snowflake: ["snowflake_current"],
     }
 
 
-def test_each_layer_is_guarded_by_its_checks(graph: dg.Definitions) -> None:
-    assert checks(graph) == {
-        "iceberg/local/stock_trades": ["freshness", "row_count", "row_count_deep", "schema"],
-        "glue/local/stock_trades": ["glue_pointer"],
-        "snowflake/frazil/local/stock_trades": ["snowflake_current"],
-    }
+def test_the_graph_holds_nothing_else(graph: dg.Definitions) -> None:
+    assert sorted(edges(graph)) == EVERYTHING
 
 
 def test_dagster_accepts_the_definitions(graph: dg.Definitions) -> None:
     dg.Definitions.validate_loadable(graph)
 
 
-@pytest.mark.parametrize("layer", ["kafka", "iceberg", "glue", "snowflake"])
-def test_every_asset_says_what_people_ask_for(graph: dg.Definitions, layer: str) -> None:
-    (spec,) = (s for s in graph.resolve_all_asset_specs() if s.key.path[0] == layer)
-    references = spec.metadata["dagster/code_references"].code_references
-
-    assert layer in spec.kinds
-    assert spec.group_name == "trading"
-    assert spec.owners == ["team:trading"]
-    assert spec.tags["domain"] == "trading"
-    assert "Trades" in (spec.description or "")
-    assert Path(references[0].file_path).name == "defs.yaml"
-    assert all(Path(r.file_path).is_file() and r.line_number for r in references)
+GROUPS = {"stock_trades": "trading", "skyone": "airlines", "flight_avro": "airlines", "shipments": "shipping"}
+LAYERS = ("kafka", "iceberg", "glue", "snowflake")
 
 
-def test_the_columns_are_known_before_the_first_landing(graph: dg.Definitions) -> None:
-    spec = next(s for s in graph.resolve_all_asset_specs() if s.key.path[0] == "iceberg")
+@pytest.mark.parametrize(("topic", "group"), GROUPS.items())
+def test_every_asset_says_what_people_ask_for(graph: dg.Definitions, topic: str, group: str) -> None:
+    specs = [s for s in graph.resolve_all_asset_specs() if s.key.to_user_string() in of(topic)]
+
+    assert {s.group_name for s in specs} == {group}
+    assert {tuple(s.owners) for s in specs} == {(f"team:{group}",)}
+    assert {s.tags["domain"] for s in specs} == {group}
+    assert all(f"`frazil generate {topic}`" in (s.description or "") for s in specs)
+    assert all(s.key.path[0] in s.kinds for s in specs)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_every_asset_leads_to_the_lines_that_made_it(graph: dg.Definitions, layer: str) -> None:
+    for spec in (s for s in graph.resolve_all_asset_specs() if s.key.path[0] == layer):
+        references = spec.metadata["dagster/code_references"].code_references
+
+        assert Path(references[0].file_path).name == "defs.yaml"
+        assert all(Path(r.file_path).is_file() and r.line_number for r in references)
+
+
+METADATA = [
+    "$$topic",
+    "$$partition",
+    "$$headers",
+    "$$leader-epoch",
+    "$$offset",
+    "$$timestamp",
+    "$$timestamp-type",
+]
+TICKET = [
+    "email_address", "departure_time", "departure_airport_code", "arrival_time", "arrival_airport_code",
+    "flight_duration", "flight_number", "confirmation_code", "ticket_price", "aircraft",
+    "booking_agency_email",
+]  # fmt: skip
+FLIGHT = [*TICKET[:5], "flight_number", "confirmation_code", "airline"]
+TRADE = ["key", "side", "quantity", "symbol", "price", "account", "userid"]
+SHIPMENT = [
+    "key", "shipment_id", "status", "updated_at", "destination", "parcels", "note", "labels", "carrier",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("stock_trades", [*TRADE, *METADATA, "$$raw-key", "$$raw-value"]),
+        ("skyone", [*TICKET, *METADATA]),
+        ("flight_avro", [*FLIGHT, *METADATA]),
+        ("shipments", [*SHIPMENT, *METADATA]),
+    ],
+)
+def test_the_columns_are_known_before_the_first_landing(
+    graph: dg.Definitions, topic: str, expected: list[str]
+) -> None:
+    spec = next(s for s in graph.resolve_all_asset_specs() if s.key.to_user_string() == of(topic)[1])
     columns = {c.name: c.type for c in spec.metadata["dagster/column_schema"].columns}
 
-    assert list(columns) == [
-        "key", "side", "quantity", "symbol", "price", "account", "userid",
-        "$$topic", "$$partition", "$$headers", "$$leader-epoch", "$$offset", "$$timestamp",
-        "$$timestamp-type", "$$raw-key", "$$raw-value",
-    ]  # fmt: skip
+    assert list(columns) == expected
     assert columns["$$headers"] == "map<string, binary>"
 
 
@@ -172,12 +231,8 @@ def requested(graph: dg.Definitions, instance: dg.DagsterInstance, cursor: Any) 
     return {p for p in ALL if result.get_num_requested(dg.AssetKey.from_user_string(p))}
 
 
-ALL = (
-    "kafka/stock_trades",
-    "iceberg/local/stock_trades",
-    "glue/local/stock_trades",
-    "snowflake/frazil/local/stock_trades",
-)
+ALL = of("stock_trades")
+EVERYTHING = sorted(key for topic in TOPICS for key in of(topic))
 
 
 def test_glue_and_snowflake_follow_a_landing_by_themselves(
@@ -252,7 +307,7 @@ def test_assets_are_listed_from_any_folder(tmp_path: Path) -> None:
     listed = dagster(tmp_path, "asset", "list", "-m", "frazil.definitions")
 
     assert listed.returncode == 0, listed.stderr
-    assert listed.stdout.split() == sorted(ALL)
+    assert listed.stdout.split() == EVERYTHING
 
 
 def test_a_code_server_of_its_own_loads_the_workspace(tmp_path: Path) -> None:

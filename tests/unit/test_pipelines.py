@@ -48,10 +48,13 @@ def test_a_folder_with_one_topic_is_a_pipeline(write: Write) -> None:
 def test_the_pipelines_of_the_checkout_can_be_read() -> None:
     settings = Settings()
 
-    (pipeline,) = load_pipelines(pipeline_folders(settings), settings)
+    pipelines = load_pipelines(pipeline_folders(settings), settings)
 
-    assert pipeline.name == "trading"
-    assert [t.topic for t in pipeline.tables] == ["stock_trades"]
+    assert {p.name: [t.topic for t in p.tables] for p in pipelines} == {
+        "airlines": ["skyone", "flight_avro"],
+        "shipping": ["shipments"],
+        "trading": ["stock_trades"],
+    }
 
 
 def test_folders_are_separated_like_path(tmp_path: Path) -> None:
@@ -81,13 +84,16 @@ def test_a_pipeline_may_stand_beside_other_components_in_one_file(write: Write) 
 
 
 def test_schema_files_are_found_beside_the_pipeline(write: Write) -> None:
-    folder = write("crm", HEAD + "  tables: [{topic: customers, value_schema: c.avsc}]\n")
-    schema = folder / "crm" / "c.avsc"
-    schema.write_text("{}")
+    files = "key_schema: k.json, value_schema: v.proto"
+    folder = write("crm", HEAD + f"  tables: [{{topic: customers, {files}}}]\n")
+    key, value = folder / "crm" / "k.json", folder / "crm" / "v.proto"
+    key.touch()
+    value.touch()
 
     (pipeline,) = load_pipelines([folder], Settings())
 
-    assert pipeline.tables[0].value_schema == schema
+    (spec,) = pipeline.tables
+    assert (spec.key_schema, spec.value_schema) == (key, value)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +107,8 @@ def test_schema_files_are_found_beside_the_pipeline(write: Write) -> None:
         (HEAD + "  tables: []\n", 3, "at least 1 item"),
         (HEAD + "  tables:\n    - topic: a\n      topic: b\n", 5, "written twice, first in line 4"),
         (HEAD + "  tables: [{topic: a, value_schema: no.avsc}]\n", 3, "there is no file"),
+        (HEAD + "  tables:\n    - topic: a\n      key_schema: no.avsc\n", 5, "key_schema: there is no file"),
+        (HEAD + "  tables: [{topic: a, value_schema: a.xsd}]\n", 3, "ends with .avsc, .json, .proto"),
         (HEAD + "  tables: [{topic: a\n", 4, "this is no YAML"),
         ("type: assets.topic_tables.TopicTabels\n", 1, "did you mean assets.topic_tables.TopicTables?"),
         (HEAD, 2, "attributes: names and values are expected here"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from frazil.schemas.subjects import differences
+from frazil.schemas.differences import avro_differences as differences
 
 PLAIN: dict[str, Any] = {
     "type": "record",

@@ -17,15 +17,18 @@ from frazil.cli.console import console, print_json
 from frazil.settings import Settings
 
 if TYPE_CHECKING:
-    from frazil.local.generators.stock_trades import GeneratedReport
+    from frazil.local.generators.generator import GeneratedReport
 
 __all__ = ["generate_command", "register"]
 
 
 class Kind(StrEnum):
-    """What can be made up."""
+    """What can be made up, by the topic it goes to."""
 
     STOCK_TRADES = "stock_trades"
+    SKYONE = "skyone"
+    FLIGHT_AVRO = "flight_avro"
+    SHIPMENTS = "shipments"
 
 
 Count = Annotated[int | None, typer.Option(min=1, help="How many records; none: until Ctrl-C.")]
@@ -52,15 +55,17 @@ def generate_command(
     topic: Topic = None,
     as_json: Json = False,
 ) -> None:
-    """Produce made-up records; makes topic and subject where they are missing."""
-    from frazil.local.generators.stock_trades import generate_stock_trades  # 0.4 s of imports
+    """Produce made-up records; makes topic and subjects where they are missing."""
+    from frazil.local.generators.generator import generate  # 0.4 s of imports
+    from frazil.local.generators.known import GENERATORS
 
     if count is None and rate is None:
         rate = _ENDLESS_RATE
     with _until_interrupted() as stop, _progress(topic or kind.value, count) as on_progress:
-        report = generate_stock_trades(
+        report = generate(
+            GENERATORS[kind],
             Settings.load(),
-            topic=topic or kind.value,
+            topic=topic,
             count=count,
             rate=rate,
             seed=seed,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from confluent_kafka.schema_registry import Schema
 
-from frazil.errors import DifferentError, MissingError, SpecError
+from frazil.errors import ConfigureError, DifferentError, MissingError, SchemaRefusedError, SpecError
+from frazil.schemas.descriptors import compiled
+from frazil.schemas.differences import differences
 from frazil.schemas.registry import (
     RegistryClient,
     WriterSchema,
@@ -17,30 +19,42 @@ from frazil.schemas.registry import (
     subject_versions,
     writer_schema,
 )
+from frazil.spec import SCHEMA_KINDS, SchemaKind
 
-__all__ = ["differences", "newest_version", "read_avro", "register", "version_like"]
-
-_SHAPE = ("symbols", "size", "logicalType", "precision", "scale", "default", "aliases", "order")
-"""What else than type and name makes two schemas differ; texts and other systems' notes do not."""
+__all__ = ["WantedSchema", "newest_version", "read_schema", "register", "version_like"]
 
 
-_PRIMITIVE = frozenset(
-    {"null", "boolean", "int", "long", "float", "double", "bytes", "string", "array", "map"}
-)
+@dataclass(frozen=True, slots=True)
+class WantedSchema:
+    """A schema that a subject shall have.
+
+    Args:
+        kind: Its format, by the registry's name.
+        text: The schema itself.
+        source: Where it comes from, for errors: a file.
+    """
+
+    kind: SchemaKind
+    text: str
+    source: str = "the generator"
 
 
-def read_avro(file: Path) -> str:
-    """The text of an Avro schema's file.
+def read_schema(file: Path) -> WantedSchema:
+    """The schema of a file, whose suffix says its format.
 
     Raises:
-        SpecError: It can't be read, or is no JSON.
+        SpecError: It can't be read, or is no schema of that format.
     """
+    kind = SCHEMA_KINDS[file.suffix]
     try:
         text = file.read_text(encoding="utf-8")
-        json.loads(text)
-    except (OSError, ValueError) as e:
-        raise SpecError(f"{file}: this is no Avro schema: {e}", todo="Mend the file.") from None
-    return text
+        _CHECKS[kind](text)
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        reason = f"{type(e).__name__} {e}" if isinstance(e, LookupError) else str(e)
+        raise SpecError(
+            f"{file}: this is no {_SPOKEN[kind]} schema: {reason}", todo="Mend the file."
+        ) from None
+    return WantedSchema(kind, text, str(file))
 
 
 def newest_version(client: RegistryClient, subject: str) -> WriterSchema | None:
@@ -51,7 +65,7 @@ def newest_version(client: RegistryClient, subject: str) -> WriterSchema | None:
         return None
 
 
-def version_like(client: RegistryClient, subject: str, text: str) -> WriterSchema | None:
+def version_like(client: RegistryClient, subject: str, wanted: WantedSchema) -> WriterSchema | None:
     """The newest version of a subject that equals a schema, none where there is no such subject.
 
     Raises:
@@ -62,84 +76,68 @@ def version_like(client: RegistryClient, subject: str, text: str) -> WriterSchem
     except MissingError:
         return None
     for version in reversed(versions):
-        if version.kind == "AVRO" and not differences(version.text, text):
+        if not _against(version, wanted):
             return version
     newest = versions[-1]
     raise DifferentError(
         f"Subject {subject} holds another schema than the spec.",
-        where="; ".join(_against(newest, text)),
+        where="; ".join([wanted.source, f"version {newest.version}", *_against(newest, wanted)[:5]]),
         meaning="Nothing was changed; records are read with the schema that they were written with.",
-        todo="Make value_schema the registry's schema, or register the new version yourself.",
+        todo="Make the file the registry's schema, or register the new version yourself.",
     )
 
 
-def register(client: RegistryClient, subject: str, text: str) -> WriterSchema:
-    """Registers an Avro schema; the version that is there, where it is there already."""
-    with registry_errors(client, subject):
-        client.register_schema(subject, Schema(text, "AVRO"))
-        return writer_schema(client.lookup_schema(subject, Schema(text, "AVRO")))
+def register(client: RegistryClient, subject: str, wanted: WantedSchema) -> WriterSchema:
+    """Registers a schema; the version that is there, where it is there already.
+
+    Raises:
+        ConfigureError: The registry refuses it.
+    """
+    schema = Schema(wanted.text, wanted.kind)
+    try:
+        with registry_errors(client, subject):
+            client.register_schema(subject, schema)
+            return writer_schema(client.lookup_schema(subject, schema))
+    except ConfigureError as e:
+        raise ConfigureError(
+            e.what,
+            where=f"{wanted.source}; {e.where}",
+            meaning="The schema was not registered.",
+            todo="Mend the file.",
+        ) from None
 
 
-def differences(registered: str, wanted: str) -> list[str]:
-    """What two Avro schemas do not share, by path; none where both describe the same records."""
-    one, two = (dict(_parts(json.loads(text), "", "")) for text in (registered, wanted))
-    paths = [p for p in {**one, **two} if one.get(p) != two.get(p)]
-    return [f"{p or '(root)'}: {_told(one, p)} in the registry, {_told(two, p)} wanted" for p in paths]
+def _against(version: WriterSchema, wanted: WantedSchema) -> list[str]:
+    if version.kind != wanted.kind:
+        return [f"it is of type {version.kind}, {wanted.kind} wanted"]
+    return differences(version, wanted.text)
 
 
-def _against(newest: WriterSchema, text: str) -> list[str]:
-    if newest.kind != "AVRO":
-        return [f"version {newest.version} is of type {newest.kind}, AVRO wanted"]
-    return [f"version {newest.version}", *differences(newest.text, text)[:5]]
+def _check_avro(text: str) -> None:
+    import fastavro
+
+    try:
+        fastavro.parse_schema(json.loads(text))
+    except fastavro.schema.SchemaParseException as e:
+        raise ValueError(str(e)) from None
 
 
-def _told(parts: dict[str, Any], path: str) -> str:
-    return json.dumps(parts[path]) if path in parts else "not"
+def _check_json(text: str) -> None:
+    import jsonschema_rs
+
+    jsonschema_rs.meta.validate(json.loads(text))
 
 
-def _parts(schema: Any, path: str, namespace: str) -> Iterator[tuple[str, Any]]:
-    """Everything that gives records their shape, by path."""
-    if isinstance(schema, list):
-        yield path, [_branch(branch, namespace) for branch in schema]
-        for i, branch in enumerate(schema):
-            yield from _parts(branch, f"{path}[{i}]", namespace)
-    elif isinstance(schema, str):
-        yield path, _full(schema, namespace)
-    elif isinstance(schema["type"], dict | list):
-        yield from _parts(schema["type"], path, namespace)
-    else:
-        yield from _node(schema, path, namespace)
+def _check_protobuf(text: str) -> None:
+    try:
+        compiled(WriterSchema(0, 0, text, "PROTOBUF"), "none")
+    except SchemaRefusedError as e:
+        raise ValueError(e.where.partition(": ")[2]) from None
 
 
-def _branch(schema: Any, namespace: str) -> str:
-    if isinstance(schema, dict):
-        return _full(schema.get("name", str(schema["type"])), schema.get("namespace", namespace))
-    return _full(schema, namespace)
-
-
-def _node(schema: dict[str, Any], path: str, namespace: str) -> Iterator[tuple[str, Any]]:
-    kind = schema["type"]
-    if "name" in schema:
-        name = _full(schema["name"], schema.get("namespace", namespace))
-        namespace = name.rpartition(".")[0]
-        yield path, f"{kind} {name}"
-    else:
-        yield path, _full(kind, namespace)
-    yield from _shape(schema, path)
-    for inner in ("items", "values"):
-        if inner in schema:
-            yield from _parts(schema[inner], f"{path}.{inner}", namespace)
-    for place, field in enumerate(schema.get("fields", ())):
-        at = f"{path}.{field['name']}".lstrip(".")
-        yield f"{at} (position)", place
-        yield from _shape(field, at, " (field)")
-        yield from _parts(field["type"], at, namespace)
-
-
-def _shape(schema: dict[str, Any], path: str, kind: str = "") -> Iterator[tuple[str, Any]]:
-    return ((f"{path} {key}{kind}", schema[key]) for key in _SHAPE if key in schema)
-
-
-def _full(name: str, namespace: str) -> str:
-    simple = "." in name or not namespace or name in _PRIMITIVE
-    return name if simple else f"{namespace}.{name}"
+_CHECKS: dict[SchemaKind, Callable[[str], None]] = {
+    "AVRO": _check_avro,
+    "JSON": _check_json,
+    "PROTOBUF": _check_protobuf,
+}
+_SPOKEN: dict[SchemaKind, str] = {"AVRO": "Avro", "JSON": "JSON", "PROTOBUF": "Protobuf"}

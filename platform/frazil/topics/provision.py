@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import stamina
@@ -16,13 +16,14 @@ from confluent_kafka.admin import (
 )
 
 from frazil.errors import ConfigureError, DifferentError, MissingError
+from frazil.naming import subject_name
 from frazil.schemas.registry import RegistryClient, WriterSchema
-from frazil.schemas.subjects import newest_version, read_avro, register, version_like
+from frazil.schemas.subjects import WantedSchema, newest_version, read_schema, register, version_like
 from frazil.spec import TableSpec
 from frazil.topics.client import kafka_errors
 from frazil.topics.facts import describe, topic_fact
 
-__all__ = ["Clients", "TopicState", "ensure_topic"]
+__all__ = ["Clients", "TopicState", "ensure_topic", "provide_topic"]
 
 _PARTITIONS = 6
 _TIMEOUT = 10.0
@@ -42,7 +43,7 @@ class Clients(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """A topic and its subject, as they are now.
+    """A topic and its subjects, as they are now.
 
     Args:
         topic: Its name.
@@ -54,6 +55,8 @@ class TopicState:
         subject: The subject of its values; none where there is none.
         schema_id: Of the spec's schema, or of the newest version.
         schema_version: Likewise.
+        key_subject: The subject of its keys; none where there is none.
+        key_schema_id: As `schema_id`, of the keys.
     """
 
     topic: str
@@ -65,26 +68,54 @@ class TopicState:
     subject: str | None
     schema_id: int | None
     schema_version: int | None
+    key_subject: str | None = None
+    key_schema_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A subject of the topic: what it shall hold, and what it holds."""
+
+    name: str
+    wanted: WantedSchema | None
+    found: WriterSchema | None
+
+    def provided(self, registry: RegistryClient) -> _Subject:
+        """With its schema registered, where that was missing."""
+        if self.found or self.wanted is None:
+            return self
+        return replace(self, found=register(registry, self.name, self.wanted))
 
 
 def ensure_topic(spec: TableSpec, connections: Clients) -> TopicState:
-    """Makes the topic and registers the spec's schema, where they are missing.
+    """Makes the topic and registers the schemas of the spec's files, where they are missing.
 
-    Looks at both before it changes either. May be called again, and by two at a time.
+    Looks at all before it changes any. May be called again, and by two at a time.
 
     Raises:
         DifferentError: Topic or subject exist, and are not as the spec says; the text says in what.
         ConfigureError: Kafka or the registry refuse what the spec says.
         PartDownError: Kafka or the registry does not answer.
     """
-    admin, subject = connections.admin, f"{spec.topic}-value"
+    key, value = (read_schema(file) if file else None for file in (spec.key_schema, spec.value_schema))
+    return provide_topic(spec, connections, key=key, value=value)
+
+
+def provide_topic(
+    spec: TableSpec, connections: Clients, *, key: WantedSchema | None, value: WantedSchema | None
+) -> TopicState:
+    """Like `ensure_topic`, with schemas that lie in no file; none: whatever the subject holds."""
+    admin, registry = connections.admin, connections.registry
     exists = _as_specified(admin, spec)
-    text = read_avro(spec.value_schema) if spec.value_schema else None
-    schema = _schema(connections.registry, subject, text)
+    keys = _look(registry, subject_name(spec, "key"), key)
+    values = _look(registry, subject_name(spec, "value"), value)
     created = not exists and _create(admin, spec)
-    if schema is None and text is not None:
-        schema = register(connections.registry, subject, text)
-    return _state(admin, spec.topic, created, subject, schema)
+    return _state(admin, spec.topic, created, keys.provided(registry), values.provided(registry))
+
+
+def _look(registry: RegistryClient, name: str, wanted: WantedSchema | None) -> _Subject:
+    found = version_like(registry, name, wanted) if wanted else newest_version(registry, name)
+    return _Subject(name, wanted, found)
 
 
 def _as_specified(admin: AdminClient, spec: TableSpec) -> bool:
@@ -132,10 +163,6 @@ def _settings(admin: AdminClient, spec: TableSpec) -> list[str]:
     ]
 
 
-def _schema(registry: RegistryClient, subject: str, text: str | None) -> WriterSchema | None:
-    return newest_version(registry, subject) if text is None else version_like(registry, subject, text)
-
-
 def _create(admin: AdminClient, spec: TableSpec) -> bool:
     """Makes the topic; whether it was this call that made it."""
     wanted = NewTopic(
@@ -166,10 +193,8 @@ def _not_created(admin: AdminClient, spec: TableSpec, error: KafkaException) -> 
 
 # A new topic is known to the controller some milliseconds before it is known to every broker.
 @stamina.retry(on=MissingError, timeout=10, attempts=50, wait_initial=0.05, wait_jitter=0.05, wait_max=0.5)
-def _state(
-    admin: AdminClient, topic: str, created: bool, subject: str, schema: WriterSchema | None
-) -> TopicState:
-    facts = topic_fact(admin, topic)
+def _state(admin: AdminClient, topic: str, created: bool, keys: _Subject, values: _Subject) -> TopicState:
+    facts, key, value = topic_fact(admin, topic), keys.found, values.found
     return TopicState(
         topic=topic,
         topic_id=facts.topic_id,
@@ -177,7 +202,9 @@ def _state(
         created=created,
         first=facts.first,
         end=facts.end,
-        subject=subject if schema else None,
-        schema_id=schema.schema_id if schema else None,
-        schema_version=schema.version if schema else None,
+        subject=values.name if value else None,
+        schema_id=value.schema_id if value else None,
+        schema_version=value.version if value else None,
+        key_subject=keys.name if key else None,
+        key_schema_id=key.schema_id if key else None,
     )

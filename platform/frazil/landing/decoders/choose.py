@@ -11,11 +11,20 @@ from frazil.landing.columns import RecordColumns, record_columns
 from frazil.landing.decoders.plain import PlainDecoder, plain_columns
 from frazil.landing.decoders.protocol import KEY, VALUE, Decoder, Half
 from frazil.landing.decoders.record import RecordDecoder
+from frazil.naming import record_subject, subject_name
 from frazil.schemas.logical import Struct
 from frazil.schemas.registry import RegistryClient, WriterSchema, subject_versions
 from frazil.spec import TableSpec
 
-__all__ = ["HalfSchemas", "decoder_for", "half_columns", "half_schemas", "other_ids", "topic_columns"]
+__all__ = [
+    "HalfSchemas",
+    "columns_of",
+    "decoder_for",
+    "half_columns",
+    "half_schemas",
+    "other_ids",
+    "topic_columns",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,7 @@ def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfS
         ConfigureError: The subject is of another format than the spec says.
     """
     wanted = spec.key_format if half == KEY else spec.value_format
-    subject = _subject(spec, half)
+    subject = subject_name(spec, half.word)
     if wanted == "bytes" or wanted == "string" or wanted == "none":
         return HalfSchemas(half, wanted, subject)
     try:
@@ -72,18 +81,8 @@ def other_ids(spec: TableSpec, registry: RegistryClient) -> tuple[int, ...]:
     Raises:
         MissingError: One of them has no subject.
     """
-    subjects = [_named(spec, record_type) for record_type in spec.other_types]
+    subjects = [record_subject(spec, record_type) for record_type in spec.other_types]
     return tuple(w.schema_id for s in subjects for w in subject_versions(registry, s))
-
-
-def _subject(spec: TableSpec, half: Half) -> str:
-    if half == VALUE and spec.record_type:
-        return _named(spec, spec.record_type)
-    return f"{spec.topic}-{half.word}"
-
-
-def _named(spec: TableSpec, record_type: str) -> str:
-    return record_type if spec.subject_names == "record" else f"{spec.topic}-{record_type}"
 
 
 def topic_columns(spec: TableSpec, registry: RegistryClient) -> RecordColumns:
@@ -103,14 +102,42 @@ def half_columns(spec: TableSpec, schemas: HalfSchemas) -> Struct:
         SchemaRefusedError: No column can hold them.
     """
     match schemas.format:
-        case "avro":
-            from frazil.schemas.avro import avro_to_logical
-
-            return avro_to_logical(schemas.writers[-1].text, schemas.subject)
         case "bytes" | "string" | "none" as plain:
             return plain_columns(plain, schemas.half)
+        case _:
+            return columns_of(schemas.writers, schemas.subject, schemas.half, spec.record_type)
+
+
+def columns_of(
+    writers: Sequence[WriterSchema], subject: str, half: Half, record_type: str | None = None
+) -> Struct:
+    """The columns that schemas become.
+
+    Args:
+        writers: The schemas, oldest first; the last one says the format.
+        subject: Named in errors.
+        half: Key or value.
+        record_type: Full name of the record, where a schema declares several.
+
+    Raises:
+        SchemaRefusedError: No column can hold them.
+    """
+    newest = writers[-1]
+    match newest.kind:
+        case "AVRO":
+            from frazil.schemas.avro import avro_to_logical
+
+            return avro_to_logical(newest.text, subject, newest.dependencies, half.word)
+        case "JSON":
+            from frazil.schemas.json_schema import json_to_logical
+
+            return json_to_logical(newest.text, newest.dependencies, subject)
+        case "PROTOBUF":
+            from frazil.schemas import protobuf
+
+            return protobuf.columns_of(_of_kind(writers, "PROTOBUF"), subject, record_type)
         case other:
-            raise _not_yet(other, schemas.subject)
+            raise _not_yet(other.lower(), subject)
 
 
 def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
@@ -130,7 +157,8 @@ def _decoder(spec: TableSpec, schemas: HalfSchemas) -> Decoder:
         case "avro":
             from frazil.landing.decoders.avro import AvroDecoder
 
-            return AvroDecoder(_of_kind(schemas.writers, "AVRO"), schemas.subject)
+            writers = _of_kind(schemas.writers, "AVRO")
+            return AvroDecoder(writers, schemas.subject, schemas.half, spec.framing)
         case "bytes" | "string" | "none" as plain:
             return PlainDecoder(plain, schemas.half)
         case other:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
+from frazil.local.generators.producer import Headers
 from frazil.settings import Settings
 from frazil.topics.client import admin_client
 from frazil.topics.facts import topic_fact
@@ -23,6 +26,16 @@ class Origin:
 
     generation: int = 0
     iteration: int = 0
+
+    def headers(self) -> Iterator[Headers]:
+        """The headers of one record after the other, as Kafka Connect writes them by default.
+
+        `SimpleHeaderConverter` turns a long into decimal text.
+        """
+        generation = ("task.generation", b"%d" % self.generation)
+        task = ("task.id", b"0")
+        for iteration in count(self.iteration):
+            yield [generation, task, ("current.iteration", b"%d" % iteration)]
 
 
 def next_origin(settings: Settings, topic: str) -> Origin:

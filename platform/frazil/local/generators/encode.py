@@ -1,0 +1,87 @@
+"""Encoders of made-up values, each by a library that the landing does not decode with."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from frazil.local.generators.producer import Record
+from frazil.local.generators.resume import Origin
+from frazil.schemas.registry import WriterSchema
+from frazil.schemas.subjects import WantedSchema
+from frazil.topics.provision import TopicState
+
+__all__ = ["Encode", "Values", "encoded", "encoder"]
+
+Values = Mapping[str, Any]
+"""One key or value, by field."""
+
+Encode = Callable[[Values], bytes]
+
+
+def encoder(schema: WantedSchema, schema_id: int) -> Encode:
+    """An encoder to Confluent's wire format."""
+    prefix = b"\0" + schema_id.to_bytes(4, "big")
+    encode = {"AVRO": _avro, "JSON": _json, "PROTOBUF": _protobuf}[schema.kind](schema.text)
+    return lambda values: prefix + encode(values)
+
+
+def encoded(
+    make: Callable[[random.Random], tuple[bytes | Values | None, Values]],
+    value: WantedSchema,
+    key: WantedSchema | None = None,
+) -> Callable[[random.Random, TopicState, Origin], Iterator[Record]]:
+    """Endless records for a `Generator`.
+
+    Args:
+        make: Makes up a key and a value.
+        value: The schema of the values.
+        key: The schema of the keys; none where `make` gives bytes, or no key.
+    """
+
+    def records(chance: random.Random, state: TopicState, origin: Origin) -> Iterator[Record]:
+        encode = encoder(value, state.schema_id or 0)
+        encode_key = encoder(key, state.key_schema_id or 0) if key else None
+        for headers in origin.headers():
+            made, values = make(chance)
+            yield _key(made, encode_key), encode(values), headers, None, None
+
+    return records
+
+
+def _key(made: bytes | Values | None, encode: Encode | None) -> bytes | None:
+    if isinstance(made, Mapping):
+        return encode(made) if encode else None
+    return made
+
+
+def _avro(text: str) -> Encode:
+    import fastavro
+
+    schema = fastavro.parse_schema(json.loads(text))
+
+    def encode(values: Values) -> bytes:
+        stream = io.BytesIO()
+        fastavro.schemaless_writer(stream, schema, values)
+        return stream.getvalue()
+
+    return encode
+
+
+def _json(_: str) -> Encode:
+    return lambda values: json.dumps(values, separators=(",", ":")).encode()
+
+
+def _protobuf(text: str) -> Encode:
+    """The file's first message; a zero byte after the schema id says so."""
+    from google.protobuf.json_format import ParseDict
+    from google.protobuf.message_factory import GetMessageClass
+
+    from frazil.schemas.descriptors import compiled, file_of, message_at
+
+    file = file_of(compiled(WriterSchema(0, 0, text, "PROTOBUF"), "of the generator"))
+    message = GetMessageClass(message_at(file, (0,)))
+    return lambda values: b"\0" + bytes(ParseDict(values, message()).SerializeToString())

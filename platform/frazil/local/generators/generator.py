@@ -1,0 +1,120 @@
+"""Made-up records of one topic, and producing them at a rate, to a count, or until stopped."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from frazil.connections import Connections
+from frazil.local.generators.producer import Record, produce_batches
+from frazil.local.generators.resume import Origin, next_origin
+from frazil.schemas.subjects import WantedSchema
+from frazil.settings import Settings
+from frazil.spec import TableSpec
+from frazil.topics.facts import topic_facts
+from frazil.topics.provision import TopicState, provide_topic
+
+__all__ = ["GeneratedReport", "Generator", "generate"]
+
+_BATCH = 5000
+_TICK = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """What is made up for one topic.
+
+    Args:
+        topic: Where to, where nobody says otherwise.
+        value: The schema of the values; the pipeline of the topic ships the same.
+        records: Endless records, encoded, by a source of chance, the schema ids of the topic, and
+            where the headers go on.
+        key: The schema of the keys; none where they have none.
+        partitions: Of a topic that must be made.
+    """
+
+    topic: str
+    value: WantedSchema
+    records: Callable[[random.Random, TopicState, Origin], Iterator[Record]]
+    key: WantedSchema | None = None
+    partitions: int = 6
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedReport:
+    """What one call produced.
+
+    Args:
+        topic: Where to.
+        records: How many arrived.
+        bytes: Their keys and values.
+        seconds: How long it took.
+        schema_id: What the values were written with.
+    """
+
+    topic: str
+    records: int
+    bytes: int
+    seconds: float
+    schema_id: int
+
+
+def generate(
+    generator: Generator,
+    settings: Settings,
+    *,
+    topic: str | None = None,
+    count: int | None = None,
+    rate: float | None = None,
+    seed: int | None = None,
+    on_progress: Callable[[int], None] = lambda _: None,
+    stop: threading.Event | None = None,
+) -> GeneratedReport:
+    """Produces records; makes topic and subjects where they are missing.
+
+    Args:
+        generator: Makes them up.
+        settings: The environment.
+        topic: Where to; none: the generator's own topic.
+        count: How many; without it until `stop`.
+        rate: How many a second; without it as fast as Kafka takes them.
+        seed: The same seed gives the same records.
+        on_progress: Told from time to time how many were handed over.
+        stop: Ends it early.
+
+    Raises:
+        DifferentError: A subject holds another schema.
+        PartDownError: Kafka or the registry does not answer.
+    """
+    stop = stop or threading.Event()
+    topic = topic or generator.topic
+    state = _provide(generator, topic, Connections(settings))
+    records = generator.records(random.Random(seed), state, next_origin(settings, topic))
+    batches = _paced(islice(records, count), rate, stop)
+    done = produce_batches(settings, topic, batches, on_progress=on_progress)
+    return GeneratedReport(topic, done.records, done.bytes, done.seconds, state.schema_id or 0)
+
+
+def _provide(generator: Generator, topic: str, connections: Connections) -> TopicState:
+    """The topic, with the partitions it has, or the generator's."""
+    existing = topic_facts(connections.admin, [topic])
+    spec = TableSpec(topic=topic, partitions=None if existing else generator.partitions)
+    return provide_topic(spec, connections, key=generator.key, value=generator.value)
+
+
+def _paced(records: Iterator[Record], rate: float | None, stop: threading.Event) -> Iterator[list[Record]]:
+    """Batches of records at a rate, until there are no more or it is stopped."""
+    begun, passed = time.monotonic(), 0
+    while not stop.is_set():
+        due = _BATCH if rate is None else int((time.monotonic() - begun) * rate) + 1 - passed
+        batch = list(islice(records, max(0, due)))
+        if due > 0 and not batch:
+            return
+        yield batch
+        passed += len(batch)
+        if rate is not None:
+            stop.wait(max(_TICK, passed / rate - (time.monotonic() - begun)))

@@ -1,0 +1,88 @@
+"""Parcels on their way: a Protobuf message with a part of every kind; the key is the shipment's number."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from frazil.local.generators.encode import encoded
+from frazil.local.generators.generator import Generator
+from frazil.schemas.subjects import WantedSchema
+
+__all__ = ["SHIPMENTS"]
+
+SHIPMENT = """syntax = "proto3";
+
+package logistics;
+
+import "google/protobuf/timestamp.proto";
+
+// A shipment, as it stood when the record was written.
+message Shipment {
+  string shipment_id = 1;
+  Status status = 2;
+  google.protobuf.Timestamp updated_at = 3;
+  Address destination = 4;
+  repeated Parcel parcels = 5;
+  optional string note = 6;
+  map<string, string> labels = 7;
+  oneof carrier {
+    string truck = 8;
+    int64 flight = 9;
+  }
+}
+
+enum Status {
+  STATUS_UNKNOWN = 0;
+  PACKED = 1;
+  ON_ITS_WAY = 2;
+  DELIVERED = 3;
+}
+
+message Address {
+  string street = 1;
+  string city = 2;
+  string country = 3;
+}
+
+message Parcel {
+  int32 grams = 1;
+  double value = 2;
+  bool fragile = 3;
+}
+"""
+
+CITIES = (("Bergen", "NO"), ("Oulu", "FI"), ("Kiruna", "SE"), ("Nuuk", "GL"), ("Yellowknife", "CA"))
+STATUSES = ("PACKED", "ON_ITS_WAY", "DELIVERED")
+_FIRST = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def _shipment(chance: random.Random) -> tuple[bytes, dict[str, Any]]:
+    """Names of fields as Protobuf's own JSON has them."""
+    number = f"S-{chance.randrange(1_000_000):06}"
+    city, country = chance.choice(CITIES)
+    updated = _FIRST + timedelta(milliseconds=chance.randrange(365 * 86_400_000))
+    value: dict[str, Any] = {
+        "shipmentId": number,
+        "status": chance.choice(STATUSES),
+        "updatedAt": updated.isoformat(),
+        "destination": {"street": f"Harbour {chance.randrange(1, 200)}", "city": city, "country": country},
+        "parcels": [_parcel(chance) for _ in range(chance.randrange(1, 4))],
+        "labels": {"priority": chance.choice(("low", "high"))},
+    }
+    carrier = {"truck": f"T-{chance.randrange(100)}"} if chance.random() < 0.5 else {"flight": number[2:]}
+    note = {"note": "Ring twice."} if chance.random() < 0.2 else {}
+    return number.encode(), value | carrier | note
+
+
+def _parcel(chance: random.Random) -> dict[str, Any]:
+    return {
+        "grams": chance.randrange(50, 30_000),
+        "value": chance.randrange(100, 100_000) / 100,
+        "fragile": chance.random() < 0.1,
+    }
+
+
+_VALUE = WantedSchema("PROTOBUF", SHIPMENT)
+SHIPMENTS = Generator("shipments", _VALUE, encoded(_shipment, _VALUE), partitions=3)
