@@ -1,4 +1,4 @@
-"""Avro schemas: what they become, what is refused, and which reader each writer gets."""
+"""Avro schemas: what they become, and what is refused."""
 
 from __future__ import annotations
 
@@ -10,40 +10,77 @@ import pytest
 from frazil.errors import SchemaRefusedError
 from frazil.schemas.avro import avro_to_logical
 from frazil.schemas.iceberg import from_iceberg, spark_type, to_iceberg
-from frazil.schemas.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct
-from frazil.schemas.pairs import can_read, reader_for
+from frazil.schemas.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
+
+INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")
 
 
-def record(*fields: tuple[str, Any], name: str = "R") -> dict[str, Any]:
-    return {"type": "record", "name": name, "fields": [{"name": n, "type": t} for n, t in fields]}
+def record(*fields: tuple[str, Any], name: str = "R", **more: Any) -> dict[str, Any]:
+    listed = [{"name": n, "type": t} for n, t in fields]
+    return {"type": "record", "name": name, "fields": listed, **more}
 
 
-def logical(kind: Any) -> Field:
-    return avro_to_logical(json.dumps(record(("f", kind))), "s-value").fields[0]
+def logical(kind: Any, **field: Any) -> Field:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "f", "type": kind, **field}]}
+    return avro_to_logical(json.dumps(schema), "s-value").fields[0]
+
+
+def branches(*fields: tuple[str, Type]) -> Struct:
+    return Struct(tuple(Field(n, t, optional=True) for n, t in fields))
+
+
+def fixed_decimal(size: int, **more: int) -> dict[str, Any]:
+    return {"type": "fixed", "name": "F", "size": size, "logicalType": "decimal", **more}
+
+
+ENTRY = record(("key", "int"), ("value", ["null", "string"]), name="E")
 
 
 @pytest.mark.parametrize(
     ("avro", "expected"),
     [
         ("boolean", Primitive("boolean")),
-        ("int", Primitive("int")),
-        ("long", Primitive("long")),
+        ("int", INT),
+        ({"type": "int", "connect.type": "int8"}, INT),
+        ({"type": "int", "connect.type": "int32"}, INT),
+        ("long", LONG),
         ("float", Primitive("float")),
         ("double", Primitive("double")),
-        ("string", Primitive("string")),
+        ("string", STRING),
+        ({"type": {"type": "string", "avro.java.string": "String"}}, STRING),
         ("bytes", Primitive("binary")),
         ({"type": "fixed", "name": "F", "size": 4}, Fixed(4)),
         ({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}, Decimal(9, 2)),
-        ({"type": "fixed", "name": "F", "size": 8, "logicalType": "decimal", "precision": 9}, Decimal(9, 0)),
+        ({"type": "bytes", "logicalType": "decimal"}, Decimal(10, 0)),
+        (fixed_decimal(8, precision=9), Decimal(9, 0)),
+        (fixed_decimal(2, precision=9, scale=1), Decimal(4, 1)),
         ({"type": "int", "logicalType": "date"}, Primitive("date")),
-        ({"type": "long", "logicalType": "time-micros"}, Primitive("long")),
+        ({"type": "int", "logicalType": "time-millis"}, LONG),
+        ({"type": "long", "logicalType": "time-micros"}, LONG),
         ({"type": "long", "logicalType": "timestamp-millis"}, Primitive("timestamptz")),
         ({"type": "long", "logicalType": "local-timestamp-micros"}, Primitive("timestamp")),
-        ({"type": "string", "logicalType": "uuid"}, Primitive("string")),
-        ({"type": "enum", "name": "E", "symbols": ["A"]}, Primitive("string")),
-        (record(("x", "int"), name="N"), Struct((Field("x", Primitive("int")),))),
-        ({"type": "array", "items": ["null", "int"]}, List(Primitive("int"), element_optional=True)),
-        ({"type": "map", "values": "long"}, Map(Primitive("string"), Primitive("long"))),
+        ({"type": "string", "logicalType": "uuid"}, STRING),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, STRING),
+        (record(("x", "int"), name="N"), Struct((Field("x", INT),))),
+        ({"type": "array", "items": ["null", "int"]}, List(INT, element_optional=True)),
+        ({"type": "map", "values": "long"}, Map(STRING, LONG)),
+        ({"type": "map", "values": "int", "flink.type": "multiset"}, Map(STRING, INT)),
+        ({"type": "array", "items": ENTRY, "logicalType": "map"}, Map(INT, STRING, value_optional=True)),
+        (
+            {"type": "array", "items": {**ENTRY, "connect.internal.type": "MapEntry"}},
+            Map(INT, STRING, value_optional=True),
+        ),
+        (
+            {"type": "array", "items": {**ENTRY, "name": "io.confluent.connect.avro.MapEntry"}},
+            Map(INT, STRING, value_optional=True),
+        ),
+        (["string"], STRING),
+        (["int", "string"], branches(("int", INT), ("string", STRING))),
+        (["int", "long"], branches(("int", INT), ("long", LONG))),
+        (
+            [record(("x", "int"), name="a.N"), record(("y", "int"), name="b.N"), "int"],
+            branches(("a.N", Struct((Field("x", INT),))), ("b.N", Struct((Field("y", INT),))), ("int", INT)),
+        ),
     ],
 )
 def test_each_avro_type_has_its_column_type(avro: Any, expected: Any) -> None:
@@ -51,19 +88,34 @@ def test_each_avro_type_has_its_column_type(avro: Any, expected: Any) -> None:
 
 
 def test_null_in_a_union_makes_the_column_optional() -> None:
-    assert logical(["null", "string"]) == Field("f", Primitive("string"), optional=True)
+    assert logical(["null", "string"]) == Field("f", STRING, optional=True)
+    assert logical(["int", "null", "string"]).optional
+
+
+def test_a_field_may_name_the_branches_of_its_union() -> None:
+    hints = {"confluent:union": [{"name": "number"}, {}]}
+
+    expected = branches(("number", INT), ("string", STRING))
+    assert logical(["null", "int", "string"], **hints).type == expected
+    assert logical({"type": "array", "items": ["int", "string"]}, **hints).type == List(expected)
 
 
 @pytest.mark.parametrize(
     ("avro", "why"),
     [
-        (["int", "string"], "a union of 2 types"),
         ("null", "type 'null' has no column type"),
-        ({"type": "int", "logicalType": "time-millis"}, "time-millis"),
+        (["null"], "a union of null alone has no column type"),
+        ({"type": "long", "logicalType": "timestamp-nanos"}, "Spark keeps microseconds"),
+        ({"type": "long", "logicalType": "local-timestamp-nanos"}, "Spark keeps microseconds"),
         ({"type": "bytes", "logicalType": "decimal", "precision": 39}, "decimal"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 2, "scale": 3}, "decimal"),
         (record(name="N"), "a record without fields"),
         (record(("a", "int"), ("A", "int"), name="N"), "differ by case only"),
         (record(("again", ["null", "R"]), name="N"), "contains itself"),
+        (record(("b", "bytes"), name="confluent.type.Variant"), "a variant needs format version 3"),
+        ("Elsewhere", "type Elsewhere is defined nowhere"),
+        ({"type": "array", "items": record(("key", "int"), name="N"), "logicalType": "map"}, "key and value"),
+        ({"type": "map", "values": "long", "flink.type": "multiset"}, "a multiset counts in int"),
     ],
 )
 def test_what_no_column_can_hold_is_refused_with_the_path_of_the_field(avro: Any, why: str) -> None:
@@ -71,36 +123,55 @@ def test_what_no_column_can_hold_is_refused_with_the_path_of_the_field(avro: Any
         logical(avro)
 
 
-def test_a_logical_schema_survives_iceberg() -> None:
-    fields = avro_to_logical(
-        json.dumps(
-            record(
-                ("a", "int"), ("b", ["null", {"type": "map", "values": {"type": "array", "items": "string"}}])
-            )
-        ),
-        "s",
+def nested(depth: int) -> Any:
+    return {"type": "array", "items": nested(depth - 1)} if depth else "int"
+
+
+def doubling(depth: int) -> Any:
+    """A record that holds two of a record that holds two, and so on."""
+    inner = doubling(depth - 1) if depth else "int"
+    return record(("a", inner), ("b", inner if depth == 0 else f"N{depth - 1}"), name=f"N{depth}")
+
+
+@pytest.mark.parametrize(
+    ("avro", "why"), [(nested(100), "nested more than 64 levels"), (doubling(30), "more than 20000 nested")]
+)
+def test_a_schema_that_would_take_for_ever_is_refused(avro: Any, why: str) -> None:
+    with pytest.raises(SchemaRefusedError, match=why):
+        logical(avro)
+
+
+@pytest.mark.parametrize("text", ["{", '{"type": "record"}', '{"name": "x"}', "3"])
+def test_what_is_no_schema_is_refused(text: str) -> None:
+    with pytest.raises(SchemaRefusedError, match=r"it is no Avro schema[\s\S]*s-value"):
+        avro_to_logical(text, "s-value")
+
+
+def test_a_schema_may_refer_to_other_subjects() -> None:
+    city = record(("name", "string"), name="City", namespace="geo")
+    address = record(("city", "geo.City"), name="Address", namespace="geo")
+    person = record(("home", "geo.Address"), ("work", ["null", "geo.City"]), name="Person", namespace="hr")
+    needed = [("geo.City", json.dumps(city)), ("geo.Address", json.dumps(address))]
+
+    columns = avro_to_logical(json.dumps(person), "s", needed)
+
+    has_name = Struct((Field("name", STRING),))
+    assert columns == Struct(
+        (Field("home", Struct((Field("city", has_name),))), Field("work", has_name, optional=True))
     )
+
+
+@pytest.mark.parametrize(("root", "optional"), [('"long"', False), ('["null", "long"]', True)])
+def test_a_schema_that_is_no_record_is_one_column_named_by_its_half(root: str, optional: bool) -> None:
+    assert avro_to_logical(root, "s-key", root="key") == Struct((Field("key", LONG, optional),))
+
+
+def test_a_logical_schema_survives_iceberg() -> None:
+    listed = {"type": "map", "values": {"type": "array", "items": "string"}}
+    fields = avro_to_logical(json.dumps(record(("a", "int"), ("b", ["null", listed]))), "s")
 
     assert from_iceberg(to_iceberg(fields)) == fields
 
 
 def test_spark_ddl_quotes_names() -> None:
-    assert spark_type(Struct((Field("a b", Primitive("long")),))) == "struct<`a b`:bigint>"
-
-
-def test_a_reader_keeps_the_writers_logical_types() -> None:
-    millis = {"type": "long", "logicalType": "timestamp-millis"}
-    micros = {"type": "long", "logicalType": "timestamp-micros"}
-    writer = record(("t", millis), ("n", ["null", {"type": "array", "items": millis}]))
-    reader = record(
-        ("t", micros), ("n", ["null", {"type": "array", "items": micros}]), ("new", ["null", "int"])
-    )
-
-    assert reader_for(writer, reader) == record(
-        ("t", millis), ("n", ["null", {"type": "array", "items": millis}]), ("new", ["null", "int"])
-    )
-
-
-def test_an_illegal_pair_is_found_before_any_record_is_read() -> None:
-    assert can_read(record(("a", "int")), record(("a", "long")))
-    assert not can_read(record(("a", "long")), record(("a", "int")))
+    assert spark_type(Struct((Field("a b", LONG),))) == "struct<`a b`:bigint>"

@@ -11,13 +11,16 @@ import io
 import json
 from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from frazil.landing.decoders.protocol import Half, Reason
-from frazil.schemas.avro import avro_to_logical
+from frazil.errors import SchemaRefusedError
+from frazil.landing.decoders.avro_values import conversion, utf8_check
+from frazil.landing.decoders.protocol import VALUE, Half, Reason
+from frazil.schemas.avro import avro_columns
+from frazil.schemas.avro_parse import avro_text, parse_avro
 from frazil.schemas.iceberg import spark_type
 from frazil.schemas.logical import Struct
-from frazil.schemas.pairs import can_read, reader_for
+from frazil.schemas.pairs import misfit, reader_for
 from frazil.schemas.registry import WriterSchema
 
 if TYPE_CHECKING:
@@ -33,25 +36,39 @@ SENTINEL = "a7f31c5be2986d40"
 
 
 class AvroDecoder:
-    """Decodes Confluent-framed Avro.
+    """Decodes Avro, each record with the schema it was written with.
 
     Args:
         writers: The subject's schemas, oldest first; the last one is the reader.
         subject: Named in errors.
+        half: Which half: its word names the column where the schema is no record.
+        framing: `none` for bare payloads, all of the newest schema.
+
+    Raises:
+        SchemaRefusedError: The newest schema has something that no column can hold.
     """
 
-    def __init__(self, writers: Sequence[WriterSchema], subject: str) -> None:
-        reader = writers[-1]
-        self._reader = json.loads(reader.text)
-        self._columns = avro_to_logical(reader.text, subject)
+    def __init__(
+        self,
+        writers: Sequence[WriterSchema],
+        subject: str,
+        half: Half = VALUE,
+        framing: Literal["confluent", "none"] = "confluent",
+    ) -> None:
+        self._subject, self._half, self._framed = subject, half, framing == "confluent"
+        self._newest = writers[-1]
+        self._reader = self._parse(self._newest)
+        self._columns = avro_columns(self._reader, subject)
+        self._trees: dict[int, Any] = {}
+        self._unreadable: dict[int, str] = {}
         # Newest first: a record passes one comparison per branch (11 ns) until its own.
-        legal = [w for w in reversed(writers) if can_read(json.loads(w.text), self._reader)]
-        self._texts = {w.schema_id: json.loads(w.text) for w in legal}
+        for writer in reversed(writers if self._framed else writers[-1:]):
+            self._take(writer)
 
     @property
     def writers(self) -> tuple[int, ...]:
         """Schema ids that can be read, newest first."""
-        return tuple(self._texts)
+        return tuple(self._trees)
 
     @property
     def columns(self) -> Struct:
@@ -62,66 +79,108 @@ class AvroDecoder:
         """See `Decoder.decode`."""
         from pyspark.sql import functions as F
 
-        branches = enumerate(self._texts.items())
-        first, *rest = [(_header(half, i), self._branch(half, n, w)) for n, (i, w) in branches]
-        whole = f"{half.data}_whole"
-        decoded: Column = reduce(lambda c, b: c.when(*b), rest, F.when(*first))
+        whole, passing = f"{half.data}_whole", []
+        branches = []
+        for index, (schema_id, writer) in enumerate(self._trees.items()):
+            reader, own = reader_for(writer, self._reader), self._own(half, schema_id)
+            decoded = _decoded(self._payload(half), writer, reader)
+            found = conversion(reader, self._columns, f"{half.data}_{index}.v")
+            if found:
+                # In a column of its own, or what the conversion names often would be decoded as often.
+                passing.append(f"{half.data}_{index}")
+                frame = frame.withColumn(passing[-1], F.when(own, decoded))
+                decoded = _converted(passing[-1], found.value, found.check)
+            framed = decoded.cast(f"struct<v:{spark_type(self._columns)},t:binary>")
+            branches.append((own, F.struct(framed.alias("d"), F.lit(index).alias("w"))))
+        chosen: Column = reduce(lambda c, b: c.when(*b), branches[1:], F.when(*branches[0]))
+        text = utf8_check(self._columns, half.data) or "true"
         return (
-            frame.withColumn(whole, decoded)
+            frame.withColumn(whole, chosen)
             .withColumn(half.data, F.col(f"{whole}.d.v"))
-            .withColumn(half.ok, F.expr(f"coalesce({whole}.d.t = X'{SENTINEL}', false)"))
+            .withColumn(half.ok, F.expr(f"coalesce({whole}.d.t = X'{SENTINEL}' AND {text}, false)"))
             .withColumn(half.writer, F.col(f"{whole}.w"))
-            .drop(whole)
+            .drop(whole, *passing)
         )
 
     def explain(self, raw: bytes) -> Reason:
         """See `Decoder.explain`; by fastavro."""
+        if not self._framed:
+            return self._explain(self._trees[self._newest.schema_id], raw)
         if len(raw) < HEADER:
             return "too_short", f"{len(raw)} bytes are too short for the wire format"
         if raw[0]:
             return "magic_byte", f"the first byte is {raw[0]}, not 0"
         schema_id = int.from_bytes(raw[1:HEADER], "big")
-        if schema_id not in self._texts:
-            return "schema_id", f"schema id {schema_id} is not of this subject, or not readable"
-        return self._payload(self._texts[schema_id], raw[HEADER:])
+        if why := self._unreadable.get(schema_id):
+            return "unreadable_schema", why
+        if schema_id not in self._trees:
+            return "schema_id", f"schema id {schema_id} is not of subject {self._subject}"
+        return self._explain(self._trees[schema_id], raw[HEADER:])
 
-    def _payload(self, writer: Any, payload: bytes) -> Reason:
+    def _explain(self, writer: Any, payload: bytes) -> Reason:
         import fastavro
 
-        stream = io.BytesIO(payload)
+        stream, schema = io.BytesIO(payload), fastavro.parse_schema(json.loads(avro_text(writer)))
         try:
-            fastavro.schemaless_reader(stream, writer, None)
+            fastavro.schemaless_reader(stream, schema, None)
         except EOFError:
             return "truncated", "the payload ends early"
+        except UnicodeDecodeError as e:
+            return "utf8", f"a text is not UTF-8: {e.reason} at its byte {e.start}"
         except Exception as e:  # noqa: BLE001 - damaged bytes make it raise anything
             return "payload", f"the payload is damaged: {e!s:.200}"
         if rest := len(payload) - stream.tell():
             return "trailing_bytes", f"{rest} bytes follow the payload"
-        return "value", "a value is outside its type"
+        return "value", f"a value does not fit its column, by version {self._newest.version} of the schema"
 
-    def _branch(self, half: Half, index: int, writer: Any) -> Column:
+    def _take(self, writer: WriterSchema) -> None:
+        """Sorts a version in: with the readable ones, or with the reason why it is none."""
+        try:
+            tree = self._parse(writer)
+            why = str(misfit(tree, self._reader) or "")
+        except SchemaRefusedError as e:
+            tree, why = None, f"{e.what} {e.where}"
+        if why:
+            newest = f"version {self._newest.version} of subject {self._subject}"
+            why = f"schema id {writer.schema_id} (version {writer.version}) can't be read by {newest}: {why}"
+            self._unreadable[writer.schema_id] = why
+        else:
+            self._trees[writer.schema_id] = tree
+
+    def _parse(self, writer: WriterSchema) -> dict[str, Any]:
+        return parse_avro(writer.text, self._subject, writer.dependencies, self._half.word)
+
+    def _own(self, half: Half, schema_id: int) -> Column:
         from pyspark.sql import functions as F
-        from pyspark.sql.avro.functions import from_avro
 
-        decoded = from_avro(
-            F.expr(f"concat(substring({half.raw}, {HEADER + 1}), X'{SENTINEL}')"),
-            json.dumps(_with_end(writer)),
-            {
-                "mode": "PERMISSIVE",
-                "avroSchema": json.dumps(_with_end(reader_for(writer, self._reader))),
-            },
-        )
-        common = f"struct<v:{spark_type(self._columns)},t:binary>"
-        return F.struct(decoded.cast(common).alias("d"), F.lit(index).alias("w"))
+        if not self._framed:
+            return F.expr(f"{half.raw} IS NOT NULL")
+        return F.expr(f"startswith({half.raw}, X'00{schema_id:08x}')")
+
+    def _payload(self, half: Half) -> str:
+        return f"substring({half.raw}, {HEADER + 1})" if self._framed else half.raw
 
 
-def _header(half: Half, schema_id: int) -> Column:
+def _decoded(payload: str, writer: Any, reader: Any) -> Column:
+    from pyspark.sql import functions as F
+    from pyspark.sql.avro.functions import from_avro
+
+    return from_avro(
+        F.expr(f"concat({payload}, X'{SENTINEL}')"),
+        avro_text(_with_end(writer)),
+        {"mode": "PERMISSIVE", "avroSchema": avro_text(_with_end(reader))},
+    )
+
+
+def _converted(decoded: str, value: str | None, check: str | None) -> Column:
+    """The struct again, its value converted; without its end where the check fails."""
     from pyspark.sql import functions as F
 
-    return F.expr(f"startswith({half.raw}, X'00{schema_id:08x}')")
+    end = f"IF({check}, {decoded}.t, NULL)" if check else f"{decoded}.t"
+    return F.expr(f"named_struct('v', {value or f'{decoded}.v'}, 't', {end})")
 
 
-def _with_end(schema: Any) -> dict[str, Any]:
-    end = {"type": "fixed", "name": "frazil__end", "size": len(SENTINEL) // 2}
-    fields = [{"name": "v", "type": schema}, {"name": "t", "type": end}]
-    return {"type": "record", "name": "frazil__framed", "fields": fields}
+def _with_end(tree: Any) -> dict[str, Any]:
+    end = {"type": "fixed", "name": "frazil.end", "size": len(SENTINEL) // 2}
+    fields = [{"name": "v", "type": tree}, {"name": "t", "type": end}]
+    return {"type": "record", "name": "frazil.framed", "fields": fields}

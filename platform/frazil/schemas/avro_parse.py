@@ -1,0 +1,236 @@
+"""An Avro schema's text as one tree, and a tree as a text that needs no other.
+
+In the tree every type stands where it is used, written out and by its full name, so that whoever
+walks it looks up nothing. The text is for Java, which takes each name once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from frazil.errors import SchemaRefusedError
+
+__all__ = ["avro_text", "parse_avro", "refused"]
+
+_PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+_NAMED = frozenset({"record", "error", "enum", "fixed"})
+_MAX_DEPTH = 64
+_MAX_TYPES = 20_000
+"""Of a whole schema: a type that is used twice within one that is used twice, and so on, explodes."""
+
+_OWN = "frazil"
+"""Namespace for names that have none: within a type with a namespace, Java could not find them."""
+
+_SPARKS = frozenset(
+    {
+        "date", "decimal", "timestamp-millis", "timestamp-micros",
+        "local-timestamp-millis", "local-timestamp-micros",
+    }
+)  # fmt: skip
+"""Logical types that Spark maps as Frazil does; of others it is given the bare type."""
+
+_AMBIGUOUS = ({"int", "long"}, {"float", "double"})
+"""Unions that Spark would fold into one number, a date and a timestamp as well; see `_emitted_union`."""
+
+
+def parse_avro(
+    text: str, subject: str, dependencies: Iterable[tuple[str, str]] = (), root: str = "value"
+) -> dict[str, Any]:
+    """The tree of a schema.
+
+    Args:
+        text: The schema as the registry gives it.
+        subject: Named in errors.
+        dependencies: Schemas that it refers to, by name, deepest first.
+        root: Names the only field of the record that a schema becomes which is none; in Avro's binary
+            form, such a record is its field.
+
+    Raises:
+        SchemaRefusedError: It is recursive or too deep, or refers to what is not there.
+    """
+    try:
+        expander = _Expander(subject)
+        for name, needed in dependencies:
+            expander.know(name, json.loads(needed))
+        tree = expander.expand(json.loads(text), "", "", 0)
+    except (ValueError, KeyError, TypeError, AttributeError) as e:
+        why = f"it is no Avro schema ({type(e).__name__}: {e})"
+        raise refused(subject, "(root)", why, "Mend the schema.") from None
+    if isinstance(tree, dict) and tree["type"] == "record":
+        return tree
+    field = {"name": root, "type": tree}
+    return {"type": "record", "name": f"{_OWN}.root", "fields": [field]}
+
+
+def avro_text(tree: Any) -> str:
+    """A tree as text for Java, or for any other reader of Avro."""
+    return json.dumps(_Emitter().emit(tree))
+
+
+def refused(subject: str, path: str, why: str, todo: str) -> SchemaRefusedError:
+    """The error that says which field of which subject can't become a column."""
+    return SchemaRefusedError(
+        f"The schema can't become a table: {why}.",
+        where=f"subject {subject}, field {path or '(root)'}",
+        meaning="Nothing was landed.",
+        todo=todo,
+    )
+
+
+class _Expander:
+    """One walk; knows the named types it met, and which of them are still open (recursion)."""
+
+    def __init__(self, subject: str) -> None:
+        self._subject = subject
+        self._named: dict[str, dict[str, Any] | None] = {}
+        self._types = 0
+
+    def know(self, name: str, schema: Any) -> None:
+        """Takes in a schema that others refer to."""
+        self._named[name] = self.expand(schema, "", f"(reference {name})", 0)
+
+    def expand(self, schema: Any, namespace: str, path: str, depth: int) -> Any:
+        if isinstance(schema, list):
+            return [self.expand(branch, namespace, path, depth) for branch in schema]
+        if isinstance(schema, str):
+            return {"type": schema} if schema in _PRIMITIVES else self._known(schema, namespace, path)
+        self._guard(path, depth)
+        kind = schema["type"]
+        if kind in ("array", "map") if isinstance(kind, str) else False:
+            return self._container(schema, namespace, path, depth)
+        if isinstance(kind, str) and kind in _NAMED:
+            return self._definition(schema, namespace, path, depth)
+        if isinstance(kind, str) and kind in _PRIMITIVES:
+            return _with_logical({"type": kind}, schema)
+        return self.expand(kind, namespace, path, depth)
+
+    def _known(self, name: str, namespace: str, path: str) -> dict[str, Any]:
+        for full in (_full(name, namespace), name):
+            if full in self._named:
+                if found := self._named[full]:
+                    self._count(found, path)
+                    return found
+                why = f"record {full} contains itself"
+                raise refused(self._subject, path, why, "Bound the depth in the schema.")
+        why = f"type {name} is defined nowhere"
+        raise refused(self._subject, path, why, "Register what it refers to, and the reference.")
+
+    def _definition(self, schema: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:
+        full = _full(schema["name"], schema.get("namespace", namespace))
+        kind = "record" if schema["type"] == "error" else schema["type"]
+        node: dict[str, Any] = {"type": kind, "name": full}
+        self._named[full] = None
+        match kind:
+            case "record":
+                inner = full.rpartition(".")[0]
+                node["fields"] = [self._field(f, inner, path, depth) for f in schema["fields"]]
+                node |= {k: schema[k] for k in ("logicalType", "connect.internal.type") if k in schema}
+            case "enum":
+                node |= {k: schema[k] for k in ("symbols", "default") if k in schema}
+            case _:
+                node = _with_logical({**node, "size": schema["size"]}, schema)
+        self._named[full] = node
+        return node
+
+    def _field(self, field: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:
+        where = f"{path}.{field['name']}".lstrip(".")
+        kept = {k: field[k] for k in ("name", "default", "aliases", "doc", "confluent:union") if k in field}
+        return {**kept, "type": self.expand(field["type"], namespace, where, depth + 1)}
+
+    def _container(self, schema: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:
+        key, mark = ("items", "[]") if schema["type"] == "array" else ("values", "{}")
+        inner = self.expand(schema[key], namespace, path + mark, depth + 1)
+        kept = {k: schema[k] for k in ("logicalType", "flink.type") if k in schema}
+        return {"type": schema["type"], **kept, key: inner}
+
+    def _guard(self, path: str, depth: int) -> None:
+        if depth > _MAX_DEPTH:
+            why = f"it is nested more than {_MAX_DEPTH} levels deep"
+            raise refused(self._subject, path, why, "Flatten it.")
+
+    def _count(self, node: dict[str, Any], path: str) -> None:
+        self._types += _size(node, _MAX_TYPES)
+        if self._types > _MAX_TYPES:
+            why = f"it has more than {_MAX_TYPES} nested fields"
+            raise refused(self._subject, path, why, "Split it.")
+
+
+class _Emitter:
+    """One walk; knows which names it has written, and as what."""
+
+    def __init__(self) -> None:
+        self._written: dict[str, Any] = {}
+
+    def emit(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return self._union(node)
+        match node["type"]:
+            case "array":
+                return {"type": "array", "items": self.emit(node["items"])}
+            case "map":
+                return {"type": "map", "values": self.emit(node["values"])}
+            case "record" | "enum" | "fixed":
+                return self._named(node)
+            case plain:
+                return _sparks(node) if "logicalType" in node else plain
+
+    def _union(self, branches: list[Any]) -> list[Any]:
+        emitted = [self.emit(b) for b in branches]
+        if {b["type"] for b in branches} - {"null"} in _AMBIGUOUS:
+            emitted.append("boolean")  # never written; keeps Spark from folding the other two
+        return emitted
+
+    def _named(self, node: dict[str, Any]) -> Any:
+        name = node["name"] if "." in node["name"] else f"{_OWN}.{node['name']}"
+        while name in self._written:
+            if self._written[name] == node:
+                return name
+            name += "_"
+        self._written[name] = node
+        if node["type"] != "record":
+            return {**_sparks(node), "name": name}
+        return {"type": "record", "name": name, "fields": [self._field(f) for f in node["fields"]]}
+
+    def _field(self, field: dict[str, Any]) -> dict[str, Any]:
+        kept = {k: field[k] for k in ("name", "default", "aliases") if k in field}
+        return {**kept, "type": self.emit(field["type"])}
+
+
+def _with_logical(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    logical = schema.get("logicalType")
+    if logical == "decimal" and node["type"] in ("bytes", "fixed"):
+        return {**node, "logicalType": logical, **_digits(schema)}
+    return node if logical is None else {**node, "logicalType": logical}
+
+
+def _digits(schema: dict[str, Any]) -> dict[str, int]:
+    """Precision and scale; what a fixed can't hold is no part of its precision."""
+    precision, scale = schema.get("precision", 10), schema.get("scale", 0)
+    if schema["type"] == "fixed":
+        precision = min(precision, len(str(2 ** (8 * schema["size"] - 1))) - 1)
+    return {"precision": precision, "scale": scale}
+
+
+def _sparks(node: dict[str, Any]) -> dict[str, Any]:
+    known = node.get("logicalType") in _SPARKS
+    return node if known else {k: v for k, v in node.items() if k != "logicalType"}
+
+
+def _size(node: Any, most: int) -> int:
+    """How many types a tree has, counted up to `most`."""
+    count, waiting = 0, [node]
+    while waiting and count <= most:
+        found = waiting.pop()
+        count += 1
+        if isinstance(found, list):
+            waiting.extend(found)
+        else:
+            waiting.extend(f["type"] for f in found.get("fields", ()))
+            waiting.extend(found[k] for k in ("items", "values") if k in found)
+    return count
+
+
+def _full(name: str, namespace: str) -> str:
+    return name if "." in name or not namespace else f"{namespace}.{name}"
