@@ -129,9 +129,9 @@ def columns_of(
 
             return avro_to_logical(newest.text, subject, newest.dependencies, half.word)
         case "JSON":
-            from frazil.schemas.json_schema import json_to_logical
+            from frazil.schemas.json_writers import json_columns
 
-            return json_to_logical(newest.text, newest.dependencies, subject)
+            return json_columns(_of_kind(writers, "JSON"), subject, half.word)
         case "PROTOBUF":
             from frazil.schemas import protobuf
 
@@ -159,6 +159,17 @@ def _decoder(spec: TableSpec, schemas: HalfSchemas) -> Decoder:
 
             writers = _of_kind(schemas.writers, "AVRO")
             return AvroDecoder(writers, schemas.subject, schemas.half, spec.framing)
+        case "json":
+            from frazil.landing.decoders.json import JsonDecoder
+
+            strict, framed = spec.validation == "strict", spec.framing == "confluent"
+            writers = _of_kind(schemas.writers, "JSON")
+            return JsonDecoder(writers, schemas.subject, schemas.half, strict, framed)
+        case "protobuf":
+            from frazil.landing.decoders.protobuf import ProtobufDecoder
+
+            protos = _of_kind(schemas.writers, "PROTOBUF")
+            return ProtobufDecoder(protos, schemas.subject, spec.framing, spec.record_type)
         case "bytes" | "string" | "none" as plain:
             return PlainDecoder(plain, schemas.half)
         case other:
