@@ -49,11 +49,9 @@ def read_schema(file: Path) -> WantedSchema:
     try:
         text = file.read_text(encoding="utf-8")
         _CHECKS[kind](text)
-    except (OSError, ValueError, KeyError, TypeError) as e:
-        reason = f"{type(e).__name__} {e}" if isinstance(e, LookupError) else str(e)
-        raise SpecError(
-            f"{file}: this is no {_SPOKEN[kind]} schema: {reason}", todo="Mend the file."
-        ) from None
+    except (OSError, ValueError) as e:
+        told = f"{file}: this is no {_SPOKEN[kind]} schema: {e}"
+        raise SpecError(told, todo="Mend the file.") from None
     return WantedSchema(kind, text, str(file))
 
 
@@ -118,7 +116,11 @@ def _check_avro(text: str) -> None:
 
     try:
         fastavro.parse_schema(json.loads(text))
-    except fastavro.schema.SchemaParseException as e:
+    except fastavro.schema.UnknownType as e:
+        raise ValueError(f"there is no type {e}") from None
+    except KeyError as e:
+        raise ValueError(f"{e} is missing") from None
+    except (fastavro.schema.SchemaParseException, TypeError) as e:
         raise ValueError(str(e)) from None
 
 
