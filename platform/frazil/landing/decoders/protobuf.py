@@ -1,0 +1,91 @@
+"""Protobuf by Arrow batches: only the raw bytes cross to Python, all other columns stay in the JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from frazil.errors import SchemaRefusedError
+from frazil.landing.decoders.protobuf_batches import ProtobufRecipe, batches_of
+from frazil.landing.decoders.protocol import Half, Reason
+from frazil.schemas.descriptors import compiled
+from frazil.schemas.iceberg import spark_type
+from frazil.schemas.logical import Struct
+from frazil.schemas.protobuf import columns_of, message_to_logical, record_message
+from frazil.schemas.registry import WriterSchema
+from frazil.schemas.widening import can_project
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["ProtobufDecoder"]
+
+
+class ProtobufDecoder:
+    """Decodes Protobuf records of one message type.
+
+    That type is the first one of the newest schema, or `record_type`. Another one is a bad record,
+    unless it becomes the same columns. Spark's workers must be able to import `frazil`.
+
+    Args:
+        writers: The subject's schemas, oldest first; the last one is the reader.
+        subject: Named in errors.
+        framing: Confluent's wire format, or bare payloads of the newest schema.
+        record_type: Full name of the message, where it is not the first one.
+    """
+
+    def __init__(
+        self,
+        writers: Sequence[WriterSchema],
+        subject: str,
+        framing: Literal["confluent", "none"] = "confluent",
+        record_type: str | None = None,
+    ) -> None:
+        self._columns = columns_of(writers, subject, record_type)
+        record = record_message(writers[-1], subject, record_type).full_name
+        legal = [w for w in reversed(writers) if _can_read(w, subject, record, self._columns)]
+        found = tuple((w.schema_id, compiled(w, subject)) for w in legal)
+        self._recipe = ProtobufRecipe(found, record, self._columns, framing == "confluent")
+
+    @property
+    def writers(self) -> tuple[int, ...]:
+        """Schema ids that can be read, newest first."""
+        return tuple(schema_id for schema_id, _ in self._recipe.descriptors)
+
+    @property
+    def columns(self) -> Struct:
+        """The newest schema as columns."""
+        return self._columns
+
+    def decode(self, frame: DataFrame, half: Half) -> DataFrame:
+        """See `Decoder.decode`."""
+        from pyspark.sql import functions as F
+        from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+
+        recipe = self._recipe
+
+        def rows(batches: Iterable[Any]) -> Iterable[Any]:
+            return map(batches_of(recipe).decode, batches)
+
+        # Not deterministic, so that Spark can neither run it twice nor push a filter below it.
+        kind = f"struct<d:{spark_type(self._columns)},ok:boolean,w:int>"
+        whole = f"{half.data}_whole"
+        decoded: Any = arrow_udf(rows, kind, ArrowUDFType.SCALAR_ITER).asNondeterministic()
+        return (
+            frame.withColumn(whole, decoded(F.col(half.raw)))
+            .withColumn(half.data, F.col(f"{whole}.d"))
+            .withColumn(half.ok, F.expr(f"coalesce({whole}.ok, false)"))
+            .withColumn(half.writer, F.col(f"{whole}.w"))
+            .drop(whole)
+        )
+
+    def explain(self, raw: bytes) -> Reason:
+        """See `Decoder.explain`."""
+        return batches_of(self._recipe).explain(raw)
+
+
+def _can_read(writer: WriterSchema, subject: str, record: str, columns: Struct) -> bool:
+    try:
+        return can_project(message_to_logical(record_message(writer, subject, record), subject), columns)
+    except SchemaRefusedError:
+        return False
