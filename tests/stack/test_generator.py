@@ -1,4 +1,4 @@
-"""The stock-trade generator on a real broker, and the command that runs it."""
+"""The generators on a real broker, and the command that runs them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,22 @@ import pytest
 from confluent_kafka import Message, TopicPartition
 from confluent_kafka.schema_registry import Schema
 from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf.message_factory import GetMessageClass
 
+from frazil.cli.generate import Kind
 from frazil.connections import Connections
 from frazil.errors import DifferentError, FrazilError, MissingError
-from frazil.local.generators.generator import generate
+from frazil.local.generators.airlines import FLIGHT_AVRO, SKYONE
+from frazil.local.generators.generator import Generator, generate
+from frazil.local.generators.known import GENERATORS
 from frazil.local.generators.producer import produce
+from frazil.local.generators.shipments import SHIPMENTS
 from frazil.local.generators.stock_trades import STOCK_TRADES
-from frazil.schemas.registry import subject_versions
+from frazil.schemas.descriptors import compiled, file_of
+from frazil.schemas.registry import WriterSchema, subject_versions
 from frazil.settings import Settings
 from frazil.topics.client import consumer
 from frazil.topics.facts import topic_fact, topic_facts
@@ -63,6 +71,52 @@ def test_topic_and_subject_are_made_and_any_deserializer_reads_the_trades(
     context = SerializationContext(fresh_name, MessageField.VALUE)
     values = [deserialize(m.value(), context) for m in messages]
     assert [v["symbol"].encode() for v in values] == [m.key() for m in messages]
+
+
+@pytest.mark.parametrize("generator", [SKYONE, FLIGHT_AVRO, SHIPMENTS], ids=lambda g: g.topic)
+def test_records_of_every_format_count_on_in_their_headers_and_name_their_schemas(
+    stack: Settings, connections: Connections, fresh_name: str, generator: Generator
+) -> None:
+    for seed in (1, 1):
+        report = generate(generator, stack, topic=fresh_name, count=40, seed=seed)
+    messages = read(stack, connections, fresh_name)
+    headers = [dict(m.headers() or ()) for m in messages]
+
+    assert report.records == 40
+    assert len(topic_fact(connections.admin, fresh_name).end) == generator.partitions
+    assert {int(h["current.iteration"]) for h in headers} == set(range(80))
+    assert {m.value()[:5] for m in messages} == {b"\0" + report.schema_id.to_bytes(4, "big")}
+    for half, wanted in (("value", generator.value), ("key", generator.key)):
+        versions = subject_versions(connections.registry, f"{fresh_name}-{half}") if wanted else ()
+        assert [v.kind for v in versions] == ([wanted.kind] if wanted else [])
+
+
+def test_confluents_own_deserializers_read_every_format(
+    stack: Settings, connections: Connections, fresh_name: str
+) -> None:
+    tickets, flights, shipments = (f"{fresh_name}_{n}" for n in range(3))
+    for generator, topic in ((SKYONE, tickets), (FLIGHT_AVRO, flights), (SHIPMENTS, shipments)):
+        generate(generator, stack, topic=topic, count=50, seed=2)
+    registry = connections.registry
+    json_reader = JSONDeserializer(None, schema_registry_client=registry)
+    avro_reader = AvroDeserializer(registry)
+
+    for message in read(stack, connections, tickets):
+        context = SerializationContext(tickets, MessageField.VALUE)
+        ticket = json_reader(message.value(), context)
+        assert message.key() is None
+        assert 60 <= ticket["flight_duration"] < 1320
+    for message in read(stack, connections, flights):
+        key = avro_reader(message.key(), SerializationContext(flights, MessageField.KEY))
+        value = avro_reader(message.value(), SerializationContext(flights, MessageField.VALUE))
+        assert key == {name: value[name] for name in ("departure_airport_code", "flight_number")}
+    file = file_of(compiled(WriterSchema(0, 0, SHIPMENTS.value.text, "PROTOBUF"), "shipments"))
+    shipment = GetMessageClass(file.message_types_by_name["Shipment"])
+    proto_reader = ProtobufDeserializer(shipment, {"use.deprecated.format": False})
+    for message in read(stack, connections, shipments):
+        value = proto_reader(message.value(), SerializationContext(shipments, MessageField.VALUE))
+        assert value.shipment_id == message.key().decode()
+        assert value.WhichOneof("carrier") in ("truck", "flight")
 
 
 def test_trades_of_one_symbol_lie_in_one_partition_as_java_would_put_them(
@@ -161,6 +215,10 @@ def test_the_command_prints_one_json_document(stack: Settings, fresh_name: str) 
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert (report["topic"], report["records"]) == (fresh_name, 50)
+
+
+def test_the_command_offers_every_generator() -> None:
+    assert {kind.value for kind in Kind} == set(GENERATORS)
 
 
 def test_the_command_says_in_one_message_that_kafka_is_down(

@@ -30,6 +30,21 @@ from kit.topics import create_topic
 VALUE = {"type": "record", "name": "V", "fields": [{"name": "a", "type": "int"}]}
 WIDER = {"type": "record", "name": "V", "fields": [{"name": "a", "type": "long"}]}
 
+FORMATS = {
+    "v.avsc": ("AVRO", json.dumps(VALUE), json.dumps(WIDER)),
+    "v.json": (
+        "JSON",
+        '{"type": "object", "properties": {"a": {"type": "integer"}}}',
+        '{"type": "object", "properties": {"a": {"type": "number"}}}',
+    ),
+    "v.proto": (
+        "PROTOBUF",
+        'syntax = "proto3"; message V { int32 a = 1; }',
+        'syntax = "proto3"; message V { int64 a = 1; }',
+    ),
+}
+"""A schema of each format, and another one that keeps the same records from being read."""
+
 
 @pytest.fixture
 def topic(connections: Connections, fresh_name: str) -> str:
@@ -209,6 +224,62 @@ def test_a_subject_that_differs_is_refused_and_no_topic_is_made(
     with pytest.raises(DifferentError, match='a: "long" in the registry, "int" wanted'):
         ensure_topic(spec, connections)
     assert topic_facts(connections.admin, [spec.topic]) == {}
+
+
+@pytest.fixture(params=FORMATS)
+def written(fresh_name: str, tmp_path: Path, request: pytest.FixtureRequest) -> TableSpec:
+    """A spec with a key schema and a value schema of one format."""
+    file = tmp_path / request.param
+    file.write_text(FORMATS[request.param][1])
+    return TableSpec(topic=fresh_name, partitions=1, key_schema=file, value_schema=file)
+
+
+def test_schemas_of_every_format_are_registered_for_keys_and_values(
+    connections: Connections, written: TableSpec
+) -> None:
+    kind = FORMATS[str(written.value_schema and written.value_schema.name)][0]
+
+    state = ensure_topic(written, connections)
+    again = ensure_topic(written, connections)
+
+    assert (state.subject, state.key_subject) == (f"{written.topic}-value", f"{written.topic}-key")
+    for subject in (state.subject, state.key_subject):
+        assert [v.kind for v in subject_versions(connections.registry, str(subject))] == [kind]
+    assert again == replace(state, created=False)
+
+
+@pytest.mark.parametrize("half", ["key", "value"])
+def test_a_subject_of_any_format_that_differs_is_refused_and_nothing_is_made(
+    connections: Connections, written: TableSpec, half: str
+) -> None:
+    file = written.value_schema
+    assert file
+    kind, _, other = FORMATS[file.name]
+    connections.registry.register_schema(f"{written.topic}-{half}", Schema(other, kind))
+
+    with pytest.raises(DifferentError) as caught:
+        ensure_topic(written, connections)
+
+    assert str(file) in str(caught.value)
+    assert "in the registry" in str(caught.value)
+    assert topic_facts(connections.admin, [written.topic]) == {}
+    other_half = {"key": "value", "value": "key"}[half]
+    with pytest.raises(MissingError):
+        subject_versions(connections.registry, f"{written.topic}-{other_half}")
+
+
+def test_a_subject_of_another_format_is_refused(connections: Connections, spec: TableSpec) -> None:
+    kind, text, _ = FORMATS["v.json"]
+    connections.registry.register_schema(f"{spec.topic}-value", Schema(text, kind))
+    with pytest.raises(DifferentError, match="it is of type JSON, AVRO wanted"):
+        ensure_topic(spec, connections)
+
+
+def test_a_schema_of_one_record_type_goes_to_the_subject_of_that_type(
+    connections: Connections, spec: TableSpec
+) -> None:
+    named = {"subject_names": "topic_record", "record_type": "shop.V"}
+    assert ensure_topic(spec.model_copy(update=named), connections).subject == f"{spec.topic}-shop.V"
 
 
 def test_an_older_version_that_equals_the_spec_is_enough(connections: Connections, spec: TableSpec) -> None:

@@ -6,13 +6,11 @@ import io
 import json
 import random
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import fastavro
 import pytest
 
-import assets.pipelines
 from frazil.local.generators.resume import Origin
 from frazil.local.generators.stock_trades import SCHEMA, trades
 
@@ -38,12 +36,6 @@ def records() -> Records:
 @pytest.fixture(scope="module")
 def values(records: Records) -> Values:
     return [decode(value) for _, value, *_ in records]
-
-
-def test_the_pipeline_ships_the_same_schema() -> None:
-    (folder,) = assets.pipelines.__path__
-    shipped = Path(folder) / "trading" / "stock_trades.avsc"
-    assert shipped.read_text(encoding="utf-8") == SCHEMA
 
 
 def test_every_value_stands_behind_its_schema_id(records: Records) -> None:
