@@ -15,7 +15,6 @@ from frazil.errors import SchemaRefusedError
 __all__ = ["avro_text", "parse_avro", "refused"]
 
 _PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
-_NAMED = frozenset({"record", "error", "enum", "fixed"})
 _MAX_DEPTH = 64
 _MAX_TYPES = 20_000
 """Of a whole schema: a type that is used twice within one that is used twice, and so on, explodes."""
@@ -32,7 +31,7 @@ _SPARKS = frozenset(
 """Logical types that Spark maps as Frazil does; of others it is given the bare type."""
 
 _AMBIGUOUS = ({"int", "long"}, {"float", "double"})
-"""Unions that Spark would fold into one number, a date and a timestamp as well; see `_emitted_union`."""
+"""Unions that Spark would fold into one number, a date and a timestamp as well; hence a third branch."""
 
 
 def parse_avro(
@@ -98,13 +97,15 @@ class _Expander:
             return {"type": schema} if schema in _PRIMITIVES else self._known(schema, namespace, path)
         self._guard(path, depth)
         kind = schema["type"]
-        if kind in ("array", "map") if isinstance(kind, str) else False:
-            return self._container(schema, namespace, path, depth)
-        if isinstance(kind, str) and kind in _NAMED:
-            return self._definition(schema, namespace, path, depth)
-        if isinstance(kind, str) and kind in _PRIMITIVES:
-            return _with_logical({"type": kind}, schema)
-        return self.expand(kind, namespace, path, depth)
+        match kind:
+            case "array" | "map":
+                return self._container(schema, namespace, path, depth)
+            case "record" | "error" | "enum" | "fixed":
+                return self._definition(schema, namespace, path, depth)
+            case str() if kind in _PRIMITIVES:
+                return _with_logical({"type": kind}, schema)
+            case _:
+                return self.expand(kind, namespace, path, depth + 1)
 
     def _known(self, name: str, namespace: str, path: str) -> dict[str, Any]:
         for full in (_full(name, namespace), name):
@@ -126,9 +127,9 @@ class _Expander:
             case "record":
                 inner = full.rpartition(".")[0]
                 node["fields"] = [self._field(f, inner, path, depth) for f in schema["fields"]]
-                node |= {k: schema[k] for k in ("logicalType", "connect.internal.type") if k in schema}
+                node |= _only(schema, "logicalType", "connect.internal.type")
             case "enum":
-                node |= {k: schema[k] for k in ("symbols", "default") if k in schema}
+                node |= _only(schema, "symbols", "default")
             case _:
                 node = _with_logical({**node, "size": schema["size"]}, schema)
         self._named[full] = node
@@ -136,13 +137,13 @@ class _Expander:
 
     def _field(self, field: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:
         where = f"{path}.{field['name']}".lstrip(".")
-        kept = {k: field[k] for k in ("name", "default", "aliases", "doc", "confluent:union") if k in field}
+        kept = _only(field, "name", "default", "aliases", "doc", "confluent:union")
         return {**kept, "type": self.expand(field["type"], namespace, where, depth + 1)}
 
     def _container(self, schema: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:
         key, mark = ("items", "[]") if schema["type"] == "array" else ("values", "{}")
         inner = self.expand(schema[key], namespace, path + mark, depth + 1)
-        kept = {k: schema[k] for k in ("logicalType", "flink.type") if k in schema}
+        kept = _only(schema, "logicalType", "flink.type")
         return {"type": schema["type"], **kept, key: inner}
 
     def _guard(self, path: str, depth: int) -> None:
@@ -194,8 +195,12 @@ class _Emitter:
         return {"type": "record", "name": name, "fields": [self._field(f) for f in node["fields"]]}
 
     def _field(self, field: dict[str, Any]) -> dict[str, Any]:
-        kept = {k: field[k] for k in ("name", "default", "aliases") if k in field}
+        kept = _only(field, "name", "default", "aliases")
         return {**kept, "type": self.emit(field["type"])}
+
+
+def _only(node: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {k: node[k] for k in keys if k in node}
 
 
 def _with_logical(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
