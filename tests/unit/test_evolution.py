@@ -1,4 +1,4 @@
-"""Verdicts on schema changes, by the rules of docs/landing.md."""
+"""Verdicts on schema changes, by the rules of docs/evolution.md."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ A, B = TABLE.fields[1:]
     ("wanted", "expected"),
     [
         ((A, B), []),
-        ((B, A), []),
+        ((B, A), [("", "reorder", True)]),
         ((A, B, Field("c", INT, optional=True)), [("c", "add", True)]),
         ((A, B, Field("c", INT)), [("c", "add", False)]),
         ((Field("a", LONG), B), [("a", "widen", True)]),

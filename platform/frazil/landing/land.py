@@ -23,6 +23,7 @@ from frazil.landing.leftovers import drop_leftovers
 from frazil.landing.plan import Plan, cut, make_plan
 from frazil.landing.position import Ledger, Span, ancestors, read_ledger
 from frazil.landing.publish import SUSPENDED, Staged, publish, staged_files
+from frazil.landing.refusals import fitting
 from frazil.landing.source import read_slices
 from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, new_branch, write_branch
@@ -109,8 +110,7 @@ class _Landing:
     def once(self, max_records: int | None) -> tuple[LandingReport, bool]:
         """One landing; also whether its cap left something behind."""
         facts = topic_fact(self._connections.admin, self._spec.topic)
-        decoder = decoder_for(self._spec, self._connections.registry)
-        table = ensure_table(self._spec, self._name, self._connections.catalog, decoder.columns)
+        decoder, table = fitting(self._connections.catalog, self._name, self._prepared)
         drop_leftovers(self._connections.catalog, self._name, table)
         ledger = read_ledger(table.metadata)
         plan = make_plan(facts, ledger, max_records or self._cap(ledger))
@@ -118,6 +118,11 @@ class _Landing:
         if not plan.offsets:
             return self._nothing(), False
         return self._land(plan, ledger, decoder, table), plan.capped
+
+    def _prepared(self) -> tuple[RecordDecoder, Table]:
+        decoder = decoder_for(self._spec, self._connections.registry)
+        table = ensure_table(self._spec, self._name, self._connections.catalog, decoder.columns)
+        return decoder, table
 
     def _land(self, plan: Plan, ledger: Ledger | None, decoder: RecordDecoder, table: Table) -> LandingReport:
         branch = new_branch()

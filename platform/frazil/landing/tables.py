@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from itertools import count
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import is_conflict, load_table, load_table_or_none
-from frazil.errors import SchemaRefusedError
 from frazil.landing.columns import RecordColumns, metadata_names, table_fields
+from frazil.landing.evolve import evolve
+from frazil.landing.migrations import needless
 from frazil.naming import TableName
-from frazil.schemas.evolution import Verdict, verdicts
-from frazil.schemas.iceberg import from_iceberg, iceberg_type, to_iceberg
+from frazil.schemas.iceberg import to_iceberg
 from frazil.schemas.logical import Field
+from frazil.schemas.stored import stored
 from frazil.spec import TableSpec
 
 if TYPE_CHECKING:
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
-    from pyiceberg.table.update.schema import UpdateSchema
 
-__all__ = ["create_table", "ensure_table", "pending_changes", "stored"]
+__all__ = ["create_table", "ensure_table", "stored"]
 
 
 def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, columns: RecordColumns) -> Table:
@@ -34,32 +33,10 @@ def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, columns: Re
     """
     table = load_table_or_none(catalog, name)
     if table is None:
-        table = create_table(catalog, name, table_fields(spec, columns), spec.transforms, _properties(spec))
-    elif changes := pending_changes(spec, table, columns):
-        table = _evolve(catalog, name, table, changes, metadata_names(spec))
-    return table
-
-
-def pending_changes(spec: TableSpec, table: Table, columns: RecordColumns) -> list[Verdict]:
-    """What the newest schema asks of the table.
-
-    Raises:
-        SchemaRefusedError: Some of it is refused; the text says which, why, and the way out.
-    """
-    found = verdicts(from_iceberg(table.schema()), stored(columns.fields), metadata_names(spec))
-    if refused := [v for v in found if not v.allowed]:
-        raise SchemaRefusedError(
-            f"The newest schema of topic {spec.topic} does not fit its table.",
-            where="; ".join(f"field {v}" for v in refused),
-            meaning="Nothing was landed; the table and its position are as they were.",
-            todo="Register a schema without this change, or land into a new table.",
-        )
-    return found
-
-
-def stored(fields: Iterable[Field]) -> tuple[Field, ...]:
-    """Fields as a table holds them (`fixed` as binary, say)."""
-    return from_iceberg(to_iceberg(fields)).fields
+        fields = table_fields(spec, columns)
+        properties = _properties(spec) | needless(spec.migrations, fields)
+        table = create_table(catalog, name, fields, spec.transforms, properties)
+    return evolve(spec, name, catalog, table, columns)
 
 
 def create_table(
@@ -127,33 +104,3 @@ def _partition_spec(schema: Schema, transforms: Sequence[tuple[str, str]]) -> Pa
         parsed = parse_transform(transform)
         fields.append(PartitionField(source.field_id, 1000 + number, parsed, name))
     return PartitionSpec(*fields)
-
-
-def _evolve(
-    catalog: Catalog,
-    name: TableName,
-    table: Table,
-    changes: Sequence[Verdict],
-    metadata: Collection[str],
-) -> Table:
-    columns = table.schema().column_names
-    first_metadata = next((c for c in columns if c in metadata), None)
-    with table.update_schema() as update:
-        for change in changes:
-            _apply(update, change, first_metadata)
-    return load_table(catalog, name)
-
-
-def _apply(update: UpdateSchema, change: Verdict, before: str | None) -> None:
-    wanted = change.wanted
-    if wanted is None:
-        return
-    kind = iceberg_type(wanted.type, count(1))
-    if change.change == "add":
-        update.add_column((wanted.name,), kind, doc=wanted.doc or None)
-        if before:  # a new column stands last otherwise, behind the metadata
-            update.move_before((wanted.name,), (before,))
-    elif change.change == "widen":
-        update.update_column((wanted.name,), field_type=kind)
-    else:
-        update.make_column_optional((wanted.name,))

@@ -14,9 +14,10 @@ from frazil.landing.columns import metadata_columns
 from frazil.landing.decoders.protocol import KEY, VALUE
 from frazil.landing.decoders.record import BAD, OK, RecordDecoder
 from frazil.landing.faults import spark_errors
+from frazil.landing.layout import laid_out
 from frazil.landing.plan import Plan
 from frazil.naming import TableName
-from frazil.schemas.iceberg import from_iceberg, spark_type
+from frazil.schemas.iceberg import from_iceberg
 from frazil.spec import TableSpec
 
 if TYPE_CHECKING:
@@ -91,10 +92,12 @@ def _columns(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]
     known = {c.name(spec.metadata_names): c.expression for c in metadata_columns(spec)}
     known |= {f.name: f"{KEY.data}.`{f.name}`" for f in decoder.columns.key}
     known |= {f.name: f"{VALUE.data}.`{f.name}`" for f in decoder.columns.value}
+    types = {f.name: f.type for f in decoder.columns.fields}
     found = []
     for field in from_iceberg(table.schema()):
         source = known.get(field.name, "NULL")
-        found.append(f"CAST({source} AS {spark_type(field.type)}) AS `{field.name}`")
+        column = laid_out(source, types.get(field.name, field.type), field.type)
+        found.append(f"{column} AS `{field.name}`")
     return found
 
 

@@ -1,34 +1,20 @@
 """Verdicts on schema changes: what a table may take by itself, and what stops it.
 
-Rules: reference of Confluent's `IcebergComparison`, by field name on purpose (a rename is a drop and
-an add). More generous in one thing: a field that became required stays optional in the table.
+Rules: Confluent's `IcebergComparison`, by field name on purpose (a rename is a drop and an add). Where
+Frazil is more generous, and why nothing is lost by it: docs/evolution.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Collection, Iterable, Iterator
 
-from frazil.schemas.logical import Decimal, Field, Primitive, Struct, Type, same_type
+from frazil.schemas.logical import Decimal, Field, List, Map, Primitive, Struct, Type, same_type
+from frazil.schemas.verdicts import Verdict, Where
 
-__all__ = ["Verdict", "verdicts"]
+__all__ = ["verdicts"]
 
 _WIDER = {(Primitive("int"), Primitive("long")), (Primitive("float"), Primitive("double"))}
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One change of one field, and whether the table may take it."""
-
-    field: str
-    change: Literal["add", "widen", "relax", "drop", "retype"]
-    allowed: bool
-    rule: str
-    wanted: Field | None = None
-
-    def __str__(self) -> str:
-        return f"{self.field}: {self.rule}"
+_STAMPS = (Primitive("timestamp"), Primitive("timestamptz"))
 
 
 def verdicts(table: Struct, wanted: Iterable[Field], own: Collection[str]) -> list[Verdict]:
@@ -36,40 +22,103 @@ def verdicts(table: Struct, wanted: Iterable[Field], own: Collection[str]) -> li
 
     Args:
         table: The table's columns.
-        wanted: The columns that the registry's newest schema asks for.
-        own: Columns of Frazil's own (key, metadata), which the registry knows nothing of.
+        wanted: The columns that the newest schemas ask for.
+        own: Columns of Frazil's own, by path, which no schema knows: metadata, retired columns.
 
     Returns:
-        One verdict per change, none where nothing changed.
+        One verdict per change, none where nothing changed. Changes that leave the table as it is are
+        among them.
     """
-    wanted = list(wanted)
-    kept = {f.name for f in wanted}
-    found = [v for f in wanted for v in _field(table.get(f.name), f)]
-    gone = [f.name for f in table if f.name not in kept and f.name not in own]
-    return found + [Verdict(n, "drop", False, "a field that rows hold can't be dropped") for n in gone]
+    return list(_struct(table, Struct(tuple(wanted)), Where(), own))
 
 
-def _field(have: Field | None, wanted: Field) -> list[Verdict]:
-    name = wanted.name
-    if have is None:
-        rule = "a new optional field is added" if wanted.optional else (
-            "a new required field would have no value in the rows that are there"
-        )  # fmt: skip
-        return [Verdict(name, "add", wanted.optional, rule, wanted)]
-    found = []
-    if not same_type(have.type, wanted.type):
-        found.append(_type(name, have.type, wanted))
+def _struct(have: Struct, wanted: Struct, at: Where, own: Collection[str]) -> Iterator[Verdict]:
+    gone = [f for f in have if not wanted.get(f.name) and at.field(f.name).dotted not in own]
+    for field in wanted:
+        known = have.get(field.name)
+        where = at.field(field.name)
+        yield from _field(known, field, where, own) if known else [_added(field, where)]
+    for field in gone:
+        yield _dropped(field, at, [f.name for f in wanted if not have.get(f.name)])
+    order = [f.name for f in have if wanted.get(f.name)]
+    if order != [f.name for f in wanted if have.get(f.name)]:
+        yield Verdict(at, "reorder", True, "fields are found by name and id, so the table keeps its order")
+
+
+def _added(field: Field, where: Where) -> Verdict:
+    if field.optional:
+        return Verdict(where, "add", True, "a new optional field is added", wanted=field)
+    if field.defaulted:
+        rule = "a new field that reads as zero or empty where it is missing is added as optional"
+        return Verdict(where, "add", True, rule, wanted=field)
+    rule = "a new required field would have no value in the rows that are there"
+    return Verdict(where, "add", False, rule, f"Make {where.said} optional in the schema.")
+
+
+def _dropped(field: Field, at: Where, added: list[str]) -> Verdict:
+    where = at.field(field.name)
+    approval = f"`drop: {{column: {where.dotted}}}`"
+    if added:
+        approval += f" or, if it has a new name, `rename: {{from: {where.dotted}, to: {added[0]}}}`"
+    return Verdict(
+        where,
+        "drop",
+        False,
+        "a field that rows hold can't be dropped",
+        f"Keep {where.said} in the schema, or approve under migrations: {approval}.",
+    )
+
+
+def _field(have: Field, wanted: Field, where: Where, own: Collection[str]) -> Iterator[Verdict]:
+    yield from _type(have.type, wanted, where, own)
     if wanted.optional and not have.optional:
-        found.append(Verdict(name, "relax", True, "a required field becomes optional", wanted))
-    return found
+        yield Verdict(where, "relax", True, "a required field becomes optional", wanted=wanted)
+    elif have.optional and not wanted.optional:
+        yield Verdict(where, "tighten", True, "it stays optional in the table: rows may hold nulls")
 
 
-def _type(name: str, have: Type, wanted: Field) -> Verdict:
+def _type(have: Type, wanted: Field, where: Where, own: Collection[str]) -> Iterator[Verdict]:
+    match have, wanted.type:
+        case Struct(), Struct() as other:
+            yield from _struct(have, other, where, own)
+        case List(), List() as other:
+            element = Field("element", have.element, have.element_optional)
+            asked = Field("element", other.element, other.element_optional)
+            yield from _field(element, asked, where.part("element"), own)
+        case Map(), Map() as other:
+            if not same_type(have.key, other.key):
+                yield _retyped(have.key, other.key, where.part("key"), "keys of maps never change")
+            value = Field("value", have.value, have.value_optional)
+            asked = Field("value", other.value, other.value_optional)
+            yield from _field(value, asked, where.part("value"), own)
+        case _ if not same_type(have, wanted.type):
+            yield _primitive(have, wanted, where)
+
+
+def _primitive(have: Type, wanted: Field, where: Where) -> Verdict:
     if _holds(wanted.type, have):
-        return Verdict(name, "widen", True, "the table's type is wider already")
+        return Verdict(where, "widen", True, "the table's type is wider already")
     if _holds(have, wanted.type):
-        return Verdict(name, "widen", True, f"widened to {wanted.type}", wanted)
-    return Verdict(name, "retype", False, f"{have} can't become {wanted.type} without loss")
+        return Verdict(where, "widen", True, f"{have} becomes {wanted.type}", wanted=wanted)
+    return _retyped(have, wanted.type, where, _why(have, wanted.type))
+
+
+def _retyped(have: Type, wanted: Type, where: Where, why: str) -> Verdict:
+    todo = f"Give {where.said} the type {have} again"
+    if isinstance(wanted, Primitive | Decimal) and not where.said.endswith(("]", "}")):
+        approval = f"`retype: {{column: {where.dotted}, to: {wanted}}}`"
+        todo += f", or approve under migrations: {approval}"
+    return Verdict(where, "retype", False, f"{have} can't become {wanted}: {why}", todo + ".")
+
+
+def _why(have: Type, wanted: Type) -> str:
+    if isinstance(have, Decimal) and isinstance(wanted, Decimal) and have.scale != wanted.scale:
+        return "values of one scale are not those of another"
+    if have == Primitive("date") and wanted in _STAMPS:
+        return "Iceberg v3 would allow it, no engine does"
+    if isinstance(have, Primitive | Decimal) and isinstance(wanted, Primitive | Decimal):
+        return "not every value survives, or no reader converts the old files"
+    return "a column is of one kind for ever"
 
 
 def _holds(narrow: Type, wide: Type) -> bool:

@@ -1,0 +1,142 @@
+"""A table's columns follow its topic's schemas: by the rules, by approved migrations, or not at all."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.iceberg import is_conflict, load_table
+from frazil.errors import CommitConflictError, SchemaRefusedError
+from frazil.landing.columns import RecordColumns, metadata_names
+from frazil.landing.migrations import migrate, retired
+from frazil.landing.refusals import marks
+from frazil.naming import TableName
+from frazil.schemas.evolution import verdicts
+from frazil.schemas.iceberg import from_iceberg, iceberg_type
+from frazil.schemas.logical import Struct
+from frazil.schemas.stored import stored
+from frazil.schemas.verdicts import Verdict, refused
+from frazil.spec import TableSpec
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.schema import Schema
+    from pyiceberg.table import Table, Transaction
+    from pyiceberg.table.update.schema import UpdateSchema
+
+__all__ = ["Evolution", "evolve", "plan_evolution"]
+
+_TRIES = 20
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """What schemas ask of a table, staged and not committed.
+
+    Args:
+        verdicts: One per change; changes that need nothing done are among them.
+        schema: The columns that the table has then; as they are where anything is refused.
+        commit: Makes it so; None where nothing is to be done.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    schema: Schema
+    commit: Callable[[], object] | None
+
+
+def evolve(spec: TableSpec, name: TableName, catalog: Catalog, table: Table, columns: RecordColumns) -> Table:
+    """Makes the table hold what the schemas ask for, in one commit.
+
+    Of two landings that evolve at once, the slower one finds the work done.
+
+    Raises:
+        SchemaRefusedError: A change would lose or falsify data; the table is as it was.
+        ConfigureError: A migration in the spec does not fit.
+        CommitConflictError: Others kept committing in between.
+    """
+    for attempt in range(_TRIES):
+        planned = plan_evolution(spec, table, columns)
+        if stopping := refused(planned.verdicts):
+            raise _refusal(spec, stopping)
+        if planned.commit is None:
+            return table
+        if _through(planned.commit):
+            return load_table(catalog, name)
+        time.sleep(random.uniform(0, min(1.0, 0.02 * 2**attempt)))
+        table = load_table(catalog, name)
+    raise CommitConflictError(
+        f"The catalog refused a schema change of {name} {_TRIES} times.",
+        meaning="Others commit to the table all the time; the table is as it was.",
+        todo="Land again.",
+    )
+
+
+def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evolution:
+    """What the schemas ask of the table; changes nothing.
+
+    Raises:
+        ConfigureError: A migration in the spec does not fit.
+    """
+    table.metadata.properties["commit.retry.num-retries"] = "0"  # in this loaded copy only
+    wanted = Struct(stored(columns.fields))
+    tx = table.transaction()
+    approved = migrate(tx, spec.migrations, wanted)
+    metadata = metadata_names(spec.model_copy(update={"metadata": "full"}))  # also of a former spec
+    own = {*metadata, *retired(tx.table_metadata)}
+    found = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
+    every = (*approved, *found)
+    if refused(found):
+        return Evolution(every, table.schema(), None)
+    _apply(tx, [v for v in found if v.wanted], metadata)
+    if gone := marks(table):
+        tx.remove_properties(*gone)
+    return Evolution(every, tx.table_metadata.schema(), tx.commit_transaction if tx._updates else None)
+
+
+def _through(commit: Callable[[], object]) -> bool:
+    """False where the catalog refused, or where it is not known what became of it."""
+    try:
+        commit()
+    except Exception as e:
+        if is_conflict(e):
+            return False
+        raise
+    return True
+
+
+def _refusal(spec: TableSpec, stopping: Sequence[Verdict]) -> SchemaRefusedError:
+    return SchemaRefusedError(
+        f"The newest schema of topic {spec.topic} does not fit its table.",
+        where="; ".join(f"field {v}" for v in stopping),
+        meaning="Nothing was landed; the table and its position are as they were, and it is suspended.",
+        todo=" ".join(v.todo for v in stopping) + " Then land again.",
+    )
+
+
+def _apply(tx: Transaction, changes: Sequence[Verdict], metadata: Collection[str]) -> None:
+    if not changes:
+        return
+    names = [f.name for f in tx.table_metadata.schema().fields]
+    before = next((name for name in names if name in metadata), None)
+    with tx.update_schema() as update:
+        for change in changes:
+            _apply_one(update, change, before)
+
+
+def _apply_one(update: UpdateSchema, change: Verdict, before: str | None) -> None:
+    path, wanted = change.where.path, change.wanted
+    assert wanted
+    if change.change == "relax":
+        update.make_column_optional(path)
+        return
+    kind = iceberg_type(wanted.type, count(1))
+    if change.change == "widen":
+        update.update_column(path, field_type=kind)
+        return
+    update.add_column(path, kind, doc=wanted.doc or None)
+    if before and len(path) == 1:  # a new column stands last otherwise, behind the metadata
+        update.move_before(path, (before,))
