@@ -24,7 +24,7 @@ from samples import NARROW, WIDE, Kind, Sample, Trades, sample
 from topics import PARTITIONS, Place, add, one_place, spread, topic_of
 
 from frazil.connections import Connections
-from frazil.landing.bad_records import dead_letter_table
+from frazil.landing.dead_letters import dead_letter_table
 from frazil.landing.land import land
 from frazil.naming import things
 from frazil.settings import Settings
