@@ -24,7 +24,6 @@ from samples import NARROW, WIDE, Kind, Sample, Trades, sample
 from topics import PARTITIONS, Place, add, one_place, spread, topic_of
 
 from frazil.connections import Connections
-from frazil.landing.dead_letters import dead_letter_table
 from frazil.landing.land import land
 from frazil.naming import things
 from frazil.settings import Settings
@@ -179,7 +178,7 @@ class Bench:
 
     def _drop(self, spec: TableSpec) -> None:
         name = things(spec, self._connections.settings).table
-        for table in (name, dead_letter_table(name)):
+        for table in (name, name.dead_letters):
             with suppress(NoSuchTableError):
                 self._connections.catalog.purge_table(table.identifier)
 
