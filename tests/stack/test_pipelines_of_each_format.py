@@ -1,0 +1,146 @@
+"""The checkout's own pipelines, one topic of each format: every generated record is a row, in every layer."""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any
+
+import fastavro
+import pytest
+from confluent_kafka import Message, TopicPartition
+from google.protobuf.message_factory import GetMessageClass
+
+from frazil.catalogs.glue_entries import sync_glue
+from frazil.checks.run import run_checks
+from frazil.connections import Connections
+from frazil.landing.columns import metadata_names
+from frazil.landing.land import LandingReport
+from frazil.landing.many import land_many
+from frazil.local.generators.generator import generate
+from frazil.local.generators.known import GENERATORS
+from frazil.naming import things
+from frazil.pipelines import load_pipelines, pipeline_folders
+from frazil.schemas.descriptors import compiled, file_of
+from frazil.schemas.registry import WriterSchema
+from frazil.settings import Settings
+from frazil.spec import TableSpec
+from frazil.topics.client import consumer
+from frazil.topics.facts import topic_fact
+from frazil.topics.provision import ensure_topic
+from frazil.warehouse.tables import publish_table
+from kit.formats import plain
+
+COUNT = 200
+TOPICS = ("skyone", "flight_avro", "shipments")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """One pipeline's table under a name of its own, after a landing of what was generated."""
+
+    spec: TableSpec
+    report: LandingReport
+    messages: list[Message]
+
+
+@pytest.fixture(scope="module")
+def landed(stack: Settings, connections: Connections) -> dict[str, Landed]:
+    """All of them landed at once, by the name of the pipeline's topic."""
+    settings, prefix = Settings(), f"t{uuid.uuid4().hex[:8]}"
+    pipelines = load_pipelines(pipeline_folders(settings), settings)
+    named = {s.topic: s for p in pipelines for s in p.tables if s.topic in TOPICS}
+    changes = {topic: {"topic": f"{prefix}_{topic}", "namespace": "pipeline_tests"} for topic in named}
+    specs = {topic: spec.model_copy(update=changes[topic]) for topic, spec in named.items()}
+    for topic, spec in specs.items():
+        ensure_topic(spec, connections)
+        generate(GENERATORS[topic], stack, topic=spec.topic, count=COUNT, seed=4)
+    outcomes = {spec.topic: outcome for spec, outcome in land_many(list(specs.values()), connections)}
+    failed = [o for o in outcomes.values() if isinstance(o, Exception)]
+    assert not failed, failed
+    return {
+        topic: Landed(spec, outcomes[spec.topic], read(connections, spec.topic))  # type: ignore[arg-type]
+        for topic, spec in specs.items()
+    }
+
+
+def read(connections: Connections, topic: str) -> list[Message]:
+    """All records of a topic, by partition and offset."""
+    ends = topic_fact(connections.admin, topic).end
+    reader = consumer(connections.settings, **{"enable.partition.eof": False})
+    reader.assign([TopicPartition(topic, p, 0) for p in ends])
+    messages = reader.consume(sum(ends.values()), 30)
+    reader.close()
+    return sorted(messages, key=lambda m: (m.partition(), m.offset()))
+
+
+def rows(connections: Connections, spec: TableSpec) -> list[Row]:
+    """The table as PyIceberg reads it, by partition and offset."""
+    table = connections.catalog.load_table(things(spec, connections.settings).table.identifier)
+    found = plain(table.scan().to_arrow())
+    return sorted(found, key=lambda row: (row["$$partition"], row["$$offset"]))
+
+
+def ticket(message: Message) -> Row:
+    return dict(json.loads(message.value()[5:]))
+
+
+def flight(message: Message) -> Row:
+    key, value = GENERATORS["flight_avro"].key, GENERATORS["flight_avro"].value
+    assert key
+    return {**avro(key.text, message.key()), **avro(value.text, message.value())}
+
+
+def avro(text: str, data: bytes) -> Row:
+    schema = fastavro.parse_schema(json.loads(text))
+    return dict(fastavro.schemaless_reader(io.BytesIO(data[5:]), schema, None))  # type: ignore[call-overload]
+
+
+def shipment(message: Message) -> Row:
+    writer = WriterSchema(0, 0, GENERATORS["shipments"].value.text, "PROTOBUF")
+    kinds = file_of(compiled(writer, "shipments"))
+    found = GetMessageClass(kinds.message_types_by_name["Shipment"]).FromString(message.value()[6:])
+    carrier = found.WhichOneof("carrier")
+    return {
+        "key": message.key().decode(),
+        "shipment_id": found.shipment_id,
+        "status": kinds.enum_types_by_name["Status"].values_by_number[found.status].name,
+        "updated_at": found.updated_at.ToDatetime(UTC),
+        "destination": {f: getattr(found.destination, f) for f in ("street", "city", "country")},
+        "parcels": [{f: getattr(p, f) for f in ("grams", "value", "fragile")} for p in found.parcels],
+        "note": found.note if found.HasField("note") else None,
+        "labels": dict(found.labels),
+        "carrier": {f: getattr(found, f) if f == carrier else None for f in ("truck", "flight")},
+    }
+
+
+@pytest.mark.parametrize(
+    ("topic", "decode"), [("skyone", ticket), ("flight_avro", flight), ("shipments", shipment)]
+)
+def test_every_record_is_a_row_with_the_values_that_another_decoder_reads(
+    connections: Connections, landed: dict[str, Landed], topic: str, decode: Callable[[Message], Row]
+) -> None:
+    table = landed[topic]
+    found = rows(connections, table.spec)
+    own = [{name: value for name, value in row.items() if "$$" not in name} for row in found]
+
+    assert (table.report.records, len(found), len(table.messages)) == (COUNT, COUNT, COUNT)
+    assert own == [decode(message) for message in table.messages]
+
+
+def test_every_layer_shows_what_was_landed(connections: Connections, landed: dict[str, Landed]) -> None:
+    specs = [table.spec for table in landed.values()]
+    for spec in specs:
+        names = things(spec, connections.settings)
+        sync_glue(connections, names)
+        assert publish_table(connections, names, metadata_names(spec)).rows == COUNT
+
+    results = run_checks(specs, connections, deep=True)
+
+    assert [str(r) for r in results if not r.passed] == []
