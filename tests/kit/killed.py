@@ -1,6 +1,6 @@
-"""A landing in a process of its own, killed with SIGKILL right after a given step.
+"""A landing or a redrive in a process of its own, killed with SIGKILL right after a given step.
 
-Run as a script: FRAZIL_* in the environment, then topic and step as arguments.
+Run as a script: FRAZIL_* in the environment, then land or redrive, topic and step as arguments.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 
 from frazil.connections import Connections
 from frazil.landing.land import land
+from frazil.landing.redrive import redrive
 from frazil.settings import Settings
 from frazil.spec import TableSpec
 
@@ -22,8 +23,19 @@ def landing_process(
     topic: str, catalog: str, step: str = "never", **environment: str
 ) -> subprocess.Popen[str]:
     """Starts a landing that is killed after a step, or goes through."""
+    return _process("land", topic, catalog, step, environment)
+
+
+def redrive_process(topic: str, catalog: str, step: str = "never") -> subprocess.Popen[str]:
+    """Starts a redrive of records that lack their last byte, killed after a step."""
+    return _process("redrive", topic, catalog, step, {})
+
+
+def _process(
+    work: str, topic: str, catalog: str, step: str, environment: dict[str, str]
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, __file__, topic, step],
+        [sys.executable, __file__, work, topic, step],
         env={**os.environ, "FRAZIL_CATALOG": catalog, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -31,13 +43,17 @@ def landing_process(
     )
 
 
-def main(topic: str, step: str) -> None:
+def main(work: str, topic: str, step: str) -> None:
     def stop(done: str) -> None:
         if done == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
     spec = TableSpec(topic=topic, namespace=NAMESPACE, on_bad_record="dead_letter")
-    print(land(spec, Connections(Settings.load()), on_step=stop).records)
+    connections = Connections(Settings.load())
+    if work == "land":
+        print(land(spec, connections, on_step=stop).records)
+    else:
+        print(redrive(spec, connections, repair=lambda r: (r.raw_value or b"") + b"Z", on_step=stop).redriven)
 
 
 if __name__ == "__main__":

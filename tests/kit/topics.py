@@ -48,7 +48,10 @@ class Topic:
     def register(self, schema: dict[str, Any]) -> int:
         """Registers a version under the topic's value subject; returns the schema id."""
         self.schema = schema
-        subject = f"{self.name}-value"
+        return self.register_for(f"{self.name}-value", schema)
+
+    def register_for(self, subject: str, schema: dict[str, Any]) -> int:
+        """Registers a version under any subject; returns the schema id."""
         return int(self.connections.registry.register_schema(subject, Schema(json.dumps(schema), "AVRO")))
 
     def encode(self, value: dict[str, Any], schema_id: int | None = None) -> bytes:

@@ -59,6 +59,10 @@ class Ledger:
         """How many offsets were landed since the table's first one."""
         return sum(at - self.start.get(p, at) for p, at in self.position.items())
 
+    def covers(self, partition: int, offset: int) -> bool:
+        """Whether a record was landed: as a row, or as a bad one."""
+        return self.start.get(partition, 0) <= offset < self.position.get(partition, 0)
+
     def following(self, before: Ledger | None) -> Ledger:
         """The same, with the totals that it has behind another ledger."""
         dead = self.dead_letters - self.redriven

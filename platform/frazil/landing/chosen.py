@@ -1,0 +1,97 @@
+"""Which dead letters a redrive takes: those asked for that their table does not hold yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.iceberg import load_table_or_none
+from frazil.errors import ConfigureError
+from frazil.landing.bad_records import MOST
+from frazil.landing.columns import metadata_columns
+from frazil.landing.dead_letters import DeadLetter, read_letters
+from frazil.landing.position import Ledger, read_ledger
+from frazil.landing.present import NAMES, Key, keys_in
+from frazil.naming import TableName
+from frazil.spec import TableSpec
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+__all__ = ["Chosen", "choose"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The dead letters of one redrive.
+
+    Attributes:
+        letters: By partition and offset; at most `MOST`.
+        count: How many were asked for.
+        already_in: How many of those the table holds.
+        head: The table's snapshot that was looked at.
+        ledger: The newest one at that snapshot.
+        names: The table's columns of partition and offset.
+    """
+
+    letters: tuple[DeadLetter, ...]
+    count: int
+    already_in: int
+    head: int
+    ledger: Ledger
+    names: tuple[str, str]
+
+    @property
+    def waiting(self) -> int:
+        """Those beyond `MOST`."""
+        return self.count - self.already_in - len(self.letters)
+
+
+def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Chosen:
+    """Dead letters by a filter over their table, without those that were redriven before.
+
+    What a landing that died kept, beyond the table's position, is left to the landing that follows.
+
+    Raises:
+        ConfigureError: The filter is no filter.
+    """
+    names = _offset_columns(spec)
+    kept, table = load_table_or_none(catalog, name.dead_letters), load_table_or_none(catalog, name)
+    ledger = read_ledger(table.metadata) if table else None
+    head = table.current_snapshot() if table else None
+    if kept is None or table is None or ledger is None or head is None:
+        return Chosen((), 0, 0, 0, Ledger(spec.topic, "", {}, {}), names)
+    _understood(kept, where)
+    asked = {key for key in _keys(kept, where) if ledger.covers(*key)}
+    missing = asked - keys_in(table, asked, names)
+    letters = read_letters(kept, where, set(sorted(missing)[:MOST]))
+    return Chosen(tuple(letters), len(asked), len(asked) - len(missing), head.snapshot_id, ledger, names)
+
+
+def _offset_columns(spec: TableSpec) -> tuple[str, str]:
+    names = {c.word: c.name(spec.metadata_names) for c in metadata_columns(spec)}
+    return names["partition"], names["offset"]
+
+
+def _keys(kept: Table, where: str) -> set[Key]:
+    rows = kept.scan(where or "true", selected_fields=NAMES).to_arrow()
+    return set(zip(rows["partition"].to_pylist(), rows["offset"].to_pylist(), strict=True))
+
+
+def _understood(kept: Table, where: str) -> None:
+    from pyiceberg.expressions.parser import parse
+    from pyiceberg.expressions.visitors import bind
+    from pyparsing import ParseException
+
+    try:
+        bind(kept.schema(), parse(where or "true"), case_sensitive=True)
+    except (ParseException, ValueError, TypeError) as e:
+        columns = ", ".join(kept.schema().column_names[:10])
+        why = f"not understood from {where[e.loc :]!r} on" if isinstance(e, ParseException) else str(e)
+        raise ConfigureError(
+            f"{where!r} is no filter over dead letters.",
+            where=why,
+            meaning="Nothing was redriven.",
+            todo=f"Write column = 'text', column > number, and, or, not, in (...); columns: {columns}.",
+        ) from None

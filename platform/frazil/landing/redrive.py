@@ -1,0 +1,218 @@
+"""Redrive: dead letters that decode now, or after a repair, become rows of their table, once.
+
+Whether a dead letter was redriven is not noted anywhere: the table holds its partition and offset, or
+it does not. That is asked of the very head that the commit is bound to, so nobody redrives it twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import stamina
+
+from frazil.catalogs.iceberg import catalog_errors, load_table
+from frazil.catalogs.refs import branch_from_head, drop_branch
+from frazil.errors import AuditFailedError, CommitConflictError
+from frazil.landing.bad_records import BadRecord, find_bad
+from frazil.landing.chosen import Chosen, choose
+from frazil.landing.dead_letters import DeadLetter
+from frazil.landing.decoders.choose import decoder_for
+from frazil.landing.decoders.record import RecordDecoder
+from frazil.landing.land import LandingReport, Step
+from frazil.landing.plan import Plan
+from frazil.landing.position import Ledger, ancestors
+from frazil.landing.publish import publish, staged_files
+from frazil.landing.redriven import Redriven, letters_frame
+from frazil.landing.repair import Repair, repaired
+from frazil.landing.tables import ensure_table
+from frazil.landing.write import REDRIVE, Written, new_branch, write_branch
+from frazil.naming import things
+from frazil.spec import TableSpec
+
+if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile
+    from pyspark.sql import DataFrame
+
+    from frazil.connections import Connections
+
+__all__ = ["RedriveReport", "redrive"]
+
+
+@dataclass(frozen=True, slots=True)
+class RedriveReport:
+    """What one redrive did.
+
+    Attributes:
+        chosen: Dead letters that were asked for.
+        redriven: Those that are rows now, by this redrive.
+        already_in: Those that were rows before.
+        left_out: Those that the repair function, or the spec, leaves out.
+        still_bad: Those that still do not decode, by reason code.
+        waiting: Those beyond the most that one redrive takes; the next one takes them.
+        reasons: Why the first of the still bad ones are bad.
+    """
+
+    table: str
+    topic: str
+    snapshot_id: int | None = None
+    chosen: int = 0
+    redriven: int = 0
+    already_in: int = 0
+    left_out: int = 0
+    waiting: int = 0
+    still_bad: Mapping[str, int] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+    files: int = 0
+    bytes: int = 0
+    schema_ids: tuple[int, ...] = ()
+    seconds: float = 0.0
+
+    def as_landing(self) -> LandingReport:
+        """For those who want to hear what came into a table, whichever way."""
+        return LandingReport(
+            self.table, self.topic, self.snapshot_id, self.redriven, bytes=self.bytes, files=self.files,
+            schema_ids=self.schema_ids, seconds=self.seconds,
+        )  # fmt: skip
+
+
+def redrive(
+    spec: TableSpec,
+    connections: Connections,
+    *,
+    where: str = "",
+    repair: Repair | None = None,
+    run_id: str = "",
+    on_step: Step = lambda _: None,
+) -> RedriveReport:
+    """Lands the dead letters of a table that are not in it yet. Killed at any point: none, or all.
+
+    Args:
+        spec: The table.
+        connections: The environment.
+        where: Which dead letters, as a filter over their table's columns; empty: all.
+        repair: Mends each one first.
+        run_id: Noted in the snapshot.
+        on_step: Told chosen, branched, written, audited, published.
+
+    Raises:
+        OvertakenError: Another redrive published one of the same records first.
+        ConfigureError: The filter or the repair function is wrong.
+    """
+    begun = time.monotonic()
+    with catalog_errors(connections.settings):
+        report = _Redrive(spec, connections, run_id, on_step).once(where, repair)
+    return replace(report, seconds=round(time.monotonic() - begun, 3))
+
+
+class _Redrive:
+    """The parts that the steps of one redrive share."""
+
+    def __init__(self, spec: TableSpec, connections: Connections, run_id: str, on_step: Step) -> None:
+        self._spec = spec
+        self._connections = connections
+        self._name = things(spec, connections.settings).table
+        self._run_id = run_id
+        self._done = on_step
+
+    def once(self, where: str, repair: Repair | None) -> RedriveReport:
+        """One redrive, from the choice to the report."""
+        chosen = choose(self._spec, self._connections.catalog, self._name, where)
+        self._done("chosen")
+        nothing = RedriveReport(
+            str(self._name), self._spec.topic, None, chosen.count, 0, chosen.already_in, 0, chosen.waiting
+        )
+        letters = repaired(chosen.letters, repair) if repair else list(chosen.letters)
+        report = replace(nothing, left_out=len(chosen.letters) - len(letters))
+        return self._written(chosen, letters, report) if letters else report
+
+    def _written(self, chosen: Chosen, letters: Sequence[DeadLetter], report: RedriveReport) -> RedriveReport:
+        catalog, branch = self._connections.catalog, new_branch(REDRIVE)
+        decoder = decoder_for(self._spec, self._connections.registry)
+        ensure_table(self._spec, self._name, catalog, decoder.columns)
+        plan, records = _plan(chosen, letters), letters_frame(self._connections.spark, letters)
+        try:
+            written = self._write(records, decoder, plan, branch)
+            bad = find_bad(records, decoder, plan, written.bad) if written.bad else []
+            report = replace(report, left_out=report.left_out + written.skipped)
+            return self._published(chosen, written, _told(report, bad))
+        finally:
+            with suppress(Exception):  # leftovers.py drops it later; the first error is the one to tell
+                drop_branch(catalog, self._name, branch)
+
+    def _write(self, records: DataFrame, decoder: RecordDecoder, plan: Plan, branch: str) -> Written:
+        branch_from_head(self._connections.catalog, self._name, branch)
+        self._done("branched")
+        table = load_table(self._connections.catalog, self._name)
+        for attempt in stamina.retry_context(on=CommitConflictError, attempts=5, wait_max=1.0):
+            with attempt:
+                written = write_branch(records, decoder, self._spec, self._name, table, plan, branch)
+        self._done("written")
+        return written
+
+    def _published(self, chosen: Chosen, written: Written, report: RedriveReport) -> RedriveReport:
+        if not written.good:
+            return report
+        files = self._audited(written)
+        self._done("audited")
+        staged = Redriven(
+            files, self._ledger(chosen.ledger, written), chosen.ledger.position, written.branch,
+            chosen.head, frozenset(letter.key for letter in chosen.letters), chosen.names,
+        )  # fmt: skip
+        snapshot_id = publish(self._connections.catalog, self._name, staged)
+        self._done("published")
+        return replace(
+            report, snapshot_id=snapshot_id, redriven=written.good, files=len(files), bytes=written.bytes,
+            schema_ids=written.schema_ids,
+        )  # fmt: skip
+
+    def _audited(self, written: Written) -> tuple[DataFile, ...]:
+        """The data files of the branch, which must hold as many rows as were decoded."""
+        table = load_table(self._connections.catalog, self._name)
+        files = tuple(staged_files(table, next(ancestors(table.metadata, written.branch))))
+        rows = sum(file.record_count for file in files)
+        if rows != written.good:
+            raise AuditFailedError(
+                f"A redrive of {self._name} does not add up.",
+                where=f"{rows} rows on the branch, {written.good} dead letters decoded",
+                meaning="Nothing of it is visible; the table is as it was.",
+                todo="Redrive again. If it happens twice, it is a defect of Frazil: please report it.",
+            )
+        return files
+
+    def _ledger(self, before: Ledger, written: Written) -> Ledger:
+        return Ledger(
+            topic=before.topic,
+            topic_id=before.topic_id,
+            spans={},
+            start={},
+            records=written.good,
+            redriven=written.good,
+            bytes=written.bytes,
+            schema_ids=written.schema_ids,
+            landing=written.branch,
+            run_id=self._run_id,
+            version=version("frazil"),
+        )
+
+
+_FIRST = 10
+"""Reasons of a report that a person would read."""
+
+
+def _told(report: RedriveReport, bad: Sequence[BadRecord]) -> RedriveReport:
+    reasons = (f"partition {b.partition}, offset {b.offset}: {b.reason}" for b in bad[:_FIRST])
+    return replace(report, still_bad=Counter(b.reason_code for b in bad), reasons=tuple(reasons))
+
+
+def _plan(chosen: Chosen, letters: Sequence[DeadLetter]) -> Plan:
+    """For error messages, and for whoever finds the branch: where the records are from."""
+    spans: dict[int, tuple[int, int]] = {}
+    for partition, offset in sorted(letter.key for letter in letters):
+        spans[partition] = (spans.get(partition, (offset, 0))[0], offset + 1)
+    return Plan(chosen.ledger.topic, chosen.ledger.topic_id, spans, capped=False)
