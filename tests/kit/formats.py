@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +15,18 @@ from confluent_kafka import Producer
 from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
-from frazil.landing.bad_records import dead_letter_table
 from frazil.landing.land import LandingReport, land
-from frazil.naming import TableName, things
+from frazil.naming import Things, things
 from frazil.spec import TableSpec
+from kit.avro_cases import AVRO
+from kit.conformance import Format
 from kit.duck import duckdb_on
 from kit.topics import create_topic
 
-__all__ = ["NAMESPACE", "Record", "Source", "avro", "make_source", "produce"]
+__all__ = ["FORMATS", "NAMESPACE", "Record", "Source", "avro", "make_source", "plain", "produce", "same"]
+
+FORMATS: tuple[Format, ...] = (AVRO,)
+"""Whose cases land; each in its own module."""
 
 NAMESPACE = "formats_tests"
 
@@ -37,9 +42,14 @@ class Source:
     spec: TableSpec
 
     @property
-    def name(self) -> TableName:
-        """The table."""
-        return things(self.spec, self.connections.settings).table
+    def things(self) -> Things:
+        """The names of all that comes of the topic."""
+        return things(self.spec, self.connections.settings)
+
+    @property
+    def name(self) -> str:
+        """The table's, with its namespace."""
+        return ".".join(self.things.table.identifier)
 
     def register(self, schema: object, half: str = "value", kind: str = "AVRO") -> int:
         """Registers a version that need not be compatible; returns its id."""
@@ -58,7 +68,7 @@ class Source:
 
     def table(self) -> pa.Table:
         """The rows as PyIceberg reads them, by offset."""
-        found = self.connections.catalog.load_table(self.name.identifier).scan().to_arrow()
+        found = self.connections.catalog.load_table(self.name).scan().to_arrow()
         return found.sort_by("$$offset")
 
     def rows(self) -> list[dict[str, Any]]:
@@ -67,14 +77,14 @@ class Source:
 
     def rows_by_duckdb(self) -> list[dict[str, Any]]:
         """The rows as DuckDB reads them, by offset."""
-        at = self.connections.catalog.load_table(self.name.identifier).metadata_location
+        at = self.connections.catalog.load_table(self.name).metadata_location
         with duckdb_on(self.connections.settings) as duck:
             found = duck.sql(f"SELECT * FROM iceberg_scan('{at}') ORDER BY \"$$offset\"").to_arrow_table()
         return plain(found)
 
     def dead_letters(self) -> list[dict[str, Any]]:
         """The dead letters, by offset."""
-        table = self.connections.catalog.load_table(dead_letter_table(self.name).identifier)
+        table = self.connections.catalog.load_table(self.things.table.dead_letters.identifier)
         return plain(table.scan().to_arrow().sort_by("offset"))
 
 
@@ -106,7 +116,35 @@ def avro(schema: dict[str, Any], schema_id: int, value: dict[str, Any]) -> bytes
     return stream.getvalue()
 
 
+def in_numbers(kind: pa.DataType) -> pa.DataType:
+    """The type with days and microseconds for moments: Python's own end with the year 9999."""
+    if pa.types.is_date(kind):
+        return pa.int32()
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([f.with_type(in_numbers(f.type)) for f in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(in_numbers(kind.key_type), kind.item_field.with_type(in_numbers(kind.item_type)))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(kind.value_field.with_type(in_numbers(kind.value_type)))
+    return kind
+
+
 def plain(table: pa.Table) -> list[dict[str, Any]]:
     """Arrow's rows as Python's own objects; maps as dicts."""
     rows: list[dict[str, Any]] = table.to_pylist(maps_as_pydicts="strict")
     return rows
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Whether two values are equal, of the same kind, and NaN is NaN."""
+    match found, expected:
+        case list(), list() | tuple():
+            return len(found) == len(expected) and all(map(same, found, expected))
+        case dict(), dict():
+            return found.keys() == expected.keys() and all(same(found[k], expected[k]) for k in found)
+        case float(), float():
+            return found == expected or (math.isnan(found) and math.isnan(expected))
+        case _:
+            return type(found) is type(expected) and bool(found == expected)

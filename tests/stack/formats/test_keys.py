@@ -44,7 +44,7 @@ def test_the_fields_of_an_avro_key_become_optional_columns_before_the_values(sou
         ("a", 2**40, 7),
         (None, None, 7),
     ]
-    schema = orders.connections.catalog.load_table(orders.name.identifier).schema()
+    schema = orders.connections.catalog.load_table(orders.name).schema()
     assert [f.required for f in schema.fields[:3]] == [False, False, True]
     assert run_check("schema", orders.spec, orders.connections).passed
 

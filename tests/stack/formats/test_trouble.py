@@ -38,7 +38,7 @@ def filled(row: dict[str, Any]) -> int:
 
 
 def position(source: Source) -> dict[int, int]:
-    ledger = read_ledger(source.connections.catalog.load_table(source.name.identifier).metadata)
+    ledger = read_ledger(source.connections.catalog.load_table(source.name).metadata)
     assert ledger
     return dict(ledger.position)
 
@@ -117,7 +117,7 @@ def test_a_registry_that_only_fails_is_given_up_and_nothing_is_landed(source: Ma
             behind(orders, url).land()
         assert proxy.asked >= 3
 
-    assert not orders.connections.catalog.table_exists(orders.name.identifier)
+    assert not orders.connections.catalog.table_exists(orders.name)
 
 
 def now_and_then(number: int) -> Answer:
