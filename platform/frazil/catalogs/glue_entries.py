@@ -18,10 +18,11 @@ from frazil.settings import Settings
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
+    from pyiceberg.types import IcebergType
 
     from frazil.connections import Connections
 
-__all__ = ["GlueState", "glue_client", "read_glue", "sync_glue"]
+__all__ = ["GlueState", "glue_client", "glue_type", "read_glue", "sync_glue"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,15 @@ def read_glue(client: Any, things: Things) -> GlueState | None:
     """The entry as it stands, or None where there is none."""
     entry = _entry(client, things)
     return _state(things, entry, changed=False) if entry else None
+
+
+def glue_type(kind: IcebergType) -> str:
+    """A column's type as the entry has it."""
+    # PyIceberg's own (private, pinned by the lock): what `_table_input` makes.
+    from pyiceberg.catalog.glue import _IcebergSchemaToGlueType
+    from pyiceberg.schema import visit
+
+    return str(visit(kind, _IcebergSchemaToGlueType()))
 
 
 def sync_glue(connections: Connections, things: Things) -> GlueState:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -14,9 +14,17 @@ from frazil.checks.run import run_checks
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select
 from frazil.errors import FrazilError
+from frazil.landing.decoders.choose import topic_columns
+from frazil.landing.evolve import plan_evolution
 from frazil.landing.position import Ledger, ancestors, ledger_of
 from frazil.landing.state import TableState, table_states
+from frazil.spec import TableSpec
 from frazil.topics.facts import topic_facts
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table as IcebergTable
+
+    from frazil.connections import Connections
 
 __all__ = ["register"]
 
@@ -112,6 +120,7 @@ def _describe(selection: Selection) -> dict[str, Any]:
     fields = table.schema().fields if table else ()
     return {
         "state": _row(state),
+        "schema": _verdicts(spec, connections, table) if table else [],
         "columns": [
             {"name": f.name, "type": str(f.field_type), "required": f.required, "doc": f.doc or ""}
             for f in fields
@@ -125,12 +134,23 @@ def _describe(selection: Selection) -> dict[str, Any]:
     }
 
 
+def _verdicts(spec: TableSpec, connections: Connections, table: IcebergTable) -> list[dict[str, Any]]:
+    """What the newest schemas ask of the table; none where it fits, or where they say nothing of it."""
+    try:
+        columns = topic_columns(spec, connections.registry)
+        found = plan_evolution(spec, table, columns).verdicts
+    except FrazilError as e:
+        return [{"outcome": "unknown", "rule": e.what, "where": e.where, "todo": e.todo}]
+    return [v.document() for v in found if v.outcome != "no change"]
+
+
 def _landing(snapshot_id: int, timestamp_ms: int, ledger: Ledger) -> dict[str, Any]:
     return {
         "snapshot_id": snapshot_id,
         "at_ms": timestamp_ms,
         "records": ledger.records,
         "dead_letters": ledger.dead_letters,
+        "redriven": ledger.redriven,
         "gaps": sum(ledger.gaps.values()),
         "run_id": ledger.run_id,
         "spans": {str(p): list(s) for p, s in ledger.spans.items()},

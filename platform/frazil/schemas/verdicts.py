@@ -10,7 +10,7 @@ from frazil.schemas.logical import Field
 
 __all__ = ["Change", "Verdict", "Where", "refused"]
 
-Change = Literal["add", "widen", "relax", "tighten", "reorder", "drop", "retype", "rename"]
+Change = Literal["add", "widen", "relax", "tighten", "reorder", "drop", "retype", "rename", "unmappable"]
 _PARTS = {"element": "[]", "value": "{}", "key": "{key}"}
 
 

@@ -1,0 +1,167 @@
+"""A schema that is not registered yet, against the live table: what it would change, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.glue_entries import glue_type
+from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
+from frazil.errors import MissingError, SchemaRefusedError, SpecError
+from frazil.landing.columns import RecordColumns, record_columns, table_fields
+from frazil.landing.decoders.choose import columns_of, half_columns, half_schemas
+from frazil.landing.decoders.protocol import KEY, VALUE, Half
+from frazil.landing.evolve import plan_evolution
+from frazil.naming import Things, subject_name
+from frazil.schemas.iceberg import to_iceberg
+from frazil.schemas.logical import Struct
+from frazil.schemas.registry import WriterSchema
+from frazil.schemas.verdicts import Verdict, Where, refused
+from frazil.spec import SCHEMA_KINDS, TableSpec
+from frazil.warehouse.types import snowflake_type
+
+if TYPE_CHECKING:
+    from pyiceberg.schema import Schema
+
+    from frazil.connections import Connections
+
+__all__ = ["Preview", "Reader", "ShownColumn", "preview"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownColumn:
+    """One column as the table has it then, and as the catalogs show it."""
+
+    name: str
+    iceberg: str
+    required: bool
+    glue: str | None
+    snowflake: str | None
+    touched: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Something downstream that shows touched columns.
+
+    Args:
+        asset: Its path in the asset graph.
+        relation: What is queried there.
+        columns: The touched ones among its columns.
+    """
+
+    asset: str
+    relation: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a candidate schema would do to a table."""
+
+    table: str
+    exists: bool
+    verdicts: tuple[Verdict, ...]
+    columns: tuple[ShownColumn, ...]
+    readers: tuple[Reader, ...]
+
+    @property
+    def refused(self) -> list[Verdict]:
+        """What would suspend the table."""
+        return refused(self.verdicts)
+
+
+def preview(spec: TableSpec, things: Things, connections: Connections, file: Path, half: Half) -> Preview:
+    """Compares the schema in a file with the table; changes nothing.
+
+    Args:
+        spec: Of the table.
+        things: Names of the table and of what shows it.
+        connections: The environment.
+        file: The schema; its suffix says the format.
+        half: Whether it is for keys or for values.
+
+    Raises:
+        SpecError: The file is no schema.
+        ConfigureError: A migration in the spec does not fit.
+    """
+    with catalog_errors(connections.settings):
+        table = load_table_or_none(connections.catalog, things.table)
+    try:
+        columns = _columns(spec, connections, file, half)
+    except SchemaRefusedError as e:
+        verdict = Verdict(Where((), e.where), "unmappable", False, e.what, e.todo)
+        return _told(spec, things, [verdict], table.schema() if table else to_iceberg(()), bool(table))
+    if table is None:
+        return _told(spec, things, [], to_iceberg(table_fields(spec, columns)), exists=False)
+    planned = plan_evolution(spec, table, columns)
+    return _told(spec, things, planned.verdicts, planned.schema, exists=True)
+
+
+def _columns(spec: TableSpec, connections: Connections, file: Path, half: Half) -> RecordColumns:
+    registry = connections.registry
+    other = KEY if half == VALUE else VALUE
+    found = {other: half_columns(spec, half_schemas(spec, other, registry))}
+    try:
+        writers = half_schemas(spec, half, registry).writers
+    except MissingError:
+        writers = ()
+    candidate = _candidate(file, writers)
+    subject = subject_name(spec, half.word)
+    found[half] = _converted(file, (*writers, candidate), subject, half, spec.record_type)
+    return record_columns(spec, found[KEY], found[VALUE])
+
+
+def _candidate(file: Path, writers: tuple[WriterSchema, ...]) -> WriterSchema:
+    """The file as the subject's next version, which refers to what the newest one refers to."""
+    if file.suffix not in SCHEMA_KINDS:
+        raise SpecError(f"{file}: a schema's file ends with {', '.join(SCHEMA_KINDS)}", todo="Rename it.")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as e:
+        raise SpecError(f"{file}: this can't be read: {e}", todo="Name a file that is there.") from None
+    newest = writers[-1] if writers else WriterSchema(0, 0, "", SCHEMA_KINDS[file.suffix])
+    return WriterSchema(
+        0, newest.version + 1, text, SCHEMA_KINDS[file.suffix], newest.references, newest.dependencies
+    )
+
+
+def _converted(
+    file: Path, writers: tuple[WriterSchema, ...], subject: str, half: Half, record_type: str | None
+) -> Struct:
+    try:
+        return columns_of(writers, subject, half, record_type)
+    except (KeyError, ValueError) as e:
+        raise SpecError(f"{file}: this is no schema: {e}", todo="Mend the file.") from None
+
+
+def _told(
+    spec: TableSpec, things: Things, verdicts: Iterable[Verdict], schema: Schema, exists: bool
+) -> Preview:
+    verdicts = tuple(verdicts)
+    touched = {v.where.path[0]: None for v in verdicts if v.outcome != "no change" and v.where.path}
+    names = tuple(touched)
+    columns = tuple(
+        ShownColumn(
+            f.name,
+            str(f.field_type),
+            f.required,
+            glue_type(f.field_type) if "glue" in spec.publish else None,
+            snowflake_type(f.field_type) if "snowflake" in spec.publish else None,
+            f.name in touched or not exists,
+        )
+        for f in schema.fields
+    )
+    return Preview(str(things.table), exists, verdicts, columns, tuple(_readers(spec, things, names)))
+
+
+def _readers(spec: TableSpec, things: Things, touched: tuple[str, ...]) -> Iterable[Reader]:
+    name, schema = things.table.table, f"{things.snowflake_database}.{things.snowflake_schema}"
+    if touched and "glue" in spec.publish:
+        yield Reader("/".join(things.glue_path), f"{things.glue_database}.{name}", touched)
+    if touched and "snowflake" in spec.publish:
+        asset = "/".join(things.snowflake_path)
+        yield Reader(asset, f"{schema}.{name.upper()}", touched)
+        yield Reader(asset, f"{schema}.{name.upper()}_CLEAN", touched)

@@ -1,0 +1,86 @@
+"""`frazil schema diff`: what a schema would do to a table, before it is registered."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from frazil.checks.candidate import Preview, preview
+from frazil.cli.console import console, print_json, print_table
+from frazil.cli.selection import Json, select
+from frazil.errors import FrazilError
+from frazil.landing.decoders.protocol import KEY, VALUE
+
+__all__ = ["register"]
+
+Candidate = Annotated[Path, typer.Option(help="The schema: a file that ends with .avsc, .json or .proto.")]
+ForKey = Annotated[bool, typer.Option("--key", help="It is the schema of keys, not of values.")]
+_COLOURS = {"refused": "red", "applied": "green", "no change": "dim"}
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    schema = typer.Typer(help="Schemas and the tables that they become.", no_args_is_help=True)
+    schema.callback()(_group)
+    schema.command("diff")(diff_command)
+    app.add_typer(schema, name="schema")
+
+
+def _group() -> None:
+    """Keeps `diff` a subcommand, though it is the only one."""
+
+
+def diff_command(
+    table: Annotated[str, typer.Argument()], candidate: Candidate, key: ForKey = False, as_json: Json = False
+) -> None:
+    """Compare a schema with the live table; exit code 1 when a change is refused."""
+    selection = select([table], every=False)
+    spec, names = next(iter(selection.pairs))
+    found = preview(spec, names, selection.connections, candidate, KEY if key else VALUE)
+    print_json(_document(found, candidate)) if as_json else _show(found)
+    if found.refused:
+        raise FrazilError(
+            f"{len(found.refused)} of {len(found.verdicts)} changes would suspend table {found.table}.",
+            where="; ".join(f"field {v}" for v in found.refused),
+            meaning="Nothing was changed.",
+            todo=" ".join(dict.fromkeys(v.todo for v in found.refused)),
+        )
+
+
+def _document(found: Preview, candidate: Path) -> dict[str, Any]:
+    return {
+        "table": found.table,
+        "candidate": str(candidate),
+        "allowed": not found.refused,
+        "verdicts": [v.document() for v in found.verdicts],
+        "columns": [asdict(c) for c in found.columns],
+        "readers": [asdict(r) for r in found.readers],
+    }
+
+
+def _show(found: Preview) -> None:
+    if not found.exists:
+        console.print(f"There is no table {found.table} yet; it would be made with these columns.")
+    elif not found.verdicts:
+        console.print(f"Table {found.table} fits as it is.")
+    else:
+        _show_verdicts(found)
+    columns = Table("column", "iceberg", "glue", "snowflake")
+    for c in found.columns:
+        shown = (c.name, c.iceberg + (" required" if c.required else ""), c.glue or "-", c.snowflake or "-")
+        columns.add_row(*shown, style="bold" if c.touched else None)
+    print_table(columns)
+    for reader in found.readers:
+        console.print(f"{reader.asset} ({reader.relation}) shows {', '.join(reader.columns)}", markup=False)
+
+
+def _show_verdicts(found: Preview) -> None:
+    verdicts = Table("field", "change", "outcome", "rule", "what to do")
+    for v in found.verdicts:
+        colour = _COLOURS[v.outcome]
+        verdicts.add_row(v.field or "(order)", v.change, f"[{colour}]{v.outcome}[/]", v.rule, v.todo)
+    print_table(verdicts)
