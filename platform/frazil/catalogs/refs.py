@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-__all__ = ["branch_from_head", "drop_branch", "set_properties"]
+__all__ = ["branch_from_head", "drop_branch", "remove_property", "set_properties"]
 
 _TRIES = 10
 
@@ -48,6 +48,17 @@ def set_properties(catalog: Catalog, name: TableName, properties: dict[str, str]
     def commit(table: Table) -> None:
         with table.transaction() as tx:
             tx.set_properties(properties)
+
+    _again(catalog, name, commit)
+
+
+def remove_property(catalog: Catalog, name: TableName, key: str) -> None:
+    """Removes a table property, if it is there."""
+
+    def commit(table: Table) -> None:
+        if key in table.properties:
+            with table.transaction() as tx:
+                tx.remove_properties(key)
 
     _again(catalog, name, commit)
 

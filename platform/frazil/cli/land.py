@@ -19,7 +19,7 @@ from frazil.naming import Things
 from frazil.spec import TableSpec
 from frazil.warehouse.tables import publish_table
 
-__all__ = ["land_tables", "register", "sync_tables"]
+__all__ = ["land_tables", "landed", "register", "show_landings", "sync_tables"]
 
 MaxRecords = Annotated[int | None, typer.Option(min=1, help="Land at most so many, then stop.")]
 
@@ -36,7 +36,7 @@ def land_command(
     """Land topics into their tables, up to what is in Kafka now."""
     selection = select(tables, every=every)
     reports, failed = land_tables(selection, max_records)
-    print_json([_landed(r) for r in reports]) if as_json else _show(reports)
+    print_json([landed(r) for r in reports]) if as_json else show_landings(reports)
     _fail(failed)
 
 
@@ -106,7 +106,8 @@ def _sync(selection: Selection, spec: TableSpec, names: Things) -> dict[str, Any
     }
 
 
-def _landed(report: LandingReport) -> dict[str, Any]:
+def landed(report: LandingReport) -> dict[str, Any]:
+    """A landing for scripts."""
     return {
         "table": report.table,
         "topic": report.topic,
@@ -122,10 +123,11 @@ def _landed(report: LandingReport) -> dict[str, Any]:
     }
 
 
-def _show(reports: list[LandingReport]) -> None:
-    table = Table("table", "records", "dead letters", "gaps", "partitions", "files", "seconds")
+def show_landings(reports: list[LandingReport]) -> None:
+    """Landings for people."""
+    table = Table("table", "records", "dead letters", "skipped", "gaps", "partitions", "files", "seconds")
     for r in reports:
-        numbers = (r.records, r.dead_letters, r.gaps, len(r.spans or {}), r.files)
+        numbers = (r.records, r.dead_letters, r.skipped, r.gaps, len(r.spans or {}), r.files)
         table.add_row(r.table, *(f"{n:,}" for n in numbers), f"{r.seconds:.2f}")
     print_table(table)
 

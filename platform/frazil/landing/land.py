@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from frazil.landing.decoders.record import RecordDecoder
 from frazil.landing.leftovers import drop_leftovers
 from frazil.landing.plan import Plan, cut, make_plan
 from frazil.landing.position import Ledger, Span, ancestors, read_ledger
+from frazil.landing.present import Key
 from frazil.landing.publish import SUSPENDED, Staged, publish, staged_files
 from frazil.landing.refusals import fitting
 from frazil.landing.source import read_slices
@@ -76,11 +77,13 @@ def land(
     *,
     run_id: str = "",
     max_records: int | None = None,
+    past: Collection[Key] = (),
     on_step: Step = lambda _: None,
 ) -> LandingReport:
     """Lands a topic up to its last stable offsets, or `max_records` of it.
 
-    Several landings follow each other while the spec's caps are in the way.
+    Several landings follow each other while the spec's caps are in the way. A bad record that is named
+    in `past` stops nothing: it is left out, and counted.
 
     Raises:
         SuspendedError: A bad record stops the table; what was good before it is published.
@@ -88,7 +91,7 @@ def land(
         FrazilError: See docs/landing.md for the others. Never is a part of a landing visible.
     """
     begun = time.monotonic()
-    landing = _Landing(spec, connections, run_id, on_step)
+    landing = _Landing(spec, connections, run_id, on_step, past)
     with catalog_errors(connections.settings):
         report, more = landing.once(max_records)
         while more and max_records is None:
@@ -100,8 +103,11 @@ def land(
 class _Landing:
     """The parts that the steps of one call share."""
 
-    def __init__(self, spec: TableSpec, connections: Connections, run_id: str, on_step: Step) -> None:
+    def __init__(
+        self, spec: TableSpec, connections: Connections, run_id: str, on_step: Step, past: Collection[Key]
+    ) -> None:
         self._spec = spec
+        self._past = frozenset(past)
         self._connections = connections
         self._name: TableName = things(spec, connections.settings).table
         self._run_id = run_id
@@ -160,7 +166,8 @@ class _Landing:
     ) -> list[BadRecord]:
         if not written.bad or self._spec.on_bad_record == "skip":
             return []
-        return find_bad(records, decoder, plan, written.bad)
+        found = find_bad(records, decoder, plan, written.bad)
+        return [b for b in found if b.key not in self._past]
 
     def _suspend(
         self, bad: Sequence[BadRecord], plan: Plan, ledger: Ledger | None, decoder: RecordDecoder

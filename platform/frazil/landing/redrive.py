@@ -207,7 +207,7 @@ _FIRST = 10
 
 def _told(report: RedriveReport, bad: Sequence[BadRecord]) -> RedriveReport:
     reasons = (f"partition {b.partition}, offset {b.offset}: {b.reason}" for b in bad[:_FIRST])
-    return replace(report, still_bad=Counter(b.reason_code for b in bad), reasons=tuple(reasons))
+    return replace(report, still_bad=dict(Counter(b.reason_code for b in bad)), reasons=tuple(reasons))
 
 
 def _plan(chosen: Chosen, letters: Sequence[DeadLetter]) -> Plan:

@@ -1,0 +1,75 @@
+"""Resume: a suspended table lands again, past the records that its owner gives up."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.iceberg import catalog_errors, load_table
+from frazil.catalogs.refs import remove_property
+from frazil.errors import ConfigureError
+from frazil.landing.land import LandingReport, Step, land
+from frazil.landing.position import read_ledger
+from frazil.landing.present import Key
+from frazil.landing.publish import SUSPENDED
+from frazil.naming import TableName, things
+from frazil.spec import TableSpec
+from frazil.topics.facts import topic_fact
+
+if TYPE_CHECKING:
+    from frazil.connections import Connections
+
+__all__ = ["resume"]
+
+
+def resume(
+    spec: TableSpec,
+    connections: Connections,
+    *,
+    past: Collection[Key] = (),
+    run_id: str = "",
+    on_step: Step = lambda _: None,
+) -> LandingReport:
+    """Lifts a table's suspension and lands what waits.
+
+    Args:
+        spec: The table.
+        connections: The environment.
+        past: Bad records to leave out, once: they are counted as skipped. One that decodes after all
+            is landed.
+        run_id: Noted in the snapshots.
+        on_step: See `land`.
+
+    Raises:
+        SuspendedError: Another bad record stops the table.
+        ConfigureError: A record that is named does not wait to be landed.
+    """
+    name = things(spec, connections.settings).table
+    with catalog_errors(connections.settings):
+        if past:
+            _may_be_left_out(spec, connections, name, past)
+        remove_property(connections.catalog, name, SUSPENDED)
+    return land(spec, connections, run_id=run_id, past=past, on_step=on_step)
+
+
+def _may_be_left_out(
+    spec: TableSpec, connections: Connections, name: TableName, past: Collection[Key]
+) -> None:
+    if spec.on_bad_record != "suspend":
+        raise ConfigureError(
+            f"Table {name} stops at no bad record: its spec says on_bad_record: {spec.on_bad_record}.",
+            meaning="Nothing was landed.",
+            todo="Leave --past out.",
+        )
+    facts = topic_fact(connections.admin, spec.topic)
+    ledger = read_ledger(load_table(connections.catalog, name).metadata)
+    starts = {**facts.first, **(ledger.position if ledger else {})}
+    for partition, offset in past:
+        if not starts.get(partition, 0) <= offset < facts.end.get(partition, 0):
+            waits = ", ".join(f"{p}: [{starts[p]}, {end})" for p, end in sorted(facts.end.items()))
+            raise ConfigureError(
+                f"Record {partition}:{offset} of topic {spec.topic} does not wait to be landed.",
+                where=f"what waits, by partition: {waits}",
+                meaning="Nothing was landed; the table is as it was.",
+                todo=f"`frazil describe {name}` says which record stops it.",
+            )

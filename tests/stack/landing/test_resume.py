@@ -1,0 +1,79 @@
+"""A suspended table goes on as its owner says, past the records that are given up."""
+
+from __future__ import annotations
+
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.errors import ConfigureError, SuspendedError
+from frazil.landing.land import land
+from frazil.landing.resume import resume
+from frazil.landing.state import table_states
+from kit.topics import MakeTopic, Topic
+
+
+@pytest.fixture
+def suspended(make_topic: MakeTopic) -> Topic:
+    """Good records, bad ones at 0:1, 0:3 and 1:0; suspended at the first of each partition."""
+    topic = make_topic(partitions=2)
+    good = topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"})
+    topic.send([good, good[:-1], good, b"bad", good], partition=0)
+    topic.send([b"bad", good], partition=1)
+    with pytest.raises(SuspendedError, match="--past 0:1 --past 1:0"):
+        land(topic.spec, topic.connections)
+    return topic
+
+
+def records(topic: Topic) -> list[tuple[int, int]]:
+    return [(r["$$partition"], r["$$offset"]) for r in topic.rows()]
+
+
+def state(topic: Topic) -> str:
+    return table_states([topic.spec], topic.connections)[0].state
+
+
+def test_records_that_are_named_are_left_out_and_counted_and_the_rest_is_landed(suspended: Topic) -> None:
+    with pytest.raises(SuspendedError, match="partition 0, offset 3") as again:
+        resume(suspended.spec, suspended.connections, past=[(0, 1), (1, 0)])
+    halfway = (state(suspended), records(suspended))
+    report = resume(suspended.spec, suspended.connections, past=[(0, 3)])
+
+    assert "partition 1" not in again.value.where
+    assert halfway == ("suspended", [(0, 0), (0, 2), (1, 1)])
+    assert (report.records, report.skipped) == (1, 1)
+    assert records(suspended) == [(0, 0), (0, 2), (0, 4), (1, 1)]
+    assert state(suspended) == "current"
+    for check in ("row_count", "row_count_deep"):
+        assert run_check(check, suspended.spec, suspended.connections).passed
+
+
+@pytest.mark.parametrize("lake", ["rest"], indirect=True)
+def test_only_a_bad_record_that_waits_can_be_left_out(suspended: Topic) -> None:
+    for past in ((0, 0), (0, 5), (2, 0)):
+        with pytest.raises(ConfigureError, match=f"{past[0]}:{past[1]} .* does not wait"):
+            resume(suspended.spec, suspended.connections, past=[past])
+    keeping = suspended.spec.model_copy(update={"on_bad_record": "dead_letter"})
+    with pytest.raises(ConfigureError, match="stops at no bad record"):
+        resume(keeping, suspended.connections, past=[(0, 1)])
+    assert (state(suspended), records(suspended)) == ("suspended", [(0, 0)])
+
+    report = resume(suspended.spec, suspended.connections, past=[(0, 1), (0, 2), (0, 3), (1, 0), (1, 1)])
+
+    assert (report.records, report.skipped) == (3, 3)
+    assert records(suspended) == [(0, 0), (0, 2), (0, 4), (1, 1)]
+
+
+@pytest.mark.parametrize("lake", ["rest"], indirect=True)
+def test_without_a_name_it_stops_at_the_same_record_again(suspended: Topic) -> None:
+    with pytest.raises(SuspendedError, match="offset 1"):
+        resume(suspended.spec, suspended.connections)
+
+    assert (state(suspended), records(suspended)) == ("suspended", [(0, 0)])
+
+
+@pytest.mark.parametrize("lake", ["rest"], indirect=True)
+def test_with_nothing_left_to_land_the_suspension_is_lifted(suspended: Topic) -> None:
+    resume(suspended.spec.model_copy(update={"on_bad_record": "skip"}), suspended.connections)
+
+    assert resume(suspended.spec, suspended.connections).records == 0
+    assert state(suspended) == "current"
