@@ -14,6 +14,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal
 
 from frazil.errors import SchemaRefusedError
+from frazil.landing.decoders.avro_exact import exact_reader, exact_writer
 from frazil.landing.decoders.avro_values import conversion, utf8_check
 from frazil.landing.decoders.protocol import VALUE, Half, Reason
 from frazil.schemas.avro import avro_columns
@@ -82,8 +83,8 @@ class AvroDecoder:
         whole, passing = f"{half.data}_whole", []
         branches = []
         for index, (schema_id, writer) in enumerate(self._trees.items()):
-            reader, own = reader_for(writer, self._reader), self._own(half, schema_id)
-            decoded = _decoded(self._payload(half), writer, reader)
+            reader, own = exact_reader(reader_for(writer, self._reader)), self._own(half, schema_id)
+            decoded = _decoded(self._payload(half), exact_writer(writer), reader)
             found = conversion(reader, self._columns, f"{half.data}_{index}.v")
             if found:
                 # In a column of its own, or what the conversion names often would be decoded as often.

@@ -2,7 +2,7 @@
 
 Unions come as `member0, member1...`, counted without null, and get their branches' names;
 milliseconds of the day become microseconds; arrays of entries become maps. With it goes what must hold
-so that no value is changed: a decimal of an older version has no more digits than the newest allows.
+so that no value is wrong: a decimal has no more digits than its column, a time of day lies within it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
+from frazil.landing.decoders.avro_exact import BOOLEAN
 from frazil.schemas.iceberg import spark_type
 from frazil.schemas.logical import Decimal, List, Map, Primitive, Struct, Type
 from frazil.schemas.pairs import is_lossy
 
 __all__ = ["Conversion", "conversion", "utf8_check"]
+
+
+_DAY = {"time-millis": 86_399_999, "time-micros": 86_399_999_999}
+"""The last moment of a day, by what is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ def conversion(node: Any, wanted: Type, x: str, depth: int = 0) -> Conversion:
     """How a decoded value becomes one of the table's.
 
     Args:
-        node: The reader's type, of `reader_for`.
+        node: The reader's type, as `exact_reader` gives it.
         wanted: The table's type.
         x: The value, as SQL.
         depth: Of lambdas around it; names theirs.
@@ -83,8 +88,11 @@ def utf8_check(kind: Type, x: str, depth: int = 0) -> str | None:
 
 
 def _scalar(node: dict[str, Any], wanted: Type, x: str) -> Conversion:
-    if node.get("logicalType") == "time-millis" and wanted == Primitive("long"):
-        return Conversion(f"{x} * 1000L")
+    if node == BOOLEAN and wanted == Primitive("boolean"):
+        return Conversion(f"{x} = X'01'", f"coalesce({x} IN (X'00', X'01'), true)")
+    if (most := _DAY.get(node.get("logicalType", ""))) and wanted == Primitive("long"):
+        value = f"{x} * 1000L" if node["type"] == "int" else None
+        return Conversion(value, f"coalesce({x} BETWEEN 0 AND {most}, true)")
     if isinstance(wanted, Decimal) and node.get("logicalType") == "decimal":
         narrow = f"try_cast({x} AS {spark_type(wanted)})"
         fits = node["scale"] <= wanted.scale and _whole(node) <= wanted.precision - wanted.scale
