@@ -52,6 +52,7 @@ def _guarded(table: TopicTable, check: Check) -> dg.AssetKey:
     names = table.things
     paths = {
         "iceberg": names.iceberg_path,
+        "dead_letters": names.dead_letters_path,
         "glue": names.glue_path,
         "snowflake": names.snowflake_path,
     }

@@ -10,6 +10,7 @@ import dagster as dg
 from pydantic import Field
 
 from assets.checks import table_checks
+from assets.dead_letters import dead_letter_asset
 from assets.described import TopicTable, tables_of
 from assets.glue import glue_asset
 from assets.iceberg import landing
@@ -56,6 +57,8 @@ def _assets(tables: Iterable[TopicTable]) -> Iterable[dg.AssetsDefinition]:
         if table.spec.topic not in seen:  # several tables where it carries several record types
             seen.add(table.spec.topic)
             yield topic_asset(table)
+        if table.spec.on_bad_record == "dead_letter":
+            yield dead_letter_asset(table)
         if "glue" in table.spec.publish:
             yield glue_asset(table)
         if "snowflake" in table.spec.publish:

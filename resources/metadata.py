@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from frazil.catalogs.glue_entries import GlueState
     from frazil.checks.result import CheckResult
+    from frazil.landing.dead_letters import DeadLetters
     from frazil.landing.land import LandingReport
     from frazil.landing.state import TableState
     from frazil.topics.provision import TopicState
@@ -27,6 +28,7 @@ __all__ = [
     "check_metadata",
     "column_lineage",
     "column_schema",
+    "dead_letters_metadata",
     "glue_metadata",
     "landing_metadata",
     "snowflake_metadata",
@@ -117,6 +119,20 @@ def snowflake_metadata(state: SnowflakeState, schema: Schema) -> Metadata:
     }
 
 
+def dead_letters_metadata(letters: DeadLetters, table: str) -> Metadata:
+    """A dead-letter table: how many, why, and since when none came."""
+    reasons = letters.by_reason or {}
+    found: Metadata = {
+        "dagster/row_count": letters.rows,
+        "dagster/table_name": table,
+        "by_reason": counts_table("reason_code", reasons),
+        **{f"reason/{code}": count for code, count in reasons.items()},
+    }
+    if letters.newest:
+        found["newest"] = dg.MetadataValue.timestamp(letters.newest)
+    return found
+
+
 def check_metadata(result: CheckResult) -> Metadata:
     """The numbers that a check compared."""
     return dict(result.numbers)
@@ -142,6 +158,13 @@ def column_lineage(columns: Iterable[str], upstream: dg.AssetKey) -> dg.TableCol
     return dg.TableColumnLineage(
         deps_by_column={name: [dg.TableColumnDep(upstream, name)] for name in columns}
     )
+
+
+def counts_table(of: str, counts: Mapping[str, int]) -> dg.TableMetadataValue:
+    """Counts as a table, in their order."""
+    rows = [dg.TableRecord({of: name, "count": count}) for name, count in counts.items()]
+    columns = [dg.TableColumn(of, "string"), dg.TableColumn("count", "int")]
+    return dg.MetadataValue.table(rows, dg.TableSchema(columns))
 
 
 def _offsets(first: Mapping[int, int], end: Mapping[int, int]) -> dg.TableMetadataValue:

@@ -66,6 +66,7 @@ def _assets(table: TopicTable) -> list[dg.AssetKey]:
     names, publish = table.things, table.spec.publish
     paths = [
         names.iceberg_path,
+        *([names.dead_letters_path] if table.spec.on_bad_record == "dead_letter" else []),
         *([names.glue_path] if "glue" in publish else []),
         *([names.snowflake_path] if "snowflake" in publish else []),
     ]

@@ -137,6 +137,9 @@ class TableSpec(_Part):
     on_bad_record: Literal["suspend", "skip", "dead_letter"] = Field(
         "suspend", description="What a record that can't be decoded costs."
     )
+    max_dead_letter_rate: float = Field(
+        0.01, ge=0, le=1, description="Most dead letters per offset landed before a check warns."
+    )
     migrations: tuple[Migration, ...] = Field(
         (), description="Renames, drops and retypes of columns that are approved, each with an id."
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Check", "CheckResult", "Number", "Subject", "Verdict"]
 
 Number = int | float | str
-Layer = Literal["iceberg", "glue", "snowflake"]
+Layer = Literal["iceberg", "dead_letters", "glue", "snowflake"]
 Severity = Literal["ERROR", "WARN"]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import catalog_errors
+from frazil.checks.dead_letters import judge_dead_letters
 from frazil.checks.published import compare_glue, compare_snowflake, judge_freshness
 from frazil.checks.result import Check, CheckResult, Subject
 from frazil.checks.rows import count_offsets, count_rows
@@ -29,6 +30,9 @@ CHECKS: dict[str, Check] = {
         ),
         Check("schema", "iceberg", True, "Columns agree with the schema registry.", compare_schema),
         Check("freshness", "iceberg", False, "Records wait no longer than allowed.", judge_freshness),
+        Check(
+            "dead_letter_rate", "dead_letters", False, "Few enough records are bad.", judge_dead_letters
+        ),
         Check("glue_pointer", "glue", True, "Glue points to the current metadata.", compare_glue),
         Check(
             "snowflake_current", "snowflake", False, "Snowflake's rows and pointer equal Iceberg's.",
@@ -40,7 +44,8 @@ CHECKS: dict[str, Check] = {
 
 def checks_for(spec: TableSpec, *, deep: bool = False) -> list[str]:
     """Names of the checks that make sense for one table, deep ones only where asked for."""
-    layers = {"iceberg", *spec.publish}
+    kept = ["dead_letters"] if spec.on_bad_record == "dead_letter" else []
+    layers = {"iceberg", *kept, *spec.publish}
     return [c.name for c in CHECKS.values() if c.asset in layers and (deep or not c.deep)]
 
 

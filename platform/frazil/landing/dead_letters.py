@@ -20,9 +20,10 @@ from frazil.schemas.logical import Field, Map, Primitive
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
+    from pyiceberg.schema import Schema
     from pyiceberg.table import Table
 
-__all__ = ["DeadLetter", "DeadLetters", "keep_dead_letters", "read_letters", "survey"]
+__all__ = ["DeadLetter", "DeadLetters", "keep_dead_letters", "letters_schema", "read_letters", "survey"]
 
 _STRING, _INT, _LONG, _BINARY = (Primitive(k) for k in ("string", "int", "long", "binary"))
 _FIELDS = (
@@ -152,13 +153,18 @@ def survey(catalog: Catalog, name: TableName) -> DeadLetters:
     return DeadLetters(rows.num_rows, dict(sorted(counts.items())), pc.max(rows["timestamp"]).as_py())
 
 
+def letters_schema() -> Schema:
+    """The columns of a dead-letter table."""
+    return to_iceberg(_FIELDS)
+
+
 def _table(catalog: Catalog, own: TableName) -> Table:
     table = load_table_or_none(catalog, own)
     if table is None:
         return create_table(catalog, own, _FIELDS, _PARTITION_BY, {"format-version": "2"})
     if len(table.schema().fields) < len(_FIELDS):  # made by an earlier version
         with table.update_schema() as update:
-            update.union_by_name(to_iceberg(_FIELDS))
+            update.union_by_name(letters_schema())
         return load_table(catalog, own)
     return table
 

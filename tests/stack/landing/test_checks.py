@@ -68,7 +68,7 @@ def test_a_sound_table_passes_every_check(landed: Topic) -> None:
 
     results = run_checks([landed.spec], landed.connections, deep=True)
 
-    assert {r.check for r in results} == set(CHECKS)
+    assert {r.check for r in results} == set(CHECKS) - {"dead_letter_rate"}
     assert [r.text for r in results if not r.passed] == []
     assert all(r.text and r.numbers and r.table == str(landed.things.table) for r in results)
 

@@ -197,7 +197,7 @@ def test_a_table_without_dead_letters_has_nothing_to_redrive(topic: Topic) -> No
 def test_mistakes_are_told_and_nothing_is_redriven(letters: Topic) -> None:
     for where, told in (
         ("reason =", "from"),
-        ("reason = 'a'", "Could not find field"),
+        ("why = 'a'", "Could not find field"),
         ("offset > 'x'", "x"),
     ):
         with pytest.raises(ConfigureError, match="is no filter") as error:
