@@ -147,11 +147,16 @@ def _show(found: list[Layers]) -> None:
             table.add_row(*row)
         table.add_section()
     print_table(table)
-    for result in (r for layers in found for r in layers.results):
-        if not result.passed or result.table == str(found[0].names.table):
-            console.print(
-                f"{'[green]ok[/]' if result.passed else '[red]no[/]'} {result.check}: {result.text}"
-            )
+    for layers in found:
+        _tell(layers, all_of_them=layers is found[0])
+
+
+def _tell(layers: Layers, *, all_of_them: bool) -> None:
+    """What the checks of one topic say; of those beside the trades, only what they refuse."""
+    for result in layers.results:
+        if all_of_them or not result.passed:
+            verdict = "[green]ok[/]" if result.passed else "[red]no[/]"
+            console.print(f"{verdict} {layers.names.topic} {result.check}: {result.text}")
 
 
 def _rows(layers: Layers) -> Iterator[tuple[str, ...]]:
