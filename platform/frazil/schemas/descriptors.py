@@ -1,11 +1,18 @@
-"""Protobuf descriptors at run time: the registry gives .proto text, a child's protoc compiles it."""
+"""Protobuf descriptors at run time: the registry gives .proto text, a child's protoc compiles it.
+
+What Python and Go clients register is no text but a serialized descriptor in base64: that goes to
+protoc as it is, for whatever it imports.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -15,6 +22,7 @@ from frazil.schemas.registry import WriterSchema
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FileDescriptor
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
 __all__ = ["MAIN", "compiled", "file_of", "message_at"]
 
@@ -73,19 +81,55 @@ def message_at(file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor | N
 
 @lru_cache(maxsize=512)
 def _compile(text: str, dependencies: tuple[tuple[str, str], ...]) -> bytes:
+    files = {**dict(dependencies), MAIN: text}
+    ready = {name: found for name, content in files.items() if (found := _serialized(name, content))}
+    texts = {name: content for name, content in files.items() if name not in ready}
+    wanted = list(ready[MAIN].dependency) if MAIN in ready else [MAIN]
+    found = _protoc(texts, ready, wanted)
+    if MAIN in ready:
+        found.file.append(ready[MAIN])
+    descriptors: bytes = found.SerializeToString()
+    try:
+        file_of(descriptors)
+    except TypeError as e:  # nobody has looked into what was serialized
+        raise ValueError(str(e)) from None
+    return descriptors
+
+
+def _protoc(
+    texts: Mapping[str, str], ready: Mapping[str, FileDescriptorProto], wanted: Sequence[str]
+) -> FileDescriptorSet:
+    """What protoc makes of the wanted files and of all that they import."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+    if not wanted:
+        return FileDescriptorSet()
     with tempfile.TemporaryDirectory(prefix="frazil-proto-") as folder:
         root = Path(folder)
-        for name, content in (*dependencies, (MAIN, text)):
+        for name, content in texts.items():
             _write(root, name, content)
-        out = root / ".descriptors"
+        (root / ".ready").write_bytes(FileDescriptorSet(file=ready.values()).SerializeToString())
         done = subprocess.run(
             [sys.executable, "-m", "grpc_tools.protoc", "-I.", f"-I{_KNOWN}", f"-I{_google()}",
-             "--include_imports", f"--descriptor_set_out={out}", MAIN],
+             "--descriptor_set_in=.ready", "--include_imports", "--descriptor_set_out=.out", *wanted],
             capture_output=True, text=True, timeout=_SECONDS, check=False, cwd=root,
         )  # fmt: skip
         if done.returncode:
             raise ValueError(_told(done.stderr))
-        return out.read_bytes()
+        return FileDescriptorSet.FromString((root / ".out").read_bytes())
+
+
+def _serialized(name: str, text: str) -> FileDescriptorProto | None:
+    """The descriptor that stands there in base64; none where there is .proto text."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.message import DecodeError
+
+    try:
+        found = FileDescriptorProto.FromString(base64.b64decode("".join(text.split()), validate=True))
+    except (binascii.Error, DecodeError, ValueError):
+        return None
+    found.name = name
+    return found
 
 
 def _write(root: Path, name: str, text: str) -> None:

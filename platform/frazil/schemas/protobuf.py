@@ -124,11 +124,11 @@ class _Converter:
     def _field(self, field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> Field:
         where = f"{path}.{field.name}".lstrip(".")
         if is_entry(field):
-            return Field(field.name, self._map(field, where, outer))
+            return Field(field.name, self._map(field, where, outer), defaulted=True)
         if field.is_repeated:
-            return Field(field.name, List(self._single(field, f"{where}[]", outer)))
+            return Field(field.name, List(self._single(field, f"{where}[]", outer)), defaulted=True)
         optional = field.has_presence and not field.is_required
-        return Field(field.name, self._single(field, where, outer), optional)
+        return Field(field.name, self._single(field, where, outer), optional, defaulted=not field.is_required)
 
     def _oneof(self, oneof: OneofDescriptor, path: str, outer: tuple[str, ...]) -> Field:
         where = f"{path}.{oneof.name}".lstrip(".")

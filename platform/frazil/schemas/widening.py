@@ -37,7 +37,7 @@ def relaxed(reader: Struct, writer: Struct) -> Struct:
 
 def _field(field: Field, writer: Field | None) -> Field:
     if writer is None:
-        return replace(field, optional=True)
+        return replace(field, optional=True, demanded=field.demanded or not field.optional)
     kind = _type(field.type, writer.type)
     return replace(field, type=kind, optional=field.optional or writer.optional)
 

@@ -18,8 +18,9 @@ NANOS = (0, 999_999_999)
 _MICROS = 1_000_000
 _SPAN = 315_576_000_000
 _EPOCH = dt.date(1970, 1, 1).toordinal()
-_MOST_DIGITS = 76
-"""Of a decimal before it is made to fit its column."""
+_MOST_DIGITS, _MOST_BYTES = 76, 32
+"""Of a decimal before it is made to fit its column: twice what that may hold."""
+_EXACT = Context(prec=38)
 
 
 def _timestamp(seconds: int, nanos: int) -> int:
@@ -66,11 +67,10 @@ def decimal_value(kind: logical.Decimal, value: bytes, scale: int) -> Decimal:
         ValueError: Digits would be lost.
     """
     unscaled = int.from_bytes(value, "big", signed=True)
-    if abs(scale) > _MOST_DIGITS or abs(unscaled) >= 10**_MOST_DIGITS:
-        raise ValueError(f"a decimal of scale {scale} does not fit decimal({kind.precision},{kind.scale})")
-    exact = Context(prec=2 * _MOST_DIGITS)
-    number = Decimal(unscaled).scaleb(-scale, exact)
-    fitted = number.quantize(Decimal(1).scaleb(-kind.scale), context=Context(prec=3 * _MOST_DIGITS))
-    if fitted != number or abs(fitted) >= 10 ** (kind.precision - kind.scale):
-        raise ValueError(f"{number} does not fit decimal({kind.precision},{kind.scale})")
-    return fitted
+    shift = kind.scale - scale
+    if abs(shift) > _MOST_DIGITS or len(value) > _MOST_BYTES:
+        raise ValueError(f"a decimal of scale {scale} does not fit {kind}")
+    number, lost = divmod(unscaled * 10 ** max(shift, 0), 10 ** max(-shift, 0))
+    if lost or abs(number) >= 10**kind.precision:
+        raise ValueError(f"{unscaled} of scale {scale} does not fit {kind}")
+    return Decimal(number).scaleb(-kind.scale, _EXACT)
