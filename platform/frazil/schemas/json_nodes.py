@@ -9,7 +9,7 @@ from frazil.schemas.logical import Decimal, Field, Fixed, List, Map, Primitive, 
 
 __all__ = [
     "Branches", "Entries", "Items", "Member", "Members", "Node", "Pairs", "Scalar", "Wire",
-    "as_columns", "logical", "wires",
+    "as_columns", "logical",
 ]  # fmt: skip
 
 Wire = Literal[
@@ -120,18 +120,3 @@ def as_columns(node: Node, kind: Type, word: str) -> Struct:
         word: Names that one column.
     """
     return kind if isinstance(node, Members) and isinstance(kind, Struct) else Struct((Field(word, kind),))
-
-
-def wires(node: Node) -> set[Wire]:
-    """How the scalars within are written, all of them."""
-    match node:
-        case Scalar():
-            return {node.wire}
-        case Items():
-            return wires(node.element)
-        case Entries():
-            return wires(node.value)
-        case Pairs():
-            return wires(node.key) | wires(node.value)
-        case Members() | Branches():
-            return set[Wire]().union(*(wires(m.node) for m in node.members))

@@ -48,7 +48,7 @@ def with_room_for(writer: Node, reader: Type) -> Type:
 def _field(writer: Members | Branches, field: Field) -> Field:
     member = writer.get(field.name)
     if member is None:
-        return replace(field, optional=True)
+        return replace(field, optional=True, demanded=field.demanded or not field.optional)
     kind = with_room_for(member.node, field.type)
     return replace(field, type=kind, optional=field.optional or member.optional)
 

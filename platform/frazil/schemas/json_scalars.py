@@ -11,12 +11,11 @@ from frazil.schemas.logical import Decimal, Fixed, Primitive
 __all__ = ["scalar"]
 
 _CONNECT = "org.apache.kafka.connect.data."
-_LONG = (-(2**63), 2**63 - 1)
-_INTEGERS = {
+_INTEGERS: dict[str, tuple[Primitive, tuple[int, int] | None]] = {
     "int8": (Primitive("int"), (-(2**7), 2**7 - 1)),
     "int16": (Primitive("int"), (-(2**15), 2**15 - 1)),
     "int32": (Primitive("int"), (-(2**31), 2**31 - 1)),
-    "int64": (Primitive("long"), _LONG),
+    "int64": (Primitive("long"), None),
 }
 _DAYS = (-719162, 2932896)
 """0001-01-01 and 9999-12-31: what every engine can show."""

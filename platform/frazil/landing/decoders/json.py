@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from frazil.landing.decoders.json_checks import check, literal, parsed_type, present, value
+from frazil.landing.decoders.json_checks import JsonSql
 from frazil.landing.decoders.json_reasons import explained
+from frazil.landing.decoders.json_sql import literal, parsed_type, present
 from frazil.landing.decoders.json_strict import strictly_valid
 from frazil.landing.decoders.protocol import Half, Reason
-from frazil.schemas.json_nodes import Members, Node, wires
+from frazil.schemas.json_nodes import Members, Node
 from frazil.schemas.json_writers import json_columns, readable
 from frazil.schemas.logical import Struct
 from frazil.schemas.registry import WriterSchema
@@ -40,8 +41,6 @@ _HALF_PAIR = (
 )
 """Half of a surrogate pair as an escape: no character; Java would make a question mark of it."""
 _ESCAPE = literal(r"\u")
-_INEXACT = r"[:,\[\s]-?[0-9.]{17,}[eE][+-]?[0-9]+\s*[,\]}]"
-"""A number with an exponent and more digits than a variant keeps of it."""
 
 
 class JsonDecoder:
@@ -98,7 +97,7 @@ class JsonDecoder:
     def explain(self, raw: bytes) -> Reason:
         """See `Decoder.explain`; by Python's parser and jsonschema-rs."""
         if not self._framed:
-            return explained(raw, next(iter(self._texts.values())), self._strict)
+            return self._explained(raw, self.writers[0])
         if len(raw) < HEADER:
             return "too_short", f"{len(raw)} bytes are too short for the wire format"
         if raw[0]:
@@ -106,7 +105,10 @@ class JsonDecoder:
         schema_id = int.from_bytes(raw[1:HEADER], "big")
         if schema_id not in self._texts:
             return "schema_id", f"schema id {schema_id} is not of this subject, or not readable"
-        return explained(raw[HEADER:], self._texts[schema_id], self._strict)
+        return self._explained(raw[HEADER:], schema_id)
+
+    def _explained(self, payload: bytes, schema_id: int) -> Reason:
+        return explained(payload, self._texts[schema_id], self._nodes[schema_id], self._strict)
 
     def _header(self, half: Half, schema_id: int) -> Column:
         from pyspark.sql import functions as F
@@ -133,7 +135,7 @@ class JsonDecoder:
         return reduce(lambda c, b: c.when(*b), rest, F.when(*first))
 
     def _branch(self, half: Half, node: Node, own: str, index: int) -> str:
-        parsed = f"{own}{index}"
+        sql, parsed = JsonSql(f"{own}text"), f"{own}{index}"
         root = f"get({parsed}.r['v'], 0)"
         holds = [
             f"{parsed}.c IS NULL",
@@ -142,15 +144,13 @@ class JsonDecoder:
             f"is_valid_utf8({own}text)",
             f"(NOT contains({own}text, {_ESCAPE}) OR NOT {own}text RLIKE {literal(_HALF_PAIR)})",
             present(node, root),
-            check(node, root),
+            sql.check(node, root),
         ]
-        if "number" in wires(node):
-            holds.append(f"NOT {own}text RLIKE {literal(_INEXACT)}")
-        columns = self._value(node, root)
+        columns = self._value(sql, node, root)
         return f"named_struct('v', {columns}, 'ok', {' AND '.join(holds)}, 'w', {index})"
 
-    def _value(self, node: Node, root: str) -> str:
+    def _value(self, sql: JsonSql, node: Node, root: str) -> str:
         if isinstance(node, Members):
-            return value(node, root, self._columns)
+            return sql.value(node, root, self._columns)
         column = self._columns.fields[0]
-        return f"named_struct('{column.name}', {value(node, root, column.type)})"
+        return f"named_struct('{column.name}', {sql.value(node, root, column.type)})"

@@ -6,75 +6,78 @@ no key is lost where a branch has a place for it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Protocol
+
+from frazil.landing.decoders.json_sql import let, literal, parsed_type, present
 from frazil.schemas.iceberg import spark_type
-from frazil.schemas.json_nodes import Branches, Members, Node
-from frazil.schemas.logical import Struct
+from frazil.schemas.json_nodes import Branches, Members, Node, logical
+from frazil.schemas.logical import Struct, Type
 
 __all__ = ["union_check", "union_value"]
 
-_OPTIONS = (
-    "map('columnNameOfCorruptRecord', 'c', 'allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false')"
-)
+_OPTIONS = "map('columnNameOfCorruptRecord', 'c', 'allowNonNumericNumbers', 'false')"
 
 
-def union_check(node: Branches, x: str, depth: int) -> str:
-    """Whether a variant is null or fits a branch."""
-    u = f"u{depth}"
-    return f"is_variant_null({x}) OR {_with(node, x, depth, f'{_best(node, u)} IS NOT NULL')}"
+class Parsed(Protocol):
+    """Writes the SQL of what stands within a branch."""
+
+    def check(self, node: Node, x: str, depth: int) -> str:
+        """Whether a value is null, or of its type all through."""
+
+    def value(self, node: Node, x: str, target: Type, depth: int) -> str:
+        """The column's value."""
 
 
-def union_value(node: Branches, x: str, target: Struct | None, depth: int) -> str:
+def union_check(sql: Parsed, node: Branches, x: str, depth: int) -> str:
+    """Whether a variant fits a branch."""
+    return _tried(sql, node, x, {}, depth, f"{_best(node, f'u{depth}')} IS NOT NULL")
+
+
+def union_value(sql: Parsed, node: Branches, x: str, target: Struct, depth: int) -> str:
     """The struct with the best branch's field set; null where a variant is null, or none fits."""
-    u, parts = f"u{depth}", []
-    place = {m.name: i for i, m in enumerate(node.members)}
-    names = [f.name for f in target] if target else list(place)
-    for name in names:
-        if name in place:
-            i = place[name]
-            parts.append(f"'{name}', CASE WHEN {_best(node, u)} = {-i} THEN {u}.b{i}.v END")
-        elif target and (wanted := target.get(name)):
-            parts.append(f"'{name}', CAST(NULL AS {spark_type(wanted.type)})")
+    u, place = f"u{depth}", {m.name: i for i, m in enumerate(node.members)}
+    parts = []
+    for field in target:
+        i = place.get(field.name)
+        chosen = "NULL" if i is None else f"CASE WHEN {_best(node, u)} = {-i} THEN {u}.b{i}.v END"
+        parts.append(f"{literal(field.name)}, CAST({chosen} AS {spark_type(field.type)})")
     struct = f"CASE WHEN {_best(node, u)} IS NOT NULL THEN named_struct({', '.join(parts)}) END"
-    made = _with(node, x, depth, struct, target)
+    made = _tried(sql, node, x, {f.name: f.type for f in target}, depth, struct)
     return f"CASE WHEN {x} IS NOT NULL AND NOT is_variant_null({x}) THEN {made} END"
 
 
-def _with(node: Branches, x: str, depth: int, result: str, target: Struct | None = None) -> str:
-    """A result of `u`, which holds for each branch whether it fits, how many keys it knows, and its value."""
-    tried = ", ".join(
-        f"'b{i}', {_tried(m.node, x, depth, t.type if target and (t := target.get(m.name)) else None)}"
+def _tried(sql: Parsed, node: Branches, x: str, targets: Mapping[str, Type], depth: int, result: str) -> str:
+    """A result of `u`, which says of each branch whether it fits, how many keys it knows, and its value."""
+    branches = (
+        f"'b{i}', {_branch(sql, m.node, x, targets.get(m.name, logical(m.node)), depth)}"
         for i, m in enumerate(node.members)
     )
-    return _let(f"named_struct({tried})", f"u{depth}", result)
+    return let(f"named_struct({', '.join(branches)})", f"u{depth}", result)
 
 
-def _tried(node: Node, x: str, depth: int, target: object) -> str:
-    from frazil.landing.decoders.json_checks import check, parsed_type, present, value
-
+def _branch(sql: Parsed, node: Node, x: str, target: Type, depth: int) -> str:
+    """The value parsed again, as this branch would have it."""
     p = f"p{depth}"
     text = f"""concat('{{"v":', to_json({x}), '}}')"""
     parsed = f"from_json({text}, 'struct<v:{parsed_type(node)},c:string>', {_OPTIONS})"
-    inner = f"{p}.v"
-    fits = f"coalesce({p}.c IS NULL AND {present(node, inner)} AND {check(node, inner, depth + 1)}, false)"
-    made = value(node, inner, target, depth + 1)  # type: ignore[arg-type]
-    return _let(parsed, p, f"named_struct('ok', {fits}, 'known', {_known(node, x)}, 'v', {made})")
+    fits = f"{p}.c IS NULL AND {present(node, f'{p}.v')} AND {sql.check(node, f'{p}.v', depth + 1)}"
+    made = sql.value(node, f"{p}.v", target, depth + 1)
+    result = f"named_struct('ok', coalesce({fits}, false), 'known', {_known(node, x)}, 'v', {made})"
+    return let(parsed, p, result)
 
 
 def _known(node: Node, x: str) -> str:
     if not isinstance(node, Members):
         return "0"
-    keys = ", ".join("'" + m.name.replace("'", "\\'") + "'" for m in node.members)
+    keys = ", ".join(literal(m.name) for m in node.members)
     return f"coalesce(size(array_intersect(json_object_keys(to_json({x})), array({keys}))), 0)"
 
 
 def _best(node: Branches, u: str) -> str:
+    """The place of the branch to take, counted downwards; null where none fits."""
     fitting = (
         f"CASE WHEN {u}.b{i}.ok THEN named_struct('known', {u}.b{i}.known, 'place', {-i}) END"
         for i in range(len(node.members))
     )
     return f"array_max(array({', '.join(fitting)})).place"
-
-
-def _let(given: str, name: str, result: str) -> str:
-    """SQL has no other way to name a value within an expression."""
-    return f"transform(array({given}), {name} -> {result})[0]"
