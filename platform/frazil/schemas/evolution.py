@@ -46,7 +46,7 @@ def _struct(have: Struct, wanted: Struct, at: Where, own: Collection[str]) -> It
 
 
 def _added(field: Field, where: Where) -> Verdict:
-    if field.optional:
+    if field.optional and not field.demanded:
         return Verdict(where, "add", True, "a new optional field is added", wanted=field)
     if field.defaulted:
         rule = "a new field that reads as zero or empty where it is missing is added as optional"

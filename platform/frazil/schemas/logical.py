@@ -73,7 +73,8 @@ class Field:
     """A named part of a struct.
 
     `defaulted` ones are required, but read as zero or empty where a record says nothing of them:
-    Protobuf's plain fields, Avro's containers with a default.
+    Protobuf's plain fields, Avro's containers with a default. `demanded` ones are optional only to make
+    room for records of older schemas: the newest one requires them.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Field:
     optional: bool = False
     doc: str = field(default="", compare=False)
     defaulted: bool = field(default=False, compare=False)
+    demanded: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

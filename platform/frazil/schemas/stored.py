@@ -22,9 +22,7 @@ def _like(kept: Type, original: Type) -> Type:
     match kept, original:
         case Struct(), Struct():
             pairs = zip(kept, original, strict=True)
-            return Struct(
-                tuple(replace(k, type=_like(k.type, o.type), defaulted=o.defaulted) for k, o in pairs)
-            )
+            return Struct(tuple(replace(o, type=_like(k.type, o.type)) for k, o in pairs))
         case List(), List():
             return replace(kept, element=_like(kept.element, original.element))
         case Map(), Map():
