@@ -1,7 +1,8 @@
-"""Kafka topics as assets: materializing one makes sure of topic and subject, and says how they stand."""
+"""Kafka topics as assets: materializing one makes sure of topic and subjects, and says how they stand."""
 
 # No `from __future__ import annotations`: Dagster compares the type of `context`, not its name.
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
@@ -14,26 +15,33 @@ from resources.metadata import throughput, topic_metadata
 
 __all__ = ["topic_asset"]
 
-_ABOUT = """Kafka topic `{topic}`. Materializing it makes the topic and its subject where they are \
+_ABOUT = """Kafka topic `{topic}`. Materializing it makes the topic and its subjects where they are \
 missing, refuses to change silently what differs from the spec, and reports offsets and schema."""
 
 
-def topic_asset(table: TopicTable) -> dg.AssetsDefinition:
-    """The topic of one table. It starts nothing by itself: only people make topics."""
-    path = table.things.kafka_path
+def topic_asset(tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
+    """One topic. It starts nothing by itself: only people make topics.
+
+    Args:
+        tables: What it becomes: several tables where it carries several record types, each with a
+            subject of its own; the first one describes the topic.
+    """
+    first, *others = tables
+    path = first.things.kafka_path
     spec = asset_spec(
-        table,
+        first,
         path,
         kinds={"kafka"},
-        about=_ABOUT.format(topic=table.spec.topic),
+        about=_ABOUT.format(topic=first.spec.topic),
         code=ensure_topic,
     )
 
     @dg.multi_asset(name=op_name(path), specs=[spec])
     def topic(context: dg.AssetExecutionContext, frazil: FrazilConnections) -> dg.MaterializeResult[Any]:
         with engine_errors():
-            state = ensure_topic(table.spec, frazil.connections)
-        metadata = topic_metadata(state)
+            state = ensure_topic(first.spec, frazil.connections)
+            more = [ensure_topic(table.spec, frazil.connections) for table in others]
+        metadata = topic_metadata(state, *more)
         return dg.MaterializeResult(
             metadata={**metadata, **_throughput(context, spec.key, metadata["end_offsets"])}
         )

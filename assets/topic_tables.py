@@ -51,12 +51,10 @@ class TopicTables(dg.Component, dg.Model, dg.Resolvable):
         )
 
 
-def _assets(tables: Iterable[TopicTable]) -> Iterable[dg.AssetsDefinition]:
-    seen: set[str] = set()
+def _assets(tables: Sequence[TopicTable]) -> Iterable[dg.AssetsDefinition]:
+    for topic in dict.fromkeys(table.spec.topic for table in tables):
+        yield topic_asset([table for table in tables if table.spec.topic == topic])
     for table in tables:
-        if table.spec.topic not in seen:  # several tables where it carries several record types
-            seen.add(table.spec.topic)
-            yield topic_asset(table)
         if table.spec.on_bad_record == "dead_letter":
             yield dead_letter_asset(table)
         if "glue" in table.spec.publish:

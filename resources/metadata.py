@@ -39,8 +39,13 @@ __all__ = [
 Metadata = dict[str, Any]
 
 
-def topic_metadata(state: TopicState) -> Metadata:
-    """A topic: its size, offsets and schema."""
+def topic_metadata(state: TopicState, *more: TopicState) -> Metadata:
+    """A topic: its size, offsets and schemas.
+
+    Args:
+        state: The topic.
+        more: The same, as each further record type on it has it.
+    """
     return {
         "partitions": state.partitions,
         "records_in_topic": sum(state.end.values()) - sum(state.first.values()),
@@ -48,9 +53,11 @@ def topic_metadata(state: TopicState) -> Metadata:
         "offsets": _offsets(state.first, state.end),
         "topic_id": state.topic_id,
         "made_now": state.created,
-        "subject": state.subject or "",
+        "subject": ", ".join(s.subject for s in (state, *more) if s.subject),
         "schema_id": state.schema_id or 0,
         "schema_version": state.schema_version or 0,
+        "key_subject": state.key_subject or "",
+        "key_schema_id": state.key_schema_id or 0,
     }
 
 
