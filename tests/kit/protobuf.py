@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from google.protobuf.message_factory import GetMessageClass
@@ -17,6 +18,7 @@ def proto(text: str, schema_id: int = 1, **dependencies: str) -> WriterSchema:
     return WriterSchema(schema_id, 1, text, "PROTOBUF", (), tuple(dependencies.items()))
 
 
+@cache
 def message_class(text: str, name: str) -> Any:
     """The class of a message, by its full name."""
     return GetMessageClass(file_of(compiled(proto(text), "test")).pool.FindMessageTypeByName(name))

@@ -147,7 +147,7 @@ MAPS = (
 )  # fmt: skip
 ONEOFS = (
     choice("a_choice", "int32 c_n = {}; string c_s = {};", ({"c_n": 0}, {"c_s": ""}),
-           ({"c_n": 0, "c_s": None}, {"c_n": None, "c_s": ""}), 
+           ({"c_n": 0, "c_s": None}, {"c_n": None, "c_s": ""}),
            "struct<c_n: optional int, c_s: optional string>"),
     choice("a_choice_not_made", "bool d_b = {};", ({"d_b": False}, {}), ({"d_b": False}, None),
            "struct<d_b: optional boolean>"),
