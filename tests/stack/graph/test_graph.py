@@ -62,6 +62,18 @@ def test_what_is_plotted_is_a_number(make_graph: MakeGraph, instance: dg.Dagster
     assert "quantity" in [c.name for c in landed["dagster/column_schema"].columns]
 
 
+def test_the_asset_of_a_topic_with_several_record_types_registers_the_schema_of_each(
+    make_graph: MakeGraph, instance: dg.DagsterInstance, fresh_name: str
+) -> None:
+    both = {"topic": fresh_name, "subject_names": "topic_record", "publish": []}
+    graph = make_graph({**both, "record_type": "shop.Order"}, {**both, "record_type": "shop.Refund"})
+
+    told = materialized(graph.run(instance, [graph.things.kafka_path]))
+
+    subjects = told[user_key(graph.things.kafka_path)]["subject"]
+    assert subjects == f"{fresh_name}-shop.Order, {fresh_name}-shop.Refund"
+
+
 def test_a_second_run_lands_only_what_is_new(make_graph: MakeGraph, instance: dg.DagsterInstance) -> None:
     graph = make_graph({"publish": []})
     graph.run(instance, [graph.things.kafka_path])
