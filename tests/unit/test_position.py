@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from frazil.landing.position import Ledger
 
 LEDGER = Ledger(
@@ -35,3 +37,27 @@ def test_the_position_names_idle_partitions_too() -> None:
 
 def test_spans_are_json_by_partition_in_order() -> None:
     assert LEDGER.properties()["frazil.spans"] == '{"0":[0,10],"1":[5,5],"10":[3,4]}'
+
+
+def test_totals_follow_from_the_ledger_before() -> None:
+    one = replace(LEDGER, skipped=2).following(None)
+    two = LEDGER.following(one)
+    redriven = replace(LEDGER, records=2, dead_letters=0, redriven=2, gaps={}).following(two)
+
+    assert (one.total_records, one.total_bad, one.total_dead_letters, one.total_gaps) == (9, 3, 1, 1)
+    assert (two.total_records, two.total_bad, two.total_dead_letters, two.total_gaps) == (18, 4, 2, 2)
+    assert (redriven.total_records, redriven.total_bad) == (20, 2)
+    assert (redriven.total_dead_letters, redriven.total_gaps) == (0, 2)
+
+
+def test_a_ledger_of_an_earlier_version_has_redriven_nothing() -> None:
+    properties = LEDGER.properties()
+    for name in ("frazil.redriven", "frazil.total-dead-letters"):
+        del properties[name]
+
+    assert Ledger.parse(properties) == LEDGER
+
+
+def test_a_ledger_covers_what_was_landed_and_nothing_else() -> None:
+    assert [LEDGER.covers(0, 0), LEDGER.covers(0, 9), LEDGER.covers(10, 3)] == [True] * 3
+    assert [LEDGER.covers(0, 10), LEDGER.covers(10, 2), LEDGER.covers(7, 0)] == [False] * 3

@@ -1,0 +1,86 @@
+"""The dead-letter table in the asset graph: counted after each landing, and a check on its rate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.landing.land import land
+from frazil.landing.redrive import redrive
+from kit.graphs import Graph, MakeGraph, materialized, verdicts
+from kit.topics import Topic, create_topic
+
+KEPT = {"on_bad_record": "dead_letter", "publish": []}
+
+
+@pytest.fixture
+def graph(make_graph: MakeGraph, connections: Connections) -> Graph:
+    """A topic of eight good records and two bad ones."""
+    graph = make_graph(KEPT)
+    (topic,) = graph.topics
+    create_topic(connections.admin, topic.name, 1, {})
+    topic.trades(8)
+    topic.send([b"bad", None])
+    return graph
+
+
+def rate(topic: Topic, **changed: Any) -> tuple[bool, str]:
+    spec = topic.spec.model_copy(update=changed)
+    result = run_check("dead_letter_rate", spec, topic.connections)
+    assert result.severity == "WARN"
+    return result.passed, result.text
+
+
+def test_a_landing_with_bad_records_is_followed_by_a_count_and_a_warning(
+    graph: Graph, instance: dg.DagsterInstance
+) -> None:
+    names = graph.things
+
+    result = graph.run(instance, [names.iceberg_path, names.dead_letters_path])
+
+    found = materialized(result)["/".join(names.dead_letters_path)]
+    assert result.success
+    assert (found["dagster/row_count"], found["reason/too_short"], found["reason/null_value"]) == (2, 1, 1)
+    assert found["newest"] > 0
+    assert verdicts(result)["dead_letter_rate"] is False
+    assert verdicts(result)["row_count"] is True
+
+
+def test_the_check_knows_the_limit_the_newest_landing_and_what_was_redriven(graph: Graph) -> None:
+    (topic,) = graph.topics
+    land(topic.spec, topic.connections)
+    one_landing, generous = rate(topic), rate(topic, max_dead_letter_rate=0.2)
+    topic.trades(10)
+    land(topic.spec, topic.connections)
+    two_landings = rate(topic, max_dead_letter_rate=0.1)
+    good = topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"})
+    redrive(topic.spec, topic.connections, repair=lambda _: good)
+
+    assert one_landing == (
+        False,
+        "2 of 10 offsets are dead letters (20.00%), 2 of 10 records of the newest landing (20.00%); "
+        f"1.00% allowed: see {topic.things.table.dead_letters} for the reasons.",
+    )
+    assert generous[0] is True
+    assert two_landings[0] is True
+    assert "2 of 20 offsets are dead letters (10.00%), 0 of 10 records of the newest" in two_landings[1]
+    assert rate(topic)[0] is True
+    assert "0 of 20 offsets are dead letters" in rate(topic)[1]
+
+
+def test_only_tables_that_keep_dead_letters_have_the_asset(make_graph: MakeGraph) -> None:
+    graph = make_graph(KEPT, {"publish": []})
+    keeping, suspending = (topic.things for topic in graph.topics)
+    keys = {spec.key for spec in graph.definitions.resolve_all_asset_specs()}
+    resolved = graph.definitions.resolve_asset_graph()
+
+    key = dg.AssetKey(keeping.dead_letters_path)
+    assert key in keys
+    assert dg.AssetKey(suspending.dead_letters_path) not in keys
+    assert resolved.get(key).parent_keys == {dg.AssetKey(keeping.iceberg_path)}
+    assert dg.AssetCheckKey(key, "dead_letter_rate") in resolved.asset_check_keys
+    assert resolved.get(key).automation_condition is not None

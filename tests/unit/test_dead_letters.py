@@ -1,0 +1,122 @@
+"""Dead letters are kept once, with all that a redrive needs, in a real table in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pyiceberg.catalog import Catalog, load_catalog
+
+from frazil.landing import dead_letters
+from frazil.landing.bad_records import BadRecord
+from frazil.landing.dead_letters import keep_dead_letters, letters_schema, read_letters, survey
+from frazil.landing.position import Ledger
+from frazil.landing.present import keys_in
+from frazil.naming import TableName
+
+NAME = TableName("tests", "trades")
+LEDGER = Ledger("trades", "id", {0: (0, 10), 1: (0, 3)}, {0: 0, 1: 0}, landing="landing_1_a")
+
+
+@pytest.fixture
+def catalog(tmp_path: Any) -> Iterator[Catalog]:
+    catalog = load_catalog("dead_letters", type="in-memory", warehouse=f"file://{tmp_path}")
+    yield catalog
+    catalog.close()
+
+
+def bad(partition: int, offset: int, code: str = "truncated", **changed: Any) -> BadRecord:
+    record = {
+        "timestamp": datetime(2026, 1, 1 + offset % 2, tzinfo=UTC),
+        "timestamp_type": 0,
+        "leader_epoch": 3,
+        "headers": [("h", b"1")],
+        "raw_key": b"\0\0\0\0\7key",
+        "raw_value": b"\0\0\0\0\5value",
+    }
+    return BadRecord(
+        partition, offset, code, "why", {"partition": partition, "offset": offset, **record, **changed}
+    )
+
+
+def kept(catalog: Catalog) -> list[tuple[int, int]]:
+    rows = catalog.load_table(NAME.dead_letters.identifier).scan().to_arrow().to_pylist()
+    return sorted((r["partition"], r["offset"]) for r in rows)
+
+
+def test_a_dead_letter_is_read_back_as_it_was_kept(catalog: Catalog) -> None:
+    keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1), bad(1, 2, headers=None, raw_value=None)])
+    table = catalog.load_table(NAME.dead_letters.identifier)
+
+    one, two = read_letters(table, "", {(0, 1), (1, 2), (1, 9)})
+
+    assert (one.topic, one.key, one.headers, one.schema_id) == ("trades", (0, 1), {"h": b"1"}, 5)
+    assert (one.timestamp, one.timestamp_type, one.leader_epoch) == (datetime(2026, 1, 2, tzinfo=UTC), 0, 3)
+    assert (one.reason_code, one.reason, one.landing) == ("truncated", "why", "landing_1_a")
+    assert (two.headers, two.raw_value, two.schema_id) == (None, None, None)
+    assert [str(f.transform) for f in table.spec().fields] == ["day"]
+    assert len(list(table.scan().plan_files())) == 2
+
+
+def test_the_schema_id_is_that_of_the_half_at_fault(catalog: Catalog) -> None:
+    keep_dead_letters(
+        catalog, NAME, LEDGER, [bad(0, 1, "key_schema_id"), bad(0, 2, "too_short", raw_value=b"\0")]
+    )
+
+    letters = read_letters(catalog.load_table(NAME.dead_letters.identifier), "", {(0, 1), (0, 2)})
+
+    assert [letter.schema_id for letter in letters] == [7, None]
+
+
+def test_a_landing_repeated_after_a_crash_writes_nothing_twice(catalog: Catalog) -> None:
+    keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)])
+    again = replace(LEDGER, landing="landing_2_b")
+    keep_dead_letters(catalog, NAME, again, [bad(0, 1)])
+
+    assert kept(catalog) == [(0, 1)]
+
+
+def test_a_record_that_only_the_repeated_landing_finds_bad_is_kept(catalog: Catalog) -> None:
+    keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)])
+    longer = replace(LEDGER, landing="landing_2_b", spans={0: (0, 12), 1: (0, 3)})
+    keep_dead_letters(catalog, NAME, longer, [bad(0, 1), bad(0, 4), bad(0, 11), bad(1, 0)])
+
+    assert kept(catalog) == [(0, 1), (0, 4), (0, 11), (1, 0)]
+
+
+def test_a_table_of_an_earlier_version_gets_the_columns_that_it_lacks(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(dead_letters, "_FIELDS", dead_letters._FIELDS[:10])
+        keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)])
+    later = replace(LEDGER, landing="landing_2_b", spans={0: (10, 12), 1: (3, 3)})
+    keep_dead_letters(catalog, NAME, later, [bad(0, 10)])
+
+    table = catalog.load_table(NAME.dead_letters.identifier)
+    old, new = read_letters(table, "", {(0, 1), (0, 10)})
+    assert table.schema().column_names == letters_schema().column_names
+    assert (old.leader_epoch, new.leader_epoch) == (None, 3)
+
+
+def test_a_survey_counts_by_reason(catalog: Catalog) -> None:
+    nothing = survey(catalog, NAME)
+    keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1), bad(0, 2), bad(1, 1, "too_short")])
+
+    found = survey(catalog, NAME)
+
+    assert (nothing.rows, nothing.by_reason, nothing.newest) == (0, {}, None)
+    assert (found.rows, found.by_reason) == (3, {"too_short": 1, "truncated": 2})
+    assert found.newest == datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def test_many_keys_are_found_as_few_are(catalog: Catalog) -> None:
+    keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1), bad(0, 7), bad(1, 2)])
+    table = catalog.load_table(NAME.dead_letters.identifier)
+
+    assert keys_in(table, [(0, 1), (0, 2), (1, 2), (2, 1)]) == {(0, 1), (1, 2)}
+    assert keys_in(table, [(0, n) for n in range(2, 1000)]) == {(0, 7)}
+    assert keys_in(table, []) == set()
