@@ -203,6 +203,14 @@ class TableSpec(_Part):
         return self
 
     @model_validator(mode="after")
+    def _schemas_fit_formats(self) -> Self:
+        halves = {"key": (self.key_schema, self.key_format), "value": (self.value_schema, self.value_format)}
+        for half, (file, wanted) in halves.items():
+            if file and wanted not in ("auto", SCHEMA_KINDS[file.suffix].lower()):
+                raise ValueError(f"{half}_schema: {file} is no schema of {half}_format: {wanted}; drop one")
+        return self
+
+    @model_validator(mode="after")
     def _record_named(self) -> Self:
         if (self.subject_names == "topic") != (self.record_type is None):
             raise ValueError("subject_names: record or topic_record, and record_type need each other")

@@ -69,3 +69,24 @@ def test_what_would_fail_later_is_refused_at_once(field: str, value: Any, told: 
         TableSpec.model_validate({"topic": "t", field: value})
 
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ({"value_schema": "a.avsc", "value_format": "json"}, "a.avsc is no schema of value_format: json"),
+        ({"key_schema": "k.proto", "key_format": "string"}, "k.proto is no schema of key_format: string"),
+        ({"key_schema": "k.xsd"}, "ends with .avsc, .json, .proto"),
+    ],
+)
+def test_a_schema_file_of_another_format_is_refused(written: dict[str, str], told: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        TableSpec.model_validate({"topic": "t", **written})
+
+    assert told in str(refused.value)
+
+
+def test_a_schema_file_goes_with_its_own_format() -> None:
+    spec = TableSpec.model_validate({"topic": "t", "value_schema": "a.proto", "value_format": "protobuf"})
+
+    assert spec.value_format == "protobuf"
