@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from frazil.landing.decoders.arrow_function import arrow_function
 from frazil.schemas.registry import WriterSchema
 
 if TYPE_CHECKING:
@@ -45,10 +46,9 @@ def strictly_valid(raw: str, writers: Mapping[int, WriterSchema], framed: bool) 
         framed: Whether the id stands before the payload; else there is one schema.
     """
     from pyspark.sql.functions import col
-    from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
     texts = {i: (w.text, w.dependencies) for i, w in writers.items()}
-    flag: Callable[[Column], Column] = arrow_udf(_flags(texts, framed), "boolean", ArrowUDFType.SCALAR)
+    flag: Callable[[Column], Column] = arrow_function(_flags(texts, framed), "boolean")
     return flag(col(raw))
 
 
