@@ -63,9 +63,14 @@ def parse_avro(
     return {"type": "record", "name": f"{_OWN}.root", "fields": [field]}
 
 
-def avro_text(tree: Any) -> str:
-    """A tree as text for Java, or for any other reader of Avro."""
-    return json.dumps(_Emitter().emit(tree))
+def avro_text(tree: Any, logical: bool = True) -> str:
+    """A tree as text for Java, or for any other reader of Avro.
+
+    Args:
+        tree: As `parse_avro` gave it, or a part of it.
+        logical: Whether Spark's logical types stay; without them, values come as they are written.
+    """
+    return json.dumps(_Emitter(_SPARKS if logical else frozenset()).emit(tree))
 
 
 def refused(subject: str, path: str, why: str, todo: str) -> SchemaRefusedError:
@@ -161,7 +166,8 @@ class _Expander:
 class _Emitter:
     """One walk; knows which names it has written, and as what."""
 
-    def __init__(self) -> None:
+    def __init__(self, logical: frozenset[str]) -> None:
+        self._logical = logical
         self._written: dict[str, Any] = {}
 
     def emit(self, node: Any) -> Any:
@@ -175,7 +181,7 @@ class _Emitter:
             case "record" | "enum" | "fixed":
                 return self._named(node)
             case plain:
-                return _sparks(node) if "logicalType" in node else plain
+                return self._kept(node) if "logicalType" in node else plain
 
     def _union(self, branches: list[Any]) -> list[Any]:
         emitted = [self.emit(b) for b in branches]
@@ -191,8 +197,12 @@ class _Emitter:
             name += "_"
         self._written[name] = node
         if node["type"] != "record":
-            return {**_sparks(node), "name": name}
+            return {**self._kept(node), "name": name}
         return {"type": "record", "name": name, "fields": [self._field(f) for f in node["fields"]]}
+
+    def _kept(self, node: dict[str, Any]) -> dict[str, Any]:
+        known = node.get("logicalType") in self._logical
+        return node if known else {k: v for k, v in node.items() if k != "logicalType"}
 
     def _field(self, field: dict[str, Any]) -> dict[str, Any]:
         kept = _only(field, "name", "default", "aliases")
@@ -216,11 +226,6 @@ def _digits(schema: dict[str, Any]) -> dict[str, int]:
     if schema["type"] == "fixed":
         precision = min(precision, len(str(2 ** (8 * schema["size"] - 1))) - 1)
     return {"precision": precision, "scale": scale}
-
-
-def _sparks(node: dict[str, Any]) -> dict[str, Any]:
-    known = node.get("logicalType") in _SPARKS
-    return node if known else {k: v for k, v in node.items() if k != "logicalType"}
 
 
 def _size(node: Any, most: int) -> int:

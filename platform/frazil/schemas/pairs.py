@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Misfit", "is_lossy", "misfit", "reader_for"]
+__all__ = ["Misfit", "is_lossy", "misfit", "reader_for", "written"]
 
 _PROMOTIONS = {
     "int": ("long", "float", "double"),
@@ -103,13 +103,20 @@ def is_lossy(writer: str, reader: str) -> bool:
     return (writer, reader) in (("int", "float"), ("long", "float"), ("long", "double"))
 
 
+def written(field: dict[str, Any], writer: dict[str, Any]) -> dict[str, Any] | None:
+    """The writer's field that a field of the reader is read from, by name or by alias."""
+    by_name = {f["name"]: f for f in writer["fields"]}
+    names = [field["name"], *field.get("aliases", ())]
+    return next((by_name[n] for n in names if n in by_name), None)
+
+
 def _record(writer: dict[str, Any], reader: dict[str, Any], path: str) -> Misfit | None:
     for field in reader["fields"]:
         where = f"{path}.{field['name']}".lstrip(".")
-        written = _written(field, writer)
-        if written is None and "default" not in field:
+        source = written(field, writer)
+        if source is None and "default" not in field:
             return Misfit(where, "the older version has no such field, and the newest no default for it")
-        if written is not None and (found := misfit(written["type"], field["type"], where)):
+        if source is not None and (found := misfit(source["type"], field["type"], where)):
             return found
     return None
 
@@ -149,11 +156,11 @@ def _scalar_for(writer: dict[str, Any], reader: dict[str, Any]) -> dict[str, Any
 
 
 def _field(field: dict[str, Any], writer: dict[str, Any]) -> dict[str, Any]:
-    written = _written(field, writer)
-    if written is None:
+    source = written(field, writer)
+    if source is None:
         return field
     kept = {k: v for k, v in field.items() if k != "default"}  # of another type now, perhaps
-    return {**kept, "type": reader_for(written["type"], field["type"])}
+    return {**kept, "type": reader_for(source["type"], field["type"])}
 
 
 def _branch(writer: Any, branch: dict[str, Any], union: list[Any]) -> Any:
@@ -171,12 +178,6 @@ def _branch_for(writer: dict[str, Any], union: list[Any]) -> dict[str, Any] | No
     fitting = [b for b in [*simple, *alike] if not misfit(writer, b)]
     promoted = [b for b in union if b["type"] in _PROMOTIONS.get(writer["type"], ())]
     return next(iter([*named, *fitting, *(b for b in promoted if not misfit(writer, b))]), None)
-
-
-def _written(field: dict[str, Any], writer: dict[str, Any]) -> dict[str, Any] | None:
-    by_name = {f["name"]: f for f in writer["fields"]}
-    names = [field["name"], *field.get("aliases", ())]
-    return next((by_name[n] for n in names if n in by_name), None)
 
 
 def _real(union: list[Any]) -> list[Any]:

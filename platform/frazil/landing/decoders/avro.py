@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from frazil.errors import SchemaRefusedError
 from frazil.landing.decoders.avro_exact import exact_reader, exact_writer
+from frazil.landing.decoders.avro_faults import fault
 from frazil.landing.decoders.avro_values import conversion, utf8_check
-from frazil.landing.decoders.protocol import VALUE, Half, Reason
+from frazil.landing.decoders.protocol import Half, Reason
 from frazil.schemas.avro import avro_columns
 from frazil.schemas.avro_parse import avro_text, parse_avro
 from frazil.schemas.iceberg import spark_type
@@ -53,7 +54,7 @@ class AvroDecoder:
         self,
         writers: Sequence[WriterSchema],
         subject: str,
-        half: Half = VALUE,
+        half: Half,
         framing: Literal["confluent", "none"] = "confluent",
     ) -> None:
         self._subject, self._half, self._framed = subject, half, framing == "confluent"
@@ -121,9 +122,11 @@ class AvroDecoder:
     def _explain(self, writer: Any, payload: bytes) -> Reason:
         import fastavro
 
-        stream, schema = io.BytesIO(payload), fastavro.parse_schema(json.loads(avro_text(writer)))
+        exact = exact_writer(writer)
+        schema = fastavro.parse_schema(json.loads(avro_text(exact, logical=False)))
+        stream = io.BytesIO(payload)
         try:
-            fastavro.schemaless_reader(stream, schema, None)
+            value = fastavro.schemaless_reader(stream, schema, None)
         except EOFError:
             return "truncated", "the payload ends early"
         except UnicodeDecodeError as e:
@@ -132,7 +135,9 @@ class AvroDecoder:
             return "payload", f"the payload is damaged: {e!s:.200}"
         if rest := len(payload) - stream.tell():
             return "trailing_bytes", f"{rest} bytes follow the payload"
-        return "value", f"a value does not fit its column, by version {self._newest.version} of the schema"
+        found = fault(exact, self._reader, self._columns, value)
+        version = f"by version {self._newest.version} of subject {self._subject}"
+        return "value", f"{found or 'a value does not fit its column'}, {version}"
 
     def _take(self, writer: WriterSchema) -> None:
         """Sorts a version in: with the readable ones, or with the reason why it is none."""

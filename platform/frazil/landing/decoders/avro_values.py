@@ -15,10 +15,10 @@ from frazil.schemas.iceberg import spark_type
 from frazil.schemas.logical import Decimal, List, Map, Primitive, Struct, Type
 from frazil.schemas.pairs import is_lossy
 
-__all__ = ["Conversion", "conversion", "utf8_check"]
+__all__ = ["DAY", "Conversion", "conversion", "utf8_check"]
 
 
-_DAY = {"time-millis": 86_399_999, "time-micros": 86_399_999_999}
+DAY = {"time-millis": 86_399_999, "time-micros": 86_399_999_999}
 """The last moment of a day, by what is counted."""
 
 
@@ -90,7 +90,7 @@ def utf8_check(kind: Type, x: str, depth: int = 0) -> str | None:
 def _scalar(node: dict[str, Any], wanted: Type, x: str) -> Conversion:
     if node == BOOLEAN and wanted == Primitive("boolean"):
         return Conversion(f"{x} = X'01'", f"coalesce({x} IN (X'00', X'01'), true)")
-    if (most := _DAY.get(node.get("logicalType", ""))) and wanted == Primitive("long"):
+    if (most := DAY.get(node.get("logicalType", ""))) and wanted == Primitive("long"):
         value = f"{x} * 1000L" if node["type"] == "int" else None
         return Conversion(value, f"coalesce({x} BETWEEN 0 AND {most}, true)")
     if isinstance(wanted, Decimal) and node.get("logicalType") == "decimal":
