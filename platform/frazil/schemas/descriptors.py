@@ -129,7 +129,7 @@ def _serialized(name: str, text: str) -> FileDescriptorProto | None:
     except (binascii.Error, DecodeError, ValueError):
         return None
     found.name = name
-    return found
+    return found if text.strip() else None
 
 
 def _write(root: Path, name: str, text: str) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import SchemaRefusedError
 from frazil.schemas.descriptors import compiled, file_of, message_at
-from frazil.schemas.logical import Decimal, Field, List, Map, Struct, Type
+from frazil.schemas.logical import Decimal, Field, List, Map, Struct, Type, same_type
 from frazil.schemas.protobuf_fields import (
     DECIMAL,
     KNOWN,
@@ -26,7 +26,7 @@ from frazil.schemas.protobuf_fields import (
     scalar_type,
 )
 from frazil.schemas.registry import WriterSchema
-from frazil.schemas.widening import can_project, relaxed
+from frazil.schemas.widening import misfit, relaxed
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
@@ -72,10 +72,12 @@ def columns_of(writers: Sequence[WriterSchema], subject: str, record_type: str |
     columns = message_to_logical(message, subject)
     for writer in older:
         try:
-            known = message_to_logical(record_message(writer, subject, message.full_name), subject)
+            then = record_message(writer, subject, message.full_name)
+            known = message_to_logical(then, subject)
         except SchemaRefusedError:
             continue
-        if can_project(known, columns):
+        alike = then.full_name == message.full_name or same_type(known, columns)
+        if alike and misfit(known, columns) is None:
             columns = relaxed(columns, known)
     return columns
 

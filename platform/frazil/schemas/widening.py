@@ -6,28 +6,30 @@ from dataclasses import replace
 
 from frazil.schemas.logical import Decimal, Field, List, Map, Primitive, Struct, Type
 
-__all__ = ["can_project", "relaxed"]
+__all__ = ["misfit", "relaxed"]
 
 _WIDER = {(Primitive("int"), Primitive("long")), (Primitive("float"), Primitive("double"))}
 
 
-def can_project(writer: Type, reader: Type) -> bool:
-    """Whether every value of `writer` has a place in `reader`, or no field there at all.
+def misfit(writer: Type, reader: Type, path: str = "") -> str | None:
+    """Why some value of `writer` has no place in `reader`; none where all have.
 
-    What the writer lacks becomes null, so columns must be `relaxed` first.
+    What the reader lacks is left out. What the writer lacks becomes null, so columns must be `relaxed`.
     """
     match writer, reader:
         case Struct(), Struct():
             pairs = [(w, reader.get(w.name)) for w in writer]
-            return all(r is None or can_project(w.type, r.type) for w, r in pairs)
+            found = (misfit(w.type, r.type, f"{path}.{w.name}".lstrip(".")) for w, r in pairs if r)
+            return next((m for m in found if m), None)
         case List(), List():
-            return can_project(writer.element, reader.element)
-        case Map(), Map():
-            return writer.key == reader.key and can_project(writer.value, reader.value)
-        case Decimal(), Decimal():
-            return writer.scale == reader.scale and writer.precision <= reader.precision
-        case _:
-            return writer == reader or (writer, reader) in _WIDER
+            return misfit(writer.element, reader.element, f"{path}[]")
+        case Map(), Map() if writer.key == reader.key:
+            return misfit(writer.value, reader.value, f"{path}{{}}")
+        case Decimal(), Decimal() if writer.scale == reader.scale and writer.precision <= reader.precision:
+            return None
+        case _ if writer == reader or (writer, reader) in _WIDER:
+            return None
+    return f"field {path}: {writer} can't become {reader} without loss"
 
 
 def relaxed(reader: Struct, writer: Struct) -> Struct:

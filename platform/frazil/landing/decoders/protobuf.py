@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from frazil.errors import SchemaRefusedError
+from frazil.landing.decoders.arrow_function import arrow_function
 from frazil.landing.decoders.protobuf_batches import ProtobufRecipe, batches_of
 from frazil.landing.decoders.protocol import Half, Reason
 from frazil.schemas.descriptors import compiled
@@ -13,7 +14,7 @@ from frazil.schemas.iceberg import spark_type
 from frazil.schemas.logical import Struct
 from frazil.schemas.protobuf import columns_of, message_to_logical, record_message
 from frazil.schemas.registry import WriterSchema
-from frazil.schemas.widening import can_project
+from frazil.schemas.widening import misfit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -43,9 +44,15 @@ class ProtobufDecoder:
     ) -> None:
         self._columns = columns_of(writers, subject, record_type)
         record = record_message(writers[-1], subject, record_type).full_name
-        legal = [w for w in reversed(writers) if _can_read(w, subject, record, self._columns)]
-        found = tuple((w.schema_id, compiled(w, subject)) for w in legal)
-        self._recipe = ProtobufRecipe(found, record, self._columns, framing == "confluent")
+        unfit = {w.schema_id: _misfit(w, subject, record, self._columns) for w in writers}
+        legal = [w for w in reversed(writers) if not unfit[w.schema_id]]
+        self._recipe = ProtobufRecipe(
+            descriptors=tuple((w.schema_id, compiled(w, subject)) for w in legal),
+            record=record,
+            columns=self._columns,
+            framed=framing == "confluent",
+            unreadable=tuple((schema_id, why) for schema_id, why in unfit.items() if why),
+        )
 
     @property
     def writers(self) -> tuple[int, ...]:
@@ -60,7 +67,6 @@ class ProtobufDecoder:
     def decode(self, frame: DataFrame, half: Half) -> DataFrame:
         """See `Decoder.decode`."""
         from pyspark.sql import functions as F
-        from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
         recipe = self._recipe
 
@@ -70,7 +76,7 @@ class ProtobufDecoder:
         # Not deterministic, so that Spark can neither run it twice nor push a filter below it.
         kind = f"struct<d:{spark_type(self._columns)},ok:boolean,w:int>"
         whole = f"{half.data}_whole"
-        decoded: Any = arrow_udf(rows, kind, ArrowUDFType.SCALAR_ITER).asNondeterministic()
+        decoded: Any = arrow_function(rows, kind, batches=True).asNondeterministic()
         return (
             frame.withColumn(whole, decoded(F.col(half.raw)))
             .withColumn(half.data, F.col(f"{whole}.d"))
@@ -84,8 +90,11 @@ class ProtobufDecoder:
         return batches_of(self._recipe).explain(raw)
 
 
-def _can_read(writer: WriterSchema, subject: str, record: str, columns: Struct) -> bool:
+def _misfit(writer: WriterSchema, subject: str, record: str, columns: Struct) -> str:
+    """Why records of a schema can't become the columns; empty where they can."""
     try:
-        return can_project(message_to_logical(record_message(writer, subject, record), subject), columns)
-    except SchemaRefusedError:
-        return False
+        why = misfit(message_to_logical(record_message(writer, subject, record), subject), columns)
+    except SchemaRefusedError as e:
+        why = e.where
+    name = f"schema id {writer.schema_id} (version {writer.version})"
+    return f"{name} can't be read by the newest version of subject {subject}: {why}" if why else ""

@@ -16,7 +16,7 @@ from frazil.landing.decoders.wire import FIRST, Header, WireError, header_of
 from frazil.schemas.descriptors import file_of, message_at
 from frazil.schemas.logical import Struct, same_type
 from frazil.schemas.protobuf import message_to_logical
-from frazil.schemas.widening import can_project
+from frazil.schemas.widening import misfit, relaxed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,12 +37,14 @@ class ProtobufRecipe:
         record: Full name of the message that the table holds.
         columns: What every record becomes.
         framed: Whether a header stands before the payload; without one it is of the newest schema.
+        unreadable: Other schema ids of the subject, and why their records can't become those columns.
     """
 
     descriptors: tuple[tuple[int, bytes], ...]
     record: str
     columns: Struct
     framed: bool
+    unreadable: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,8 @@ class ProtobufBatches:
 
     def _find(self, schema_id: int, indexes: tuple[int, ...]) -> Message | NoMessage:
         if schema_id not in self._files:
-            return _no("schema_id", f"schema id {schema_id} is not of this subject, or not readable")
+            known = dict(self._recipe.unreadable)
+            return _no("schema_id", known.get(schema_id, f"schema id {schema_id} is not of this subject"))
         message = self._message(self._files[schema_id], indexes)
         if message is None:
             return _no("message_indexes", f"schema {schema_id} has no message at {list(indexes)}")
@@ -169,7 +172,8 @@ class ProtobufBatches:
         except SchemaRefusedError as e:
             return _no("message_type", f"{name} can't become a row: {e.where}")
         wanted, named = self._recipe.columns, message.full_name == self._recipe.record
-        if not (can_project(columns, wanted) if named else same_type(columns, wanted)):
+        alike = same_type(columns, wanted) and relaxed(wanted, columns) == wanted
+        if misfit(columns, wanted) if named else not alike:
             return _no("message_type", f"{name} is not {self._recipe.record}, which the table holds")
         return Message(message, columns, _decoder(message, columns))
 
@@ -203,10 +207,15 @@ def _decoder(message: Descriptor, columns: Struct) -> Messages:
 
 
 def _beyond_ptars(file: FileDescriptor) -> bool:
-    """Whether ptars panics (editions) or reads null (groups)."""
+    """Whether ptars panics (editions), or reads null where there is something (groups)."""
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
     proto = FileDescriptorProto()
     file.CopyToProto(proto)
-    groups = b"\x50\x0a" in proto.SerializeToString()
+    groups = any(map(_has_group, file.message_types_by_name.values()))
     return proto.syntax == "editions" or groups or any(map(_beyond_ptars, file.dependencies))
+
+
+def _has_group(message: Descriptor) -> bool:
+    groups = any(f.type == f.TYPE_GROUP for f in message.fields)
+    return groups or any(map(_has_group, message.nested_types))

@@ -123,12 +123,13 @@ def _enum(field: FieldDescriptor, found: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    known = {n: v.name for n, v in field.enum_type.values_by_number.items()}
+    enum = field.enum_type
+    known = {v.number: enum.values_by_number[v.number].name for v in enum.values}  # the first of aliases
     places = pc.index_in(found, pa.array(list(known), pa.int32()))
     names = pa.array(list(known.values()), pa.string()).take(places)
     if names.null_count == found.null_count:
         return names
-    if field.enum_type.is_closed:
+    if enum.is_closed:
         raise Doubt(f"{field.full_name} has a number that its enum has not")
     return pc.coalesce(names, found.cast(pa.string()))
 

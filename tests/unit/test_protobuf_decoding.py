@@ -1,0 +1,281 @@
+"""Protobuf records by Arrow batches: what lands is what google.protobuf reads, whatever came in."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from frazil.landing.decoders.messages import Messages
+from frazil.landing.decoders.protobuf import ProtobufDecoder
+from frazil.landing.decoders.protobuf_batches import ProtobufBatches
+from frazil.landing.decoders.ptars_messages import PtarsMessages
+from frazil.landing.decoders.upb_messages import UpbMessages
+from frazil.landing.decoders.wire import Header, WireError, header_of
+from frazil.schemas.protobuf import message_to_logical
+from kit import protobuf_oracle as oracle
+from kit.damage import FRAME, damaged
+from kit.formats import same
+from kit.protobuf import framed, message_class, proto
+
+ID = 7
+WIDE = """syntax = "proto3";
+import "google/protobuf/timestamp.proto";
+message M {
+  int32 n = 1;
+  map<string, int32> counts = 2;
+  oneof choice { int32 one = 3; string two = 4; }
+  repeated int32 list = 5;
+  uint64 big = 6;
+  Inner inner = 7;
+  google.protobuf.Timestamp at = 8;
+  repeated Inner inners = 9;
+}
+message Inner { int32 a = 1; uint64 b = 2; }
+message Other { int32 n = 1; string more = 2; }
+message Twin { int32 n = 1; map<string, int32> counts = 2; oneof choice { int32 one = 3; string two = 4; }
+  repeated int32 list = 5; uint64 big = 6; Inner inner = 7; google.protobuf.Timestamp at = 8;
+  repeated Inner inners = 9; }
+"""
+M = message_class(WIDE, "M")
+DECODERS = [PtarsMessages, UpbMessages]
+
+
+def decoded(payloads: Sequence[bytes], cls: Any, text: str = WIDE) -> list[Any]:
+    """Rows, or reason codes where there is none."""
+    message = message_class(text, "M").DESCRIPTOR
+    decoder: Messages = cls(message, message_to_logical(message, "s"))
+    rows, reasons = decoder.decode(pa.array(payloads, pa.binary()))
+    found = rows.to_pylist(maps_as_pydicts="strict")
+    return [reasons[n][0] if n in reasons else row for n, row in enumerate(found)]
+
+
+def batches(*texts: str, framing: Any = "confluent", record_type: str | None = None) -> ProtobufBatches:
+    """A decoder of a subject whose versions have the ids 7, 8 and so on."""
+    return ProtobufBatches(recipe(*texts, framing=framing, record_type=record_type))
+
+
+def recipe(*texts: str, framing: Any = "confluent", record_type: str | None = None) -> Any:
+    writers = [proto(text, ID + n) for n, text in enumerate(texts)]
+    return ProtobufDecoder(writers, "s-value", framing, record_type)._recipe
+
+
+def rows(found: ProtobufBatches, *raw: bytes | None) -> list[Any]:
+    """Each record's columns, or None where it is bad."""
+    result = found.decode(pa.array(raw, pa.binary()))
+    assert len(result) == len(raw)
+    listed = result.to_pylist(maps_as_pydicts="strict")
+    return [row["d"] if row["ok"] else None for row in listed]
+
+
+@pytest.mark.parametrize(
+    ("raw", "header"),
+    [
+        (b"\0\0\0\0\7\0abc", Header(7, (0,), 6)),
+        (b"\0\0\0\0\7\2\0abc", Header(7, (0,), 7)),
+        (b"\0\0\0\0\7\2\2abc", Header(7, (1,), 7)),
+        (b"\0\0\0\0\7\4\2\4", Header(7, (1, 2), 8)),
+        (b"\0\xff\xff\xff\xff\2\x80\2x", Header(2**32 - 1, (128,), 8)),
+    ],
+)
+def test_a_header_is_as_long_as_its_indexes(raw: bytes, header: Header) -> None:
+    assert header_of(raw) == header
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        (b"", "too_short"),
+        (b"\0\0\0\0\7", "too_short"),
+        (b"\1\0\0\0\7\0", "magic_byte"),
+        (b"\0\0\0\0\7\4\2", "message_indexes"),
+        (b"\0\0\0\0\7\1", "message_indexes"),
+        (b"\0\0\0\0\7" + b"\xff" * 9, "message_indexes"),
+    ],
+)
+def test_what_is_no_header_has_a_reason(raw: bytes, code: str) -> None:
+    with pytest.raises(WireError) as told:
+        header_of(raw)
+
+    assert told.value.code == code
+    assert batches(WIDE).explain(raw)[0] == code
+
+
+@pytest.mark.parametrize("cls", DECODERS)
+def test_one_bad_row_leaves_the_others_alone(cls: Any) -> None:
+    good = [M(n=n).SerializeToString() for n in range(200)]
+    good[77], good[150] = b"\x0a\x7fz", b"\xff"
+
+    found = decoded(good, cls)
+
+    assert [n for n, row in enumerate(found) if row == "payload"] == [77, 150]
+    assert [row["n"] for row in found if row != "payload"] == [n for n in range(200) if n not in (77, 150)]
+
+
+@pytest.mark.parametrize("cls", DECODERS)
+@pytest.mark.parametrize(
+    "place", [{"big": 2**63}, {"inner": {"b": 2**64 - 1}}, {"inners": [{}, {"b": 2**63}]}]
+)
+def test_a_number_that_fits_no_bigint_is_no_row(cls: Any, place: dict[str, Any]) -> None:
+    most = M(big=2**63 - 1, inner={"b": 2**63 - 1}, inners=[{"b": 2**63 - 1}]).SerializeToString()
+
+    top, over = decoded([most, M(**place).SerializeToString()], cls)
+
+    assert (top["big"], over) == (2**63 - 1, "range")
+
+
+@pytest.mark.parametrize("cls", DECODERS)
+@pytest.mark.parametrize("at", [{"seconds": 253_402_300_800}, {"nanos": 10**9}, {"nanos": -1}])
+def test_a_moment_outside_of_the_years_1_to_9999_is_no_row(cls: Any, at: dict[str, int]) -> None:
+    assert decoded([M(at=at).SerializeToString()], cls) == ["range"]
+
+
+@pytest.mark.parametrize("cls", DECODERS)
+def test_digits_behind_microseconds_are_cut(cls: Any) -> None:
+    (row,) = decoded([M(at={"seconds": -1, "nanos": 1999}).SerializeToString()], cls)
+
+    assert row["at"] == dt.datetime(1969, 12, 31, 23, 59, 59, 1, dt.UTC)
+
+
+@pytest.mark.parametrize("cls", DECODERS)
+@pytest.mark.parametrize(
+    ("payload", "column", "value"),
+    [
+        (b"\x18\1\x22\1x", "choice", {"one": None, "two": "x"}),
+        (b"\x22\1x\x18\1", "choice", {"one": 1, "two": None}),
+        (b"\x12\5\x0a\1k\x10\1\x12\5\x0a\1k\x10\2", "counts", {"k": 2}),
+        (b"\x12\3\x0a\1k", "counts", {"k": 0}),
+        (b"\x12\2\x10\5", "counts", {"": 5}),
+        (b"\x3a\2\x08\1\x3a\2\x10\2", "inner", {"a": 1, "b": 2}),
+        (b"\x28\1\x2a\2\2\3\x28\4", "list", [1, 2, 3, 4]),
+        (b"\x08\1\x08\2", "n", 2),
+        (b"\x08\x81\x80\x80\0", "n", 1),
+        (b"\xf8\x06\1\x08\3", "n", 3),
+    ],
+    ids=["two-members", "two-members-turned", "key-twice", "no-value", "no-key", "merged", "half-packed",
+         "last-wins", "overlong", "unknown-field"],
+)  # fmt: skip
+def test_odd_but_valid_bytes_land_as_google_reads_them(
+    cls: Any, payload: bytes, column: str, value: Any
+) -> None:
+    plain = M(n=1).SerializeToString()
+
+    found = decoded([plain, payload, plain], cls)
+
+    assert found[1][column] == value
+    assert found[0]["n"] == found[2]["n"] == 1
+
+
+@pytest.mark.parametrize("cls", DECODERS)
+def test_text_that_is_not_utf_8_is_no_row(cls: Any) -> None:
+    assert decoded([b"\x22\1\xff"], cls) == ["payload"]
+
+
+@pytest.mark.parametrize("cls", DECODERS)
+def test_proto2_closed_enums_and_required_fields_are_heeded(cls: Any) -> None:
+    text = 'syntax = "proto2"; message M { required int32 a = 1; optional E e = 2; } enum E { X = 1; Y = 2; }'
+
+    found = decoded([b"\x08\1\x10\2", b"\x08\1\x10\7", b"\x10\2"], cls, text)
+
+    assert found == [{"a": 1, "e": "Y"}, {"a": 1, "e": None}, "required"]
+
+
+@pytest.mark.parametrize("cls", DECODERS)
+def test_of_two_names_for_one_number_google_s_is_taken(cls: Any) -> None:
+    text = (
+        'syntax = "proto3"; message M { E e = 1; } enum E { option allow_alias = true; A = 0; B = 1; C = 1; }'
+    )
+    first = message_class(text, "M").DESCRIPTOR.fields[0].enum_type.values_by_number[1].name
+
+    assert decoded([b"\x08\1"], cls, text) == [{"e": first}]
+
+
+@pytest.mark.parametrize("text", [
+    'edition = "2023"; message M { int32 a = 1; }',
+    'syntax = "proto2"; message M { optional int32 a = 1; optional group G = 2 { optional int32 n = 3; } }',
+], ids=["edition", "group"])  # fmt: skip
+def test_what_ptars_can_t_read_google_reads(text: str) -> None:
+    (row,) = rows(batches(text), framed(ID, b"\x08\5"))
+
+    assert row["a"] == 5
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_damaged_records_land_as_google_reads_them_or_not_at_all(seed: int) -> None:
+    raw = damaged([oracle.encode(n, ID) for n in range(50)], 3000, seed)
+    found = batches(oracle.SCHEMA)
+    own = b"\0" + ID.to_bytes(4, "big")
+
+    expected = [oracle.decode(r[FRAME:]) if r[:FRAME] == own else None for r in raw]
+    differing = [
+        (r, row, e) for r, row, e in zip(raw, rows(found, *raw), expected, strict=True) if not same(row, e)
+    ]
+
+    assert differing == []
+    assert all(all(found.explain(r)) for r, e in zip(raw, expected, strict=True) if e is None)
+
+
+def test_versions_and_messages_mixed_in_one_batch_keep_their_order() -> None:
+    older = 'syntax = "proto3"; message M { int32 n = 1; } message Nested { message M { int32 n = 1; } }'
+    newer = 'syntax = "proto3"; message First { int32 x = 1; } message M { int64 n = 1; bool b = 2; }'
+    found = batches(older, newer, record_type="M")
+    raw = [
+        framed(ID, b"\x08\1"), None, framed(ID + 1, b"\x08\2\x10\1", b"\2\2"), b"junk", framed(ID, b"\x08\3"),
+        framed(ID + 1, b"\x08\4", b"\0"), framed(ID, b"\x08\5", b"\2\0"), framed(ID + 9, b""),
+    ]  # fmt: skip
+
+    first, second, third, fifth = ({"n": n, "b": True if n == 2 else None} for n in (1, 2, 3, 5))
+    assert rows(found, *raw) == [first, None, second, None, third, None, fifth, None]
+    writers = found.decode(pa.array(raw, pa.binary())).field("w").to_pylist()
+    assert writers == [1, None, 0, None, 1, None, 1, None]
+
+
+def test_each_bad_record_says_why() -> None:
+    found = batches(WIDE)
+    reasons = {
+        framed(ID, b"\x08\1", b"\2\4"): "message_type",
+        framed(ID, b"\x08\1", b"\2\x20"): "message_indexes",
+        framed(99, b""): "schema_id",
+        framed(ID, b"\x0a\x7fz"): "payload",
+        framed(ID, M(big=2**63).SerializeToString()): "range",
+    }
+
+    assert rows(found, *reasons) == [None] * len(reasons)
+    assert {raw: found.explain(raw)[0] for raw in reasons} == reasons
+
+
+def test_another_message_of_the_same_columns_is_a_row() -> None:
+    (row,) = rows(batches(WIDE), framed(ID, b"\x08\5", b"\2\6"))
+
+    assert row["n"] == 5
+
+
+def test_a_version_that_does_not_fit_says_which_field() -> None:
+    older = 'syntax = "proto3"; message M { Inner i = 1; } message Inner { string a = 1; }'
+    newer = 'syntax = "proto3"; message M { Inner i = 1; } message Inner { int32 a = 1; }'
+    found = batches(older, newer)
+
+    assert rows(found, framed(ID, b"")) == [None]
+    code, why = found.explain(framed(ID, b""))
+    assert code == "schema_id"
+    assert "field i.a: string can't become int without loss" in why
+
+
+def test_an_empty_payload_is_a_message_of_defaults() -> None:
+    assert rows(batches(WIDE), framed(ID, b""))[0]["n"] == 0
+
+
+def test_bare_payloads_are_of_the_newest_schema() -> None:
+    texts = ['syntax = "proto3"; message M { int32 n = 1; }', 'syntax = "proto3"; message M { int64 n = 1; }']
+    found = batches(*texts, framing="none")
+
+    assert rows(found, b"\x08\5", None, b"", b"\xff") == [{"n": 5}, None, {"n": 0}, None]
+    assert found.explain(b"\xff")[0] == "payload"
+
+
+def test_a_batch_without_records_is_one() -> None:
+    assert rows(batches(WIDE)) == []
+    assert rows(batches(WIDE), None, b"x") == [None, None]
