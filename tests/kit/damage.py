@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-__all__ = ["DAMAGES", "damaged"]
+__all__ = ["FRAME", "damaged"]
 
 Damage = Callable[[Random, bytes, bytes], bytes]
 """Makes a bad payload of a good one; the second one is for what needs two."""
@@ -83,7 +83,7 @@ def _untouched(_: Random, good: bytes, __: bytes) -> bytes:
     return good
 
 
-DAMAGES: tuple[Damage, ...] = (
+_DAMAGES: tuple[Damage, ...] = (
     _bits, _bits, _bits, _byte, _byte, _cut, _inserted, _deleted, _doubled, _swapped, _glued, _glued_bare,
     _noise, _noise_in_frame, _magic, _id, _huge, _untouched,
 )  # fmt: skip
@@ -99,4 +99,6 @@ def damaged(good: Sequence[bytes], count: int, seed: int) -> list[bytes]:
         seed: The same one makes the same payloads.
     """
     random = Random(seed)
-    return [DAMAGES[n % len(DAMAGES)](random, random.choice(good), random.choice(good)) for n in range(count)]
+    return [
+        _DAMAGES[n % len(_DAMAGES)](random, random.choice(good), random.choice(good)) for n in range(count)
+    ]

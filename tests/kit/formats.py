@@ -21,11 +21,13 @@ from frazil.spec import TableSpec
 from kit.avro_cases import AVRO
 from kit.conformance import Format
 from kit.duck import duckdb_on
+from kit.json_cases import JSON
+from kit.protobuf_cases import PROTOBUF
 from kit.topics import create_topic
 
 __all__ = ["FORMATS", "NAMESPACE", "Record", "Source", "avro", "make_source", "plain", "produce", "same"]
 
-FORMATS: tuple[Format, ...] = (AVRO,)
+FORMATS: tuple[Format, ...] = (AVRO, JSON, PROTOBUF)
 """Whose cases land; each in its own module."""
 
 NAMESPACE = "formats_tests"
