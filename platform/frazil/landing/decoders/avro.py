@@ -63,6 +63,7 @@ class AvroDecoder:
         self._columns = avro_columns(self._reader, subject)
         self._trees: dict[int, Any] = {}
         self._unreadable: dict[int, str] = {}
+        self._parsed: dict[int, tuple[Any, Any]] = {}
         # Newest first: a record passes one comparison per branch (11 ns) until its own.
         for writer in reversed(writers if self._framed else writers[-1:]):
             self._take(writer)
@@ -107,7 +108,7 @@ class AvroDecoder:
     def explain(self, raw: bytes) -> Reason:
         """See `Decoder.explain`; by fastavro."""
         if not self._framed:
-            return self._explain(self._trees[self._newest.schema_id], raw)
+            return self._explain(self._newest.schema_id, raw)
         if len(raw) < HEADER:
             return "too_short", f"{len(raw)} bytes are too short for the wire format"
         if raw[0]:
@@ -117,13 +118,12 @@ class AvroDecoder:
             return "unreadable_schema", why
         if schema_id not in self._trees:
             return "schema_id", f"schema id {schema_id} is not of subject {self._subject}"
-        return self._explain(self._trees[schema_id], raw[HEADER:])
+        return self._explain(schema_id, raw[HEADER:])
 
-    def _explain(self, writer: Any, payload: bytes) -> Reason:
+    def _explain(self, schema_id: int, payload: bytes) -> Reason:
         import fastavro
 
-        exact = exact_writer(writer)
-        schema = fastavro.parse_schema(json.loads(avro_text(exact, logical=False)))
+        exact, schema = self._parsed_by_fastavro(schema_id)
         stream = io.BytesIO(payload)
         try:
             value = fastavro.schemaless_reader(stream, schema, None)
@@ -138,6 +138,16 @@ class AvroDecoder:
         found = fault(exact, self._reader, self._columns, value)
         version = f"by version {self._newest.version} of subject {self._subject}"
         return "value", f"{found or 'a value does not fit its column'}, {version}"
+
+    def _parsed_by_fastavro(self, schema_id: int) -> tuple[Any, Any]:
+        """The writer's tree and what fastavro makes of it, made once: that takes longer than a record."""
+        import fastavro
+
+        if schema_id not in self._parsed:
+            exact = exact_writer(self._trees[schema_id])
+            parsed = fastavro.parse_schema(json.loads(avro_text(exact, logical=False)))
+            self._parsed[schema_id] = (exact, parsed)
+        return self._parsed[schema_id]
 
     def _take(self, writer: WriterSchema) -> None:
         """Sorts a version in: with the readable ones, or with the reason why it is none."""
