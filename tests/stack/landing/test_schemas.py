@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -10,9 +11,18 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.errors import SchemaRefusedError
+from frazil.landing.decoders.choose import topic_columns
+from frazil.landing.evolve import evolve
 from frazil.landing.land import land
+from frazil.landing.state import table_states
+from frazil.migrations import Drop, Migration, Rename, Retype
 from kit.topics import TRADE, Topic
 
+MIGRATIONS = (
+    Migration(id="way", rename=Rename(from_="side", to="way")),
+    Migration(id="no-old", drop=Drop(column="old")),
+    Migration(id="words", retype=Retype(column="quantity", to="string")),
+)
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
 
 
@@ -100,3 +110,131 @@ def test_a_refused_change_stops_the_table_and_leaves_it_as_it_was(
     assert table.schema().schema_id == 0
     check = run_check("schema", topic.spec, topic.connections)
     assert (check.passed, check.severity) == (False, "ERROR")
+
+
+def nested(*fields: dict[str, Any]) -> dict[str, Any]:
+    """A list of records within a record: what Spark alone would fill by position."""
+    line = {"type": "record", "name": "Line", "fields": list(fields)}
+    order = {"type": "record", "name": "Order", "fields": [{"name": "lines", "type": ["null", many(line)]}]}
+    return trade({"name": "order", "type": order})
+
+
+def many(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def schema_of(topic: Topic) -> Any:
+    return topic.connections.catalog.load_table(topic.things.table.identifier).schema()
+
+
+def test_nested_fields_are_added_widened_and_relaxed_and_never_take_their_neighbours_values(
+    topic: Topic,
+) -> None:
+    any_version(topic)
+    a, b = {"name": "a", "type": "int"}, {"name": "b", "type": "int"}
+    topic.register(nested(a, b))
+    topic.send([topic.encode(value(1, order={"lines": [{"a": 1, "b": 2}]}))])
+    land(topic.spec, topic.connections)
+    topic.register(
+        nested({"name": "b", "type": "long"}, optional("c", "int"), {**a, "type": ["int", "null"]})
+    )
+    topic.send([topic.encode(value(2, order={"lines": [{"b": 2**40, "c": 3, "a": None}, {"b": 5, "a": 4}]}))])
+
+    land(topic.spec, topic.connections)
+
+    assert [r["order"]["lines"] for r in topic.rows()] == [
+        [{"a": 1, "b": 2, "c": None}],
+        [{"a": None, "b": 2**40, "c": 3}, {"a": 4, "b": 5, "c": None}],
+    ]
+    schema = schema_of(topic)
+    assert str(schema.find_field("order.lines.element.b").field_type) == "long"
+    assert not schema.find_field("order.lines.element.a").required
+    assert run_check("schema", topic.spec, topic.connections).passed
+
+
+def test_a_refused_schema_suspends_the_table_until_a_fitting_one_is_the_newest(topic: Topic) -> None:
+    any_version(topic)
+    topic.trades(2)
+    land(topic.spec, topic.connections)
+    topic.register(trade(quantity="string"))
+    for _ in range(2):
+        with pytest.raises(SchemaRefusedError, match="field quantity: int can't become string"):
+            land(topic.spec, topic.connections)
+    (suspended,) = table_states([topic.spec], topic.connections)
+
+    topic.register(trade(optional("note", "string")))
+    topic.send([topic.encode(value(9, note="n"))])
+    land(topic.spec, topic.connections)
+
+    (going_on,) = table_states([topic.spec], topic.connections)
+    assert (suspended.state, suspended.rows) == ("suspended", 2)
+    assert suspended.reason.startswith("field quantity: int can't become string")
+    assert (going_on.state, going_on.rows, going_on.reason) == ("current", 3, "")
+
+
+def test_a_suspended_table_goes_on_though_no_record_waits(topic: Topic) -> None:
+    any_version(topic)
+    topic.trades(1)
+    land(topic.spec, topic.connections)
+    topic.register({**TRADE, "fields": TRADE["fields"][:2]})  # type: ignore[index]
+    with pytest.raises(SchemaRefusedError, match="field symbol"):
+        land(topic.spec, topic.connections)
+    topic.register(trade(optional("note", "string")))
+
+    land(topic.spec, topic.connections)
+
+    (state,) = table_states([topic.spec], topic.connections)
+    assert (state.state, state.reason) == ("current", "")
+
+
+def test_of_two_that_evolve_a_table_at_once_both_find_it_right(topic: Topic) -> None:
+    topic.trades(1)
+    land(topic.spec, topic.connections)
+    topic.register(trade(*(optional(f"note_{n}", "string") for n in range(5)), quantity="long"))
+    columns = topic_columns(topic.spec, topic.connections.registry)
+    catalog, name = topic.connections.catalog, topic.things.table
+    stale = [catalog.load_table(name.identifier) for _ in range(4)]
+
+    with ThreadPoolExecutor(4) as pool:
+        tables = list(pool.map(lambda t: evolve(topic.spec, name, catalog, t, columns), stale))
+
+    schema = schema_of(topic)
+    assert [f.name for f in schema.fields][4:10] == [*(f"note_{n}" for n in range(5)), "$$topic"]
+    assert len({f.field_id for f in schema.fields}) == len(schema.fields)
+    assert {t.schema().schema_id for t in tables} == {1}
+
+
+def test_approved_changes_are_applied_once_and_keep_the_rows(topic: Topic) -> None:
+    any_version(topic)
+    topic.register(trade(optional("old", "string")))
+    topic.send([topic.encode(value(1, old="o"))])
+    land(topic.spec, topic.connections)
+    ids = {f.name: f.field_id for f in schema_of(topic).fields}
+    topic.register(
+        {
+            **TRADE,
+            "fields": [
+                {"name": "way", "type": ["null", "string"], "default": None, "aliases": ["side"]},
+                {"name": "quantity", "type": "string"},
+                {"name": "symbol", "type": "string"},
+            ],
+        }
+    )
+    topic.send([topic.encode({"way": "SELL", "quantity": "many", "symbol": "Z"})])
+    with pytest.raises(SchemaRefusedError, match=r"field old: .* can't be dropped"):
+        land(topic.spec, topic.connections)
+    approved = topic.spec.model_copy(update={"migrations": MIGRATIONS})
+
+    land(approved, topic.connections)
+    land(approved, topic.connections)
+
+    rows = topic.rows()
+    assert [(r["way"], r["quantity"], r["quantity__v1"]) for r in rows] == [
+        ("BUY", None, 1),
+        ("SELL", "many", None),
+    ]
+    schema = schema_of(topic)
+    assert "old" not in {f.name for f in schema.fields}
+    assert schema.find_field("way").field_id == ids["side"]
+    assert schema.find_field("quantity__v1").field_id == ids["quantity"]
+    assert run_check("schema", approved, topic.connections).passed
