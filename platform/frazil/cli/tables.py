@@ -46,11 +46,11 @@ def tables_command(as_json: Json = False) -> None:
     if as_json:
         print_json([_row(s) for s in states])
         return
-    table = Table("table", "topic", "state", "rows", "files", "bytes", "lag", "fresh (s)")
+    table = Table("table", "topic", "state", "rows", "files", "bytes", "lag", "fresh (s)", "dead letters")
     for s in states:
         fresh = "never" if s.freshness is None else f"{s.freshness:.0f}"
         numbers = (f"{n:,}" for n in (s.rows, s.files, s.bytes, s.lag))
-        table.add_row(s.identifier, s.topic, s.state, *numbers, fresh)
+        table.add_row(s.identifier, s.topic, s.state, *numbers, fresh, f"{s.dead_letters:,}")
     print_table(table)
 
 

@@ -54,7 +54,7 @@ class RedriveReport:
         already_in: Those that were rows before.
         left_out: Those that the repair function, or the spec, leaves out.
         still_bad: Those that still do not decode, by reason code.
-        waiting: Those beyond the most that one redrive takes; the next one takes them.
+        waiting: Those beyond the most that one redrive takes.
         reasons: Why the first of the still bad ones are bad.
     """
 

@@ -31,7 +31,7 @@ class TableState:
     """One table and its topic, side by side.
 
     `lag` counts offsets that wait in the topic. `freshness` is 0 where none waits, else the seconds
-    since the last landing; None before the first one.
+    since the last landing; None before the first one. `dead_letters`: those that were not redriven.
     """
 
     identifier: str
@@ -48,6 +48,7 @@ class TableState:
     reason: str = ""
     bytes_per_record: float | None = None
     landed_at: float | None = None
+    dead_letters: int = 0
 
 
 def table_states(
@@ -100,6 +101,7 @@ def _state(
         reason=reason,
         bytes_per_record=_bytes_per_record(ledger),
         landed_at=landed_at,
+        dead_letters=ledger.total_dead_letters if ledger else 0,
     )
 
 
