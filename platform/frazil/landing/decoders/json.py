@@ -13,7 +13,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from frazil.landing.decoders.json_checks import JsonSql
-from frazil.landing.decoders.json_reasons import explained
+from frazil.landing.decoders.json_reasons import JsonReasons
 from frazil.landing.decoders.json_sql import literal, parsed_type, present
 from frazil.landing.decoders.json_strict import strictly_valid
 from frazil.landing.decoders.protocol import Half, Reason
@@ -61,6 +61,7 @@ class JsonDecoder:
         writers = writers if framed else writers[-1:]
         self._nodes = readable(writers, subject)
         self._texts = {w.schema_id: w for w in reversed(writers) if w.schema_id in self._nodes}
+        self._reasons = {i: JsonReasons(w, self._nodes[i], strict) for i, w in self._texts.items()}
         self._strict, self._framed = strict, framed
         self._end = secrets.token_hex(8)
 
@@ -97,18 +98,15 @@ class JsonDecoder:
     def explain(self, raw: bytes) -> Reason:
         """See `Decoder.explain`; by Python's parser and jsonschema-rs."""
         if not self._framed:
-            return self._explained(raw, self.writers[0])
+            return self._reasons[self.writers[0]].explain(raw)
         if len(raw) < HEADER:
             return "too_short", f"{len(raw)} bytes are too short for the wire format"
         if raw[0]:
             return "magic_byte", f"the first byte is {raw[0]}, not 0"
         schema_id = int.from_bytes(raw[1:HEADER], "big")
-        if schema_id not in self._texts:
+        if schema_id not in self._reasons:
             return "schema_id", f"schema id {schema_id} is not of this subject, or not readable"
-        return self._explained(raw[HEADER:], schema_id)
-
-    def _explained(self, payload: bytes, schema_id: int) -> Reason:
-        return explained(payload, self._texts[schema_id], self._nodes[schema_id], self._strict)
+        return self._reasons[schema_id].explain(raw[HEADER:])
 
     def _header(self, half: Half, schema_id: int) -> Column:
         from pyspark.sql import functions as F

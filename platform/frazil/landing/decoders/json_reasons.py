@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from frazil.landing.decoders.json_strict import validator
-from frazil.landing.decoders.json_unfit import Repeated, unfit
+from frazil.landing.decoders.json_unfit import Repeated, repeated, unfit
 from frazil.landing.decoders.protocol import Reason
 from frazil.schemas.json_nodes import Node
 from frazil.schemas.registry import WriterSchema
 
-__all__ = ["explained"]
+__all__ = ["JsonReasons"]
 
 _TYPES = frozenset({"type", "required", "enum", "const", "oneOf", "anyOf"})
 """Rules that every record is checked for; the others only where validation is strict."""
@@ -21,46 +22,53 @@ _CODES = {"const": "enum", "oneOf": "type", "anyOf": "type"}
 _SPACE = " \t\r\n"
 
 
-def explained(payload: bytes, writer: WriterSchema, node: Node, strict: bool) -> Reason:
-    """Why a payload is bad.
+class JsonReasons:
+    """Explains the bad records of one schema.
 
     Args:
-        payload: The JSON text, without header.
-        writer: The schema that it was written with.
+        writer: The schema.
         node: The same, as columns.
         strict: Whether all of the schema's rules count.
     """
-    try:
-        text = payload.decode().lstrip(_SPACE)
-    except UnicodeDecodeError as e:
-        return "utf8", f"byte {e.start} of the text is not UTF-8"
-    try:
-        found, end = json.JSONDecoder(parse_constant=_no_constant).raw_decode(text)
-        exact, _ = json.JSONDecoder(parse_float=Decimal, object_pairs_hook=Repeated).raw_decode(text)
-    except (ValueError, RecursionError) as e:
-        return "not_json", f"the text is no JSON: {e!s:.200}"
-    if rest := text[end:].strip(_SPACE):
-        return "trailing_bytes", f"{len(rest.encode())} bytes follow the value"
-    return _reason(found, exact, writer, node, strict) or ("value", "a value does not fit its column")
 
+    def __init__(self, writer: WriterSchema, node: Node, strict: bool) -> None:
+        self._writer, self._node, self._strict = writer, node, strict
 
-def _reason(found: Any, exact: Any, writer: WriterSchema, node: Node, strict: bool) -> Reason | None:
-    broken = _broken(found, writer, _TYPES) or unfit(node, exact)
-    return broken or (_broken(found, writer, None) if strict else None)
+    def explain(self, payload: bytes) -> Reason:
+        """Why a payload, without header, is bad."""
+        try:
+            text = payload.decode().lstrip(_SPACE)
+        except UnicodeDecodeError as e:
+            return "utf8", f"byte {e.start} of the text is not UTF-8"
+        try:
+            found, end = json.JSONDecoder(parse_constant=_no_constant).raw_decode(text)
+            exact, _ = json.JSONDecoder(parse_float=Decimal, object_pairs_hook=Repeated).raw_decode(text)
+        except (ValueError, RecursionError) as e:
+            return "not_json", f"the text is no JSON: {e!s:.200}"
+        if rest := text[end:].strip(_SPACE):
+            return "trailing_bytes", f"{len(rest.encode())} bytes follow the value"
+        return self._of_value(found, exact) or ("value", "a value does not fit its column")
 
+    def _of_value(self, found: Any, exact: Any) -> Reason | None:
+        broken = self._broken(found, _TYPES) or unfit(self._node, exact)
+        return broken or (self._broken(found, None) if self._strict else None) or repeated(exact)
 
-def _broken(found: Any, writer: WriterSchema, rules: frozenset[str] | None) -> Reason | None:
-    """The first rule that a value breaks, of those named or of all."""
-    try:
-        errors = list(validator(writer.text, writer.dependencies).iter_errors(found))
-    except ValueError:
-        return None  # half of a surrogate pair, or a schema that jsonschema-rs refuses
-    for error in errors:
-        name = error.kind.name
-        if rules is None or (name in rules and "inf" not in str(error.instance)):
-            path = ".".join(map(str, error.instance_path)) or "(root)"
-            return _CODES.get(name, name), f"{path}: {error.message:.300}"
-    return None
+    def _broken(self, found: Any, rules: frozenset[str] | None) -> Reason | None:
+        """The first rule that a value breaks, of those named or of all."""
+        try:
+            errors = list(self._validator.iter_errors(found))
+        except ValueError:
+            return None  # half of a surrogate pair, or a schema that jsonschema-rs refuses
+        for error in errors:
+            name = error.kind.name
+            if rules is None or name in rules:
+                path = ".".join(map(str, error.instance_path)) or "(root)"
+                return _CODES.get(name, name), f"{path}: {error.message:.300}"
+        return None
+
+    @cached_property
+    def _validator(self) -> Any:
+        return validator(self._writer.text, self._writer.dependencies)
 
 
 def _no_constant(name: str) -> Any:

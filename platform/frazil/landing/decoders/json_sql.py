@@ -8,7 +8,7 @@ __all__ = ["all_of", "every", "let", "literal", "parsed_type", "present", "uniqu
 
 _PARSED = {
     "boolean": "boolean", "integer": "bigint", "float": "float", "double": "double",
-    "number": "variant", "string": "variant", "base64": "binary", "base64_number": "binary",
+    "number": "variant", "string": "variant", "base64": "variant", "base64_number": "variant",
     "days": "bigint", "time_millis": "bigint", "millis": "bigint", "local_millis": "bigint",
 }  # fmt: skip
 

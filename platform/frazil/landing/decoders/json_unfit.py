@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Iterator
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any
@@ -11,8 +12,9 @@ from frazil.landing.decoders.protocol import Reason
 from frazil.schemas import logical
 from frazil.schemas.json_nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar
 
-__all__ = ["Repeated", "unfit"]
+__all__ = ["Repeated", "repeated", "unfit"]
 
+_BASE64 = re.compile("[A-Za-z0-9+/]*={0,2}")
 _LONG = (-(2**63), 2**63 - 1)
 _INFINITY = {"float": Decimal(2**128 - 2**103), "double": Decimal(2**1024 - 2**970)}
 """The least numbers that are rounded to infinity."""
@@ -39,6 +41,14 @@ def unfit(node: Node, found: Any, path: str = "") -> Reason | None:
     return next(_reasons(node, found, path), None)
 
 
+def repeated(found: Any) -> Reason | None:
+    """A key that stands twice in an object, however deep, as a reason."""
+    if isinstance(found, Repeated) and found.again is not None:
+        return "repeated_key", f"the key {found.again!r} stands there twice"
+    inner = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+    return next((reason for each in inner if (reason := repeated(each))), None)
+
+
 def _reasons(node: Node, found: Any, path: str) -> Iterator[Reason]:
     match node, found:
         case _, None:
@@ -46,15 +56,25 @@ def _reasons(node: Node, found: Any, path: str) -> Iterator[Reason]:
         case Scalar(), _:
             yield from ((code, f"{path or '(root)'}: {why}") for code, why in _scalar(node, found))
         case Branches(), _:
-            if all(unfit(m.node, found) for m in node.members):
-                yield "type", f"{path or '(root)'}: no type of the union holds {found!s:.100}"
+            yield from _union(node, found, path or "(root)")
         case Pairs(), list():
             yield from _pairs(node, found, path)
         case Entries(), Repeated() if found.again is not None:
             yield "repeated_key", f"{path}: the key {found.again!r} stands there twice"
-        case _:
+        case (Items(), list()) | ((Entries() | Members()), dict()):
             for inner, each, place in _within(node, found):
                 yield from _reasons(inner, each, f"{path}{place}".lstrip("."))
+        case _:
+            yield "type", f"{path or '(root)'}: {found!s:.100} is of another type"
+
+
+def _union(node: Branches, found: Any, path: str) -> Iterator[Reason]:
+    if reason := repeated(found):
+        yield reason
+    reasons = [unfit(m.node, found, path) for m in node.members]
+    told = [r for r in reasons if r]
+    if len(told) == len(reasons):
+        yield next((r for r in told if r[0] != "type"), ("type", f"{path}: no type of the union holds it"))
 
 
 def _within(node: Node, found: Any) -> list[tuple[Node, Any, str]]:
@@ -120,11 +140,10 @@ def _exact(node: Scalar, found: Decimal) -> Iterator[Reason]:
 
 
 def _binary(node: Scalar, found: str) -> Iterator[Reason]:
-    try:
-        raw = base64.b64decode(found, validate=True)
-    except ValueError as e:
-        yield "base64", f"the text is no base64: {e}"
+    if len(found) % 4 or not _BASE64.fullmatch(found):
+        yield "base64", f"{found!r:.100} is no base64"
         return
+    raw = base64.b64decode(found)
     match node.type:
         case logical.Fixed() if len(raw) != node.type.length:
             yield "range", f"{len(raw)} bytes, not {node.type.length}"
