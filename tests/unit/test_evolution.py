@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from frazil.landing.layout import laid_out
 from frazil.schemas.evolution import verdicts
-from frazil.schemas.logical import Decimal, Field, Primitive, Struct
+from frazil.schemas.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
+from frazil.schemas.stored import stored
 
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")
 TABLE = Struct(
@@ -45,3 +47,106 @@ def test_decimals_widen_in_precision_but_not_in_scale() -> None:
 
     assert [v.allowed for v in verdicts(table, [Field("d", Decimal(12, 2))], [])] == [True]
     assert [v.allowed for v in verdicts(table, [Field("d", Decimal(12, 4))], [])] == [False]
+
+
+def within(**fields: Type) -> Struct:
+    """A table of one column of each kind of nesting, all with the same struct inside."""
+    inner = Struct(tuple(Field(name, kind, optional=True) for name, kind in fields.items()))
+    return Struct(
+        (
+            Field("s", inner),
+            Field("l", List(inner)),
+            Field("m", Map(STRING, inner)),
+            Field("d", Map(STRING, INT)),
+        )
+    )
+
+
+def judged(table: Struct, wanted: Struct) -> dict[str, tuple[str, str]]:
+    return {v.field: (v.change, v.outcome) for v in verdicts(table, wanted, [])}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (within(a=INT, b=INT), ("b", "add", "applied")),
+        (within(b=INT, a=INT), ("b", "add", "applied")),
+        (within(a=LONG), ("a", "widen", "applied")),
+        (within(a=STRING), ("a", "retype", "refused")),
+    ],
+)
+def test_rules_hold_at_every_depth(wanted: Struct, expected: tuple[str, str, str]) -> None:
+    name, change, outcome = expected
+
+    assert judged(within(a=INT), wanted) == {
+        f"{path}.{name}": (change, outcome) for path in ("s", "l[]", "m{}")
+    }
+
+
+def one(kind: Type, **more: bool) -> Struct:
+    return Struct((Field("a", kind, **more),))
+
+
+@pytest.mark.parametrize(
+    ("have", "wanted", "field", "change", "outcome"),
+    [
+        (Map(INT, STRING), Map(LONG, STRING), "a{key}", "retype", "refused"),
+        (Map(INT, STRING), Map(INT, STRING, value_optional=True), "a{}", "relax", "applied"),
+        (List(INT), List(INT, element_optional=True), "a[]", "relax", "applied"),
+        (List(INT), Map(STRING, INT), "a", "retype", "refused"),
+        (Struct((Field("x", INT),)), INT, "a", "retype", "refused"),
+        (INT, Struct((Field("x", INT),)), "a", "retype", "refused"),
+        (Primitive("date"), Primitive("timestamp"), "a", "retype", "refused"),
+        (Fixed(4), Fixed(8), "a", "retype", "refused"),
+        (LONG, INT, "a", "widen", "no change"),
+        (LONG, Primitive("double"), "a", "retype", "refused"),
+    ],
+)
+def test_types_change_by_the_rules(have: Type, wanted: Type, field: str, change: str, outcome: str) -> None:
+    assert judged(one(have), one(wanted)) == {field: (change, outcome)}
+
+
+def test_what_became_required_stays_optional() -> None:
+    assert judged(one(INT, optional=True), one(INT)) == {"a": ("tighten", "no change")}
+
+
+@pytest.mark.parametrize(
+    ("added", "outcome"),
+    [
+        (Field("b", INT, optional=True), "applied"),
+        (Field("b", INT), "refused"),
+        (Field("b", INT, defaulted=True), "applied"),
+        (Field("b", INT, optional=True, demanded=True), "refused"),
+        (Field("b", INT, optional=True, demanded=True, defaulted=True), "applied"),
+    ],
+)
+def test_a_new_field_must_be_optional_or_read_as_empty(added: Field, outcome: str) -> None:
+    assert judged(one(INT), Struct((*one(INT), added))) == {"b": ("add", outcome)}
+
+
+def test_what_to_do_names_the_way_out() -> None:
+    dropped, retyped = (
+        verdicts(one(INT), wanted, [])[-1].todo for wanted in (Struct((Field("b", INT, True),)), one(STRING))
+    )
+
+    assert "`drop: {column: a}` or, if it has a new name, `rename: {from: a, to: b}`" in dropped
+    assert "`retype: {column: a, to: string}`" in retyped
+
+
+def test_types_and_defaults_survive_being_stored() -> None:
+    fields = (Field("f", Fixed(4), defaulted=True), Field("l", List(Fixed(4))))
+
+    assert stored(fields) == (Field("f", Primitive("binary")), Field("l", List(Primitive("binary"))))
+    assert stored(fields)[0].defaulted
+
+
+def test_values_are_laid_out_by_name_and_never_by_position() -> None:
+    have, want = Struct((Field("b", INT), Field("a", INT))), Struct((Field("a", INT), Field("c", STRING)))
+
+    made = laid_out("v", List(have), List(want))
+
+    assert made == (
+        "transform(v, x0 -> CASE WHEN x0 IS NOT NULL THEN "
+        "named_struct('a', CAST(x0.`a` AS int), 'c', CAST(NULL AS string)) END)"
+    )
+    assert laid_out("v", have, have) == "CAST(v AS struct<`b`:int,`a`:int>)"
