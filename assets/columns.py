@@ -6,6 +6,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from frazil.errors import SchemaRefusedError, SpecError
 from frazil.landing.columns import record_columns, table_fields
 from frazil.landing.decoders.choose import columns_of
 from frazil.landing.decoders.plain import plain_columns
@@ -22,7 +23,11 @@ __all__ = ["known_columns"]
 
 
 def known_columns(spec: TableSpec) -> dg.TableSchema | None:
-    """The table's columns by the schema files, or None where the registry alone knows them."""
+    """The table's columns by the schema files, or None where the registry alone knows them.
+
+    Raises:
+        SpecError: No table can hold what a file describes.
+    """
     key = _columns(spec, KEY, spec.key_format, spec.key_schema)
     value = _columns(spec, VALUE, spec.value_format, spec.value_schema)
     if value is None:
@@ -39,4 +44,7 @@ def _columns(spec: TableSpec, half: Half, written: Format, file: Path | None) ->
         return None
     schema = read_schema(file)
     writer = WriterSchema(0, 0, schema.text, schema.kind)
-    return columns_of([writer], subject_name(spec, half.word), half, spec.record_type)
+    try:
+        return columns_of([writer], subject_name(spec, half.word), half, spec.record_type)
+    except SchemaRefusedError as e:
+        raise SpecError(f"{file}: {e.what}", where=e.where, todo=e.todo) from None

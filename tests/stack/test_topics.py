@@ -275,6 +275,18 @@ def test_a_subject_of_another_format_is_refused(connections: Connections, spec: 
         ensure_topic(spec, connections)
 
 
+def test_a_schema_that_the_registry_refuses_is_named_with_its_file_and_no_topic_is_made(
+    connections: Connections, spec: TableSpec, tmp_path: Path
+) -> None:
+    file = tmp_path / "odd.json"
+    file.write_text('{"$ref": "#/nowhere"}')
+
+    with pytest.raises(ConfigureError, match=r"odd\.json"):
+        ensure_topic(spec.model_copy(update={"value_schema": file}), connections)
+
+    assert topic_facts(connections.admin, [spec.topic]) == {}
+
+
 def test_a_schema_of_one_record_type_goes_to_the_subject_of_that_type(
     connections: Connections, spec: TableSpec
 ) -> None:

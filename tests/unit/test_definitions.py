@@ -14,7 +14,10 @@ import pytest
 from dagster import EvaluateAutomationConditionsResult
 
 import frazil
+from assets.columns import known_columns
 from frazil.definitions import defs
+from frazil.errors import SpecError
+from frazil.spec import TableSpec
 
 TOPICS = ("stock_trades", "skyone", "flight_avro", "shipments")
 
@@ -169,6 +172,15 @@ def test_the_columns_are_known_before_the_first_landing(
 
     assert list(columns) == expected
     assert columns["$$headers"] == "map<string, binary>"
+
+
+def test_a_schema_file_that_no_table_can_hold_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "tree.avsc"
+    fields = '[{"name": "next", "type": ["null", "Tree"]}]'
+    file.write_text(f'{{"type": "record", "name": "Tree", "fields": {fields}}}')
+
+    with pytest.raises(SpecError, match=r"tree\.avsc.*\n.*next"):
+        known_columns(TableSpec(topic="trees", value_schema=file))
 
 
 def test_pipelines_outside_the_checkout_take_its_place(own_pipeline: Path) -> None:

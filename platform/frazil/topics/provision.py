@@ -107,10 +107,14 @@ def provide_topic(
     """Like `ensure_topic`, with schemas that lie in no file; none: whatever the subject holds."""
     admin, registry = connections.admin, connections.registry
     exists = _as_specified(admin, spec)
-    keys = _look(registry, subject_name(spec, "key"), key)
-    values = _look(registry, subject_name(spec, "value"), value)
+    looked = [
+        _look(registry, subject_name(spec, "key"), key),
+        _look(registry, subject_name(spec, "value"), value),
+    ]
+    # Schemas first: a topic without its subject would be filled by producers with schemas of their own.
+    keys, values = (subject.provided(registry) for subject in looked)
     created = not exists and _create(admin, spec)
-    return _state(admin, spec.topic, created, keys.provided(registry), values.provided(registry))
+    return _state(admin, spec.topic, created, keys, values)
 
 
 def _look(registry: RegistryClient, name: str, wanted: WantedSchema | None) -> _Subject:
