@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import RepairError, SuspendedError
+from frazil.errors import AuditFailedError, RepairError, SuspendedError
 from frazil.landing.decoders.protocol import KEY, VALUE
 from frazil.landing.decoders.record import BAD, RecordDecoder
 from frazil.landing.faults import spark_errors
@@ -44,6 +44,7 @@ def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, expected: i
 
     Raises:
         RepairError: There are more than `MOST`: a schema or a producer is wrong, not a record.
+        AuditFailedError: They are not as many as expected.
     """
     if expected > MOST:
         raise RepairError(
@@ -58,6 +59,13 @@ def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, expected: i
             "map_from_entries(headers) AS headers", "raw_key", "raw_value",
             f"{KEY.ok} AS key_ok", f"{VALUE.ok} AS value_ok",
         ).toArrow().to_pylist()  # fmt: skip
+    if len(rows) != expected:
+        raise AuditFailedError(
+            f"The first pass found {expected} bad records of topic {plan.topic}, the second {len(rows)}.",
+            where=f"within {dict(plan.busy)}",
+            meaning="Nothing of it is visible; the table is as it was.",
+            todo="Try again: the topic may be compacted right now.",
+        )
     found = [_explained(decoder, r) for r in rows]
     return sorted(found, key=lambda r: (r.partition, r.offset))
 
