@@ -44,17 +44,26 @@ def _plain(file: FileDescriptorProto) -> FileDescriptorProto:
     for unneeded in ("options", "extension", "service"):
         file.ClearField(unneeded)
     for message in file.message_type:
-        _bare(message)
+        _bare(message, proto3=file.syntax == "proto3")
     for enum in file.enum_type:
         enum.options.ClearField("features")
     return file
 
 
-def _bare(message: DescriptorProto) -> None:
+def _bare(message: DescriptorProto, proto3: bool) -> None:
+    if message.options.map_entry and proto3:
+        _with_presence(message)
     message.ClearField("options")
     message.ClearField("extension")
     for inner in message.nested_type:
-        _bare(inner)
+        _bare(inner, proto3)
     for field in message.field:
         if field.type_name:
             field.type_name = f".{_OWN}{field.type_name}"
+
+
+def _with_presence(entry: DescriptorProto) -> None:
+    """Everybody writes an entry's zeros; without presence they would not be written again."""
+    for place, field in enumerate(entry.field):
+        field.proto3_optional, field.oneof_index = True, place
+        entry.oneof_decl.add(name=f"_{field.name}")

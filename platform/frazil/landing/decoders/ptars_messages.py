@@ -2,13 +2,15 @@
 
 ptars raises for a whole batch, without a place: such a batch is halved. And it takes some damaged
 payloads that google.protobuf refuses, or reads them otherwise. So each row is written again and must
-give the bytes that it came from: proof that nothing in them was passed over.
+give the bytes that it came from: proof that nothing in them was passed over. Where producers write
+otherwise than ptars does (repeated numbers one by one, as proto2 has it), google.protobuf reads them all.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from frazil.landing.decoders.messages import arrow_type
 from frazil.landing.decoders.protocol import Reason
 from frazil.landing.decoders.ptars_descriptors import shapes_of
 from frazil.landing.decoders.shape_arrays import columns_array
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PtarsMessages"]
 
-_FEW = 32
-"""Rows that are read one by one sooner than halved again."""
+_FEW, _SOME = 16, 1024
+"""Rows that are read one by one sooner than halved again, and rows whose bad ones are looked for."""
 
 Decoded = tuple["pa.StructArray", dict[int, Reason]]
 
@@ -41,14 +43,14 @@ class PtarsMessages:
         shapes = shapes_of(message.file)
         shape = shapes.pool.FindMessageTypeByName(f"frazil_shapes.{message.full_name}")
         self._handler = HandlerPool([shapes], PtarsConfig()).get_for_message(shape)
-        self._message = message
+        self._message, self._type = message, arrow_type(columns)
         self._careful = UpbMessages(message, columns)
 
     def decode(self, payloads: pa.Array) -> Decoded:
         """See `Messages.decode`."""
         import pyarrow as pa
 
-        parts: list[pa.StructArray] = []
+        parts: list[pa.StructArray] = [pa.array([], self._type)]
         reasons: dict[int, Reason] = {}
         ranges = [(0, len(payloads))]
         while ranges:
@@ -69,7 +71,24 @@ class PtarsMessages:
             # A panic in Rust is no Exception, and has no class that could be named.
             if isinstance(e, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
                 raise
-        return self._careful.decode(payloads) if len(payloads) <= _FEW else None
+        if len(payloads) <= _FEW:
+            return self._careful.decode(payloads)
+        return self._sifted(payloads) if len(payloads) <= _SOME else None
+
+    def _sifted(self, payloads: pa.Array) -> Decoded | None:
+        """Without those that google.protobuf does not even parse; none where it parses all."""
+        import numpy as np
+        import pyarrow as pa
+
+        refused = self._careful.refused(payloads)
+        if not refused:
+            return None
+        kept = np.setdiff1d(np.arange(len(payloads)), list(refused))
+        rows, reasons = self.decode(payloads.take(pa.array(kept)))
+        order = np.full(len(payloads), len(kept))
+        order[kept] = np.arange(len(kept))
+        merged = pa.concat_arrays([rows, pa.nulls(1, rows.type)]).take(pa.array(order))
+        return merged, refused | {int(kept[place]): reason for place, reason in reasons.items()}
 
     def _fast(self, payloads: pa.Array) -> Decoded:
         import pyarrow as pa

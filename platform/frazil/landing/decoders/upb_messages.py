@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["UpbMessages"]
 
 _MOST = 2**63
+_DAMAGED = "payload", "the payload is cut off, damaged, or has text that is not UTF-8"
 
 
 class UpbMessages:
@@ -55,6 +56,18 @@ class UpbMessages:
                 reasons[place] = found
         return pa.array(rows, self._type), reasons
 
+    def refused(self, payloads: pa.Array) -> dict[int, Reason]:
+        """Places of the payloads that do not even parse."""
+        from google.protobuf.message import DecodeError
+
+        found = {}
+        for place, payload in enumerate(payloads.to_pylist()):
+            try:
+                self._class.FromString(payload)
+            except DecodeError:
+                found[place] = _DAMAGED
+        return found
+
     def row(self, payload: bytes) -> dict[str, Any] | Reason:
         """One payload's columns, or why it has none."""
         from google.protobuf.message import DecodeError
@@ -67,7 +80,7 @@ class UpbMessages:
         except UnicodeDecodeError as e:
             return "utf8", f"a string is not UTF-8: {e.reason}"
         except DecodeError:
-            return "payload", "the payload is cut off, damaged, or has text that is not UTF-8"
+            return _DAMAGED
         except (ValueError, OverflowError) as e:
             return "range", f"a value is outside its type: {e!s:.200}"
 
