@@ -238,3 +238,16 @@ def test_approved_changes_are_applied_once_and_keep_the_rows(topic: Topic) -> No
     assert schema.find_field("way").field_id == ids["side"]
     assert schema.find_field("quantity__v1").field_id == ids["quantity"]
     assert run_check("schema", approved, topic.connections).passed
+
+
+def test_records_of_the_old_name_land_in_the_renamed_column(topic: Topic) -> None:
+    any_version(topic)
+    topic.trades(1)
+    land(topic.spec, topic.connections)
+    topic.trades(1)
+    topic.register({**TRADE, "fields": [{"name": "way", "type": "string"}, *TRADE["fields"][1:]]})  # type: ignore[index]
+    topic.send([topic.encode({"way": "SELL", "quantity": 2, "symbol": "Z"})])
+
+    land(topic.spec.model_copy(update={"migrations": MIGRATIONS[:1]}), topic.connections)
+
+    assert [(r["way"], r["quantity"]) for r in topic.rows()] == [("BUY", 0), ("BUY", 1), ("SELL", 2)]

@@ -156,8 +156,9 @@ def _decoder(spec: TableSpec, schemas: HalfSchemas) -> Decoder:
     match schemas.format:
         case "avro":
             from frazil.landing.decoders.avro import AvroDecoder
+            from frazil.schemas.aliases import with_aliases
 
-            writers = _of_kind(schemas.writers, "AVRO")
+            writers = with_aliases(_of_kind(schemas.writers, "AVRO"), spec.migrations)
             return AvroDecoder(writers, schemas.subject, schemas.half, spec.framing)
         case "json":
             from frazil.landing.decoders.json import JsonDecoder
