@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -12,20 +12,18 @@ from frazil.landing.decoders.messages import Messages, arrow_type
 from frazil.landing.decoders.projection import projected
 from frazil.landing.decoders.protocol import Reason
 from frazil.landing.decoders.upb_messages import UpbMessages
-from frazil.landing.decoders.wire import FIRST, Header, WireError, header_of
+from frazil.landing.decoders.wire import FIRST, Header, WireError, by_header, header_of
 from frazil.schemas.descriptors import file_of, message_at
 from frazil.schemas.logical import Struct, same_type
 from frazil.schemas.protobuf import message_to_logical
 from frazil.schemas.widening import misfit, relaxed
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
     from google.protobuf.descriptor import Descriptor, FileDescriptor
 
 __all__ = ["ProtobufBatches", "ProtobufRecipe", "batches_of"]
-
-_GUESS = 6
-"""Bytes of the commonest header: zero, schema id, and a zero for the first message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +77,10 @@ class ProtobufBatches:
         import pyarrow as pa
 
         parts, places = [], []
-        for (schema_id, indexes), start, group in self._groups(raw):
-            payloads = _cut(raw, start) if group is None else _cut(raw.take(pa.array(group)), start)
-            parts.append(self._part(schema_id, indexes, payloads))
-            places.append(np.arange(len(raw)) if group is None else np.asarray(group))
+        for header, group in self._groups(raw):
+            payloads = _cut(raw if len(group) == len(raw) else raw.take(pa.array(group)), header.end)
+            parts.append(self._part(header.schema_id, header.indexes, payloads))
+            places.append(group)
         if len(parts) == 1 and len(parts[0]) == len(raw):
             return parts[0]
         order = np.full(len(raw), sum(map(len, parts)))
@@ -105,32 +103,12 @@ class ProtobufBatches:
     def _header(self, raw: bytes) -> Header:
         return header_of(raw) if self._recipe.framed else Header(self._recipe.descriptors[0][0], FIRST, 0)
 
-    def _groups(self, raw: pa.Array) -> Iterator[tuple[tuple[int, tuple[int, ...]], int, list[int] | None]]:
-        """(schema id, indexes), where payloads begin, and places of its records; None for all."""
-        if raw.null_count == 0 and (header := self._common(raw)):
-            yield (header.schema_id, header.indexes), header.end, None
-            return
-        groups: dict[Header, list[int]] = {}
-        for place, value in enumerate(raw.to_pylist()):
-            if value is None:
-                continue
-            try:
-                groups.setdefault(self._header(value), []).append(place)
-            except WireError:
-                continue
-        for header, places in groups.items():
-            yield (header.schema_id, header.indexes), header.end, places
-
-    def _common(self, raw: pa.Array) -> Header | None:
-        """The header of all records, where it is the same and short."""
+    def _groups(self, raw: pa.Array) -> Iterable[tuple[Header, np.ndarray]]:
         import pyarrow.compute as pc
 
-        if not self._recipe.framed:
-            return self._header(b"")
-        heads = pc.unique(pc.binary_slice(raw, 0, _GUESS)).to_pylist()
-        if len(heads) == 1 and len(heads[0]) == _GUESS and heads[0][0] == heads[0][-1] == 0:
-            return Header(int.from_bytes(heads[0][1:-1], "big"), FIRST, _GUESS)
-        return None
+        if self._recipe.framed:
+            return by_header(raw)
+        return [(self._header(b""), pc.indices_nonzero(raw.is_valid()).to_numpy())]
 
     def _part(self, schema_id: int, indexes: tuple[int, ...], payloads: pa.Array) -> pa.StructArray:
         import numpy as np
