@@ -1,0 +1,190 @@
+"""What schemas make of a table's columns, staged on a table that no catalog holds."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyiceberg.io import load_file_io
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import new_table_metadata
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
+from pyiceberg.transforms import IdentityTransform
+
+from frazil.errors import ConfigureError
+from frazil.landing.columns import RecordColumns, metadata_names, table_fields
+from frazil.landing.evolve import Evolution, plan_evolution
+from frazil.landing.migrations import MIGRATIONS
+from frazil.landing.publish import SUSPENDED
+from frazil.landing.refusals import SUSPENDED_BY
+from frazil.migrations import Drop, Migration, Rename, Retype
+from frazil.schemas.evolution import verdicts
+from frazil.schemas.iceberg import from_iceberg, to_iceberg
+from frazil.schemas.logical import Decimal, Field, List, Map, Primitive, Struct, Type
+from frazil.schemas.stored import stored
+from frazil.schemas.verdicts import refused
+from frazil.spec import TableSpec
+
+SPEC = TableSpec(topic="t")
+INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")
+META = metadata_names(SPEC)
+
+
+def columns(*fields: Field) -> RecordColumns:
+    return RecordColumns(Struct(()), Struct(fields))
+
+
+def table(*fields: Field, by: str = "", **properties: str) -> Table:
+    """A table with these columns and Frazil's own."""
+    schema = to_iceberg(table_fields(SPEC, columns(*fields)))
+    source = [PartitionField(schema.find_field(by).field_id, 1000, IdentityTransform(), by)] if by else []
+    metadata = new_table_metadata(
+        schema, PartitionSpec(*source), UNSORTED_SORT_ORDER, "s3://none", properties, uuid.uuid4()
+    )
+    return Table(("n", "t"), metadata, "s3://none/metadata", load_file_io(), None)  # type: ignore[arg-type]
+
+
+def planned(have: Table, *wanted: Field, migrations: tuple[Migration, ...] = ()) -> Evolution:
+    spec = SPEC.model_copy(update={"migrations": migrations})
+    return plan_evolution(spec, have, columns(*wanted))
+
+
+def names(schema: Schema) -> list[str]:
+    return [f.name for f in schema.fields if f.name not in META]
+
+
+def ids(schema: Schema) -> dict[str, int]:
+    return {name: schema.find_field(name).field_id for name in schema.column_names}
+
+
+def test_what_fits_needs_no_commit() -> None:
+    evolution = planned(table(Field("a", INT)), Field("a", INT))
+
+    assert (evolution.verdicts, evolution.commit) == ((), None)
+
+
+def test_new_columns_stand_before_the_metadata() -> None:
+    evolution = planned(table(Field("a", INT)), Field("b", INT, True), Field("a", INT), Field("c", INT, True))
+
+    assert [f.name for f in evolution.schema.fields] == ["a", "b", "c", *META]
+
+
+def test_a_rename_keeps_the_field_id() -> None:
+    have = table(Field("s", Struct((Field("a", INT),)), True))
+    move = Migration(id="m", rename=Rename(from_="s.a", to="b"))
+
+    evolution = planned(have, Field("s", Struct((Field("b", LONG),)), True), migrations=(move,))
+
+    assert ids(evolution.schema)["s.b"] == ids(have.schema())["s.a"]
+    assert [(v.change, v.outcome) for v in evolution.verdicts] == [
+        ("rename", "applied"),
+        ("widen", "applied"),
+    ]
+    assert str(evolution.schema.find_field("s.b").field_type) == "long"
+
+
+def test_a_retype_keeps_the_old_column_beside_the_new_one() -> None:
+    have = table(Field("a", INT), Field("a__v1", STRING, True), Field("b", INT))
+    wanted = (Field("a", STRING), Field("a__v1", STRING, True), Field("b", INT))
+    words = Migration(id="w", retype=Retype(column="a", to="string"))
+
+    evolution = planned(have, *wanted, migrations=(words,))
+
+    assert names(evolution.schema) == ["a", "a__v2", "a__v1", "b"]
+    assert ids(evolution.schema)["a__v2"] == ids(have.schema())["a"]
+    assert not evolution.schema.find_field("a__v2").required
+    assert not evolution.schema.find_field("a").required
+
+
+def test_a_chain_of_approved_changes_is_one_commit() -> None:
+    chain = (
+        Migration(id="1", rename=Rename(from_="a", to="b")),
+        Migration(id="2", rename=Rename(from_="b", to="c")),
+        Migration(id="3", drop=Drop(column="gone")),
+    )
+
+    evolution = planned(table(Field("a", INT), Field("gone", INT)), Field("c", INT), migrations=chain)
+
+    assert names(evolution.schema) == ["c"]
+    assert evolution.commit
+
+
+@pytest.mark.parametrize(
+    "migration",
+    [
+        Migration(id="x", drop=Drop(column="a")),
+        Migration(id="x", retype=Retype(column="a", to="string")),
+    ],
+)
+def test_a_partition_column_is_neither_dropped_nor_retyped(migration: Migration) -> None:
+    have = table(Field("a", INT), Field("b", INT), by="a")
+    wanted = [Field("a", STRING), Field("b", INT)] if migration.retype else [Field("b", INT)]
+
+    with pytest.raises(ConfigureError, match="partitioned by a"):
+        planned(have, *wanted, migrations=(migration,))
+
+
+def test_a_migration_that_the_table_remembers_is_not_applied_again() -> None:
+    done = {MIGRATIONS: '{"x": {"did": "drop a", "field_id": 7, "kept": false}}'}
+    drop = Migration(id="x", drop=Drop(column="a"))
+
+    evolution = planned(table(Field("a", INT), Field("b", INT), **done), Field("b", INT), migrations=(drop,))
+
+    assert [str(v.outcome) for v in evolution.verdicts] == ["refused"]
+
+
+def test_a_fitting_schema_ends_a_suspension_by_schema_only() -> None:
+    marked = {SUSPENDED: "field a: no", SUSPENDED_BY: "schema"}
+
+    assert planned(table(Field("a", INT), **marked), Field("a", INT)).commit
+    assert planned(table(Field("a", INT), **marked), Field("a", STRING)).commit is None
+    assert planned(table(Field("a", INT), **{SUSPENDED: "offset 3"}), Field("a", INT)).commit is None
+
+
+def test_metadata_columns_of_a_former_spec_are_kept() -> None:
+    full = SPEC.model_copy(update={"metadata": "full"})
+    raw = [f for f in table_fields(full, columns()) if f.name not in META]
+
+    assert planned(table(Field("a", INT), *raw), Field("a", INT)).verdicts == ()
+
+
+_PLAIN: st.SearchStrategy[Type] = st.sampled_from(
+    [INT, LONG, STRING, Primitive("float"), Primitive("double"), Decimal(9, 2), Decimal(12, 2), Decimal(9, 3)]
+)
+
+
+def _nested(inner: st.SearchStrategy[Type]) -> st.SearchStrategy[Type]:
+    return st.one_of(
+        structs(inner),
+        st.builds(List, inner, st.booleans()),
+        st.builds(Map, st.sampled_from([INT, STRING]), inner, st.booleans()),
+    )
+
+
+def structs(inner: st.SearchStrategy[Type]) -> st.SearchStrategy[Any]:
+    field = st.builds(Field, st.sampled_from("abcd"), inner, st.booleans())
+    fields = st.lists(field, min_size=1, max_size=4, unique_by=lambda f: f.name)
+    return fields.map(lambda found: Struct(tuple(found)))
+
+
+SCHEMAS = structs(st.recursive(_PLAIN, _nested, max_leaves=6))
+
+
+@settings(deadline=None)
+@given(SCHEMAS, SCHEMAS)
+def test_any_schema_either_fits_afterwards_or_leaves_every_column_as_it_was(one: Struct, two: Struct) -> None:
+    have = table(*one)
+    evolution = planned(have, *two)
+
+    if refused(evolution.verdicts):
+        assert (evolution.schema, evolution.commit) == (have.schema(), None)
+        return
+    again = verdicts(from_iceberg(evolution.schema), stored(two), META)
+    assert {v.outcome for v in again} <= {"no change"}
+    assert ids(have.schema()).items() <= ids(evolution.schema).items()
+    assert names(evolution.schema)[: len(one.fields)] == [f.name for f in one]
