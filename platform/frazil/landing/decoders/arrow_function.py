@@ -25,4 +25,5 @@ def arrow_function(work: Callable[[Any], Any], returns: str, *, batches: bool = 
 
     kind: Any = Iterator[pa.Array] if batches else pa.Array
     work.__annotations__ = {**dict.fromkeys(signature(work).parameters, kind), "return": kind}
-    return arrow_udf(work, returns)
+    make: Any = arrow_udf  # its own types know the discouraged way only
+    return make(work, returns)
