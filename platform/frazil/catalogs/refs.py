@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import stamina
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-__all__ = ["branch_from_head", "drop_branch", "remove_property", "set_properties"]
+__all__ = ["branch_from_head", "drop_branch", "remove_properties", "set_properties"]
 
 _TRIES = 10
 
@@ -52,13 +52,13 @@ def set_properties(catalog: Catalog, name: TableName, properties: dict[str, str]
     _again(catalog, name, commit)
 
 
-def remove_property(catalog: Catalog, name: TableName, key: str) -> None:
-    """Removes a table property, if it is there."""
+def remove_properties(catalog: Catalog, name: TableName, keys: Iterable[str]) -> None:
+    """Removes those of the table properties that are there."""
 
     def commit(table: Table) -> None:
-        if key in table.properties:
+        if there := [key for key in keys if key in table.properties]:
             with table.transaction() as tx:
-                tx.remove_properties(key)
+                tx.remove_properties(*there)
 
     _again(catalog, name, commit)
 

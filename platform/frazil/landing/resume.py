@@ -6,12 +6,13 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import catalog_errors, load_table
-from frazil.catalogs.refs import remove_property
+from frazil.catalogs.refs import remove_properties
 from frazil.errors import ConfigureError
 from frazil.landing.land import LandingReport, Step, land
 from frazil.landing.position import read_ledger
 from frazil.landing.present import Key
 from frazil.landing.publish import SUSPENDED
+from frazil.landing.refusals import SUSPENDED_BY
 from frazil.naming import TableName, things
 from frazil.spec import TableSpec
 from frazil.topics.facts import topic_fact
@@ -48,7 +49,7 @@ def resume(
     with catalog_errors(connections.settings):
         if past:
             _may_be_left_out(spec, connections, name, past)
-        remove_property(connections.catalog, name, SUSPENDED)
+        remove_properties(connections.catalog, name, (SUSPENDED, SUSPENDED_BY))
     return land(spec, connections, run_id=run_id, past=past, on_step=on_step)
 
 

@@ -48,7 +48,7 @@ def test_records_that_are_named_are_left_out_and_counted_and_the_rest_is_landed(
 
 
 @pytest.mark.parametrize("lake", ["rest"], indirect=True)
-def test_only_a_bad_record_that_waits_can_be_left_out(suspended: Topic) -> None:
+def test_only_a_bad_record_that_waits_can_be_left_out_and_only_by_name(suspended: Topic) -> None:
     for past in ((0, 0), (0, 5), (2, 0)):
         with pytest.raises(ConfigureError, match=f"{past[0]}:{past[1]} .* does not wait"):
             resume(suspended.spec, suspended.connections, past=[past])
@@ -57,23 +57,12 @@ def test_only_a_bad_record_that_waits_can_be_left_out(suspended: Topic) -> None:
         resume(keeping, suspended.connections, past=[(0, 1)])
     assert (state(suspended), records(suspended)) == ("suspended", [(0, 0)])
 
+    with pytest.raises(SuspendedError, match="offset 1"):
+        resume(suspended.spec, suspended.connections)
+    assert (state(suspended), records(suspended)) == ("suspended", [(0, 0)])
+
     report = resume(suspended.spec, suspended.connections, past=[(0, 1), (0, 2), (0, 3), (1, 0), (1, 1)])
 
     assert (report.records, report.skipped) == (3, 3)
-    assert records(suspended) == [(0, 0), (0, 2), (0, 4), (1, 1)]
-
-
-@pytest.mark.parametrize("lake", ["rest"], indirect=True)
-def test_without_a_name_it_stops_at_the_same_record_again(suspended: Topic) -> None:
-    with pytest.raises(SuspendedError, match="offset 1"):
-        resume(suspended.spec, suspended.connections)
-
-    assert (state(suspended), records(suspended)) == ("suspended", [(0, 0)])
-
-
-@pytest.mark.parametrize("lake", ["rest"], indirect=True)
-def test_with_nothing_left_to_land_the_suspension_is_lifted(suspended: Topic) -> None:
-    resume(suspended.spec.model_copy(update={"on_bad_record": "skip"}), suspended.connections)
-
     assert resume(suspended.spec, suspended.connections).records == 0
-    assert state(suspended) == "current"
+    assert records(suspended) == [(0, 0), (0, 2), (0, 4), (1, 1)]
