@@ -50,7 +50,10 @@ class JsonReasons:
         return self._of_value(found, exact) or ("value", "a value does not fit its column")
 
     def _of_value(self, found: Any, exact: Any) -> Reason | None:
-        broken = self._broken(found, _TYPES) or unfit(self._node, exact)
+        held = unfit(self._node, exact)
+        if held and held[0] != "type":
+            return held
+        broken = self._broken(found, _TYPES) or held
         return broken or (self._broken(found, None) if self._strict else None) or repeated(exact)
 
     def _broken(self, found: Any, rules: frozenset[str] | None) -> Reason | None:

@@ -1,0 +1,115 @@
+"""JSON in Spark: which texts become rows, by schema, without a topic between."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from frazil.connections import Connections
+from frazil.landing.decoders.json import JsonDecoder
+from frazil.landing.decoders.protocol import KEY, VALUE, Half
+from frazil.schemas.registry import WriterSchema
+from kit.json_texts import BAD, GOOD, SCHEMA
+
+MONEY = {"type": "object", "properties": {"cents": {"type": "integer", "minimum": 0}}, "required": ["cents"]}
+
+
+@pytest.fixture
+def spark(connections: Connections) -> SparkSession:
+    return connections.spark
+
+
+def version(schema_id: int, schema: Any, *dependencies: tuple[str, Any]) -> WriterSchema:
+    texts = tuple((name, json.dumps(text)) for name, text in dependencies)
+    return WriterSchema(schema_id, schema_id, json.dumps(schema), "JSON", dependencies=texts)
+
+
+def decoded(spark: SparkSession, decoder: JsonDecoder, raws: list[bytes], half: Half = VALUE) -> list[Any]:
+    """Per record what its half became: a dict of text, or None where it is bad."""
+    frame = spark.createDataFrame(
+        [(n, bytearray(raw)) for n, raw in enumerate(raws)], f"n int, {half.raw} binary"
+    )
+    rows = decoder.decode(frame, half).selectExpr("n", half.ok, f"to_json({half.data}) AS data").collect()
+    return [
+        json.loads(r.data, parse_float=Decimal) if r[half.ok] else None
+        for r in sorted(rows, key=lambda r: r.n)
+    ]
+
+
+def framed(schema_id: int, text: str) -> bytes:
+    return b"\0" + schema_id.to_bytes(4, "big") + text.encode()
+
+
+def test_texts_become_rows_or_are_bad_whatever_else_stands_in_the_batch(spark: SparkSession) -> None:
+    decoder = JsonDecoder([version(1, SCHEMA)], "s-value", VALUE, False, True)
+
+    rows = decoded(spark, decoder, [framed(1, text) for text, _ in (*GOOD, *BAD)])
+
+    assert [text for (text, _), row in zip(GOOD, rows, strict=False) if row is None] == []
+    assert [text for (text, _), row in zip(BAD, rows[len(GOOD) :], strict=True) if row is not None] == []
+    for (_, expected), row in zip(GOOD, rows, strict=False):
+        assert expected.items() <= flat(row).items()
+
+
+def test_each_record_is_read_with_the_schema_it_was_written_with(spark: SparkSession) -> None:
+    """Integers widen, what a version lacks is null, and each is checked by its own rules."""
+    small = {"type": "integer", "connect.type": "int8"}
+    old = {"type": "object", "properties": {"n": small, "gone": {"type": "string"}}, "required": ["n"]}
+    new = {"type": "object", "properties": {"n": {"type": "integer"}, "s": {"type": "string"}}}
+    decoder = JsonDecoder([version(1, old), version(2, new)], "s-value", VALUE, False, True)
+
+    rows = decoded(
+        spark,
+        decoder,
+        [
+            framed(1, '{"n":1,"s":5}'),
+            framed(1, '{"n":128}'),
+            framed(1, "{}"),
+            framed(2, '{"n":128,"s":"a"}'),
+            framed(2, "{}"),
+            framed(3, "{}"),
+        ],
+    )
+
+    assert rows == [{"n": 1}, None, None, {"n": 128, "s": "a"}, {}, None]
+
+
+def test_every_rule_counts_where_validation_is_strict(spark: SparkSession) -> None:
+    """Also those of another subject."""
+    schema = {"type": "object", "properties": {"m": {"$ref": "money.json"}}, "additionalProperties": False}
+    decoder = JsonDecoder([version(1, schema, ("money.json", MONEY))], "s-value", VALUE, True, True)
+
+    texts = ('{"m":{"cents":1}}', '{"m":{"cents":-1}}', '{"x":1}')
+    rows = decoded(spark, decoder, [framed(1, text) for text in texts])
+
+    assert rows == [{"m": {"cents": 1}}, None, None]
+
+
+def test_bare_texts_are_read_by_the_newest_schema(spark: SparkSession) -> None:
+    versions = [version(1, MONEY), version(2, {**MONEY, "properties": {"cents": {"type": "number"}}})]
+    decoder = JsonDecoder(versions, "s-value", VALUE, False, False)
+
+    assert decoded(spark, decoder, [b'{"cents":0.5}', framed(2, '{"cents":1}')]) == [
+        {"cents": Decimal("0.5")},
+        None,
+    ]
+
+
+def test_a_key_that_is_no_object_is_one_column(spark: SparkSession) -> None:
+    decoder = JsonDecoder([version(1, {"type": "string"})], "s-key", KEY, False, True)
+
+    rows = decoded(spark, decoder, [framed(1, t) for t in ('"a"', "null", "5", '"a","x":[1', '"a"]}')], KEY)
+
+    assert rows == [{"key": "a"}, None, None, None, None]
+
+
+def flat(row: dict[str, Any], path: str = "") -> dict[str, str]:
+    """All that is set, by path, as text."""
+    found: dict[str, str] = {}
+    for name, value in row.items():
+        found |= flat(value, f"{path}{name}.") if isinstance(value, dict) else {f"{path}{name}": str(value)}
+    return found

@@ -1,0 +1,90 @@
+"""Bad JSON records: each is told by a code and by words that name the place."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from frazil.landing.decoders.json import JsonDecoder
+from frazil.landing.decoders.json_checks import JsonSql
+from frazil.landing.decoders.json_sql import literal, parsed_type
+from frazil.landing.decoders.protocol import KEY, VALUE
+from frazil.schemas.json_nodes import logical
+from frazil.schemas.json_schema import json_node
+from frazil.schemas.registry import WriterSchema
+from kit.json_texts import BAD, SCHEMA
+
+ID = 7
+
+
+def decoder(schema: Any = None, strict: bool = False, framed: bool = True) -> JsonDecoder:
+    writer = WriterSchema(ID, 1, json.dumps(schema or SCHEMA), "JSON")
+    return JsonDecoder([writer], "s-value", VALUE, strict, framed)
+
+
+def framed(text: str) -> bytes:
+    return b"\0" + ID.to_bytes(4, "big") + text.encode()
+
+
+@pytest.mark.parametrize(("text", "code"), BAD)
+def test_each_bad_text_has_its_reason(text: str, code: str) -> None:
+    found, reason = decoder().explain(framed(text))
+
+    assert found == code
+    assert reason
+
+
+def test_a_reason_names_the_place() -> None:
+    assert decoder().explain(framed('{"i":1,"i8":128}')) == ("range", "i8: 128 is not within -128 and 127")
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        (b"\0\0", "too_short"),
+        (b'{"i":1}', "magic_byte"),
+        (b'\0\0\0\0\x08{"i":1}', "schema_id"),
+        (b'\0\0\0\0\x07{"i":1,"s":"\xff"}', "utf8"),
+    ],
+)
+def test_what_is_wrong_before_the_text_is_told_first(raw: bytes, code: str) -> None:
+    assert decoder().explain(raw)[0] == code
+
+
+def test_bare_records_have_no_header() -> None:
+    assert decoder(framed=False).explain(b"{}") == ("required", '(root): "i" is a required property')
+
+
+def test_other_rules_count_where_validation_is_strict() -> None:
+    schema = {"type": "object", "properties": {"s": {"type": "string", "maxLength": 1}}}
+    text = framed('{"s":"ab"}')
+
+    assert decoder(schema, strict=True).explain(text)[0] == "maxLength"
+    assert decoder(schema).explain(text)[0] == "value"
+
+
+def test_a_key_that_is_no_object_is_a_column_named_key() -> None:
+    writer = WriterSchema(ID, 1, '{"type":"integer"}', "JSON")
+
+    columns = JsonDecoder([writer], "s-key", KEY, False, True).columns
+
+    assert [f.name for f in columns] == ["key"]
+
+
+def test_what_from_json_reads_as_it_should_is_taken_as_it_is() -> None:
+    item = {"oneOf": [{"type": "null"}, {"type": "integer"}]}
+    node = json_node(json.dumps({"type": "array", "items": item}), (), "s")
+
+    assert parsed_type(node) == "array<bigint>"
+    assert JsonSql("t").check(node, "x") == "true"
+    assert JsonSql("t").value(node, "x", logical(node)) == "x"
+
+
+@pytest.mark.parametrize(
+    ("given", "sql"),
+    [("it's", "'it\\'s'"), ("a\\b", "'a\\\\b'"), (True, "true"), (3, "3"), (0.5, "double('0.5')")],
+)
+def test_constants_are_quoted(given: Any, sql: str) -> None:
+    assert literal(given) == sql
