@@ -15,6 +15,7 @@ from frazil.landing.decoders.choose import topic_columns
 from frazil.landing.evolve import evolve
 from frazil.landing.land import land
 from frazil.landing.state import table_states
+from frazil.landing.tables import ensure_table
 from frazil.migrations import Drop, Migration, Rename, Retype
 from kit.topics import TRADE, Topic
 
@@ -251,3 +252,21 @@ def test_records_of_the_old_name_land_in_the_renamed_column(topic: Topic) -> Non
     land(topic.spec.model_copy(update={"migrations": MIGRATIONS[:1]}), topic.connections)
 
     assert [(r["way"], r["quantity"]) for r in topic.rows()] == [("BUY", 0), ("BUY", 1), ("SELL", 2)]
+
+
+def test_a_table_that_evolves_while_it_is_written_ends_right(topic: Topic) -> None:
+    topic.trades(1)
+    land(topic.spec, topic.connections)
+    topic.trades(1)
+
+    def evolved_by_another(step: str) -> None:
+        if step == "branched":
+            topic.register(trade(optional("note", "string"), quantity="long"))
+            columns = topic_columns(topic.spec, topic.connections.registry)
+            ensure_table(topic.spec, topic.things.table, topic.connections.catalog, columns)
+
+    land(topic.spec, topic.connections, on_step=evolved_by_another)
+    topic.send([topic.encode(value(2**40, note="n"))])
+    land(topic.spec, topic.connections)
+
+    assert [(r["quantity"], r["note"]) for r in topic.rows()] == [(0, None), (1, None), (2**40, "n")]
