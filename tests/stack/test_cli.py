@@ -231,6 +231,43 @@ def test_a_suspended_table_is_exit_code_3_and_keeps_no_other_from_landing(
     assert state == {name: "current", f"{NAMESPACE}.{bad}": "suspended"}
 
 
+def test_a_suspended_table_resumes_past_the_record_that_is_named(
+    frazil: Shell, topic: Topic, name: str
+) -> None:
+    topic.send([b"bad"], partition=1)
+    topic.trades(1, partition=1)
+    stopped = frazil("land", name, "--json")
+
+    nonsense = frazil("resume", name, "--past", "1-0")
+    resumed = frazil("resume", name, "--past", "1:0", "--json")
+
+    assert (stopped.code, f"frazil resume {name} --past 1:0" in stopped.err) == (3, True)
+    assert (nonsense.code, "write PARTITION:OFFSET" in nonsense.err) == (2, True)
+    assert [(r["records"], r["skipped"]) for r in resumed.document] == [(1, 1)]
+
+
+def test_dead_letters_are_redriven_by_a_function_of_the_users(
+    frazil: Shell, connections: Connections, fresh_name: str, tmp_path: Path
+) -> None:
+    create_topic(connections.admin, fresh_name, 1, {})
+    frazil.write({"topic": fresh_name, "on_bad_record": "dead_letter"})
+    topic = Topic(fresh_name, connections, TableSpec(topic=fresh_name, namespace=NAMESPACE))
+    good = topic.encode({"side": "BUY", "quantity": 7, "symbol": "Z"})
+    topic.send([good[:-1], b"lost"])
+    frazil("land", "--all")
+    (tmp_path / "mends.py").write_text("def add_z(letter):\n    return letter.raw_value + b'Z'\n")
+    where = "reason_code = 'truncated'"
+
+    given = ("redrive", f"{NAMESPACE}.{fresh_name}", "--where", where, "--with", "mends:add_z", "--json")
+    first, second = (frazil(*given, PYTHONPATH=str(tmp_path)).document for _ in range(2))
+    landings = frazil("describe", f"{NAMESPACE}.{fresh_name}", "--json").document["landings"]
+
+    assert (first["chosen"], first["redriven"], first["still_bad"]) == (1, 1, {})
+    assert (second["redriven"], second["already_in"]) == (0, 1)
+    assert [(n["records"], n["dead_letters"], n["redriven"]) for n in landings] == [(1, 0, 1), (0, 2, 0)]
+    assert [r["quantity"] for r in topic.rows()] == [7]
+
+
 def test_a_topic_that_does_not_exist_is_named_and_nothing_is_made(frazil: Shell, fresh_name: str) -> None:
     frazil.write({"topic": fresh_name})
 

@@ -84,6 +84,9 @@ def test_dead_letters_keep_the_record_and_the_reason(make_topic: MakeTopic) -> N
         (topic.name, b"ZTEST", b"1")
     }
     assert all(r["reason"] for r in rows)
+    assert {(r["timestamp_type"], r["leader_epoch"]) for r in rows} == {(0, 0)}
+    assert {r["landing"] for r in rows} == {letters.properties["frazil.landing"]}
+    assert [r["schema_id"] for r in rows][2] == 0x7FFFFFFF
     assert run_check("row_count", topic.spec, topic.connections).passed
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
