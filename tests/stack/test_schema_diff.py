@@ -19,6 +19,7 @@ from frazil.connections import Connections
 from frazil.errors import SpecError
 from frazil.landing.decoders.protocol import KEY, VALUE, Half
 from frazil.landing.land import land
+from frazil.landing.state import table_states
 from frazil.migrations import Drop, Migration
 from frazil.naming import things
 from frazil.spec import TableSpec
@@ -210,22 +211,55 @@ def test_a_file_that_is_missing_or_of_no_known_format_is_a_clear_error(landed: T
         preview(landed.spec, landed.things, landed.connections, Path(name), VALUE)
 
 
-def test_the_command_guards_a_pull_request_by_its_exit_code(landed: Topic, tmp_path: Path) -> None:
+@pytest.fixture
+def frazil(landed: Topic, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command, with a pipeline of the landed table."""
     table = {"topic": landed.name, "namespace": landed.spec.namespace}
     defs = {"type": "assets.topic_tables.TopicTables", "attributes": {"tables": [table]}}
     (tmp_path / "one").mkdir()
     (tmp_path / "one/defs.yaml").write_text(yaml.safe_dump(defs))
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [Path(sys.executable).with_name("frazil"), *arguments],
+            env={**os.environ, "FRAZIL_PIPELINES": str(tmp_path)},
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+
+    return run
+
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_the_command_guards_a_pull_request_by_its_exit_code(
+    frazil: Command, landed: Topic, tmp_path: Path
+) -> None:
     (tmp_path / "refused.avsc").write_text(json.dumps(record(SIDE, QUANTITY, VENUE)))
-    frazil = Path(sys.executable).with_name("frazil")
 
-    said = subprocess.run(
-        [frazil, "schema", "diff", str(landed.things.table), "--candidate", "refused.avsc", "--json"],
-        env={**os.environ, "FRAZIL_PIPELINES": str(tmp_path)},
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    said = frazil("schema", "diff", str(landed.things.table), "--candidate", "refused.avsc", "--json")
 
+    assert said.returncode == 1, said.stderr
     document = json.loads(said.stdout)
-    assert (said.returncode, document["allowed"]) == (1, False)
-    assert document["verdicts"][0]["field"] == "symbol"
+    assert (document["allowed"], document["verdicts"][0]["field"]) == (False, "symbol")
     assert "1 of 1 changes would suspend table" in said.stderr
     assert "  Next: Keep symbol in the schema" in said.stderr
+
+
+def test_a_suspended_table_is_described_with_its_verdicts_until_the_schema_is_withdrawn(
+    frazil: Command, landed: Topic
+) -> None:
+    registry, subject, name = landed.connections.registry, f"{landed.name}-value", str(landed.things.table)
+    registry.set_compatibility(subject, level="NONE")
+    landed.register(record(SIDE, {**QUANTITY, "type": "string"}, SYMBOL, VENUE))
+
+    refused, described = frazil("land", name), frazil("describe", name, "--json")
+    registry.delete_version(subject, 2)
+    land(landed.spec, landed.connections)
+
+    assert refused.returncode == 3, refused.stderr
+    assert "field quantity: int can't become string" in refused.stderr
+    document = json.loads(described.stdout)
+    assert document["state"]["state"] == "suspended"
+    assert [(v["field"], v["outcome"]) for v in document["schema"]] == [("quantity", "refused")]
+    assert [s.state for s in table_states([landed.spec], landed.connections)] == ["current"]
