@@ -18,11 +18,12 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from frazil.errors import SchemaRefusedError
-from frazil.schemas.registry import WriterSchema
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FileDescriptor
     from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+
+    from frazil.schemas.registry import WriterSchema  # its clients are too heavy for Spark's workers
 
 __all__ = ["MAIN", "compiled", "file_of", "message_at"]
 

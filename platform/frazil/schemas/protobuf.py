@@ -25,11 +25,12 @@ from frazil.schemas.protobuf_fields import (
     regular_fields,
     scalar_type,
 )
-from frazil.schemas.registry import WriterSchema
 from frazil.schemas.widening import misfit, relaxed
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
+
+    from frazil.schemas.registry import WriterSchema  # its clients are too heavy for Spark's workers
 
 __all__ = ["columns_of", "message_to_logical", "protobuf_to_logical", "record_message"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from frazil.errors import SchemaRefusedError
@@ -70,13 +70,12 @@ class ProtobufDecoder:
 
         recipe = self._recipe
 
-        def rows(batches: Iterable[Any]) -> Iterable[Any]:
+        def rows(batches: Any) -> Any:
             return map(batches_of(recipe).decode, batches)
 
         # Not deterministic, so that Spark can neither run it twice nor push a filter below it.
-        kind = f"struct<d:{spark_type(self._columns)},ok:boolean,w:int>"
-        whole = f"{half.data}_whole"
-        decoded: Any = arrow_function(rows, kind, batches=True).asNondeterministic()
+        kind, whole = f"struct<d:{spark_type(self._columns)},ok:boolean,w:int>", f"{half.data}_whole"
+        decoded = arrow_function(rows, kind, batches=True).asNondeterministic()
         return (
             frame.withColumn(whole, decoded(F.col(half.raw)))
             .withColumn(half.data, F.col(f"{whole}.d"))
