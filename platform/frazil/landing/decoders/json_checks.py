@@ -91,7 +91,11 @@ class JsonSql:
                 return union_check(JsonSql(self.text, in_union=True), node, x, depth)
 
     def _held(self, node: Node, x: str, optional: bool, depth: int) -> str:
-        return all_of("true" if optional else present(node, x), self.check(node, x, depth))
+        if optional:
+            return self.check(node, x, depth)
+        if parsed_type(node) == "variant":
+            return f"coalesce({self._check(node, x, depth)}, false)"  # null has no type that passes
+        return all_of(present(node, x), self.check(node, x, depth))
 
     def _keyed(self, node: Pairs, x: str, depth: int) -> str:
         """Whether every entry has a key of its own."""
