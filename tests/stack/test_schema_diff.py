@@ -134,7 +134,7 @@ def test_a_refused_change_leaves_the_columns_as_they_are(diff: Diff) -> None:
 
     assert judged(found) == {"quantity": ("retype", "refused"), "symbol": ("drop", "refused")}
     assert {c.name: c.iceberg for c in found.columns}["quantity"] == "int"
-    assert "`drop: {column: symbol}`" in found.refused[1].todo
+    assert "`- {id: drop-symbol, drop: {column: symbol}}`" in found.refused[1].todo
 
 
 def test_an_approved_migration_turns_the_verdict_around(diff: Diff) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+import yaml
 
 from frazil.landing.layout import laid_out
+from frazil.migrations import Drop, Rename, Retype
 from frazil.schemas.evolution import verdicts
 from frazil.schemas.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.schemas.stored import stored
+from frazil.schemas.verdicts import refused
+from frazil.spec import TableSpec
 
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")
 TABLE = Struct(
@@ -124,13 +130,24 @@ def test_a_new_field_must_be_optional_or_read_as_empty(added: Field, outcome: st
     assert judged(one(INT), Struct((*one(INT), added))) == {"b": ("add", outcome)}
 
 
-def test_what_to_do_names_the_way_out() -> None:
-    dropped, retyped = (
-        verdicts(one(INT), wanted, [])[-1].todo for wanted in (Struct((Field("b", INT, True),)), one(STRING))
-    )
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ((Field("b", INT, True),), Rename(from_="a", to="b")),
+        ((Field("b", STRING, True),), Drop(column="a")),
+        ((Field("a", STRING),), Retype(column="a", to="string")),
+        ((Field("a", Decimal(9, 2)),), Retype(column="a", to="decimal(9,2)")),
+    ],
+)
+def test_what_to_do_is_a_migration_that_can_be_pasted(
+    wanted: tuple[Field, ...], expected: Rename | Drop | Retype
+) -> None:
+    (verdict,) = refused(verdicts(one(INT), wanted, []))
+    last = re.findall("`(.+?)`", verdict.todo)[-1]
 
-    assert "`drop: {column: a}` or, if it has a new name, `rename: {from: a, to: b}`" in dropped
-    assert "`retype: {column: a, to: string}`" in retyped
+    (migration,) = TableSpec.model_validate({"topic": "t", "migrations": yaml.safe_load(last)}).migrations
+
+    assert expected in (migration.rename, migration.drop, migration.retype)
 
 
 def test_types_and_defaults_survive_being_stored() -> None:

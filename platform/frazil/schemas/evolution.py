@@ -38,8 +38,9 @@ def _struct(have: Struct, wanted: Struct, at: Where, own: Collection[str]) -> It
         known = have.get(field.name)
         where = at.field(field.name)
         yield from _field(known, field, where, own) if known else [_added(field, where)]
+    added = [f for f in wanted if not have.get(f.name)]
     for field in gone:
-        yield _dropped(field, at, [f.name for f in wanted if not have.get(f.name)])
+        yield _dropped(field, at.field(field.name), added)
     order = [f.name for f in have if wanted.get(f.name)]
     if order != [f.name for f in wanted if have.get(f.name)]:
         yield Verdict(at, "reorder", True, "fields are found by name and id, so the table keeps its order")
@@ -55,18 +56,15 @@ def _added(field: Field, where: Where) -> Verdict:
     return Verdict(where, "add", False, rule, f"Make {where.said} optional in the schema.")
 
 
-def _dropped(field: Field, at: Where, added: list[str]) -> Verdict:
-    where = at.field(field.name)
-    approval = f"`drop: {{column: {where.dotted}}}`"
-    if added:
-        approval += f" or, if it has a new name, `rename: {{from: {where.dotted}, to: {added[0]}}}`"
-    return Verdict(
-        where,
-        "drop",
-        False,
-        "a field that rows hold can't be dropped",
-        f"Keep {where.said} in the schema, or approve under migrations: {approval}.",
-    )
+def _dropped(field: Field, where: Where, added: Iterable[Field]) -> Verdict:
+    path = where.dotted
+    approval = f"`- {{id: drop-{path}, drop: {{column: {path}}}}}`"
+    if name := next((f.name for f in added if same_type(f.type, field.type)), None):
+        rename = f"- {{id: {path}-to-{name}, rename: {{from: {path}, to: {name}}}}}"
+        approval += f" or, if {name} is its new name, `{rename}`"
+    rule = "a field that rows hold can't be dropped"
+    todo = f"Keep {where.said} in the schema, or approve under migrations: {approval}."
+    return Verdict(where, "drop", False, rule, todo)
 
 
 def _field(have: Field, wanted: Field, where: Where, own: Collection[str]) -> Iterator[Verdict]:
@@ -106,8 +104,9 @@ def _primitive(have: Type, wanted: Field, where: Where) -> Verdict:
 def _retyped(have: Type, wanted: Type, where: Where, why: str) -> Verdict:
     todo = f"Give {where.said} the type {have} again"
     if isinstance(wanted, Primitive | Decimal) and not where.said.endswith(("]", "}")):
-        approval = f"`retype: {{column: {where.dotted}, to: {wanted}}}`"
-        todo += f", or approve under migrations: {approval}"
+        path = where.dotted
+        approval = f'- {{id: retype-{path}, retype: {{column: {path}, to: "{wanted}"}}}}'
+        todo += f", or approve under migrations: `{approval}`"
     return Verdict(where, "retype", False, f"{have} can't become {wanted}: {why}", todo + ".")
 
 
