@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from frazil.errors import SchemaRefusedError
 from frazil.landing.decoders.json import JsonDecoder
 from frazil.landing.decoders.json_checks import JsonSql
 from frazil.landing.decoders.json_sql import literal, parsed_type
@@ -63,6 +64,14 @@ def test_other_rules_count_where_validation_is_strict() -> None:
 
     assert decoder(schema, strict=True).explain(text)[0] == "maxLength"
     assert decoder(schema).explain(text)[0] == "value"
+
+
+def test_rules_that_can_not_be_applied_are_told_before_anything_is_read() -> None:
+    schema = {"type": "object", "properties": {"s": {"type": "string", "pattern": "("}}}
+
+    with pytest.raises(SchemaRefusedError, match="Records can't be validated"):
+        decoder(schema, strict=True)
+    assert decoder(schema).explain(framed('{"s":5}'))[0] == "type"
 
 
 def test_a_key_that_is_no_object_is_a_column_named_key() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from frazil.landing.decoders.json_checks import JsonSql
 from frazil.landing.decoders.json_reasons import JsonReasons
 from frazil.landing.decoders.json_sql import literal, parsed_type, present
-from frazil.landing.decoders.json_strict import strictly_valid
+from frazil.landing.decoders.json_strict import check_rules, strictly_valid
 from frazil.landing.decoders.protocol import Half, Reason
 from frazil.schemas.json_nodes import Members, Node
 from frazil.schemas.json_writers import json_columns, readable
@@ -61,6 +61,8 @@ class JsonDecoder:
         writers = writers if framed else writers[-1:]
         self._nodes = readable(writers, subject)
         self._texts = {w.schema_id: w for w in reversed(writers) if w.schema_id in self._nodes}
+        if strict:
+            check_rules(self._texts.values(), subject)
         self._reasons = {i: JsonReasons(w, self._nodes[i], strict) for i, w in self._texts.items()}
         self._strict, self._framed = strict, framed
         self._end = secrets.token_hex(8)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from frazil.landing.decoders.json_strict import validator
+from frazil.landing.decoders.json_strict import validator_maker
 from frazil.landing.decoders.json_unfit import Repeated, repeated, unfit
 from frazil.landing.decoders.protocol import Reason
 from frazil.schemas.json_nodes import Node
@@ -60,8 +60,8 @@ class JsonReasons:
         """The first rule that a value breaks, of those named or of all."""
         try:
             errors = list(self._validator.iter_errors(found))
-        except ValueError:
-            return None  # half of a surrogate pair, or a schema that jsonschema-rs refuses
+        except Exception:  # noqa: BLE001 - half of a surrogate pair, or a schema that it does not take
+            return None
         for error in errors:
             name = error.kind.name
             if rules is None or name in rules:
@@ -71,7 +71,7 @@ class JsonReasons:
 
     @cached_property
     def _validator(self) -> Any:
-        return validator(self._writer.text, self._writer.dependencies)
+        return validator_maker()(self._writer.text, self._writer.dependencies)
 
 
 def _no_constant(name: str) -> Any:

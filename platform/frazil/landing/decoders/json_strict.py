@@ -7,9 +7,10 @@ not Frazil.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from frazil.errors import SchemaRefusedError
 from frazil.landing.decoders.arrow_function import arrow_function
 from frazil.schemas.registry import WriterSchema
 
@@ -17,24 +18,45 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column
 
-__all__ = ["strictly_valid", "validator"]
+__all__ = ["check_rules", "strictly_valid", "validator_maker"]
 
 
-def validator(text: str, dependencies: tuple[tuple[str, str], ...]) -> Any:
-    """A validator that finds other subjects' schemas by the names they are referred to with.
+def validator_maker() -> Callable[[str, tuple[tuple[str, str], ...]], Any]:
+    """Makes validators of a schema's text and of other subjects' texts, by the names it refers to them with.
 
-    Args:
-        text: The schema.
-        dependencies: Texts of other schemas, by name.
+    A function within a function: such are pickled by value.
     """
-    import json
 
-    import jsonschema_rs
+    def make(text: str, dependencies: tuple[tuple[str, str], ...]) -> Any:
+        import json
 
-    def found(uri: str) -> Any:
-        return next(json.loads(t) for n, t in dependencies if uri == n or uri.endswith(f"/{n}"))
+        import jsonschema_rs
 
-    return jsonschema_rs.validator_for(json.loads(text), retriever=found)
+        def found(uri: str) -> Any:
+            return next(json.loads(t) for n, t in dependencies if uri == n or uri.endswith(f"/{n}"))
+
+        return jsonschema_rs.validator_for(json.loads(text), retriever=found)
+
+    return make
+
+
+def check_rules(writers: Iterable[WriterSchema], subject: str) -> None:
+    """Makes sure, before Spark's workers do, that the schemas' rules can be applied.
+
+    Raises:
+        SchemaRefusedError: One of them has a pattern or a reference that jsonschema-rs does not take.
+    """
+    make = validator_maker()
+    for writer in writers:
+        try:
+            make(writer.text, writer.dependencies)
+        except Exception as e:  # noqa: BLE001 - it raises several kinds, and passes on the retriever's
+            raise SchemaRefusedError(
+                f"Records can't be validated: {e!s:.300}",
+                where=f"subject {subject}, schema id {writer.schema_id}",
+                meaning="Nothing was landed.",
+                todo="Mend the schema, or set validate: types.",
+            ) from None
 
 
 def strictly_valid(raw: str, writers: Mapping[int, WriterSchema], framed: bool) -> Column:
@@ -56,21 +78,8 @@ def _flags(
     texts: dict[int, tuple[str, tuple[tuple[str, str], ...]]], framed: bool
 ) -> Callable[[pa.Array], pa.Array]:
     """A function of its own, free of this module, whatever of it is needed being inside."""
+    make = validator_maker()
     made: dict[int, Any] = {}
-
-    def validator_of(schema_id: int) -> Any:
-        import json
-
-        import jsonschema_rs
-
-        if schema_id not in made:
-            text, dependencies = texts[schema_id]
-
-            def found(uri: str) -> Any:
-                return next(json.loads(t) for n, t in dependencies if uri == n or uri.endswith(f"/{n}"))
-
-            made[schema_id] = jsonschema_rs.validator_for(json.loads(text), retriever=found)
-        return made[schema_id]
 
     def valid(raw: bytes | None) -> bool:
         import json
@@ -78,8 +87,10 @@ def _flags(
         schema_id = int.from_bytes(raw[1:5], "big") if framed and raw else next(iter(texts))
         if raw is None or schema_id not in texts:
             return False
+        if schema_id not in made:
+            made[schema_id] = make(*texts[schema_id])
         try:
-            return bool(validator_of(schema_id).is_valid(json.loads(raw[5:] if framed else raw)))
+            return bool(made[schema_id].is_valid(json.loads(raw[5:] if framed else raw)))
         except (ValueError, RecursionError):
             return False
 
