@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
+from pyspark import cloudpickle
 
 from frazil.errors import SchemaRefusedError
 from frazil.landing.decoders.json import JsonDecoder
 from frazil.landing.decoders.json_checks import JsonSql
 from frazil.landing.decoders.json_sql import literal, parsed_type
+from frazil.landing.decoders.json_strict import flags
 from frazil.landing.decoders.protocol import KEY, VALUE
 from frazil.schemas.json_nodes import logical
 from frazil.schemas.json_schema import json_node
@@ -72,6 +76,21 @@ def test_rules_that_can_not_be_applied_are_told_before_anything_is_read() -> Non
     with pytest.raises(SchemaRefusedError, match="Records can't be validated"):
         decoder(schema, strict=True)
     assert decoder(schema).explain(framed('{"s":5}'))[0] == "type"
+
+
+def test_spark_workers_validate_without_frazil() -> None:
+    function = cloudpickle.dumps(flags({ID: (json.dumps(SCHEMA), ())}, True))
+    good, bad = framed('{"i":1}'), framed("{}")
+    there = (
+        "import sys; sys.modules['frazil'] = None\n"
+        "import pickle, pyarrow\n"
+        "work = pickle.load(sys.stdin.buffer)\n"
+        f"print(work(pyarrow.array([{good!r}, {bad!r}, None])).to_pylist())"
+    )
+
+    done = subprocess.run([sys.executable, "-c", there], input=function, capture_output=True, check=True)
+
+    assert done.stdout.decode().strip() == "[True, False, False]"
 
 
 def test_a_key_that_is_no_object_is_a_column_named_key() -> None:

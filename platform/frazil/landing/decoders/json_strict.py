@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column
 
-__all__ = ["check_rules", "strictly_valid", "validator_maker"]
+__all__ = ["check_rules", "flags", "strictly_valid", "validator_maker"]
 
 
 def validator_maker() -> Callable[[str, tuple[tuple[str, str], ...]], Any]:
@@ -70,14 +70,19 @@ def strictly_valid(raw: str, writers: Mapping[int, WriterSchema], framed: bool) 
     from pyspark.sql.functions import col
 
     texts = {i: (w.text, w.dependencies) for i, w in writers.items()}
-    flag: Callable[[Column], Column] = arrow_function(_flags(texts, framed), "boolean")
+    flag: Callable[[Column], Column] = arrow_function(flags(texts, framed), "boolean")
     return flag(col(raw))
 
 
-def _flags(
+def flags(
     texts: dict[int, tuple[str, tuple[tuple[str, str], ...]]], framed: bool
 ) -> Callable[[pa.Array], pa.Array]:
-    """A function of its own, free of this module, whatever of it is needed being inside."""
+    """What `strictly_valid` runs in workers; pickled by value, all that it needs being inside.
+
+    Args:
+        texts: By schema id the schema, and those that it refers to by name.
+        framed: See `strictly_valid`.
+    """
     make = validator_maker()
     made: dict[int, Any] = {}
 
@@ -94,9 +99,9 @@ def _flags(
         except (ValueError, RecursionError):
             return False
 
-    def flags(raws: pa.Array) -> pa.Array:
+    def each(raws: pa.Array) -> pa.Array:
         import pyarrow
 
         return pyarrow.array([valid(r) for r in raws.to_pylist()], pyarrow.bool_())
 
-    return flags
+    return each
