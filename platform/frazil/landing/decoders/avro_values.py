@@ -76,15 +76,23 @@ def utf8_check(kind: Type, x: str, depth: int = 0) -> str | None:
         case Struct():
             return _all([utf8_check(f.type, f"{x}.`{f.name}`", depth) for f in kind])
         case List():
-            return _for_all(x, utf8_check(kind.element, f"e{depth}", depth + 1), depth)
+            return _utf8_in_array(kind.element, x, depth)
         case Map():
-            halves = (("map_keys", kind.key), ("map_values", kind.value))
-            checks = [
-                _for_all(f"{of}({x})", utf8_check(part, f"e{depth}", depth + 1), depth) for of, part in halves
-            ]
-            return _all(checks)
+            key = _utf8_in_array(kind.key, f"map_keys({x})", depth)
+            return _all([key, _utf8_in_array(kind.value, f"map_values({x})", depth)])
         case _:
             return None
+
+
+def _utf8_in_array(element: Type, x: str, depth: int) -> str | None:
+    """Of many texts at once where they can be joined: a lambda over each takes three times as long."""
+    match element:
+        case Primitive("string"):
+            return f"coalesce(is_valid_utf8(array_join({x}, ',')), true)"
+        case Struct():
+            return _all([_utf8_in_array(f.type, f"{x}.`{f.name}`", depth) for f in element])
+        case _:
+            return _for_all(x, utf8_check(element, f"e{depth}", depth + 1), depth)
 
 
 def _scalar(node: dict[str, Any], wanted: Type, x: str) -> Conversion:
