@@ -18,7 +18,8 @@ _LOST = (
     "KAFKA_DATA_LOSS",
     "PARTITION_OFFSET_CHANGED",
 )
-_CONFLICT = (STALE, "CommitFailedException")
+_RENAMED = ("EXTRA_COLUMNS", "CANNOT_FIND_DATA")  # a migration was applied in between
+_CONFLICT = (STALE, "CommitFailedException", *_RENAMED)
 _CATALOG_DOWN = ("RESTException", "GlueException", "S3Exception", "SdkClientException")
 _SPARK_DOWN = ("StatusCode.UNAVAILABLE", "Connection refused", "RetriesExceeded", "Socket closed")
 _KAFKA_DOWN = (

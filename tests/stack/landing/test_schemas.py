@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from frazil.checks.run import run_check
-from frazil.errors import SchemaRefusedError
+from frazil.errors import CommitConflictError, SchemaRefusedError
 from frazil.landing.decoders.choose import topic_columns
 from frazil.landing.evolve import evolve
 from frazil.landing.land import land
@@ -270,3 +270,22 @@ def test_a_table_that_evolves_while_it_is_written_ends_right(topic: Topic) -> No
     land(topic.spec, topic.connections)
 
     assert [(r["quantity"], r["note"]) for r in topic.rows()] == [(0, None), (1, None), (2**40, "n")]
+
+
+def test_a_column_that_is_renamed_while_it_is_written_lands_with_the_next_landing(topic: Topic) -> None:
+    any_version(topic)
+    topic.trades(2)
+    land(topic.spec, topic.connections, max_records=1)
+    approved = topic.spec.model_copy(update={"migrations": MIGRATIONS[:1]})
+
+    def renamed_by_another(step: str) -> None:
+        if step == "branched":
+            topic.register({**TRADE, "fields": [{"name": "way", "type": "string"}, *TRADE["fields"][1:]]})  # type: ignore[index]
+            columns = topic_columns(approved, topic.connections.registry)
+            ensure_table(approved, topic.things.table, topic.connections.catalog, columns)
+
+    with pytest.raises(CommitConflictError, match="Land again"):
+        land(topic.spec, topic.connections, on_step=renamed_by_another)
+    land(approved, topic.connections)
+
+    assert [(r["way"], r["quantity"]) for r in topic.rows()] == [("BUY", 0), ("BUY", 1)]
