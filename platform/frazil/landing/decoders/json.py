@@ -128,13 +128,13 @@ class JsonDecoder:
         from pyspark.sql import functions as F
 
         branches = [
-            (self._header(half, schema_id), F.expr(self._branch(half, node, own, i)))
+            (self._header(half, schema_id), F.expr(self._branch(node, own, i)))
             for i, (schema_id, node) in enumerate(self._nodes.items())
         ]
         first, *rest = branches
         return reduce(lambda c, b: c.when(*b), rest, F.when(*first))
 
-    def _branch(self, half: Half, node: Node, own: str, index: int) -> str:
+    def _branch(self, node: Node, own: str, index: int) -> str:
         sql, parsed = JsonSql(f"{own}text"), f"{own}{index}"
         root = f"get({parsed}.r['v'], 0)"
         holds = [
