@@ -18,11 +18,12 @@ __all__ = ["cores", "spark"]
 
 _SECONDS = 10.0
 
-# An Avro record of 8 bytes can claim a million items and end the JVM, unless these limits stand.
+# A damaged Avro record of 8 bytes can claim any length, and end the JVM that believes it. Kafka's records
+# are of 1 MB at most by default; two damaged strings of 100 MB each were one too many for this heap.
 _AVRO = (
     "-Dorg.apache.avro.limits.collectionItems.maxLength=1000000 "
-    "-Dorg.apache.avro.limits.string.maxLength=104857600 "
-    "-Dorg.apache.avro.limits.bytes.maxLength=104857600"
+    "-Dorg.apache.avro.limits.string.maxLength=16777216 "
+    "-Dorg.apache.avro.limits.bytes.maxLength=16777216"
 )
 
 # Every read has consumers of its own: kept for the default five minutes, with what they fetched but did
