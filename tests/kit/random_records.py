@@ -63,7 +63,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @st.composite
 def groups(
-    draw: st.DrawFn, scalars: Collection[str], bare_nesting: bool = True, most: int = 16, depth: int = 0
+    draw: st.DrawFn, scalars: Collection[str], bare_nesting: bool = True, most: int = 10, depth: int = 0
 ) -> Group:
     """A record of many fields.
 
@@ -77,7 +77,7 @@ def groups(
     one = st.sampled_from(sorted(scalars)).map(Scalar)
     kinds = [one, one.map(Maybe)]
     inner: st.SearchStrategy[Kind] = one
-    if depth < 2:
+    if depth < 1:
         group = groups(scalars, bare_nesting, 3, depth + 1)
         inner = one | group
         kinds += [group, group.map(Maybe)]
