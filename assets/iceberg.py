@@ -41,11 +41,11 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
     def land_tables(
         context: dg.AssetExecutionContext, frazil: FrazilConnections
     ) -> Iterator[dg.MaterializeResult[Any]]:
-        chosen = {t.spec.topic: t for k, t in by_key.items() if k in context.selected_asset_keys}
-        specs = [t.spec for t in chosen.values()]
+        chosen = [t for k, t in by_key.items() if k in context.selected_asset_keys]
+        specs = [t.spec for t in chosen]
         failed: dict[str, Exception] = {}
         for spec, outcome in land_many(specs, frazil.connections, run_id=context.run.run_id):
-            table = chosen[spec.topic]
+            table = next(t for t in chosen if t.spec is spec)
             if isinstance(outcome, OvertakenError):
                 context.log.warning(str(outcome))
             elif isinstance(outcome, Exception):

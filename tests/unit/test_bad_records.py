@@ -9,6 +9,7 @@ import pytest
 from frazil.errors import RepairError
 from frazil.landing.bad_records import MOST, BadRecord, find_bad, first_bad, suspended
 from frazil.landing.plan import Plan
+from frazil.landing.write import Written
 from frazil.naming import TableName
 
 PLAN = Plan("trades", "id", {0: (0, 10 * MOST)}, capped=False)
@@ -22,7 +23,7 @@ def test_so_many_bad_records_that_a_person_must_look_are_not_even_read() -> None
     unread: Any = None
 
     with pytest.raises(RepairError, match="100001 of 1000000 records of topic trades can't be decoded"):
-        find_bad(unread, unread, PLAN, MOST + 1)
+        find_bad(unread, unread, PLAN, Written("", 10 * MOST, MOST + 1, 0, 0, (), None))
 
 
 def test_a_suspension_names_the_first_record_of_each_partition_and_the_ways_out() -> None:

@@ -12,6 +12,7 @@ from frazil.landing.decoders.record import BAD, RecordDecoder
 from frazil.landing.faults import spark_errors
 from frazil.landing.plan import Plan
 from frazil.landing.present import Key
+from frazil.landing.write import Written
 from frazil.naming import TableName
 
 if TYPE_CHECKING:
@@ -39,35 +40,46 @@ class BadRecord:
         return self.partition, self.offset
 
 
-def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, expected: int) -> list[BadRecord]:
-    """Reads the planned records again and explains the bad ones, by partition and offset.
+def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, written: Written) -> list[BadRecord]:
+    """Reads the planned records again, decodes and explains the bad ones, by partition and offset.
 
     Raises:
         RepairError: There are more than `MOST`: a schema or a producer is wrong, not a record.
         AuditFailedError: They are not as many as expected.
     """
-    if expected > MOST:
+    if written.bad > MOST:
         raise RepairError(
-            f"{expected} of {plan.offsets} records of topic {plan.topic} can't be decoded.",
+            f"{written.bad} of {plan.offsets} records of topic {plan.topic} can't be decoded.",
             where=f"within {dict(plan.busy)}",
             meaning="Nothing of this landing is visible.",
             todo="Look at what the producers write; so many are no accident.",
         )
     with spark_errors(plan):
-        rows = decoder.decode(records).where(BAD).selectExpr(
+        rows = decoder.decode(_at(records, written.bad_at)).where(BAD).selectExpr(
             "partition", "offset", "timestamp", "timestampType AS timestamp_type", "leader_epoch",
             "map_from_entries(headers) AS headers", "raw_key", "raw_value",
             f"{KEY.ok} AS key_ok", f"{VALUE.ok} AS value_ok",
         ).toArrow().to_pylist()  # fmt: skip
-    if len(rows) != expected:
+    if len(rows) != written.bad:
         raise AuditFailedError(
-            f"The first pass found {expected} bad records of topic {plan.topic}, the second {len(rows)}.",
+            f"The first pass found {written.bad} bad records of topic {plan.topic}, the second {len(rows)}.",
             where=f"within {dict(plan.busy)}",
             meaning="Nothing of it is visible; the table is as it was.",
             todo="Try again: the topic may be compacted right now.",
         )
     found = [_explained(decoder, r) for r in rows]
     return sorted(found, key=lambda r: (r.partition, r.offset))
+
+
+def _at(records: DataFrame, keys: Sequence[Key]) -> DataFrame:
+    """Only the records at these places; found before they are decoded."""
+    import pyarrow as pa
+    from pyspark.sql import functions as F
+
+    partitions, offsets = ([k[part] for k in keys] for part in (0, 1))
+    columns = {"partition": pa.array(partitions, pa.int32()), "offset": pa.array(offsets, pa.int64())}
+    places = records.sparkSession.createDataFrame(pa.table(columns))
+    return records.join(F.broadcast(places), ["partition", "offset"], "left_semi")
 
 
 def _explained(decoder: RecordDecoder, row: dict[str, Any]) -> BadRecord:

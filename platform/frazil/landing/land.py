@@ -166,7 +166,7 @@ class _Landing:
     ) -> list[BadRecord]:
         if not written.bad or self._spec.on_bad_record == "skip":
             return []
-        found = find_bad(records, decoder, plan, written.bad)
+        found = find_bad(records, decoder, plan, written)
         return [b for b in found if b.key not in self._past]
 
     def _suspend(

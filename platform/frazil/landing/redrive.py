@@ -114,7 +114,8 @@ class _Redrive:
     """The parts that the steps of one redrive share."""
 
     def __init__(self, spec: TableSpec, connections: Connections, run_id: str, on_step: Step) -> None:
-        self._spec = spec
+        # What still can't be decoded must be told apart, whatever a landing makes of it.
+        self._spec = spec.model_copy(update={"on_bad_record": "dead_letter"})
         self._connections = connections
         self._name = things(spec, connections.settings).table
         self._run_id = run_id
@@ -138,7 +139,7 @@ class _Redrive:
         plan, records = _plan(chosen, letters), letters_frame(self._connections.spark, letters)
         try:
             written = self._write(records, decoder, plan, branch)
-            bad = find_bad(records, decoder, plan, written.bad) if written.bad else []
+            bad = find_bad(records, decoder, plan, written) if written.bad else []
             report = replace(report, left_out=report.left_out + written.skipped)
             return self._published(chosen, written, _told(report, bad))
         finally:

@@ -16,6 +16,7 @@ from frazil.landing.decoders.record import BAD, OK, RecordDecoder
 from frazil.landing.faults import spark_errors
 from frazil.landing.layout import laid_out
 from frazil.landing.plan import Plan
+from frazil.landing.present import Key
 from frazil.naming import TableName
 from frazil.schemas.iceberg import from_iceberg
 from frazil.spec import TableSpec
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["BRANCH", "REDRIVE", "Written", "new_branch", "started_at", "write_branch"]
 
 BRANCH, REDRIVE = "landing_", "redrive_"
+_SHIFT = 44
+_PLACE = f"shiftleft(CAST(partition AS bigint), {_SHIFT}) + offset"
+"""Partition and offset as one number: half a million partitions, 17 trillion offsets."""
 _BITS = 62
 """Writers per counter: a Spark bigint has 63 bits to set."""
 
@@ -42,6 +46,7 @@ class Written:
     bytes: int
     schema_ids: tuple[int, ...]
     max_timestamp: int | None
+    bad_at: tuple[Key, ...] = ()
 
     @property
     def good(self) -> int:
@@ -75,7 +80,7 @@ def write_branch(
     from pyspark.sql import Observation
 
     counts = Observation("landing")
-    columns, counters = _columns(spec, table, decoder), _counters(decoder.value.writers)
+    columns, counters = _columns(spec, table, decoder), _counters(decoder.value.writers, spec)
     with spark_errors(plan):
         decoded = decoder.decode(records)
         good = decoded.observe(counts, *counters).where(OK).selectExpr(*columns)
@@ -101,7 +106,7 @@ def _columns(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]
     return found
 
 
-def _counters(writers: Sequence[int]) -> list[Any]:
+def _counters(writers: Sequence[int], spec: TableSpec) -> list[Any]:
     from pyspark.sql import functions as F
 
     groups = range(0, len(writers), _BITS)
@@ -117,6 +122,9 @@ def _counters(writers: Sequence[int]) -> list[Any]:
             .alias(f"seen_{g}")
             for g in groups
         ),
+        # So that the second pass decodes the bad ones only. 16 bytes each, however many there are.
+        *([F.expr(f"collect_list(CASE WHEN {BAD} THEN {_PLACE} END)").alias("bad_at")]
+          if spec.on_bad_record != "skip" else []),
     ]  # fmt: skip
 
 
@@ -134,4 +142,5 @@ def _written(branch: str, writers: Sequence[int], counts: dict[str, Any]) -> Wri
         bytes=counts["bytes"] or 0,
         schema_ids=tuple(sorted(seen)),
         max_timestamp=counts["max_timestamp"],
+        bad_at=tuple((place >> _SHIFT, place & ((1 << _SHIFT) - 1)) for place in counts.get("bad_at") or ()),
     )
