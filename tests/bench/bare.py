@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
@@ -9,9 +11,11 @@ from pyspark.sql.avro.functions import from_avro
 from frazil.catalogs.spark import spark_name
 from frazil.connections import Connections
 from frazil.landing.columns import metadata_columns
+from frazil.landing.decoders.arrow_function import arrow_function
 from frazil.landing.decoders.choose import topic_columns
 from frazil.landing.tables import ensure_table
 from frazil.naming import TableName
+from frazil.schemas.descriptors import compiled, file_of
 from frazil.schemas.iceberg import spark_type
 from frazil.schemas.logical import Struct
 from frazil.schemas.registry import WriterSchema, subject_versions
@@ -44,7 +48,7 @@ def run(connections: Connections, spec: TableSpec, name: TableName) -> None:
     """Lands the whole topic, hoping that nothing goes wrong."""
     schema = _schema(connections, spec)
     columns = topic_columns(spec, connections.registry).value
-    frame = _read(connections, spec.topic).withColumn("value_", _DECODED[schema.kind](schema.text, columns))
+    frame = _read(connections, spec.topic).withColumn("value_", _DECODED[schema.kind](schema, columns))
     fields = [f"value_.`{field.name}`" for field in columns]
     metadata = [f"{c.expression} AS `{c.name(spec.metadata_names)}`" for c in metadata_columns(spec)]
     rows = frame.selectExpr("raw_key AS key", *fields, *metadata)
@@ -75,12 +79,31 @@ def _schema(connections: Connections, spec: TableSpec) -> WriterSchema:
     return subject_versions(connections.registry, f"{spec.topic}-value")[-1]
 
 
-def _avro(text: str, _: Struct) -> Column:
-    return from_avro(F.expr("substring(raw_value, 6)"), text)
+def _avro(schema: WriterSchema, _: Struct) -> Column:
+    return from_avro(F.expr("substring(raw_value, 6)"), schema.text)
 
 
-def _json(_: str, columns: Struct) -> Column:
+def _json(_: WriterSchema, columns: Struct) -> Column:
     return F.from_json(F.expr("CAST(substring(raw_value, 6) AS string)"), spark_type(columns))
 
 
-_DECODED = {"AVRO": _avro, "JSON": _json}
+def _protobuf(schema: WriterSchema, columns: Struct) -> Column:
+    descriptors = compiled(schema, "bench")
+
+    def rows(batches: Any) -> Any:
+        import pyarrow as pa
+        from ptars import HandlerPool, PtarsConfig
+
+        file = file_of(descriptors)
+        message = next(iter(file.message_types_by_name.values()))
+        handler = HandlerPool([file], PtarsConfig()).get_for_message(message)
+        for payloads in batches:
+            batch = handler.array_to_record_batch(payloads)
+            yield pa.StructArray.from_arrays(batch.columns, names=batch.schema.names)
+
+    decoded = arrow_function(rows, spark_type(columns), batches=True)
+    column: Column = decoded(F.expr("substring(raw_value, 7)"))
+    return column
+
+
+_DECODED = {"AVRO": _avro, "JSON": _json, "PROTOBUF": _protobuf}
