@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
+
+from frazil.parts import Part
 
 __all__ = ["Drop", "Migration", "Rename", "Retype"]
 
@@ -14,24 +16,20 @@ _TYPE = re.compile(
 )
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
-
-
-class Rename(_Part):
+class Rename(Part):
     """The column keeps its rows and its field id under another name."""
 
     from_: str = Field(alias="from", min_length=1, description="Its path, such as address.zip.")
     to: str = Field(min_length=1, description="Its new name, without the path before it.")
 
 
-class Drop(_Part):
+class Drop(Part):
     """The column goes; its rows stay readable in older snapshots only."""
 
     column: str = Field(min_length=1, description="Its path.")
 
 
-class Retype(_Part):
+class Retype(Part):
     """The column is kept as `<column>__v<n>`, and a new one of the other type takes its name."""
 
     column: str = Field(min_length=1, description="Its path.")
@@ -45,7 +43,7 @@ class Retype(_Part):
         return value.replace(" ", "")
 
 
-class Migration(_Part):
+class Migration(Part):
     """One approved change. It waits for the schema that asks for it, and is applied once, by its id."""
 
     id: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="Its name, for ever.")

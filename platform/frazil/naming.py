@@ -106,7 +106,7 @@ def things(spec: TableSpec, settings: Settings) -> Things:
 
 def subject_name(spec: TableSpec, half: Literal["key", "value"]) -> str:
     """The subject of the registry that holds the schemas of a topic's keys or values."""
-    if half == "value" and spec.record_type:
+    if half == "value" and spec.record_type and spec.subject_names != "topic":
         return record_subject(spec, spec.record_type)
     return f"{spec.topic}-{half}"
 
@@ -118,4 +118,5 @@ def record_subject(spec: TableSpec, record_type: str) -> str:
 
 def _table(spec: TableSpec) -> str:
     """The topic's name; with the record's simple name where a topic has a table per record type."""
-    return f"{spec.topic}__{spec.record_type.rpartition('.')[2]}" if spec.record_type else spec.topic
+    one_of_many = spec.record_type and spec.subject_names != "topic"
+    return f"{spec.topic}__{str(spec.record_type).rpartition('.')[2]}" if one_of_many else spec.topic

@@ -87,7 +87,7 @@ def _refuse_equal_things(pipelines: Sequence[Pipeline], settings: Settings) -> N
 def _shared(spec: TableSpec, pipeline: Pipeline, path: tuple[str, ...], first: str) -> bool:
     """Whether it is a topic of several record types, all in one file: one asset, a table each."""
     here = first.rpartition(":")[0] == str(pipeline.file)
-    return bool(spec.record_type) and path == ("kafka", spec.topic) and here
+    return spec.subject_names != "topic" and path == ("kafka", spec.topic) and here
 
 
 def _paths(things: Things) -> Iterator[tuple[str, ...]]:

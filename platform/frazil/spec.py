@@ -5,36 +5,21 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    BeforeValidator,
     ByteSize,
-    ConfigDict,
     Field,
     field_validator,
     model_validator,
 )
 
+from frazil.keeping import SortTerm, Upkeep, Write, sort_term
 from frazil.migrations import Migration
+from frazil.parts import Duration, Part
 
-__all__ = ["SCHEMA_KINDS", "Duration", "Format", "LandWhen", "Owners", "SchemaKind", "TableSpec"]
-
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-def _duration(value: Any) -> Any:
-    if isinstance(value, str) and (m := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd])\s*", value)):
-        return timedelta(seconds=float(m[1]) * _UNITS[m[2]])
-    if isinstance(value, str):
-        raise ValueError(f"{value!r} is no duration; write a number and s, m, h or d, such as 15m")
-    return value
-
-
-Duration = Annotated[timedelta, BeforeValidator(_duration)]
-"""`30s`, `15m`, `2h`, `7d`, or a number of seconds."""
+__all__ = ["SCHEMA_KINDS", "Format", "LandWhen", "Owners", "SchemaKind", "TableSpec"]
 
 _TRANSFORM = re.compile(
     r"(?P<plain>[\w$-]+)"
@@ -68,11 +53,7 @@ SCHEMA_KINDS: dict[str, SchemaKind] = {".avsc": "AVRO", ".json": "JSON", ".proto
 """By the suffix of a schema's file."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
-
-
-class LandWhen(_Part):
+class LandWhen(Part):
     """When the arrivals sensor lands a table: as soon as one of the three is reached."""
 
     records: int = Field(1_000_000, ge=1, description="Records waiting in the topic.")
@@ -80,7 +61,7 @@ class LandWhen(_Part):
     age: Duration = Field(timedelta(seconds=30), description="Time since the last landing.")
 
 
-class TableSpec(_Part):
+class TableSpec(Part):
     """One topic and the table that it becomes. Only `topic` is needed."""
 
     topic: str = Field(description="The Kafka topic.", min_length=1, max_length=249)
@@ -108,7 +89,9 @@ class TableSpec(_Part):
         "topic", description="How the value's subject is named: `<topic>-value`, by record_type, or by both."
     )
     record_type: str | None = Field(
-        None, description="Full name of the record that this table holds, where a topic carries several."
+        None,
+        description="Full name of the record that this table holds, where a topic carries several, or of the "
+        "Protobuf message, where it is not the schema's first.",
     )
     other_types: tuple[str, ...] = Field(
         (), description="Records on the topic that belong to other tables: left out here, and counted."
@@ -132,7 +115,14 @@ class TableSpec(_Part):
     partition_by: tuple[str, ...] = Field(
         (), description="Iceberg transforms, such as day($$timestamp) or bucket(16, symbol)."
     )
-    target_file_size: ByteSize = Field(ByteSize(128 * 2**20), description="Size of data files.")
+    sort_by: tuple[str, ...] = Field(
+        (), description="Order of rows in rewritten files, such as symbol, price desc, or zorder(a, b)."
+    )
+    write: Write = Field(default_factory=Write, description="How data files are written.")
+    upkeep: Upkeep = Field(default_factory=Upkeep, description="When the table is put in order.")
+    keep_rows_for: Duration | None = Field(
+        None, description="Age by the record's timestamp at which rows are deleted; default: never."
+    )
 
     on_bad_record: Literal["suspend", "skip", "dead_letter"] = Field(
         "suspend", description="What a record that can't be decoded costs."
@@ -212,10 +202,10 @@ class TableSpec(_Part):
 
     @model_validator(mode="after")
     def _record_named(self) -> Self:
-        if (self.subject_names == "topic") != (self.record_type is None):
-            raise ValueError("subject_names: record or topic_record, and record_type need each other")
-        if self.other_types and self.record_type is None:
-            raise ValueError("other_types are those beside record_type; write that, too")
+        if self.subject_names != "topic" and self.record_type is None:
+            raise ValueError(f"subject_names: {self.subject_names} needs record_type, this table's record")
+        if self.other_types and self.subject_names == "topic":
+            raise ValueError("other_types have subjects of their own: write subject_names, too")
         return self
 
     @field_validator("partition_by")
@@ -228,6 +218,18 @@ class TableSpec(_Part):
                     "bucket(n, column) or truncate(n, column); quote what holds a comma"
                 )
         return value
+
+    @field_validator("sort_by")
+    @classmethod
+    def _sortable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(terms := [sort_term(text) for text in value]) > 1 and any(t.zorder for t in terms):
+            raise ValueError("zorder(...) stands alone: it is the whole order")
+        return value
+
+    @property
+    def sort_terms(self) -> tuple[SortTerm, ...]:
+        """`sort_by`, understood."""
+        return tuple(map(sort_term, self.sort_by))
 
     @property
     def transforms(self) -> tuple[tuple[str, str], ...]:

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from frazil.keeping import Upkeep, Write
 from frazil.landing.position import Ledger
 from frazil.spec import LandWhen, TableSpec
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("model", [TableSpec, LandWhen])
+@pytest.mark.parametrize("model", [TableSpec, LandWhen, Write, Upkeep])
 def test_every_field_of_a_spec_stands_in_the_docs_with_its_own_words(model: type[BaseModel]) -> None:
     text = (ROOT / "docs/spec.md").read_text()
 

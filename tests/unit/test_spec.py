@@ -32,7 +32,7 @@ def test_durations_are_read_as_people_write_them(written: Any, meant: timedelta)
 
 
 def test_sizes_are_read_as_people_write_them() -> None:
-    assert TableSpec(topic="t", target_file_size="128MiB").target_file_size == 128 * 2**20
+    assert TableSpec(topic="t", write={"page_size": "2MiB"}).write.page_size == 2 * 2**20
 
 
 def test_transforms_are_taken_apart() -> None:
@@ -62,6 +62,11 @@ def test_transforms_are_taken_apart() -> None:
         ("tags", {"team": "a" * 64}, "at most 63"),
         ("publish", ["snowflake"], "through Glue"),
         ("land_when", {"records": 0}, "greater than or equal to 1"),
+        ("subject_names", "record", "needs record_type"),
+        ("other_types", ["shop.Refund"], "write subject_names"),
+        ("sort_by", ["price downwards"], "asc|desc"),
+        ("sort_by", ["zorder(a, b)", "c"], "stands alone"),
+        ("write", {"compression": "rar"}, "zstd"),
     ],
 )
 def test_what_would_fail_later_is_refused_at_once(field: str, value: Any, told: str) -> None:

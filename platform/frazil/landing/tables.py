@@ -79,7 +79,7 @@ def _properties(spec: TableSpec) -> dict[str, str]:
         "format-version": "2",
         "comment": spec.description or f"Kafka topic {spec.topic}, landed by Frazil.",
         "write.parquet.compression-codec": "zstd",
-        "write.target-file-size-bytes": str(int(spec.target_file_size)),
+        "write.target-file-size-bytes": str(int(spec.write.target_file_size)),
         # Slices are planned to be equal: a shuffle would only cost.
         "write.distribution-mode": "none",
         "write.metadata.delete-after-commit.enabled": "true",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from frazil.checks.run import run_check
-from frazil.errors import MissingError, SuspendedError
+from frazil.errors import ConfigureError, MissingError, SuspendedError
 from kit.formats import Source, avro
 
 MakeSource = Callable[..., Source]
@@ -163,3 +163,26 @@ def test_a_null_value_that_is_kept_is_a_row_of_key_and_metadata(source: MakeSour
     assert orders.land().records == 2
     assert [(r["key"], r["amount"], r["$$offset"]) for r in orders.rows()] == [(b"a", 7, 0), (b"b", None, 1)]
     assert run_check("row_count_deep", orders.spec, orders.connections).passed
+
+
+def test_a_protobuf_key_and_a_message_that_is_not_the_schemas_first(source: MakeSource) -> None:
+    sales = source(record_type="shop.Sale")
+    key_id = sales.register('syntax = "proto3"; message Key { int32 shop = 1; }', "key", kind="PROTOBUF")
+    text = (
+        'syntax = "proto3"; package shop; message Money { int32 cents = 1; } message Sale { Money paid = 1; }'
+    )
+    schema_id = sales.register(text, kind="PROTOBUF")
+    second = b"\0" + schema_id.to_bytes(4, "big") + b"\2\2"  # one index, the second message
+    sales.produce((b"\0" + key_id.to_bytes(4, "big") + b"\0\x08\5", second + b"\x0a\2\x08\7"))
+
+    sales.land()
+
+    assert [(r["shop"], r["paid"]) for r in sales.rows()] == [(5, {"cents": 7})]
+
+
+def test_a_record_type_says_nothing_of_an_avro_subject(source: MakeSource) -> None:
+    orders = source(record_type="Order")
+    with_values(orders, b"a")
+
+    with pytest.raises(ConfigureError, match="picks a message of a Protobuf schema"):
+        orders.land()

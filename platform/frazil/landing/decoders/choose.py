@@ -72,6 +72,13 @@ def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfS
             meaning="Nothing was landed.",
             todo=f"Write {half.word}_format: {found} in defs.yaml, or leave it out.",
         )
+    if half == VALUE and spec.record_type and spec.subject_names == "topic" and found != "protobuf":
+        raise ConfigureError(
+            f"record_type: {spec.record_type} picks a message of a Protobuf schema, and this one is {found}.",
+            where=f"subject {subject}",
+            meaning="Nothing was landed.",
+            todo="Drop record_type; or say by subject_names that each record has a subject of its own.",
+        )
     return HalfSchemas(half, found, subject, writers)  # type: ignore[arg-type]
 
 
@@ -135,9 +142,10 @@ def columns_of(
         case "PROTOBUF":
             from frazil.schemas import protobuf
 
-            return protobuf.columns_of(_of_kind(writers, "PROTOBUF"), subject, record_type)
+            message = record_type if half == VALUE else None
+            return protobuf.columns_of(_of_kind(writers, "PROTOBUF"), subject, message)
         case other:
-            raise _not_yet(other.lower(), subject)
+            raise _unknown(other.lower(), subject)
 
 
 def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
@@ -170,18 +178,19 @@ def _decoder(spec: TableSpec, schemas: HalfSchemas) -> Decoder:
             from frazil.landing.decoders.protobuf import ProtobufDecoder
 
             protos = _of_kind(schemas.writers, "PROTOBUF")
-            return ProtobufDecoder(protos, schemas.subject, spec.framing, spec.record_type)
+            message = spec.record_type if schemas.half == VALUE else None
+            return ProtobufDecoder(protos, schemas.subject, spec.framing, message)
         case "bytes" | "string" | "none" as plain:
             return PlainDecoder(plain, schemas.half)
         case other:
-            raise _not_yet(other, schemas.subject)
+            raise _unknown(other, schemas.subject)
 
 
 def _of_kind(writers: Sequence[WriterSchema], kind: str) -> list[WriterSchema]:
     return [w for w in writers if w.kind == kind]
 
 
-def _not_yet(found: str, subject: str) -> ConfigureError:
+def _unknown(found: str, subject: str) -> ConfigureError:
     return ConfigureError(
-        f"Format {found} can't be landed yet.", where=f"subject {subject}", todo="Use Avro."
+        f"Format {found} is unknown.", where=f"subject {subject}", todo="Use Avro, JSON Schema or Protobuf."
     )

@@ -1,0 +1,91 @@
+"""How a table's files are written, sorted and kept: the parts of a spec that upkeep works by."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Literal
+
+from pydantic import ByteSize, Field
+
+from frazil.parts import Duration, Part
+
+__all__ = ["SortTerm", "Upkeep", "Write", "sort_term"]
+
+_SORT = re.compile(
+    r"(?P<column>[\w$.-]+)(?:\s+(?P<way>asc|desc))?(?:\s+nulls\s+(?P<nulls>first|last))?", re.IGNORECASE
+)
+_ZORDER = re.compile(r"zorder\((?P<columns>[\w$.-]+(?:\s*,\s*[\w$.-]+)+)\)", re.IGNORECASE)
+
+
+class Write(Part):
+    """How data files are written. A change holds for new files, and for old ones once rewritten."""
+
+    target_file_size: ByteSize = Field(ByteSize(128 * 2**20), ge=1, description="Size of data files.")
+    row_group_size: ByteSize = Field(ByteSize(128 * 2**20), ge=1, description="Most bytes of a row group.")
+    page_size: ByteSize = Field(ByteSize(2**20), ge=1, description="Most bytes of a page.")
+    compression: Literal["zstd", "snappy", "gzip", "lz4", "uncompressed"] = Field(
+        "zstd", description="Codec of data files."
+    )
+    compression_level: int | None = Field(
+        None, ge=1, le=22, description="Level of zstd or gzip; default: the codec's."
+    )
+    distribution: Literal["none", "hash", "range"] = Field(
+        "none", description="Shuffle before writing: none, by partition, or by range of the sort order."
+    )
+
+
+class Upkeep(Part):
+    """When a table is put in order, and what is kept. The upkeep sensor and the commands go by it."""
+
+    small_file: float = Field(
+        0.75, gt=0, lt=1, description="A data file below this share of the target size is small."
+    )
+    small_bytes: ByteSize = Field(
+        ByteSize(128 * 2**20), ge=1, description="Bytes in small files that ask for a compaction at once."
+    )
+    compact_after: Duration = Field(
+        timedelta(minutes=15),
+        description="Time after a compaction until the next one, if there is anything to gain.",
+    )
+    max_bytes: ByteSize = Field(ByteSize(10 * 2**30), ge=1, description="Most bytes that one run rewrites.")
+    manifests: int = Field(50, ge=2, description="Manifests that ask for being rewritten.")
+    keep_snapshots_for: Duration = Field(
+        timedelta(days=7), description="How long snapshots serve time travel and rollback."
+    )
+    min_snapshots: int = Field(10, ge=1, description="Newest snapshots that are kept however old they are.")
+    max_snapshots: int = Field(
+        1000, ge=1, description="Most snapshots that are kept: each commit writes all of them down again."
+    )
+    expire_every: Duration = Field(timedelta(hours=1), description="Time between two expiries.")
+    orphans_after: Duration = Field(
+        timedelta(days=3), description="Age of files that no snapshot names before they are deleted."
+    )
+    orphans_every: Duration = Field(timedelta(days=1), description="Time between two looks for orphans.")
+
+
+class SortTerm(Part):
+    """One term of a sort order: a column, or several on a z-order curve."""
+
+    columns: tuple[str, ...]
+    zorder: bool = False
+    ascending: bool = True
+    nulls_first: bool = True
+
+
+def sort_term(text: str) -> SortTerm:
+    """`column [asc|desc] [nulls first|last]`, or `zorder(a, b)`; nulls are least, as in Spark.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    if curve := _ZORDER.fullmatch(text.strip()):
+        return SortTerm(columns=tuple(c.strip() for c in curve["columns"].split(",")), zorder=True)
+    plain = _SORT.fullmatch(text.strip())
+    if plain is None:
+        raise ValueError(
+            f"{text!r} is no sort term; write column [asc|desc] [nulls first|last] or zorder(a, b)"
+        )
+    ascending = (plain["way"] or "asc").lower() == "asc"
+    nulls_first = plain["nulls"].lower() == "first" if plain["nulls"] else ascending
+    return SortTerm(columns=(plain["column"],), ascending=ascending, nulls_first=nulls_first)

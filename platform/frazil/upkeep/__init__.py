@@ -1,0 +1,1 @@
+"""Tables that stay healthy: census, compaction, snapshot expiry, orphan files, row expiry."""
