@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import fastavro
@@ -102,3 +103,18 @@ def create_topic(admin: AdminClient, name: str, partitions: int, config: dict[st
 
 
 MakeTopic = Callable[..., Topic]
+"""`make_topic(partitions=2, config={...}, on_bad_record="skip")`: the rest goes into the spec."""
+
+
+def topic_maker(connections: Connections, name: str, namespace: str) -> MakeTopic:
+    """Makes topics whose names begin alike, and which hold trades."""
+    numbers = count()
+
+    def make(partitions: int = 1, config: dict[str, str] | None = None, **spec: Any) -> Topic:
+        own = f"{name}_{next(numbers)}"
+        create_topic(connections.admin, own, partitions, config or {})
+        topic = Topic(own, connections, TableSpec(topic=own, namespace=namespace, **spec))
+        topic.register(TRADE)
+        return topic
+
+    return make
