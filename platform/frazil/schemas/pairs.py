@@ -77,8 +77,9 @@ def reader_for(writer: Any, reader: Any) -> Any:
     """The reader, with the writer's own types wherever Spark would misread them.
 
     Spark lays the reader's logical type over the writer's number: milliseconds would be read as
-    microseconds; and it rounds a long that is read as a double. Read as they were written, the values
-    are then converted, and checked, with the table's types in view.
+    microseconds; it rounds a long that is read as a double; and Java reads an int as a long without a
+    look at its range. Read as they were written, the values are then converted, and checked, with the
+    table's types in view.
     """
     if isinstance(reader, list):
         return [_branch(writer, b, reader) for b in reader]
@@ -144,7 +145,7 @@ def _scalar_for(writer: dict[str, Any], reader: dict[str, Any]) -> dict[str, Any
     family = _family(reader)
     if family and family == _family(writer):
         return writer
-    if is_lossy(writer["type"], reader["type"]):
+    if writer["type"] == "int" != reader["type"] or is_lossy(writer["type"], reader["type"]):
         return {"type": writer["type"]}
     if writer["type"] != reader["type"] or "name" not in reader:
         return reader

@@ -14,7 +14,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal
 
 from frazil.errors import SchemaRefusedError
-from frazil.landing.decoders.avro_exact import exact_reader, exact_writer
+from frazil.landing.decoders.avro_exact import ExactPair, exact_pair
 from frazil.landing.decoders.avro_faults import fault
 from frazil.landing.decoders.avro_values import conversion, utf8_check
 from frazil.landing.decoders.protocol import Half, Reason
@@ -85,15 +85,16 @@ class AvroDecoder:
         whole, passing = f"{half.data}_whole", []
         branches = []
         for index, (schema_id, writer) in enumerate(self._trees.items()):
-            reader, own = exact_reader(reader_for(writer, self._reader)), self._own(half, schema_id)
-            decoded = _decoded(self._payload(half), exact_writer(writer), reader)
-            found = conversion(reader, self._columns, f"{half.data}_{index}.v")
+            pair, own = exact_pair(writer, reader_for(writer, self._reader)), self._own(half, schema_id)
+            decoded = _decoded(self._payload(half), pair)
+            found = conversion(pair.reader, self._columns, f"{half.data}_{index}.v")
             if found:
                 # In a column of its own, or what the conversion names often would be decoded as often.
                 passing.append(f"{half.data}_{index}")
                 frame = frame.withColumn(passing[-1], F.when(own, decoded))
                 decoded = _converted(passing[-1], found.value, found.check)
-            framed = decoded.cast(f"struct<v:{spark_type(self._columns)},t:binary>")
+            # Not a cast: what fails its check must not fail the landing.
+            framed = decoded.try_cast(f"struct<v:{spark_type(self._columns)},t:binary>")
             branches.append((own, F.struct(framed.alias("d"), F.lit(index).alias("w"))))
         chosen: Column = reduce(lambda c, b: c.when(*b), branches[1:], F.when(*branches[0]))
         text = utf8_check(self._columns, half.data) or "true"
@@ -144,7 +145,8 @@ class AvroDecoder:
         import fastavro
 
         if schema_id not in self._parsed:
-            exact = exact_writer(self._trees[schema_id])
+            tree = self._trees[schema_id]
+            exact = exact_pair(tree, reader_for(tree, self._reader)).writer
             parsed = fastavro.parse_schema(json.loads(avro_text(exact, logical=False)))
             self._parsed[schema_id] = (exact, parsed)
         return self._parsed[schema_id]
@@ -177,14 +179,14 @@ class AvroDecoder:
         return f"substring({half.raw}, {HEADER + 1})" if self._framed else half.raw
 
 
-def _decoded(payload: str, writer: Any, reader: Any) -> Column:
+def _decoded(payload: str, pair: ExactPair) -> Column:
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
 
     return from_avro(
         F.expr(f"concat({payload}, X'{SENTINEL}')"),
-        avro_text(_with_end(writer)),
-        {"mode": "PERMISSIVE", "avroSchema": avro_text(_with_end(reader))},
+        avro_text(_with_end(pair.writer)),
+        {"mode": "PERMISSIVE", "avroSchema": avro_text(_with_end(pair.reader))},
     )
 
 

@@ -1,56 +1,104 @@
 """Schemas for `from_avro` under which it takes no damaged value for a good one.
 
 Spark keeps the low 64 bits of a decimal of at most 18 digits (2^64 + 5 in a decimal(9,2) lands as 0.05),
-and Java takes every byte but 1 as false. So such decimals are read with 38 digits, booleans as the byte
-that they are; `conversion` turns them back, and checks them. An int whose fifth byte has too many bits
-stays unseen: to read each as a long would cost every record.
+Java the low 32 bits of an int, and it takes every byte but 1 as false. So such decimals are read with 38
+digits, ints as longs, booleans as the byte that they are; `conversion` turns them back, and checks them.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["BOOLEAN", "exact_reader", "exact_writer"]
+__all__ = ["BOOLEAN", "DATE", "INT", "ExactPair", "exact_pair"]
 
 BOOLEAN = {"type": "fixed", "name": "frazil.boolean", "size": 1}
 """A boolean as its byte."""
 
+INT = {"type": "long", "logicalType": "frazil-int"}
+DATE = {"type": "long", "logicalType": "frazil-date"}
+"""Ints as longs, which are written alike."""
+
 _DIGITS, _LONG_DIGITS, _LONG_BYTES = 38, 18, 8
 
 
-def exact_writer(tree: Any) -> Any:
-    """The writer's tree, for Spark. It needs no defaults."""
-    return _exact(tree, writer=True)
+@dataclass(frozen=True, slots=True)
+class ExactPair:
+    """The writer's and the reader's tree, for Spark."""
+
+    writer: Any
+    reader: Any
 
 
-def exact_reader(tree: Any) -> Any:
-    """The reader's tree, as `reader_for` gave it: only what is not written has a default."""
-    return _exact(tree, writer=False)
+def exact_pair(writer: Any, reader: Any) -> ExactPair:
+    """A writer and its reader, as `reader_for` gave it, with nothing that is read on trust.
+
+    A union of int and long stays: it can't hold two longs.
+    """
+    wide = not (_mixes(writer) or _mixes(reader))
+    return ExactPair(_Exact(wide, defaults=False).tree(writer), _Exact(wide, defaults=True).tree(reader))
 
 
-def _exact(node: Any, writer: bool) -> Any:
-    if isinstance(node, list):
-        return [_exact(b, writer) for b in node]
-    match node["type"]:
-        case "boolean":
-            return BOOLEAN
-        case "record":
-            return {**node, "fields": [_field(f, writer) for f in node["fields"]]}
-        case "array":
-            return {**node, "items": _exact(node["items"], writer)}
-        case "map":
-            return {**node, "values": _exact(node["values"], writer)}
-        case _ if node.get("logicalType") == "decimal" and _is_cut(node):
-            return {**node, "precision": _DIGITS}
+@dataclass(frozen=True, slots=True)
+class _Exact:
+    """One walk.
+
+    Args:
+        wide: Whether ints become longs.
+        defaults: Whether fields that are not written keep their defaults, and so their types.
+    """
+
+    wide: bool
+    defaults: bool
+
+    def tree(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return [self.tree(b) for b in node]
+        match node["type"]:
+            case "boolean":
+                return BOOLEAN
+            case "int" if self.wide:
+                return _wide(node)
+            case "record":
+                return {**node, "fields": [self._field(f) for f in node["fields"]]}
+            case "array":
+                return {**node, "items": self.tree(node["items"])}
+            case "map":
+                return {**node, "values": self.tree(node["values"])}
+            case _ if node.get("logicalType") == "decimal" and _is_cut(node):
+                return {**node, "precision": _DIGITS}
+            case _:
+                return node
+
+    def _field(self, field: dict[str, Any]) -> dict[str, Any]:
+        if "default" in field and self.defaults:
+            return field
+        kept = {k: v for k, v in field.items() if k != "default"}
+        return {**kept, "type": self.tree(field["type"])}
+
+
+def _wide(node: dict[str, Any]) -> dict[str, Any]:
+    match node.get("logicalType"):
+        case "date":
+            return DATE
+        case "time-millis":
+            return {**node, "type": "long"}
         case _:
-            return node
+            return INT
 
 
-def _field(field: dict[str, Any], writer: bool) -> dict[str, Any]:
-    if "default" in field and not writer:
-        return field
-    kept = {k: v for k, v in field.items() if k != "default"}
-    return {**kept, "type": _exact(field["type"], writer)}
+def _mixes(node: Any) -> bool:
+    if isinstance(node, list):
+        return {"int", "long"} <= {b["type"] for b in node} or any(map(_mixes, node))
+    match node["type"]:
+        case "record":
+            return any(_mixes(f["type"]) for f in node["fields"])
+        case "array":
+            return _mixes(node["items"])
+        case "map":
+            return _mixes(node["values"])
+        case _:
+            return False
 
 
 def _is_cut(decimal: dict[str, Any]) -> bool:

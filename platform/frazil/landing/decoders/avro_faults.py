@@ -8,7 +8,7 @@ from decimal import Context, Inexact, InvalidOperation
 from decimal import Decimal as Number
 from typing import Any
 
-from frazil.landing.decoders.avro_exact import BOOLEAN
+from frazil.landing.decoders.avro_exact import BOOLEAN, DATE, INT
 from frazil.landing.decoders.avro_values import DAY
 from frazil.schemas.logical import Decimal, List, Map, Struct, Type
 from frazil.schemas.pairs import is_lossy, written
@@ -20,7 +20,7 @@ def fault(writer: Any, reader: Any, wanted: Type, value: Any, path: str = "") ->
     """The first value that does not fit, None where none is found.
 
     Args:
-        writer: Its type, as `exact_writer` gives it.
+        writer: Its type, as `exact_pair` gives it.
         reader: The newest type.
         wanted: The column's.
         value: As read without logical types.
@@ -78,8 +78,10 @@ def _scalar(writer: dict[str, Any], wanted: Type, value: Any, path: str) -> str 
         return _decimal(writer["scale"], wanted, value, path)
     if logical in DAY and not 0 <= value <= DAY[logical]:
         return f"field {path}: {value} is no time of a day ({logical})"
+    if writer in (INT, DATE) and not -(2**31) <= value < 2**31:
+        return f"field {path}: {value} is no int, which has 32 bits"
     kind = getattr(wanted, "kind", "")
-    if is_lossy(writer["type"], kind) and _rounded(value, kind) != value:
+    if is_lossy("int" if writer == INT else writer["type"], kind) and _rounded(value, kind) != value:
         return f"field {path}: {value} is no {kind} without loss"
     return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from frazil.landing.decoders.avro_exact import BOOLEAN
+from frazil.landing.decoders.avro_exact import BOOLEAN, DATE, INT
 from frazil.schemas.iceberg import spark_type
 from frazil.schemas.logical import Decimal, List, Map, Primitive, Struct, Type
 from frazil.schemas.pairs import is_lossy
@@ -20,6 +20,8 @@ __all__ = ["DAY", "Conversion", "conversion", "utf8_check"]
 
 DAY = {"time-millis": 86_399_999, "time-micros": 86_399_999_999}
 """The last moment of a day, by what is counted."""
+
+_INTS = "BETWEEN -2147483648 AND 2147483647"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def conversion(node: Any, wanted: Type, x: str, depth: int = 0) -> Conversion:
     """How a decoded value becomes one of the table's.
 
     Args:
-        node: The reader's type, as `exact_reader` gives it.
+        node: The reader's type, as `exact_pair` gives it.
         wanted: The table's type.
         x: The value, as SQL.
         depth: Of lambdas around it; names theirs.
@@ -99,17 +101,19 @@ def _scalar(node: dict[str, Any], wanted: Type, x: str) -> Conversion:
     if node == BOOLEAN and wanted == Primitive("boolean"):
         return Conversion(f"{x} = X'01'", f"coalesce({x} IN (X'00', X'01'), true)")
     if (most := DAY.get(node.get("logicalType", ""))) and wanted == Primitive("long"):
-        value = f"{x} * 1000L" if node["type"] == "int" else None
+        value = f"try_cast({x} AS int) * 1000L" if node["logicalType"] == "time-millis" else None
         return Conversion(value, f"coalesce({x} BETWEEN 0 AND {most}, true)")
+    if node == DATE and wanted == Primitive("date"):
+        return Conversion(f"date_from_unix_date(try_cast({x} AS int))", f"coalesce({x} {_INTS}, true)")
     if isinstance(wanted, Decimal) and node.get("logicalType") == "decimal":
         narrow = f"try_cast({x} AS {spark_type(wanted)})"
         fits = node["scale"] <= wanted.scale and _whole(node) <= wanted.precision - wanted.scale
         return Conversion() if fits else Conversion(narrow, f"coalesce({narrow} = {x}, {x} IS NULL)")
-    if isinstance(wanted, Primitive) and is_lossy(node["type"], wanted.kind):
-        whole = "int" if node["type"] == "int" else "bigint"
+    whole = "int" if node == INT or node["type"] == "int" else "bigint"
+    if isinstance(wanted, Primitive) and is_lossy("int" if whole == "int" else node["type"], wanted.kind):
         back = f"try_cast(CAST({x} AS {wanted.kind}) AS {whole})"
         return Conversion(None, f"coalesce({back} = {x}, {x} IS NULL)")
-    return Conversion()
+    return Conversion(None, f"coalesce({x} {_INTS}, true)" if node == INT else None)
 
 
 def _whole(node: dict[str, Any]) -> int:
