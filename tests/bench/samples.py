@@ -35,8 +35,9 @@ WIDE: Fields = {
     **{f"flag_{n}": "boolean" for n in range(2)},
 }
 AVRO_IDS = 8
-_DIFFERENT = 20_000
-"""Records that are encoded; they come again in turn."""
+_DIFFERENT = 20_000, 200_000
+"""Narrow and wide records that are encoded; they come again in turn. Fewer wide ones would flatter
+Parquet's dictionaries: no value of theirs is there twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Sample:
     def records(self, schema_ids: Sequence[int]) -> Iterator[Record]:
         """Records without end, with a key and a header each."""
         chance = random.Random(1)
-        values = [self._value(chance, n, schema_ids) for n in range(_DIFFERENT)]
+        values = [self._value(chance, n, schema_ids) for n in range(_DIFFERENT[self.fields is WIDE])]
         headers: Any = [("source", b"bench")]
         return ((b"%d" % n, value, headers, None, None) for n, value in enumerate(cycle(values)))
 
