@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from frazil.landing.land import LandingReport
     from frazil.landing.state import TableState
     from frazil.topics.provision import TopicState
+    from frazil.upkeep.work import WorkReport
     from frazil.warehouse.tables import SnowflakeState
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "snowflake_metadata",
     "table_metadata",
     "topic_metadata",
+    "upkeep_metadata",
 ]
 
 Metadata = dict[str, Any]
@@ -78,6 +80,7 @@ def landing_metadata(report: LandingReport) -> Metadata:
         "gaps": report.gaps,
         "bytes_landed": report.bytes,
         "files_written": report.files,
+        "conflicts": report.conflicts,
         "seconds": report.seconds,
         "rows_per_second": round(report.records / seconds, 1),
         "schema_id": max(report.schema_ids, default=0),
@@ -138,6 +141,18 @@ def dead_letters_metadata(letters: DeadLetters, table: str) -> Metadata:
     if letters.newest:
         found["newest"] = dg.MetadataValue.timestamp(letters.newest)
     return found
+
+
+def upkeep_metadata(report: WorkReport) -> Metadata:
+    """One run of upkeep on one table; each kind's numbers are plots of their own."""
+    counted = {"done": int(report.done), "conflicts": report.conflicts, "seconds": report.seconds}
+    return {
+        "upkeep": report.kind,
+        "text": report.text,
+        "dry_run": report.dry_run,
+        "snapshot_id": report.snapshot_id or 0,
+        **{f"{report.kind}/{name}": number for name, number in {**counted, **report.numbers}.items()},
+    }
 
 
 def check_metadata(result: CheckResult) -> Metadata:

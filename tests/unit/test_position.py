@@ -50,10 +50,29 @@ def test_totals_follow_from_the_ledger_before() -> None:
     assert (redriven.total_dead_letters, redriven.total_gaps) == (0, 2)
 
 
-def test_a_ledger_of_an_earlier_version_has_redriven_nothing() -> None:
+def test_what_expired_is_summed_and_the_latest_cutoff_is_kept() -> None:
+    one = replace(LEDGER, records=0, expired=3, expired_before=200).following(LEDGER)
+    two = replace(LEDGER, records=0, expired=2, expired_before=100).following(one)
+    landed = LEDGER.following(two)
+
+    assert (one.total_expired, one.expired_before) == (3, 200)
+    assert (two.total_expired, two.expired_before) == (5, 200)
+    assert (landed.expired, landed.total_expired, landed.expired_before) == (0, 5, 200)
+    assert landed.known == landed.total_bad + landed.total_gaps + 5
+    assert Ledger.parse(two.properties()) == two
+
+
+def test_what_brings_no_records_of_the_topic_is_no_landing() -> None:
+    assert LEDGER.is_landing
+    assert not replace(LEDGER, redriven=1).is_landing
+    assert not replace(LEDGER, expired=1).is_landing
+
+
+def test_a_ledger_of_an_earlier_version_has_redriven_and_expired_nothing() -> None:
     properties = LEDGER.properties()
-    for name in ("frazil.redriven", "frazil.total-dead-letters"):
-        del properties[name]
+    younger = ("redriven", "total-dead-letters", "expired", "total-expired", "expired-before")
+    for name in younger:
+        del properties[f"frazil.{name}"]
 
     assert Ledger.parse(properties) == LEDGER
 

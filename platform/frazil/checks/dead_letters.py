@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import load_table
 from frazil.checks.result import Number, Subject, Verdict
-from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
+from frazil.landing.position import Ledger, ledgers, read_ledger
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -21,12 +21,12 @@ def judge_dead_letters(subject: Subject) -> Verdict:
     if ledger is None:
         return Verdict(True, "Nothing was landed yet: no dead letter.", {"rate": 0.0}, severity="WARN")
     newest = _newest_landing(table) or ledger
-    read = newest.records + newest.dead_letters + newest.skipped
-    rate, of_late = _rate(ledger.total_dead_letters, ledger.offsets), _rate(newest.dead_letters, read)
+    rate, of_late = _rate(ledger.total_dead_letters, ledger.offsets), _rate(newest.dead_letters, newest.read)
     passed = max(rate, of_late) <= most
     text = (
         f"{ledger.total_dead_letters} of {ledger.offsets} offsets are dead letters ({rate:.2%}), "
-        f"{newest.dead_letters} of {read} records of the newest landing ({of_late:.2%}); {most:.2%} allowed"
+        f"{newest.dead_letters} of {newest.read} records of the newest landing ({of_late:.2%}); "
+        f"{most:.2%} allowed"
         f"{'.' if passed else f': see {subject.things.table.dead_letters} for the reasons.'}"
     )
     numbers: dict[str, Number] = {
@@ -34,15 +34,14 @@ def judge_dead_letters(subject: Subject) -> Verdict:
         "offsets": ledger.offsets,
         "rate": rate,
         "newest_dead_letters": newest.dead_letters,
-        "newest_records": read,
+        "newest_records": newest.read,
         "newest_rate": of_late,
     }
     return Verdict(passed, text, numbers, severity="WARN")
 
 
 def _newest_landing(table: Table) -> Ledger | None:
-    ledgers = (ledger for snapshot in ancestors(table.metadata) if (ledger := ledger_of(snapshot)))
-    return next((ledger for ledger in ledgers if not ledger.redriven), None)
+    return next((ledger for _, ledger in ledgers(table.metadata) if ledger.is_landing), None)
 
 
 def _rate(bad: int, of: int) -> float:

@@ -1,4 +1,4 @@
-"""Is every record in the table exactly once? From metadata alone, and by counting every offset."""
+"""Is every record in the table exactly once? From metadata, and by counting every offset."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from frazil.catalogs.iceberg import load_table
 from frazil.catalogs.spark import spark_name
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.landing.columns import metadata_columns
-from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
+from frazil.landing.position import Ledger, ledgers, read_ledger
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -20,21 +20,19 @@ _EMPTY = Verdict(True, "Nothing was landed yet: no row, no offset.", {"offsets":
 
 
 def count_rows(subject: Subject) -> Verdict:
-    """Offsets landed = rows + bad records + known gaps, and spans follow each other without a hole."""
+    """Offsets landed = rows + what is known to be no row, and spans follow each other without a hole."""
     table = load_table(subject.connections.catalog, subject.things.table)
     ledger = read_ledger(table.metadata)
     if ledger is None:
         return _EMPTY
-    offsets, rows = ledger.offsets, _live_rows(table)
-    known = ledger.total_bad + ledger.total_gaps
+    rows = _live_rows(subject, table)
+    adds_up = ledger.offsets == rows + ledger.known
     broken = _breaks(table)
-    passed = offsets == rows + known and not broken
     text = (
-        f"{offsets} offsets of {len(ledger.spans)} partitions landed "
-        f"{'=' if offsets == rows + known else '!='} {rows} rows + {ledger.total_bad} bad records "
-        f"+ {ledger.total_gaps} known gaps; {broken or 'spans are contiguous'}."
+        f"{ledger.offsets} offsets of {len(ledger.spans)} partitions landed {'=' if adds_up else '!='} "
+        f"{rows} rows + {_known(ledger)}; {broken or 'spans are contiguous'}."
     )
-    return Verdict(passed, text, _numbers(ledger, offsets, rows))
+    return Verdict(adds_up and not broken, text, _numbers(ledger, rows))
 
 
 def count_offsets(subject: Subject) -> Verdict:
@@ -46,28 +44,34 @@ def count_offsets(subject: Subject) -> Verdict:
     rows = sum(c["n"] for c in counts.values())
     twice = sum(c["n"] - c["unique"] for c in counts.values())
     holes = ledger.offsets - (rows - twice)
-    known = ledger.total_bad + ledger.total_gaps
     stray = [p for p, c in counts.items() if not _in_range(ledger, p, c)]
-    passed = not twice and holes == known and not stray
+    passed = not twice and holes == ledger.known and not stray
     text = (
-        f"{rows} rows counted: {twice} offsets are there twice, {holes} are missing where {known} are "
-        f"known to be bad records or gaps, "
+        f"{rows} rows counted: {twice} offsets are there twice, {holes} are missing where {ledger.known} are "
+        f"known to be no rows ({_known(ledger)}), "
         f"{'partitions ' + str(stray) + ' hold offsets' if stray else 'none lies'} out of range."
     )
-    numbers = {**_numbers(ledger, ledger.offsets, rows), "duplicates": twice, "holes": holes}
+    numbers = {**_numbers(ledger, rows), "duplicates": twice, "holes": holes}
     return Verdict(passed, text, numbers)
 
 
-def _live_rows(table: Table) -> int:
+def _live_rows(subject: Subject, table: Table) -> int:
+    """From the head's summary; where it has delete files, counted: they may name rows that are gone."""
     head = table.current_snapshot()
     summary = head.summary.additional_properties if head and head.summary else {}
-    return int(summary.get("total-records", 0)) - int(summary.get("total-position-deletes", 0))
+    if int(summary.get("total-delete-files", 0)):
+        return subject.connections.spark.table(spark_name(subject.things.table)).count()
+    return int(summary.get("total-records", 0))
+
+
+def _known(ledger: Ledger) -> str:
+    bad, gaps, expired = ledger.total_bad, ledger.total_gaps, ledger.total_expired
+    return f"{bad} bad or left out + {gaps} known gaps + {expired} expired"
 
 
 def _breaks(table: Table) -> str:
     """Where the spans of two landings in a row do not meet, as far back as snapshots are kept."""
-    ledgers = [ledger for s in ancestors(table.metadata) if (ledger := ledger_of(s))]
-    for newer, older in pairwise(ledgers):
+    for (_, newer), (_, older) in pairwise(ledgers(table.metadata)):
         for p, (start, _) in sorted(newer.spans.items()):
             end = older.position.get(p, start)
             if start != end:
@@ -93,11 +97,12 @@ def _in_range(ledger: Ledger, partition: int, counts: dict[str, Any]) -> bool:
     return bool(inside and counts["last"] < ledger.position[partition])
 
 
-def _numbers(ledger: Ledger, offsets: int, rows: int) -> dict[str, Number]:
+def _numbers(ledger: Ledger, rows: int) -> dict[str, Number]:
     return {
-        "offsets": offsets,
+        "offsets": ledger.offsets,
         "rows": rows,
-        "bad_records": ledger.total_bad,
+        "bad_or_left_out": ledger.total_bad,
         "known_gaps": ledger.total_gaps,
+        "expired": ledger.total_expired,
         "partitions": len(ledger.spans),
     }

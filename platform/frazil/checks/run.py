@@ -23,7 +23,7 @@ __all__ = ["CHECKS", "checks_for", "run_check", "run_checks"]
 CHECKS: dict[str, Check] = {
     check.name: check
     for check in (
-        Check("row_count", "iceberg", True, "Offsets landed = rows + bad records + known gaps.", count_rows),
+        Check("row_count", "iceberg", True, "Offsets landed = rows + what is known to be none.", count_rows),
         Check(
             "row_count_deep", "iceberg", False, "Every offset counted: none twice, none missing.",
             count_offsets, deep=True,

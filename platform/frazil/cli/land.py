@@ -19,7 +19,7 @@ from frazil.naming import Things
 from frazil.spec import TableSpec
 from frazil.warehouse.tables import publish_table
 
-__all__ = ["land_tables", "landed", "register", "show_landings", "sync_tables"]
+__all__ = ["fail", "land_tables", "landed", "register", "show_landings", "sync_tables"]
 
 MaxRecords = Annotated[int | None, typer.Option(min=1, help="Land at most so many, then stop.")]
 
@@ -37,7 +37,7 @@ def land_command(
     selection = select(tables, every=every)
     reports, failed = land_tables(selection, max_records)
     print_json([landed(r) for r in reports]) if as_json else show_landings(reports)
-    _fail(failed)
+    fail(failed)
 
 
 def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json = False) -> None:
@@ -49,7 +49,7 @@ def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json 
     else:
         for row in synced:
             console.print(*(f"[bold]{k}[/] {v}" for k, v in row.items()))
-    _fail(failed)
+    fail(failed)
 
 
 def land_tables(
@@ -119,20 +119,25 @@ def landed(report: LandingReport) -> dict[str, Any]:
         "spans": {str(p): list(s) for p, s in (report.spans or {}).items()},
         "bytes": report.bytes,
         "files": report.files,
+        "conflicts": report.conflicts,
         "seconds": report.seconds,
     }
 
 
 def show_landings(reports: list[LandingReport]) -> None:
     """Landings for people."""
-    table = Table("table", "records", "dead letters", "skipped", "gaps", "partitions", "files", "seconds")
+    table = Table(
+        "table", "records", "dead letters", "skipped", "gaps", "partitions", "files", "conflicts", "seconds"
+    )
     for r in reports:
-        numbers = (r.records, r.dead_letters, r.skipped, r.gaps, len(r.spans or {}), r.files)
+        numbers = (
+            r.records, r.dead_letters, r.skipped, r.gaps, len(r.spans or {}), r.files, r.conflicts
+        )  # fmt: skip
         table.add_row(r.table, *(f"{n:,}" for n in numbers), f"{r.seconds:.2f}")
     print_table(table)
 
 
-def _fail(failed: list[FrazilError]) -> None:
+def fail(failed: list[FrazilError]) -> None:
     """Says what failed; the worst error's exit code becomes the command's."""
     failed.sort(key=lambda e: e.exit_code)
     for error in failed[:-1]:

@@ -151,6 +151,7 @@ def _landing(snapshot_id: int, timestamp_ms: int, ledger: Ledger) -> dict[str, A
         "records": ledger.records,
         "dead_letters": ledger.dead_letters,
         "redriven": ledger.redriven,
+        "expired": ledger.expired,
         "gaps": sum(ledger.gaps.values()),
         "run_id": ledger.run_id,
         "spans": {str(p): list(s) for p, s in ledger.spans.items()},

@@ -21,9 +21,9 @@ from frazil.landing.decoders.choose import decoder_for
 from frazil.landing.decoders.record import RecordDecoder
 from frazil.landing.leftovers import drop_leftovers
 from frazil.landing.plan import Plan, cut, make_plan
-from frazil.landing.position import Ledger, Span, ancestors, read_ledger
+from frazil.landing.position import Ledger, Span, ancestors, bytes_per_record, read_ledger
 from frazil.landing.present import Key
-from frazil.landing.publish import SUSPENDED, Staged, publish, staged_files
+from frazil.landing.publish import SUSPENDED, Published, Staged, publish, staged_files
 from frazil.landing.refusals import fitting
 from frazil.landing.source import read_slices
 from frazil.landing.tables import ensure_table
@@ -53,7 +53,10 @@ _GUESS = 1024
 
 @dataclass(frozen=True, slots=True)
 class LandingReport:
-    """What one call of `land` did; sums over its landings."""
+    """What one call of `land` did; sums over its landings.
+
+    `conflicts`: how often publishing had to be tried again because others had committed in between.
+    """
 
     table: str
     topic: str
@@ -68,6 +71,7 @@ class LandingReport:
     schema_ids: tuple[int, ...] = ()
     max_timestamp: int | None = None
     landings: int = 0
+    conflicts: int = 0
     seconds: float = 0.0
 
 
@@ -119,7 +123,7 @@ class _Landing:
         decoder, table = fitting(self._connections.catalog, self._name, self._prepared)
         drop_leftovers(self._connections.catalog, self._name, table)
         ledger = read_ledger(table.metadata)
-        plan = make_plan(facts, ledger, max_records or self._cap(ledger))
+        plan = make_plan(facts, ledger, max_records or self._cap(table))
         self._done("planned")
         if not plan.offsets:
             return self._nothing(), False
@@ -202,11 +206,9 @@ class _Landing:
             keep_dead_letters(self._connections.catalog, self._name, entry, bad)
         files = tuple(staged_files(table, staged))
         base = ledger.position if ledger else None
-        snapshot_id = publish(
-            self._connections.catalog, self._name, Staged(files, entry, base, written.branch)
-        )
+        published = publish(self._connections.catalog, self._name, Staged(files, entry, base, written.branch))
         self._done("published")
-        return _report(self._name, entry, snapshot_id, len(files))
+        return _report(self._name, entry, published, len(files))
 
     def _ledger(
         self, plan: Plan, before: Ledger | None, written: Written, gaps: Mapping[int, int], dead: int
@@ -229,10 +231,9 @@ class _Landing:
             version=version("frazil"),
         )
 
-    def _cap(self, ledger: Ledger | None) -> int:
+    def _cap(self, table: Table) -> int:
         """Records of one landing, by both of the spec's caps; bytes are judged by the last landing."""
-        read = ledger.records + ledger.dead_letters + ledger.skipped if ledger else 0
-        each = ledger.bytes / read if ledger and read and ledger.bytes else _GUESS
+        each = bytes_per_record(table.metadata) or _GUESS
         return max(1, min(self._spec.max_records, int(self._spec.max_bytes / each)))
 
     def _nothing(self) -> LandingReport:
@@ -245,11 +246,11 @@ def _head(table: Table, branch: str) -> Snapshot:
     return next(ancestors(table.metadata, branch))
 
 
-def _report(name: TableName, entry: Ledger, snapshot_id: int, files: int) -> LandingReport:
+def _report(name: TableName, entry: Ledger, published: Published, files: int) -> LandingReport:
     return LandingReport(
         table=str(name),
         topic=entry.topic,
-        snapshot_id=snapshot_id,
+        snapshot_id=published.snapshot_id,
         records=entry.records,
         dead_letters=entry.dead_letters,
         skipped=entry.skipped,
@@ -260,6 +261,7 @@ def _report(name: TableName, entry: Ledger, snapshot_id: int, files: int) -> Lan
         schema_ids=entry.schema_ids,
         max_timestamp=entry.max_timestamp,
         landings=1,
+        conflicts=published.conflicts,
     )
 
 
@@ -280,4 +282,5 @@ def _sum(one: LandingReport, two: LandingReport) -> LandingReport:
         files=one.files + two.files,
         schema_ids=tuple(sorted({*one.schema_ids, *two.schema_ids})),
         landings=one.landings + two.landings,
+        conflicts=one.conflicts + two.conflicts,
     )

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["Ledger", "Span", "ancestors", "ledger_of", "read_ledger"]
+__all__ = [
+    "Ledger",
+    "Span",
+    "ancestors",
+    "bytes_per_record",
+    "is_first",
+    "ledger_of",
+    "ledgers",
+    "read_ledger",
+]
 
 Span = tuple[int, int]
 """One partition's half-open range of offsets, [from, to)."""
@@ -37,12 +46,15 @@ class Ledger:
     dead_letters: int = 0
     skipped: int = 0
     redriven: int = 0
+    expired: int = 0
     gaps: Mapping[int, int] = field(default_factory=dict)
     bytes: int = 0
     total_records: int = 0
     total_bad: int = 0
     total_dead_letters: int = 0
     total_gaps: int = 0
+    total_expired: int = 0
+    expired_before: int | None = None
     schema_ids: tuple[int, ...] = ()
     max_timestamp: int | None = None
     landing: str = ""
@@ -59,6 +71,21 @@ class Ledger:
         """How many offsets were landed since the table's first one."""
         return sum(at - self.start.get(p, at) for p, at in self.position.items())
 
+    @property
+    def read(self) -> int:
+        """How many records were read for it."""
+        return self.records + self.dead_letters + self.skipped
+
+    @property
+    def is_landing(self) -> bool:
+        """Whether it brought records from the topic; neither a redrive nor a row expiry does."""
+        return not (self.redriven or self.expired)
+
+    @property
+    def known(self) -> int:
+        """Offsets that are no row, for a reason that is known."""
+        return self.total_bad + self.total_gaps + self.total_expired
+
     def covers(self, partition: int, offset: int) -> bool:
         """Whether a record was landed: as a row, or as a bad one."""
         return self.start.get(partition, 0) <= offset < self.position.get(partition, 0)
@@ -66,12 +93,15 @@ class Ledger:
     def following(self, before: Ledger | None) -> Ledger:
         """The same, with the totals that it has behind another ledger."""
         dead = self.dead_letters - self.redriven
+        cutoffs = [at for e in (self, before) if e and (at := e.expired_before) is not None]
         return replace(
             self,
             total_records=self.records + (before.total_records if before else 0),
             total_bad=dead + self.skipped + (before.total_bad if before else 0),
             total_dead_letters=dead + (before.total_dead_letters if before else 0),
             total_gaps=sum(self.gaps.values()) + (before.total_gaps if before else 0),
+            total_expired=self.expired + (before.total_expired if before else 0),
+            expired_before=max(cutoffs, default=None),
         )
 
     def properties(self) -> dict[str, str]:
@@ -85,14 +115,17 @@ class Ledger:
             "frazil.dead-letters": str(self.dead_letters),
             "frazil.skipped": str(self.skipped),
             "frazil.redriven": str(self.redriven),
+            "frazil.expired": str(self.expired),
             "frazil.gaps": _to_json(self.gaps),
             "frazil.bytes": str(self.bytes),
             "frazil.total-records": str(self.total_records),
             "frazil.total-bad": str(self.total_bad),
             "frazil.total-dead-letters": str(self.total_dead_letters),
             "frazil.total-gaps": str(self.total_gaps),
+            "frazil.total-expired": str(self.total_expired),
+            "frazil.expired-before": _text(self.expired_before),
             "frazil.schema-ids": ",".join(map(str, self.schema_ids)),
-            "frazil.max-timestamp": "" if self.max_timestamp is None else str(self.max_timestamp),
+            "frazil.max-timestamp": _text(self.max_timestamp),
             "frazil.landing": self.landing,
             "frazil.run-id": self.run_id,
             "frazil.version": self.version,
@@ -102,7 +135,6 @@ class Ledger:
     def parse(cls, properties: Mapping[str, str]) -> Ledger:
         """The opposite of `properties`."""
         spans = json.loads(properties["frazil.spans"])
-        timestamp = properties.get("frazil.max-timestamp")
         return cls(
             topic=properties["frazil.topic"],
             topic_id=properties["frazil.topic-id"],
@@ -112,14 +144,17 @@ class Ledger:
             dead_letters=int(properties["frazil.dead-letters"]),
             skipped=int(properties["frazil.skipped"]),
             redriven=int(properties.get("frazil.redriven", 0)),
+            expired=int(properties.get("frazil.expired", 0)),
             gaps=_numbers(properties["frazil.gaps"]),
             bytes=int(properties["frazil.bytes"]),
             total_records=int(properties["frazil.total-records"]),
             total_bad=int(properties["frazil.total-bad"]),
             total_dead_letters=int(properties.get("frazil.total-dead-letters", 0)),
             total_gaps=int(properties["frazil.total-gaps"]),
+            total_expired=int(properties.get("frazil.total-expired", 0)),
+            expired_before=_number(properties.get("frazil.expired-before")),
             schema_ids=tuple(map(int, filter(None, properties["frazil.schema-ids"].split(",")))),
-            max_timestamp=int(timestamp) if timestamp else None,
+            max_timestamp=_number(properties.get("frazil.max-timestamp")),
             landing=properties["frazil.landing"],
             run_id=properties["frazil.run-id"],
             version=properties["frazil.version"],
@@ -128,12 +163,18 @@ class Ledger:
 
 def ancestors(metadata: TableMetadata, ref: str = "main") -> Iterator[Snapshot]:
     """The snapshots of a branch, newest first, as far back as they are kept."""
+    kept = {snapshot.snapshot_id: snapshot for snapshot in metadata.snapshots}
     head = metadata.refs.get(ref)
-    snapshot = metadata.snapshot_by_id(head.snapshot_id) if head else None
+    snapshot = kept.get(head.snapshot_id) if head else None
     while snapshot:
         yield snapshot
         parent = snapshot.parent_snapshot_id
-        snapshot = metadata.snapshot_by_id(parent) if parent else None
+        snapshot = kept.get(parent) if parent else None
+
+
+def is_first(snapshot: Snapshot) -> bool:
+    """Whether it is the table's first one; False too where expiry may have removed others before it."""
+    return snapshot.parent_snapshot_id is None and snapshot.sequence_number == 1
 
 
 def ledger_of(snapshot: Snapshot) -> Ledger | None:
@@ -144,12 +185,35 @@ def ledger_of(snapshot: Snapshot) -> Ledger | None:
     return Ledger.parse(summary.additional_properties)
 
 
+def ledgers(metadata: TableMetadata) -> Iterator[tuple[Snapshot, Ledger]]:
+    """The ledgers of `main`, newest first, each with its snapshot, as far back as these are kept."""
+    return ((snapshot, ledger) for snapshot in ancestors(metadata) if (ledger := ledger_of(snapshot)))
+
+
 def read_ledger(metadata: TableMetadata) -> Ledger | None:
-    """The newest ledger of `main`, or None where nothing was landed yet."""
+    """The newest ledger of `main`, or None where nothing was landed yet.
+
+    The copy counts only where expiry removed the snapshots that would tell: after a rollback to before
+    the first landing it speaks of rows that the table does not hold.
+    """
     for snapshot in ancestors(metadata):
-        if ledger := ledger_of(snapshot):
+        if (ledger := ledger_of(snapshot)) or is_first(snapshot):
             return ledger
     return Ledger.parse(metadata.properties) if "frazil.spans" in metadata.properties else None
+
+
+def bytes_per_record(metadata: TableMetadata) -> float | None:
+    """By the newest work that read any record; None where nothing is known."""
+    newest = next((ledger for _, ledger in ledgers(metadata) if ledger.read), read_ledger(metadata))
+    return newest.bytes / newest.read if newest and newest.bytes and newest.read else None
+
+
+def _text(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text else None
 
 
 def _to_json(numbers: Mapping[int, object]) -> str:

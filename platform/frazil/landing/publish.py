@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["SUSPENDED", "Staged", "publish", "staged_files"]
+__all__ = ["SUSPENDED", "Published", "Staged", "publish", "staged_files"]
 
 SUSPENDED = "frazil.suspended"
 """Table property that says why a table is suspended; gone with the next landing."""
@@ -34,6 +34,19 @@ _LOOK_BACK = 100
 """Snapshots that others may have added since a commit of ours whose answer was lost."""
 
 _LONGEST_WAIT = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What became visible.
+
+    Args:
+        snapshot_id: The new snapshot.
+        conflicts: How often it was tried again on a new head.
+    """
+
+    snapshot_id: int
+    conflicts: int = 0
 
 
 @dataclass(frozen=True)
@@ -84,11 +97,8 @@ def staged_files(table: Table, snapshot: Snapshot) -> Iterable[DataFile]:
                     yield entry.data_file
 
 
-def publish(catalog: Catalog, name: TableName, staged: Staged) -> int:
+def publish(catalog: Catalog, name: TableName, staged: Staged) -> Published:
     """Appends the files to `main` with the ledger, and removes the branch, in one commit.
-
-    Returns:
-        Id of the new snapshot.
 
     Raises:
         OvertakenError: Another landing moved the position; this one is dropped.
@@ -97,9 +107,9 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> int:
     for attempt in range(_TRIES):
         table = load_table(catalog, name)
         if done := _published(table, staged):
-            return done
+            return Published(done, attempt)
         if _commit(table, staged, staged.upon(name, table)):
-            return _published(load_table(catalog, name), staged) or 0
+            return Published(_published(load_table(catalog, name), staged) or 0, attempt)
         time.sleep(random.uniform(0, min(_LONGEST_WAIT, 0.02 * 2**attempt)))
     raise CommitConflictError(
         f"The catalog refused a landing of {name} {_TRIES} times.",

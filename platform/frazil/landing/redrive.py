@@ -71,13 +71,14 @@ class RedriveReport:
     files: int = 0
     bytes: int = 0
     schema_ids: tuple[int, ...] = ()
+    conflicts: int = 0
     seconds: float = 0.0
 
     def as_landing(self) -> LandingReport:
         """For those who want to hear what came into a table, whichever way."""
         return LandingReport(
             self.table, self.topic, self.snapshot_id, self.redriven, bytes=self.bytes, files=self.files,
-            schema_ids=self.schema_ids, seconds=self.seconds,
+            schema_ids=self.schema_ids, conflicts=self.conflicts, seconds=self.seconds,
         )  # fmt: skip
 
 
@@ -165,11 +166,11 @@ class _Redrive:
             files, self._ledger(chosen.ledger, written), chosen.ledger.position, written.branch,
             chosen.head, frozenset(letter.key for letter in chosen.letters), chosen.names,
         )  # fmt: skip
-        snapshot_id = publish(self._connections.catalog, self._name, staged)
+        published = publish(self._connections.catalog, self._name, staged)
         self._done("published")
         return replace(
-            report, snapshot_id=snapshot_id, redriven=written.good, files=len(files), bytes=written.bytes,
-            schema_ids=written.schema_ids,
+            report, snapshot_id=published.snapshot_id, redriven=written.good, files=len(files),
+            bytes=written.bytes, schema_ids=written.schema_ids, conflicts=published.conflicts,
         )  # fmt: skip
 
     def _audited(self, written: Written) -> tuple[DataFile, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
-from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
+from frazil.landing.position import Ledger, bytes_per_record, ledgers, read_ledger
 from frazil.landing.publish import SUSPENDED
 from frazil.landing.write import started_at
 from frazil.naming import things
@@ -99,7 +99,7 @@ def _state(
         freshness=None if landed_at is None else round(now - landed_at, 3) if lag else 0.0,
         state=_word(facts, ledger, lag, reason),
         reason=reason,
-        bytes_per_record=_bytes_per_record(ledger),
+        bytes_per_record=bytes_per_record(table.metadata) if table else None,
         landed_at=landed_at,
         dead_letters=ledger.total_dead_letters if ledger else 0,
     )
@@ -125,14 +125,9 @@ def _summary(table: Table | None) -> Mapping[str, str]:
 def _landed_at(table: Table, newest: Ledger) -> float:
     """When the newest landing was committed, in seconds since the epoch; where it expired: begun.
 
-    A redrive brings nothing that waits in the topic, so it is no landing.
+    What brings nothing that waits in the topic is no landing.
     """
-    for snapshot in ancestors(table.metadata):
-        if (ledger := ledger_of(snapshot)) and not ledger.redriven:
+    for snapshot, ledger in ledgers(table.metadata):
+        if ledger.is_landing:
             return snapshot.timestamp_ms / 1000
     return started_at(newest.landing)
-
-
-def _bytes_per_record(ledger: Ledger | None) -> float | None:
-    read = ledger.records + ledger.dead_letters + ledger.skipped if ledger else 0
-    return ledger.bytes / read if ledger and read else None
