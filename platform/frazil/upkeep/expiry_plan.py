@@ -1,0 +1,128 @@
+"""Which snapshots of a table may go: decided from its metadata alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from frazil.keeping import Upkeep
+from frazil.landing.position import ancestors, is_first
+from frazil.upkeep.at_work import at_work
+
+if TYPE_CHECKING:
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.refs import SnapshotRef
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = ["plan_expiry"]
+
+_LEDGER = "frazil.spans"
+_PLAN = "frazil.plan"
+_FAR = 1000
+"""Commits of other tools on top of a ledger, beyond which it is not kept for them."""
+
+
+def plan_expiry(metadata: TableMetadata, upkeep: Upkeep, now: float) -> tuple[int, ...]:
+    """Ids of the snapshots to expire, in the table's order (docs/upkeep.md says what is kept, and why).
+
+    Args:
+        metadata: The table's; of any table, whoever wrote it.
+        upkeep: How long and how many snapshots are kept.
+        now: Seconds since the epoch.
+    """
+    kept = {ref.snapshot_id for ref in metadata.refs.values()}
+    known = {snapshot.snapshot_id for snapshot in metadata.snapshots}
+    reachable = set(kept)
+    main = [s.snapshot_id for s in ancestors(metadata)]
+    for name, ref in metadata.refs.items():
+        line = list(ancestors(metadata, name))
+        reachable |= {s.snapshot_id for s in line}
+        kept |= _of_line(line, name, ref, upkeep, now)
+    kept |= _bases(metadata, set(main))
+    kept |= _once_on_main(metadata, reachable, upkeep, now)
+    kept |= _what_tells_positions(metadata, kept & known)
+    return tuple(s.snapshot_id for s in metadata.snapshots if s.snapshot_id not in kept)
+
+
+def _of_line(line: Sequence[Snapshot], name: str, ref: SnapshotRef, upkeep: Upkeep, now: float) -> set[int]:
+    """Those of a branch: by its own rules where it has any, else by the table's. A tag has none behind it."""
+    if ref.snapshot_ref_type.value == "tag":
+        return set()
+    least = ref.min_snapshots_to_keep or (upkeep.min_snapshots if name == "main" else 1)
+    own = ref.max_snapshot_age_ms
+    longest = upkeep.keep_snapshots_for.total_seconds() if own is None else own / 1000
+    return {
+        s.snapshot_id
+        for n, s in enumerate(line)
+        if n < least or (n < upkeep.max_snapshots and _age(s, now) < longest)
+    }
+
+
+def _bases(metadata: TableMetadata, main: set[int]) -> set[int]:
+    """What those at work stand on: their own snapshots, and the one of `main` that they began with."""
+    return {s for branch in at_work(metadata) for s in _down_to_main(metadata, branch, main)}
+
+
+def _down_to_main(metadata: TableMetadata, branch: str, main: set[int]) -> Iterator[int]:
+    for snapshot in ancestors(metadata, branch):
+        yield snapshot.snapshot_id
+        if snapshot.snapshot_id in main:
+            return
+
+
+def _once_on_main(metadata: TableMetadata, reachable: set[int], upkeep: Upkeep, now: float) -> set[int]:
+    """Young ones that no branch leads to any more, such as those that a rollback left behind."""
+    seen = {entry.snapshot_id for entry in metadata.snapshot_log}
+    longest = upkeep.keep_snapshots_for.total_seconds()
+    loose = [
+        s
+        for s in metadata.snapshots
+        if s.snapshot_id not in reachable
+        and _age(s, now) < longest
+        and (s.snapshot_id in seen or not _is_scaffold(s))
+    ]
+    newest = sorted(loose, key=lambda s: s.timestamp_ms, reverse=True)
+    return {s.snapshot_id for s in newest[: upkeep.max_snapshots]}
+
+
+def _is_scaffold(snapshot: Snapshot) -> bool:
+    """Whether a landing or a compaction made it for its branch; `main` has the files in one of its own."""
+    summary = snapshot.summary
+    return summary is not None and (
+        _PLAN in summary.additional_properties or summary.operation.value == "replace"
+    )
+
+
+def _what_tells_positions(metadata: TableMetadata, kept: set[int]) -> set[int]:
+    """From each kept one down to the ledger that says its position: a rollback must find it."""
+    by_id = {s.snapshot_id: s for s in metadata.snapshots}
+    landed = _LEDGER in metadata.properties
+    return {below for each in kept for below in _down_to_ledger(by_id, each, kept, landed)}
+
+
+def _down_to_ledger(by_id: dict[int, Snapshot], snapshot_id: int, kept: set[int], landed: bool) -> list[int]:
+    """The snapshots below, up to the next kept one; none where no ledger, or only a far one, is below.
+
+    The first snapshot of a table that was landed later is as good as a ledger: it says that nothing was.
+    """
+    below: list[int] = []
+    snapshot = by_id[snapshot_id]
+    while not _has_ledger(snapshot):
+        parent = by_id.get(snapshot.parent_snapshot_id or 0)
+        if parent is None:
+            return below if landed and is_first(snapshot) else []
+        if parent.snapshot_id in kept:
+            return below
+        below.append(parent.snapshot_id)
+        if len(below) > _FAR:
+            return []
+        snapshot = parent
+    return below
+
+
+def _has_ledger(snapshot: Snapshot) -> bool:
+    return snapshot.summary is not None and _LEDGER in snapshot.summary.additional_properties
+
+
+def _age(snapshot: Snapshot, now: float) -> float:
+    return now - snapshot.timestamp_ms / 1000
