@@ -1,0 +1,323 @@
+"""Which snapshots expire, and that whatever stays can be rolled back to without losing the position."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table.metadata import TableMetadataV2
+from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
+from pyiceberg.table.snapshots import Operation, Snapshot, SnapshotLogEntry, Summary
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
+
+from frazil.keeping import Upkeep
+from frazil.landing.position import Ledger, read_ledger
+from frazil.upkeep.expiry_plan import plan_expiry
+
+HOUR = 3600.0
+START = 1_800_000_000.0
+WEEK = Upkeep(min_snapshots=2)
+
+
+@dataclass
+class History:
+    """A table's metadata as landings and others leave it, with the true position of every snapshot."""
+
+    now: float = START
+    snapshots: list[Snapshot] = field(default_factory=list)
+    refs: dict[str, SnapshotRef] = field(default_factory=dict)
+    log: list[SnapshotLogEntry] = field(default_factory=list)
+    properties: dict[str, str] = field(default_factory=dict)
+    truth: dict[int, int] = field(default_factory=dict)
+    forgets_parents: bool = False
+
+    @property
+    def metadata(self) -> TableMetadataV2:
+        schema = Schema()
+        main = self.refs.get("main")
+        return TableMetadataV2(
+            location="s3://lake/table",
+            **{"last-column-id": 0, "last-sequence-number": len(self.truth)},
+            schemas=[schema],
+            **{"current-schema-id": 0, "partition-specs": [PartitionSpec()], "default-spec-id": 0},
+            **{"sort-orders": [UNSORTED_SORT_ORDER], "default-sort-order-id": 0},
+            **{"current-snapshot-id": main.snapshot_id if main else None, "snapshot-log": self.log},
+            snapshots=self.snapshots,
+            refs=self.refs,
+            properties=self.properties,
+        )
+
+    @property
+    def ids(self) -> list[int]:
+        return [s.snapshot_id for s in self.snapshots]
+
+    @property
+    def head(self) -> int | None:
+        return self.refs["main"].snapshot_id if "main" in self.refs else None
+
+    def commit(
+        self,
+        operation: Operation = Operation.APPEND,
+        ref: str | None = "main",
+        summary: Mapping[str, str] = MappingProxyType({}),
+    ) -> int:
+        """Adds a snapshot behind the head of `main`, and moves a ref to it."""
+        parent, number = self.head, len(self.truth) + 1
+        self.snapshots.append(
+            Snapshot(
+                **{"snapshot-id": number, "parent-snapshot-id": parent, "sequence-number": number},
+                **{"timestamp-ms": int(self.now * 1000), "manifest-list": f"s3://lake/table/{number}.avro"},
+                summary=Summary(operation, **summary),
+            )
+        )
+        self.truth[number] = self.truth[parent] if parent else 0
+        if ref:
+            self.point(ref, number)
+        return number
+
+    def point(self, ref: str, snapshot_id: int, kind: str = "branch", least: int | None = None) -> None:
+        rules = {"type": SnapshotRefType(kind), "min-snapshots-to-keep": least}
+        self.refs[ref] = SnapshotRef(**{"snapshot-id": snapshot_id, **rules})
+        if ref == "main":
+            entry = {"snapshot-id": snapshot_id, "timestamp-ms": int(self.now * 1000)}
+            self.log.append(SnapshotLogEntry(**entry))
+
+    def land(self) -> int:
+        """A landing of one record: a snapshot on its branch, and one on `main` that says the position."""
+        at = self.truth[self.head] if self.head else 0
+        self.commit(ref=None, summary={"frazil.plan": "{}"})
+        ledger = Ledger("t", "id", spans={0: (at, at + 1)}, start={0: 0}, records=1).properties()
+        number = self.commit(summary=ledger)
+        self.truth[number] = at + 1
+        self.properties.update(ledger)
+        return number
+
+    def compact(self) -> int:
+        """A compaction: a snapshot on its branch, and one on `main`; neither says a position."""
+        self.commit(Operation.REPLACE, ref=None)
+        return self.commit(Operation.REPLACE)
+
+    def expire(self, upkeep: Upkeep) -> tuple[int, ...]:
+        """What a catalog does with the plan: some forget the parents that are gone, as PyIceberg does."""
+        gone = plan_expiry(self.metadata, upkeep, self.now)
+        self.snapshots = [self._orphaned(s, gone) for s in self.snapshots if s.snapshot_id not in gone]
+        log: list[SnapshotLogEntry] = []
+        for entry in self.log:  # as Iceberg does: a gap removes what was before it
+            log = [] if entry.snapshot_id in gone else [*log, entry]
+        self.log = log
+        return gone
+
+    def _orphaned(self, snapshot: Snapshot, gone: tuple[int, ...]) -> Snapshot:
+        forgotten = self.forgets_parents and snapshot.parent_snapshot_id in gone
+        return snapshot.model_copy(update={"parent_snapshot_id": None}) if forgotten else snapshot
+
+    def position_at(self, snapshot_id: int) -> int:
+        """Where a landing would go on after a rollback."""
+        refs = {**self.refs, "main": SnapshotRef(**{"snapshot-id": snapshot_id, "type": "branch"})}
+        ledger = read_ledger(self.metadata.model_copy(update={"refs": refs}))
+        return ledger.position[0] if ledger else 0
+
+    def once_on_main(self) -> list[int]:
+        seen = {entry.snapshot_id for entry in self.log}
+        return [i for i in self.ids if i in seen]
+
+    def hours(self, number: float) -> None:
+        self.now += number * HOUR
+
+
+@pytest.fixture
+def history() -> History:
+    made = History()
+    made.commit()  # the empty head that every table begins with
+    return made
+
+
+def landed(history: History, times: int, each: float = 1.0) -> list[int]:
+    found = []
+    for _ in range(times):
+        history.hours(each)
+        found.append(history.land())
+    return found
+
+
+def upkeep(hours: float, **more: Any) -> Upkeep:
+    return Upkeep(keep_snapshots_for=timedelta(hours=hours), **{"min_snapshots": 1, **more})
+
+
+def test_what_is_younger_than_the_retention_stays_and_what_is_older_goes(history: History) -> None:
+    landings = landed(history, 10)
+
+    gone = history.expire(upkeep(3.5))
+
+    assert set(landings[:6]) < set(gone)
+    assert history.ids == landings[6:]
+
+
+def test_the_newest_ones_stay_however_old_they_are(history: History) -> None:
+    landings = landed(history, 5)
+    history.hours(10_000)
+
+    history.expire(upkeep(1, min_snapshots=3))
+
+    assert history.ids == landings[2:]
+
+
+def test_more_than_the_most_go_however_young_they_are(history: History) -> None:
+    landings = landed(history, 20, each=0.01)
+
+    history.expire(upkeep(1000, max_snapshots=7))
+
+    assert history.ids == landings[13:]
+
+
+def test_snapshots_of_branches_that_landings_and_compactions_left_go_at_once(history: History) -> None:
+    landed(history, 3)
+    history.compact()
+
+    gone = history.expire(upkeep(1000))
+
+    on_main = set(history.once_on_main())
+    assert set(gone) == set(history.truth) - on_main
+    assert len(gone) == 4
+
+
+def test_the_tips_of_refs_stay(history: History) -> None:
+    landings = landed(history, 6)
+    history.point("release", landings[0], "tag")
+    history.point("experiment", landings[2])
+    history.hours(1000)
+
+    history.expire(upkeep(1))
+
+    assert history.ids == [landings[0], landings[2], landings[5]]
+
+
+def test_a_branch_keeps_what_its_own_rules_say(history: History) -> None:
+    landings = landed(history, 6)
+    history.point("experiment", landings[4], least=3)
+    history.hours(1000)
+
+    history.expire(upkeep(1))
+
+    assert history.ids == landings[2:]
+
+
+def test_a_landing_at_work_keeps_what_it_stands_on(history: History) -> None:
+    base = landed(history, 3)[-1]
+    tip = history.commit(ref="landing_1800000000000_0a1b2c3d", summary={"frazil.plan": "{}"})
+    newer = history.land()
+    history.hours(1000)
+
+    history.expire(upkeep(1))
+
+    assert history.ids == [base, tip, newer]
+
+
+def test_what_a_rollback_left_behind_stays_as_long_as_anything_of_its_age(history: History) -> None:
+    landings = landed(history, 3)
+    history.point("main", landings[0])
+
+    history.expire(upkeep(24))
+    young = history.ids
+    history.hours(48)
+    history.expire(upkeep(24))
+
+    assert set(landings) < set(young)
+    assert history.ids == [landings[0]]
+
+
+def test_the_landing_below_an_old_compaction_stays_with_it(history: History) -> None:
+    before, landing = landed(history, 2)
+    compactions = [history.compact() for _ in range(3)]
+    history.hours(100)
+    newest = history.land()
+
+    gone = history.expire(upkeep(1, min_snapshots=2))
+
+    assert before in gone
+    assert history.ids == [landing, *compactions, newest]
+    assert [history.position_at(i) for i in history.ids] == [2, 2, 2, 2, 3]
+
+
+def test_a_table_that_frazil_never_landed_keeps_no_more_than_was_asked_for() -> None:
+    history = History()
+    for _ in range(50):
+        history.hours(1)
+        history.commit()
+
+    history.expire(upkeep(4.5))
+
+    assert history.ids == [46, 47, 48, 49, 50]
+
+
+def test_a_quiet_table_has_nothing_to_expire(history: History) -> None:
+    landed(history, 3)
+    history.expire(WEEK)
+
+    assert history.expire(WEEK) == ()
+    assert plan_expiry(History().metadata, WEEK, START) == ()
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.sampled_from(["land", "compact", "stranger", "tag", "work"]),
+        st.tuples(st.just("back"), st.integers(0, 30)),
+        st.tuples(st.just("expire"), st.floats(0, 12), st.integers(1, 6), st.integers(1, 6)),
+        st.floats(0.1, 6).map(lambda hours: ("wait", hours)),
+    ),
+    max_size=40,
+)
+
+
+def follow(history: History, step: Any) -> None:
+    name, *given = (step,) if isinstance(step, str) else step
+    match name:
+        case "land":
+            history.land()
+        case "compact":
+            history.compact()
+        case "stranger":
+            history.commit()
+        case "tag":
+            history.point(f"tag{len(history.refs)}", history.head or 0, "tag")
+        case "work":
+            history.commit(ref=f"landing_{int(history.now * 1000)}_{len(history.truth):08x}")
+        case "back":
+            choices = history.once_on_main()
+            history.point("main", choices[given[0] % len(choices)])
+        case "expire":
+            history.expire(upkeep(given[0], min_snapshots=given[1], max_snapshots=given[2]))
+        case "wait":
+            history.hours(given[0])
+
+
+@settings(max_examples=300, deadline=None)
+@given(steps=STEPS, forgets=st.booleans(), hours=st.floats(0, 12), least=st.integers(1, 6))
+def test_after_any_history_a_rollback_to_whatever_is_kept_finds_its_position(
+    steps: list[Any], forgets: bool, hours: float, least: int
+) -> None:
+    history = History(forgets_parents=forgets)
+    history.commit()
+    for step in steps:
+        follow(history, step)
+    oldest = (history.now - hours * HOUR) * 1000
+    young = {s.snapshot_id for s in history.snapshots if s.timestamp_ms > oldest} & set(
+        history.once_on_main()
+    )
+
+    history.expire(upkeep(hours, min_snapshots=least))
+
+    assert {i: history.position_at(i) for i in history.once_on_main()} == {
+        i: history.truth[i] for i in history.once_on_main()
+    }
+    assert {ref.snapshot_id for ref in history.refs.values()} <= set(history.ids)
+    assert young <= set(history.ids)
+    assert history.expire(upkeep(hours, min_snapshots=least)) == ()
