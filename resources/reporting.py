@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from frazil.catalogs.glue_entries import GlueState
     from frazil.checks.result import CheckResult
     from frazil.landing.land import LandingReport
+    from frazil.upkeep.work import WorkReport
     from frazil.warehouse.tables import SnowflakeState
 
 __all__ = ["DagsterReporter"]
@@ -59,13 +60,19 @@ class DagsterReporter:
     ) -> None:
         """Materializations of the Glue and Snowflake assets."""
         from frazil.catalogs.iceberg import load_table
-        from resources.metadata import glue_metadata, snowflake_metadata
+        from resources.events import shown_materializations
 
         schema = load_table(self._connections.catalog, things.table).schema()
-        if glue:
-            self._materialized(things.glue_path, glue_metadata(glue, schema))
-        if snowflake:
-            self._materialized(things.snowflake_path, snowflake_metadata(snowflake, schema))
+        with self._instance() as instance:
+            for event in shown_materializations(things, schema, glue, snowflake):
+                instance.report_runless_asset_event(event)
+
+    def kept_up(self, spec: TableSpec, things: Things, report: WorkReport) -> None:
+        """An observation of the Iceberg asset."""
+        from resources.events import upkeep_observation
+
+        with self._instance() as instance:
+            instance.report_runless_asset_event(upkeep_observation(things, report))
 
     def checked(self, spec: TableSpec, things: Things, result: CheckResult) -> None:
         """An evaluation of the asset check of that name."""

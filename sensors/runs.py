@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from typing import Any
 
 import dagster as dg
 
-__all__ = ["ARRIVALS", "arrivals_wait", "digest", "run_key", "tables_at_work", "tables_resting"]
+from assets.upkeep import FAILED
+from frazil.upkeep.work import KINDS
+
+__all__ = [
+    "ARRIVALS",
+    "PLAN",
+    "arrivals_wait",
+    "digest",
+    "run_key",
+    "tables_at_work",
+    "tables_resting",
+    "upkeep_at_work",
+    "upkeep_resting",
+]
 
 ARRIVALS = "frazil/arrivals"
 """Tag of the runs that the arrivals sensor asks for; its value says what was waiting where."""
+
+PLAN = "frazil/upkeep-plan"
+"""Tag of the runs that the upkeep sensor asks for; its value says which tables, for which kind."""
 
 _WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED]
 _AT_WORK = [
@@ -25,6 +42,9 @@ _LOST_AFTER = timedelta(hours=1)
 
 _REST = timedelta(minutes=1)
 """What failed a moment ago would most likely fail again, every ten seconds."""
+
+_UPKEEP_RESTS = timedelta(minutes=10)
+"""A failed compaction may have cost gigabytes of rewriting; nobody waits for the next one."""
 
 
 def arrivals_wait(instance: dg.DagsterInstance) -> bool:
@@ -47,13 +67,45 @@ def digest(facts: Iterable[object]) -> str:
     return sha256(json.dumps(sorted(facts, key=str)).encode()).hexdigest()[:16]
 
 
-def run_key(instance: dg.DagsterInstance, plan: str) -> str:
+def run_key(instance: dg.DagsterInstance, plan: str, tag: str = ARRIVALS) -> str:
     """A key by which Dagster refuses to start the same plan twice, unless all earlier tries ended.
 
     Without the count, a landing that failed while its topic stands still would never be repeated.
     """
-    tries = instance.get_runs_count(dg.RunsFilter(tags={ARRIVALS: plan}))
+    tries = instance.get_runs_count(dg.RunsFilter(tags={tag: plan}))
     return f"{plan}-{tries}"
+
+
+def upkeep_at_work(instance: dg.DagsterInstance, tables: Collection[str]) -> set[tuple[str, str]]:
+    """Kinds and tables that a run of upkeep works on right now, or is about to.
+
+    Args:
+        instance: Where the runs are.
+        tables: Names of all tables: a run by hand that names none may work on any.
+    """
+    runs = _upkeep(_runs(instance, [*_WAITING, *_AT_WORK], _LOST_AFTER))
+    return {(run.job_name, table) for run in runs for table in _meant(run, tables)}
+
+
+def upkeep_resting(instance: dg.DagsterInstance, tables: Collection[str]) -> set[tuple[str, str]]:
+    """Kinds and tables that a run of upkeep failed at a moment ago: all of its own where it died."""
+    runs = _upkeep(_runs(instance, [dg.DagsterRunStatus.FAILURE], _UPKEEP_RESTS))
+    return {
+        (run.job_name, table)
+        for run in runs
+        for table in (run.tags[FAILED].split() if FAILED in run.tags else _meant(run, tables))
+    }
+
+
+def _upkeep(runs: Iterable[dg.DagsterRun]) -> list[dg.DagsterRun]:
+    return [run for run in runs if run.job_name in KINDS]
+
+
+def _meant(run: dg.DagsterRun, tables: Collection[str]) -> list[str]:
+    """Those of the tables that a run of upkeep was told to work on; a person may leave out namespaces."""
+    steps: Mapping[str, Any] = run.run_config.get("ops") or {}  # type: ignore[assignment]
+    named = [name for step in steps.values() for name in step.get("config", {}).get("tables", ())]
+    return [t for t in tables if not named or t in named or t.partition(".")[2] in named]
 
 
 def _runs(

@@ -9,17 +9,20 @@ import dagster as dg
 from assets.checks import check_keys
 from assets.described import TopicTable, tables_of
 from assets.folders import folder_definitions
+from assets.upkeep import upkeep_jobs
 from frazil.pipelines import load_pipelines, pipeline_folders
 from frazil.settings import Settings
 from resources.connections import FrazilConnections
 from resources.spark import spark_resource
 from sensors.arrivals import arrivals_sensor
 from sensors.publishing import publishing_sensor
+from sensors.upkeep import upkeep_sensor
 
 __all__ = ["defs"]
 
-# Dagster 1.13 gives these to itself: for each asset check of a component, and for `--select "*"`.
-for argument in ("execution_type", "include_sources"):
+# Dagster 1.13 gives these to itself: for each asset check of a component, for `--select "*"`, and for
+# a sensor whose jobs it binds to resources.
+for argument in ("execution_type", "include_sources", "owners"):
     warnings.filterwarnings("ignore", f"Parameter `{argument}`", dg.BetaWarning)
 
 
@@ -40,10 +43,13 @@ def defs() -> dg.Definitions:
 def _around(tables: list[TopicTable], settings: Settings) -> dg.Definitions:
     spark = spark_resource(settings)
     deep = [key for table in tables for key in check_keys(table, deep=True)]
+    counting = [dg.define_asset_job("count_every_offset", dg.AssetSelection.checks(*deep))] if deep else []
+    upkeep = upkeep_jobs(tables) if tables else []
+    sensors = [arrivals_sensor(tables), publishing_sensor(), upkeep_sensor(tables, upkeep)]
     return dg.Definitions(
         resources={"frazil": FrazilConnections(spark=spark), "spark": spark},
-        sensors=[arrivals_sensor(tables), publishing_sensor()] if tables else [],
-        jobs=[dg.define_asset_job("count_every_offset", dg.AssetSelection.checks(*deep))] if deep else [],
+        sensors=sensors if tables else [],
+        jobs=[*counting, *upkeep],
         # A process per step would pay three to five seconds of imports for each.
         executor=dg.in_process_executor,
     )

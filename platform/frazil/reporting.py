@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from frazil.catalogs.glue_entries import GlueState
     from frazil.checks.result import CheckResult
     from frazil.landing.land import LandingReport
+    from frazil.upkeep.work import WorkReport
     from frazil.warehouse.tables import SnowflakeState
 
 __all__ = ["GROUP", "Reporter", "load_reporters"]
@@ -39,6 +40,9 @@ class Reporter(Protocol):
         snowflake: SnowflakeState | None,
     ) -> None:
         """Glue and Snowflake show the table as it is now; None where it is not published."""
+
+    def kept_up(self, spec: TableSpec, things: Things, report: WorkReport) -> None:
+        """Upkeep was done on the table."""
 
     def checked(self, spec: TableSpec, things: Things, result: CheckResult) -> None:
         """A check was run."""

@@ -18,6 +18,7 @@ from assets.columns import known_columns
 from frazil.definitions import defs
 from frazil.errors import SpecError
 from frazil.spec import TableSpec
+from frazil.upkeep.work import KINDS
 
 TOPICS = ("stock_trades", "skyone", "flight_avro", "shipments")
 
@@ -279,13 +280,19 @@ def test_the_topic_and_the_landing_never_start_each_other(
     assert requested(graph, instance, before.cursor) == set()
 
 
-def test_both_sensors_are_on_from_the_start(graph: dg.Definitions) -> None:
+def test_the_sensors_are_on_from_the_start(graph: dg.Definitions) -> None:
     sensors = {s.name: s.default_status for s in graph.sensors or ()}
 
     assert sensors == {
         "arrivals": dg.DefaultSensorStatus.RUNNING,
         "publishing": dg.DefaultSensorStatus.RUNNING,
+        "upkeep": dg.DefaultSensorStatus.RUNNING,
     }
+
+
+def test_each_kind_of_upkeep_is_a_job_that_starts_without_any_config(graph: dg.Definitions) -> None:
+    for kind in KINDS:
+        dg.validate_run_config(graph.resolve_job_def(kind))
 
 
 def test_a_failed_table_keeps_its_own_words_in_the_run(

@@ -14,7 +14,7 @@ from frazil.errors import FrazilError
 
 __all__ = ["make_app", "run"]
 
-_MODULES = ("stack", "demo", "generate", "land", "repair", "tables", "schema")
+_MODULES = ("stack", "demo", "generate", "land", "repair", "tables", "census", "upkeep", "rollback", "schema")
 """Modules of `frazil.cli` with a function `register(app)`, in the order of `--help`."""
 
 _DEBUG = "FRAZIL_DEBUG"

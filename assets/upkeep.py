@@ -1,0 +1,130 @@
+"""Jobs that put tables in order, one per kind of upkeep: started by the sensor, or in the launchpad."""
+
+# No `from __future__ import annotations`: Dagster compares the types of an op's arguments, not their names.
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from assets.described import TopicTable
+from assets.outcome import engine_errors
+from frazil.catalogs.iceberg import load_table
+from frazil.connections import Connections
+from frazil.errors import FrazilError, MissingError
+from frazil.naming import TableName, legal
+from frazil.upkeep.due import look_for_work
+from frazil.upkeep.many import Outcome, work_on
+from frazil.upkeep.work import KINDS, Kind, Work
+from resources.connections import FrazilConnections
+from resources.events import shown_materializations, upkeep_observation
+
+__all__ = ["FAILED", "STEPS", "UPKEEP", "UpkeepConfig", "upkeep_jobs"]
+
+UPKEEP = "frazil/upkeep"
+"""Tag of all runs of upkeep; its value is the kind."""
+
+FAILED = "frazil/failed-tables"
+"""Tag that a run gives itself: the tables that it could not put in order, by blanks."""
+
+STEPS: Mapping[Kind, str] = {
+    "compaction": "compact_files",
+    "expiry": "expire_snapshots",
+    "orphans": "remove_orphans",
+    "row_expiry": "expire_rows",
+}
+"""The one step of each kind's job."""
+
+_ABOUT: Mapping[Kind, str] = {
+    "compaction": "Rewrites small data files to the spec's target size, and sorts them where it says so.",
+    "expiry": "Expires snapshots that are too old, with the files that only they reach.",
+    "orphans": "Deletes files below the table's location that no snapshot names.",
+    "row_expiry": "Deletes rows older than the spec's keep_rows_for.",
+}
+
+
+class UpkeepConfig(dg.Config):
+    """What to work on."""
+
+    tables: list[str] = Field([], description="namespace.table; none: all tables that are due.")
+    dry_run: bool = Field(False, description="Tell only what would be done; nothing is touched.")
+    everything: bool = Field(False, description="Compaction: rewrite files that are large enough, too.")
+    reasons: dict[str, str] = Field({}, description="Why, by table: noted in the snapshots.")
+
+
+def upkeep_jobs(
+    tables: Sequence[TopicTable], clock: Callable[[], float] = time.time
+) -> list[dg.JobDefinition]:
+    """A job for each kind.
+
+    Args:
+        tables: All that there are.
+        clock: Seconds since the epoch.
+    """
+    return [_job(kind, tables, clock) for kind in KINDS]
+
+
+def _job(kind: Kind, tables: Sequence[TopicTable], clock: Callable[[], float]) -> dg.JobDefinition:
+    @dg.op(name=STEPS[kind], description=_ABOUT[kind], out=dg.Out(dg.Nothing))
+    def step(
+        context: dg.OpExecutionContext, config: UpkeepConfig, frazil: FrazilConnections
+    ) -> Iterator[Any]:
+        now, connections = clock(), frazil.connections
+        with engine_errors():
+            works = _works(kind, tables, config, connections, now)
+        failed: dict[str, Exception] = {}
+        for outcome in work_on(works, connections, now, dry_run=config.dry_run, everything=config.everything):
+            table = next(t for t in tables if t.spec is outcome.work.spec)
+            yield from _told(context, table, outcome, connections)
+            if outcome.error:
+                failed[outcome.work.table] = outcome.error
+        if failed:
+            context.instance.add_run_tags(context.run.run_id, {FAILED: " ".join(sorted(failed))})
+            raise _failure(kind, failed, len(works))
+
+    @dg.job(name=kind, description=_ABOUT[kind], tags={UPKEEP: kind})
+    def job() -> None:
+        step()
+
+    return job
+
+
+def _works(
+    kind: Kind, tables: Sequence[TopicTable], config: UpkeepConfig, connections: Connections, now: float
+) -> Sequence[Work]:
+    if not config.tables:
+        seen = look_for_work([t.spec for t in tables], connections, now, most=len(tables))
+        return [work for work in seen.due if work.kind == kind]
+    by_name = {t.things.table: t for t in tables}
+    named = [TableName.parse(name, legal(connections.settings.cluster)) for name in config.tables]
+    if unknown := [str(name) for name in named if name not in by_name]:
+        raise MissingError(
+            f"No pipeline has a table {', '.join(unknown)}.", todo="`frazil tables` lists all of them."
+        )
+    asked = "asked for in Dagster"
+    return [Work(kind, by_name[name].spec, str(name), config.reasons.get(str(name), asked)) for name in named]
+
+
+def _told(
+    context: dg.OpExecutionContext, table: TopicTable, outcome: Outcome, connections: Connections
+) -> Iterator[dg.AssetObservation | dg.AssetMaterialization]:
+    """Events of one table: what was done, and what readers were shown of it."""
+    names, error = table.things, outcome.error
+    if error and not isinstance(error, FrazilError):
+        context.log.error("%s", names.table, exc_info=error)
+    if outcome.report:
+        context.log.info("%s: %s", names.table, outcome.report.text)
+        yield upkeep_observation(names, outcome.report)
+    if outcome.glue or outcome.snowflake:
+        schema = load_table(connections.catalog, names.table).schema()
+        yield from shown_materializations(names, schema, outcome.glue, outcome.snowflake)
+
+
+def _failure(kind: Kind, failed: Mapping[str, Exception], chosen: int) -> dg.Failure:
+    told = "\n\n".join(f"{name}: {error or type(error).__name__}" for name, error in sorted(failed.items()))
+    return dg.Failure(
+        description=f"{kind}: {len(failed)} of {chosen} tables are not in order.\n\n{told}",
+        metadata={"failed": len(failed), "done": chosen - len(failed)},
+        allow_retries=False,
+    )

@@ -1,0 +1,115 @@
+"""`frazil compact`, `expire` and `orphans`: the upkeep that the sensor asks for, done from a shell."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from frazil.cli.console import console, print_json, print_table
+from frazil.cli.land import fail
+from frazil.cli.selection import AllTables, Json, Selection, Tables, select
+from frazil.errors import FrazilError
+from frazil.naming import things
+from frazil.upkeep.many import Outcome, work_on
+from frazil.upkeep.work import Kind, Work, WorkReport
+
+__all__ = ["register"]
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell only what would be done; nothing is touched.")]
+Everything = Annotated[
+    bool, typer.Option("--everything", help="Rewrite files that are large enough, too: as the spec says now.")
+]
+Rows = Annotated[
+    bool, typer.Option("--rows", help="Delete rows older than keep_rows_for instead of snapshots.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command("compact")(compact_command)
+    app.command("expire")(expire_command)
+    app.command("orphans")(orphans_command)
+
+
+def compact_command(
+    tables: Tables = None,
+    every: AllTables = False,
+    everything: Everything = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Rewrite small data files of tables to the target size, sorted where the spec says so."""
+    selection = select(tables, every=every)
+    _keep_up("compaction", selection, dry_run=dry_run, as_json=as_json, everything=everything)
+
+
+def expire_command(
+    tables: Tables = None,
+    every: AllTables = False,
+    rows: Rows = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Expire snapshots that are too old, with the files that only they reach; or rows."""
+    selection = select(tables, every=every)
+    _keep_up("row_expiry" if rows else "expiry", selection, dry_run=dry_run, as_json=as_json)
+
+
+def orphans_command(
+    tables: Tables = None, every: AllTables = False, dry_run: DryRun = False, as_json: Json = False
+) -> None:
+    """Delete files below tables' locations that no snapshot names."""
+    _keep_up("orphans", select(tables, every=every), dry_run=dry_run, as_json=as_json)
+
+
+def _keep_up(
+    kind: Kind, selection: Selection, *, dry_run: bool, as_json: bool, everything: bool = False
+) -> None:
+    outcomes = []
+    works = [Work(kind, spec, str(n.table), "asked for on the command line") for spec, n in selection.pairs]
+    with console.status(f"{kind.replace('_', ' ')} of {len(works)} tables"):
+        for outcome in work_on(
+            works, selection.connections, time.time(), dry_run=dry_run, everything=everything
+        ):
+            outcomes.append(outcome)
+            if not dry_run:
+                _tell(selection, outcome)
+    reports = [o.report for o in outcomes if o.report]
+    print_json([asdict(r) for r in reports]) if as_json else _show(reports)
+    fail(_errors(outcomes))
+
+
+def _tell(selection: Selection, outcome: Outcome) -> None:
+    spec, report = outcome.work.spec, outcome.report
+    names = things(spec, selection.connections.settings)
+    for reporter in selection.reporters:
+        if report:
+            reporter.kept_up(spec, names, report)
+        if outcome.glue or outcome.snowflake:
+            reporter.synced(spec, names, outcome.glue, outcome.snowflake)
+
+
+def _errors(outcomes: Iterable[Outcome]) -> list[FrazilError]:
+    """What failed, in Frazil's own words; a fault of ours is raised at once.
+
+    Raises:
+        Exception: It is none of Frazil's.
+    """
+    errors = [o.error for o in outcomes if o.error]
+    for error in errors:
+        if not isinstance(error, FrazilError):
+            raise error
+    return [e for e in errors if isinstance(e, FrazilError)]
+
+
+def _show(reports: Iterable[WorkReport]) -> None:
+    table = Table("table", "work", "done", "what", "conflicts", "seconds")
+    for r in reports:
+        done: Any = {True: "would be", False: "nothing"} if r.dry_run else {True: "yes", False: "nothing"}
+        table.add_row(r.table, r.kind, done[r.done], r.text, str(r.conflicts), f"{r.seconds:.2f}")
+    print_table(table)

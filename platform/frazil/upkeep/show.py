@@ -1,0 +1,77 @@
+"""Shows readers what upkeep changed: Glue's and Snowflake's pointers follow, if only upkeep moved on.
+
+A landing that waits for its checks, or was refused by them, is shown by whoever shows landings, and
+the upkeep behind it with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.glue_entries import GlueState, read_glue, sync_glue
+from frazil.catalogs.iceberg import catalog_errors, load_table
+from frazil.errors import MissingError
+from frazil.landing.columns import metadata_names
+from frazil.naming import things
+from frazil.spec import TableSpec
+from frazil.upkeep.news import only_upkeep_since
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+    from frazil.connections import Connections
+    from frazil.warehouse.tables import SnowflakeState
+
+__all__ = ["show_in_glue", "show_in_snowflake"]
+
+
+def show_in_glue(spec: TableSpec, connections: Connections) -> GlueState | None:
+    """Points Glue to the table's current metadata; None where nothing is to be done.
+
+    Raises:
+        PartDownError: Glue or the catalog does not answer.
+        CommitConflictError: Others kept changing the entry.
+    """
+    if "glue" not in spec.publish:
+        return None
+    names = things(spec, connections.settings)
+    with catalog_errors(connections.settings):
+        entry = read_glue(connections.glue, names)
+        table = load_table(connections.catalog, names.table)
+        if entry is None or not _behind_by_upkeep(table, entry.metadata_location):
+            return None
+        return sync_glue(connections, names)
+
+
+def show_in_snowflake(spec: TableSpec, connections: Connections) -> SnowflakeState | None:
+    """Refreshes Snowflake's table behind Glue; None where nothing is to be done.
+
+    Raises:
+        PartDownError: Snowflake or the catalog does not answer.
+    """
+    from frazil.warehouse.tables import publish_table, read_table
+
+    if "snowflake" not in spec.publish:
+        return None
+    names = things(spec, connections.settings)
+    try:
+        shown = read_table(connections, names).metadata_location
+    except MissingError:
+        return None
+    with catalog_errors(connections.settings):
+        if not _behind_by_upkeep(load_table(connections.catalog, names.table), shown):
+            return None
+    return publish_table(connections, names, metadata_names(spec))
+
+
+def _behind_by_upkeep(table: Table, shown: str) -> bool:
+    """Whether the metadata shown is an older one, and nothing but upkeep happened since."""
+    from pyiceberg.serializers import FromInputFile
+
+    if shown == table.metadata_location:
+        return False
+    try:
+        seen = FromInputFile.table_metadata(table.io.new_input(shown))
+    except FileNotFoundError:
+        return False
+    return only_upkeep_since(table.metadata, seen.current_snapshot_id)

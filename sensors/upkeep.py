@@ -1,0 +1,102 @@
+"""Asks for upkeep where a table needs it. Reads metadata only, and of quiet tables nothing but a pointer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import dagster as dg
+
+from assets.described import TopicTable
+from assets.upkeep import STEPS, UPKEEP
+from frazil.errors import FrazilError
+from frazil.upkeep.due import Memory, Outlook, look_for_work
+from frazil.upkeep.work import KINDS, Kind, Work
+from resources.connections import FrazilConnections
+from sensors.runs import PLAN, digest, run_key, upkeep_at_work, upkeep_resting
+
+__all__ = ["TABLES", "upkeep_sensor"]
+
+TABLES = "frazil/tables"
+"""Tag that says which tables a run works on, for people; its config names them all."""
+
+_SHOWN = 3
+
+
+def upkeep_sensor(
+    tables: Sequence[TopicTable],
+    jobs: Sequence[dg.JobDefinition],
+    clock: Callable[[], float] = time.time,
+) -> dg.SensorDefinition:
+    """At most one run per kind and tick, for all tables that are due.
+
+    Tables that a run of the same kind works on, and those that one failed at a moment ago, are left
+    out. Suspended tables are kept up like all others.
+
+    Args:
+        tables: All that there are.
+        jobs: Of each kind.
+        clock: Seconds since the epoch.
+    """
+    specs, names = [t.spec for t in tables], [str(t.things.table) for t in tables]
+    memory = Memory()
+
+    @dg.sensor(
+        name="upkeep",
+        jobs=jobs,
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Compacts tables, and expires their snapshots, orphans and rows, where that is due.",
+    )
+    def upkeep(
+        context: dg.SensorEvaluationContext, frazil: FrazilConnections
+    ) -> list[dg.RunRequest] | dg.SkipReason:
+        instance = context.instance
+        try:
+            seen = look_for_work(specs, frazil.connections, clock(), memory)
+        except FrazilError as e:
+            return dg.SkipReason(str(e))
+        held = upkeep_at_work(instance, names) | upkeep_resting(instance, names)
+        works = [work for work in seen.due if (work.kind, work.table) not in held]
+        for work in works:
+            context.log.info("%s of %s: %s", work.kind, work.table, work.reason)
+        said = _said(seen, len(seen.due) - len(works))
+        if not works:
+            return dg.SkipReason(said)
+        context.log.info(said)
+        return [_request(instance, kind, of) for kind in KINDS if (of := _of_kind(works, kind))]
+
+    return upkeep
+
+
+def _of_kind(works: Sequence[Work], kind: Kind) -> list[Work]:
+    return [work for work in works if work.kind == kind]
+
+
+def _request(instance: dg.DagsterInstance, kind: Kind, works: Sequence[Work]) -> dg.RunRequest:
+    plan = digest((kind, work.table) for work in works)
+    reasons = {work.table: work.reason for work in works}
+    return dg.RunRequest(
+        job_name=kind,
+        run_key=run_key(instance, plan, PLAN),
+        run_config={"ops": {STEPS[kind]: {"config": {"tables": list(reasons), "reasons": reasons}}}},
+        tags={UPKEEP: kind, PLAN: plan, TABLES: _listed(list(reasons))},
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _said(seen: Outlook, left_out: int) -> str:
+    """What was decided, in numbers."""
+    facts = [
+        f"{seen.looked_at} tables looked at, {seen.changed} changed, {seen.looked_into} read into",
+        f"{seen.waiting} must wait for the next tick" if seen.waiting else "",
+        f"{len(seen.due)} pieces of work are due" if seen.due else "nothing is due",
+        f"{left_out} left out (a run works on them, or failed a moment ago)" if left_out else "",
+        f"not there yet: {_listed(seen.missing)}" if seen.missing else "",
+        *(f"{name} can't be read: {why}" for name, why in seen.failed.items()),
+    ]
+    return "; ".join(filter(None, facts)) + "."

@@ -1,0 +1,102 @@
+"""`frazil compact`, `expire` and `orphans`: the sensor's work, from a shell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from frazil.catalogs.glue_entries import read_glue, sync_glue
+from frazil.connections import Connections
+from frazil.naming import Things, things
+from frazil.spec import TableSpec
+from kit.foreign import file_count, foreign_table
+from kit.shell import NAMESPACE, Shell
+
+
+@pytest.fixture
+def frazil(connections: Connections, tmp_path: Path) -> Shell:
+    """The command on the shared stack; it knows no table yet."""
+    folder = tmp_path / "pipelines"
+    folder.mkdir()
+    return Shell(folder)
+
+
+@pytest.fixture
+def names(frazil: Shell, connections: Connections, fresh_name: str) -> Things:
+    """A pipeline of one table, which some other tool wrote in four small files."""
+    table: dict[str, Any] = {"topic": fresh_name, "publish": ["glue"], "keep_rows_for": "1d"}
+    frazil.write(table)
+    names = things(TableSpec(topic=fresh_name, namespace=NAMESPACE), connections.settings)
+    foreign_table(connections.catalog, names.table)
+    return names
+
+
+def test_compact_says_first_what_it_would_do_then_does_it_and_shows_it(
+    frazil: Shell, connections: Connections, names: Things, tmp_path: Path
+) -> None:
+    catalog, before = connections.catalog, sync_glue(connections, names).metadata_location
+    home = tmp_path / "dagster-home"
+    home.mkdir()
+    (home / "dagster.yaml").touch()
+
+    planned = frazil("compact", str(names.table), "--dry-run", "--json")
+    untouched = catalog.load_table(names.table.identifier).metadata_location
+    done = frazil("compact", "--all", "--json", DAGSTER_HOME=str(home))
+
+    (would,), (did,) = planned.document, done.document
+    shown = read_glue(connections.glue, names)
+    assert (planned.code, done.code, untouched) == (0, 0, before)
+    assert (would["dry_run"], would["done"], would["snapshot_id"]) == (True, True, None)
+    assert (did["dry_run"], did["done"], did["kind"]) == (False, True, "compaction")
+    assert did["seconds"] > 0
+    assert file_count(catalog, names.table) == 1
+    assert shown
+    assert shown.metadata_location == catalog.load_table(names.table.identifier).metadata_location
+    assert heard(home, names) == did["text"]
+
+
+def heard(home: Path, names: Things) -> object:
+    """What Dagster was told of the Iceberg asset."""
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        (record,) = instance.fetch_observations(dg.AssetKey(names.iceberg_path), limit=2).records
+    assert record.asset_observation
+    return record.asset_observation.metadata["text"].value
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [(("expire",), "expiry"), (("expire", "--rows"), "row_expiry"), (("orphans",), "orphans")],
+)
+def test_each_kind_of_work_gives_one_document(
+    frazil: Shell, names: Things, command: tuple[str, ...], kind: str
+) -> None:
+    said = frazil(*command, str(names.table), "--dry-run", "--json")
+
+    (report,) = said.document
+    assert said.code == 0, said.err
+    assert (report["table"], report["kind"], report["dry_run"]) == (str(names.table), kind, True)
+    assert report["text"]
+
+
+def test_a_table_that_is_not_there_yet_is_told_behind_the_others(
+    frazil: Shell, connections: Connections, names: Things, fresh_name: str
+) -> None:
+    frazil.write({"topic": f"{fresh_name}_none", "publish": []}, name="two")
+
+    said = frazil("compact", "--all", "--json")
+
+    assert said.code == 1
+    assert [report["table"] for report in json.loads(said.out)] == [str(names.table)]
+    assert f"There is no table {NAMESPACE}.{fresh_name}_none" in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_catalog_that_is_down_is_exit_code_5(frazil: Shell, names: Things) -> None:
+    said = frazil("compact", str(names.table), "--json", FRAZIL_REST_URI="http://127.0.0.1:1")
+
+    assert said.code == 5
+    assert "The Iceberg catalog does not answer" in said.err
