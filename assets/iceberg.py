@@ -1,6 +1,7 @@
 """Iceberg tables as assets: one step lands all chosen tables of a pipeline, a few at a time."""
 
 # No `from __future__ import annotations`: Dagster compares the type of `context`, not its name.
+import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
@@ -16,8 +17,9 @@ from frazil.errors import FrazilError, OvertakenError
 from frazil.landing.land import LandingReport, land
 from frazil.landing.many import land_many
 from frazil.landing.state import table_states
+from frazil.upkeep.census import take_census
 from resources.connections import FrazilConnections
-from resources.metadata import column_lineage, landing_metadata, table_metadata
+from resources.metadata import census_metadata, column_lineage, landing_metadata, table_metadata
 
 __all__ = ["landing"]
 
@@ -82,16 +84,19 @@ def _landed(
     table: TopicTable, outcome: LandingReport | OvertakenError, connections: Connections
 ) -> dg.MaterializeResult[Any]:
     """The table as it stands, and what this landing brought; nothing, if another was quicker."""
-    names = table.things
+    spec, names = table.spec, table.things
     own = {"rows_landed": 0} if isinstance(outcome, OvertakenError) else landing_metadata(outcome)
     current = load_table(connections.catalog, names.table)
     columns = [field.name for field in current.schema().fields]
+    target = int(spec.write.target_file_size)
+    census = take_census(current, spec.upkeep, target, time.time(), sorts=bool(spec.sort_by))
     return dg.MaterializeResult(
         asset_key=dg.AssetKey(names.iceberg_path),
         metadata={
             **own,
             "overtaken": isinstance(outcome, OvertakenError),
-            **table_metadata(current, table_states([table.spec], connections)[0]),
+            **table_metadata(current, table_states([spec], connections)[0]),
+            **census_metadata(census),
             "dagster/column_lineage": column_lineage(columns, dg.AssetKey(names.kafka_path)),
         },
     )

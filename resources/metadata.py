@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from frazil.landing.land import LandingReport
     from frazil.landing.state import TableState
     from frazil.topics.provision import TopicState
+    from frazil.upkeep.census import Census
     from frazil.upkeep.work import WorkReport
     from frazil.warehouse.tables import SnowflakeState
 
 __all__ = [
     "Metadata",
+    "census_metadata",
     "check_metadata",
     "column_lineage",
     "column_schema",
@@ -104,6 +106,15 @@ def table_metadata(table: Table, state: TableState) -> Metadata:
         "lag": state.lag,
         "snapshot_id": state.snapshot_id or 0,
     }
+
+
+def census_metadata(census: Census) -> Metadata:
+    """The files of a table: what upkeep has to do, and all of them by size."""
+    names = ("size", "files", "bytes")
+    rows = [dg.TableRecord({"size": s.label, "files": s.files, "bytes": s.bytes}) for s in census.sizes]
+    columns = [dg.TableColumn(name, "string" if name == "size" else "int") for name in names]
+    kept = {name: n for name, n in census.numbers.items() if name not in ("files", "bytes")}
+    return {**kept, "files_by_size": dg.MetadataValue.table(rows, dg.TableSchema(columns))}
 
 
 def glue_metadata(state: GlueState, schema: Schema) -> Metadata:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import catalog_errors
 from frazil.checks.dead_letters import judge_dead_letters
+from frazil.checks.files import judge_files
 from frazil.checks.published import compare_glue, compare_snowflake, judge_freshness
 from frazil.checks.result import Check, CheckResult, Subject
 from frazil.checks.rows import count_offsets, count_rows
@@ -29,6 +30,7 @@ CHECKS: dict[str, Check] = {
             count_offsets, deep=True,
         ),
         Check("schema", "iceberg", True, "Columns agree with the schema registry.", compare_schema),
+        Check("file_health", "iceberg", False, "Files, manifests and snapshots are in order.", judge_files),
         Check("freshness", "iceberg", False, "Records wait no longer than allowed.", judge_freshness),
         Check(
             "dead_letter_rate", "dead_letters", False, "Few enough records are bad.", judge_dead_letters

@@ -1,0 +1,118 @@
+"""`frazil census`: files, snapshots and manifests of the tables, from metadata alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
+from frazil.cli.console import console, print_json, print_table
+from frazil.cli.selection import Json, Selection, Tables, select
+from frazil.naming import Things
+from frazil.spec import TableSpec
+from frazil.upkeep.census import Census, PartitionCensus, census_of
+from frazil.upkeep.sizes import megabytes
+from frazil.upkeep.work import Kind
+
+__all__ = ["register"]
+
+_AT_ONCE = 4
+_MOST_PARTITIONS = 20
+"""Partitions that are shown to people; --json has all of them."""
+
+_SHOWN: dict[Kind, str] = {"compaction": "compacted", "expiry": "expired"}
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("census")(census_command)
+
+
+def census_command(tables: Tables = None, as_json: Json = False) -> None:
+    """Count files, snapshots and manifests of tables, or of all; details where one is named."""
+    selection = select(tables, every=not tables)
+    found = _take(selection, named=bool(tables))
+    if as_json:
+        print_json([_document(census) for census in found])
+        return
+    _show(found)
+    if len(found) == 1 and tables:
+        _show_sizes(found[0])
+        _show_partitions(found[0].partitions)
+
+
+def _take(selection: Selection, *, named: bool) -> list[Census]:
+    """The censuses; tables that no landing made yet are left out unless they were named."""
+    now, connections = time.time(), selection.connections
+
+    def take(pair: tuple[TableSpec, Things]) -> Census | None:
+        spec, names = pair
+        if not named and load_table_or_none(connections.catalog, names.table) is None:
+            return None
+        return census_of(spec, connections, now)
+
+    with catalog_errors(connections.settings), ThreadPoolExecutor(_AT_ONCE) as pool:
+        return [census for census in pool.map(take, selection.pairs) if census]
+
+
+def _document(census: Census) -> dict[str, Any]:
+    partitions = [asdict(p) | {"ideal": p.ideal, "saved": p.gain.saved} for p in census.partitions]
+    sizes = [asdict(size) for size in census.sizes]
+    return {**asdict(census), **census.numbers, "sizes": sizes, "partitions": partitions}
+
+
+def _show(found: Sequence[Census]) -> None:
+    table = Table(
+        "table", "files", "ideal", "size", "small", "small size", "deleted", "manifests", "snapshots",
+        "oldest", *_SHOWN.values(),
+    )  # fmt: skip
+    for c in found:
+        counts = (f"{c.files:,}", f"{c.ideal:,}", megabytes(c.bytes), f"{c.small_files:,}")
+        rest = (megabytes(c.small_bytes), f"{c.deleted_share:.1%}", f"{c.manifests:,}", f"{c.snapshots:,}")
+        table.add_row(c.table, *counts, *rest, _ago(c.oldest), *(_last(c, kind) for kind in _SHOWN))
+    print_table(table)
+    for c in found:
+        for branch in c.dead_branches:
+            held = f"{branch.files} files of {megabytes(branch.bytes)}"
+            console.print(f"{c.table}: branch {branch.name} is left over, {held}, {_ago(branch.age)} old")
+
+
+def _show_sizes(census: Census) -> None:
+    table = Table("size", "files", "bytes", "")
+    most = max((s.files for s in census.sizes), default=0) or 1
+    for size in census.sizes:
+        bar = "#" * round(40 * size.files / most)
+        table.add_row(size.label, f"{size.files:,}", megabytes(size.bytes), bar)
+    print_table(table)
+
+
+def _show_partitions(partitions: Sequence[PartitionCensus]) -> None:
+    table = Table("partition", "files", "ideal", "size", "small", "small size", "rows", "deleted rows")
+    for p in partitions[:_MOST_PARTITIONS]:
+        counts = (f"{p.files:,}", f"{p.ideal:,}", megabytes(p.bytes), f"{p.small_files:,}")
+        table.add_row(
+            p.partition or "-", *counts, megabytes(p.small_bytes), f"{p.records:,}", f"{p.deleted_rows:,}"
+        )
+    print_table(table)
+    if len(partitions) > _MOST_PARTITIONS:
+        console.print(f"and {len(partitions) - _MOST_PARTITIONS} partitions more: --json shows all of them")
+
+
+def _last(census: Census, kind: Kind) -> str:
+    last = census.last.get(kind)
+    return f"{_ago(census.at - last.at)} ago" if last else "never"
+
+
+def _ago(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,257 @@
+"""A census of one table: its files, snapshots and manifests, from metadata alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from frazil.catalogs.iceberg import catalog_errors, load_table
+from frazil.keeping import Upkeep
+from frazil.landing.position import ancestors
+from frazil.naming import things
+from frazil.spec import TableSpec
+from frazil.upkeep.files import Deletes, LiveFile, LiveFiles, live_files
+from frazil.upkeep.gain import Gain, Rule, gain_of
+from frazil.upkeep.sizes import SizeClass, by_size
+from frazil.upkeep.suspects import DeadBranch, dead_branches
+from frazil.upkeep.work import KINDS, Kind, LastWork, Number, last_work
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyiceberg.table.metadata import TableMetadata
+
+    from frazil.connections import Connections
+
+__all__ = ["Census", "PartitionCensus", "census_of", "group_files", "take_census"]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCensus:
+    """The files of one partition.
+
+    Args:
+        partition: As a path, such as `ts_day=2026-01-01`; empty where the table has no partitions.
+        spec_id: The partition spec of its values.
+        values: The values.
+        sizes: Its files by size.
+        files: Data files.
+        bytes: Their bytes.
+        records: Rows in them, deleted ones too.
+        small_files: Files below the size that they should have.
+        small_bytes: Their bytes.
+        deleted_rows: Rows that delete files of single data files take away.
+        gain: What a compaction is good for here.
+    """
+
+    partition: str
+    spec_id: int
+    values: tuple[Any, ...]
+    sizes: tuple[SizeClass, ...]
+    files: int
+    bytes: int
+    records: int
+    small_files: int
+    small_bytes: int
+    deleted_rows: int
+    gain: Gain
+
+    @property
+    def ideal(self) -> int:
+        """Files that a compaction would leave."""
+        return self.files - self.gain.files + self.gain.into
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """How one table stands.
+
+    Args:
+        table: Its identifier.
+        at: When it was taken, in seconds since the epoch.
+        head: Snapshot that was looked at; None where there is none.
+        target: Size in bytes that data files should have.
+        partitions: Its partitions, the one with the most small bytes first.
+        deletes: Its delete files.
+        manifests: Manifests of the head.
+        manifest_bytes: Their bytes.
+        metadata_bytes: Size of the metadata file, which every commit writes again.
+        snapshots: Snapshots that are kept.
+        oldest: Age in seconds of the oldest.
+        unreachable: Snapshots that no branch and no tag leads to.
+        dead_branches: Branches that landings, redrives and compactions left behind.
+        last: The last work of each kind that was ever done.
+    """
+
+    table: str
+    at: float
+    head: int | None
+    target: int
+    partitions: tuple[PartitionCensus, ...]
+    deletes: Deletes
+    manifests: int
+    manifest_bytes: int
+    metadata_bytes: int
+    snapshots: int
+    oldest: float | None
+    unreachable: int
+    dead_branches: tuple[DeadBranch, ...]
+    last: Mapping[Kind, LastWork]
+
+    @property
+    def files(self) -> int:
+        """Data files."""
+        return sum(p.files for p in self.partitions)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the data files."""
+        return sum(p.bytes for p in self.partitions)
+
+    @property
+    def records(self) -> int:
+        """Rows in data files, deleted ones too."""
+        return sum(p.records for p in self.partitions)
+
+    @property
+    def small_files(self) -> int:
+        """Data files below the size that they should have."""
+        return sum(p.small_files for p in self.partitions)
+
+    @property
+    def small_bytes(self) -> int:
+        """Bytes of the small files."""
+        return sum(p.small_bytes for p in self.partitions)
+
+    @property
+    def ideal(self) -> int:
+        """Data files that a compaction would leave."""
+        return sum(p.ideal for p in self.partitions)
+
+    @property
+    def saved(self) -> int:
+        """Files fewer by a compaction."""
+        return sum(p.gain.saved for p in self.partitions)
+
+    @property
+    def deleted_share(self) -> float:
+        """Rows that delete files take away per row; those of equality deletes are not known."""
+        return min(1.0, self.deletes.rows / self.records) if self.records else 0.0
+
+    @property
+    def sizes(self) -> tuple[SizeClass, ...]:
+        """The table's files by size."""
+        columns = zip(*(p.sizes for p in self.partitions), strict=True)
+        merged = (SizeClass(c[0].label, sum(s.files for s in c), sum(s.bytes for s in c)) for c in columns)
+        return tuple(merged) or by_size(())
+
+    @property
+    def numbers(self) -> dict[str, Number]:
+        """The census in numbers, to be plotted."""
+        return {
+            "files": self.files,
+            "files_after_compaction": self.ideal,
+            "bytes": self.bytes,
+            "small_files": self.small_files,
+            "small_bytes": self.small_bytes,
+            "delete_files": self.deletes.files,
+            "deleted_rows": self.deletes.rows,
+            "deleted_share": round(self.deleted_share, 6),
+            "manifests": self.manifests,
+            "manifest_bytes": self.manifest_bytes,
+            "metadata_bytes": self.metadata_bytes,
+            "snapshots": self.snapshots,
+            "oldest_snapshot_seconds": round(self.oldest or 0.0, 3),
+            "unreachable_snapshots": self.unreachable,
+            "dead_branches": len(self.dead_branches),
+        }
+
+
+def take_census(table: Table, upkeep: Upkeep, target: int, now: float, *, sorts: bool = False) -> Census:
+    """Reads the table's metadata and manifests; opens no data file.
+
+    Args:
+        table: The table as it was loaded.
+        upkeep: Says what is small.
+        target: Size in bytes that data files should have.
+        now: Seconds since the epoch.
+        sorts: Whether a compaction sorts, and so cuts files where it likes.
+    """
+    metadata, head = table.metadata, table.current_snapshot()
+    files = live_files(table, head)
+    times = [s.timestamp_ms for s in metadata.snapshots]
+    return Census(
+        table=".".join(table.name()),
+        at=now,
+        head=head.snapshot_id if head else None,
+        target=target,
+        partitions=_partitions(table, files, Rule.of(upkeep, target, sorts=sorts)),
+        deletes=files.deletes,
+        manifests=files.manifests,
+        manifest_bytes=files.manifest_bytes,
+        metadata_bytes=len(table.io.new_input(table.metadata_location)),
+        snapshots=len(times),
+        oldest=max(0.0, now - min(times) / 1000) if times else None,
+        unreachable=len(times) - len({s.snapshot_id for s in _reachable(metadata)}),
+        dead_branches=dead_branches(metadata, now),
+        last={kind: last for kind in KINDS if (last := last_work(metadata, kind))},
+    )
+
+
+def census_of(spec: TableSpec, connections: Connections, now: float) -> Census:
+    """The census of a spec's table.
+
+    Raises:
+        MissingError: There is no such table.
+        PartDownError: The catalog or the storage does not answer.
+    """
+    name = things(spec, connections.settings).table
+    with catalog_errors(connections.settings):
+        table = load_table(connections.catalog, name)
+        target = int(spec.write.target_file_size)
+        return take_census(table, spec.upkeep, target, now, sorts=bool(spec.sort_by))
+
+
+def group_files(files: Iterable[LiveFile], spec_id: int) -> dict[tuple[Any, ...] | None, list[LiveFile]]:
+    """Files by partition, as a compaction groups them; those of an older layout are one group, None."""
+    groups: dict[tuple[Any, ...] | None, list[LiveFile]] = defaultdict(list)
+    for file in files:
+        groups[file.partition if file.spec_id == spec_id else None].append(file)
+    return groups
+
+
+def _partitions(table: Table, files: LiveFiles, rule: Rule) -> tuple[PartitionCensus, ...]:
+    groups = group_files(files.data, table.spec().spec_id)
+    found = (_partition(table, key, group, rule) for key, group in groups.items())
+    return tuple(sorted(found, key=lambda p: (-p.small_bytes, p.partition)))
+
+
+def _partition(
+    table: Table, key: tuple[Any, ...] | None, files: list[LiveFile], rule: Rule
+) -> PartitionCensus:
+    small = [f.bytes for f in files if f.bytes < rule.small]
+    return PartitionCensus(
+        partition="(older layout)" if key is None else _path(table, key),
+        spec_id=files[0].spec_id,
+        values=key or (),
+        sizes=by_size(f.bytes for f in files),
+        files=len(files),
+        bytes=sum(f.bytes for f in files),
+        records=sum(f.records for f in files),
+        small_files=len(small),
+        small_bytes=sum(small),
+        deleted_rows=sum(f.deleted for f in files),
+        gain=gain_of(files, rule),
+    )
+
+
+def _path(table: Table, values: tuple[Any, ...]) -> str:
+    from pyiceberg.typedef import Record
+
+    return table.spec().partition_to_path(Record(*values), table.schema())
+
+
+def _reachable(metadata: TableMetadata) -> Iterator[Any]:
+    for ref in metadata.refs:
+        yield from ancestors(metadata, ref)

@@ -1,0 +1,175 @@
+"""Which upkeep is due, over all tables: metadata only, and of quiet tables not even that twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.iceberg import catalog_errors, load_table
+from frazil.naming import TableName, things
+from frazil.spec import TableSpec
+from frazil.upkeep.expiry_plan import plan_expiry
+from frazil.upkeep.facts import added_since, read_facts
+from frazil.upkeep.found import look_into
+from frazil.upkeep.heads import AT_ONCE, Head, load_heads
+from frazil.upkeep.reasons import Known, ask_expiry, look_needed, works
+from frazil.upkeep.work import Work
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+    from frazil.connections import Connections
+
+__all__ = ["Memory", "Outlook", "look_for_work"]
+
+MOST_LOOKS = 200
+"""Tables whose manifests one call reads; the others wait for the next call."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """What earlier looks found, kept by whoever looks again and again."""
+
+    locations: dict[TableName, str] = field(default_factory=dict)
+    tables: dict[TableName, Known] = field(default_factory=dict)
+
+    def forget(self, name: TableName) -> None:
+        """Drops a table."""
+        self.locations.pop(name, None)
+        self.tables.pop(name, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """One look at all tables.
+
+    Args:
+        due: What is to be done.
+        looked_at: Tables that are there.
+        changed: Those of them whose metadata was new.
+        looked_into: Those whose manifests were read.
+        waiting: Those whose manifests must still be read: by the next call.
+        missing: Tables that are not there yet.
+        failed: Tables that could not be read, and why.
+    """
+
+    due: tuple[Work, ...]
+    looked_at: int
+    changed: int
+    looked_into: int
+    waiting: int
+    missing: tuple[str, ...]
+    failed: Mapping[str, str]
+
+
+def look_for_work(
+    specs: Sequence[TableSpec],
+    connections: Connections,
+    now: float,
+    memory: Memory | None = None,
+    most: int = MOST_LOOKS,
+) -> Outlook:
+    """Finds what is due, and why.
+
+    Args:
+        specs: The tables.
+        connections: The outside systems.
+        now: Seconds since the epoch.
+        memory: Kept between calls, it makes quiet tables cheap; it is changed.
+        most: Tables whose manifests are read at most.
+
+    Raises:
+        PartDownError: The catalog or the storage does not answer.
+    """
+    memory = Memory() if memory is None else memory
+    names = {things(spec, connections.settings).table: spec for spec in specs}
+    with catalog_errors(connections.settings):
+        heads = list(load_heads(connections.catalog, names, _still_known(memory, names)))
+        failed = {str(h.name): _words(h.error) for h in heads if h.error}
+        for head in heads:
+            _take_in(head, names[head.name], memory)
+        tables = {h.name: h.table for h in heads if h.table}
+        there = [h.name for h in heads if h.location]
+        wanted = sorted((n for n in there if _wants(memory.tables[n], now)), key=lambda n: _looked(memory, n))
+        failed |= _look(wanted[:most], tables, memory, connections, now)
+    return Outlook(
+        due=tuple(work for name in there for work in works(memory.tables[name], now)),
+        looked_at=len(there),
+        changed=len(tables),
+        looked_into=len(wanted[:most]),
+        waiting=len(wanted[most:]),
+        missing=tuple(str(h.name) for h in heads if not h.location and not h.error),
+        failed=failed,
+    )
+
+
+def _still_known(memory: Memory, names: Mapping[TableName, TableSpec]) -> dict[TableName, str]:
+    """Locations of what is remembered under the same spec; the rest is forgotten."""
+    for name in [n for n, known in memory.tables.items() if names.get(n) != known.spec]:
+        memory.forget(name)
+    return dict(memory.locations)
+
+
+def _take_in(head: Head, spec: TableSpec, memory: Memory) -> None:
+    if head.location is None:
+        memory.forget(head.name)
+    elif head.table:
+        memory.tables[head.name] = _refreshed(memory.tables.get(head.name), spec, head.name, head.table)
+        memory.locations[head.name] = head.location
+
+
+def _refreshed(known: Known | None, spec: TableSpec, name: TableName, table: Table) -> Known:
+    facts = read_facts(table.metadata)
+    if known is None:
+        return Known(spec, str(name), facts)
+    added = added_since(table.metadata, known.found.head) if known.found else None
+    return replace(known, facts=facts, added=added)
+
+
+def _wants(known: Known, now: float) -> bool:
+    return look_needed(known, now) or ask_expiry(known, now)
+
+
+def _looked(memory: Memory, name: TableName) -> float:
+    """Tables that nobody looked into yet come first."""
+    found = memory.tables[name].found
+    return found.at if found else float("-inf")
+
+
+def _look(
+    names: Iterable[TableName],
+    tables: Mapping[TableName, Table],
+    memory: Memory,
+    connections: Connections,
+    now: float,
+) -> dict[str, str]:
+    """Takes what only manifests and snapshots tell into the memory; gives the failures."""
+    failed: dict[str, str] = {}
+
+    def look(name: TableName) -> None:
+        known = memory.tables[name]
+        try:
+            table = tables.get(name) or load_table(connections.catalog, name)
+            known = _refreshed(known, known.spec, name, table)
+            memory.tables[name] = _looked_into(known, table, now)
+        except Exception as e:  # noqa: BLE001 - one broken table must not hide the others
+            failed[str(name)] = _words(e)
+
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="manifests") as pool:
+        list(pool.map(look, names))
+    return failed
+
+
+def _looked_into(known: Known, table: Table, now: float) -> Known:
+    if ask_expiry(known, now):
+        expirable = len(plan_expiry(table.metadata, known.spec.upkeep, now))
+        known = replace(known, expirable=expirable, asked=now)
+    if look_needed(known, now):
+        known = replace(known, found=look_into(table, known.facts, known.spec, now))
+    return known
+
+
+def _words(error: Exception | None) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__

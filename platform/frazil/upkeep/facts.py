@@ -1,0 +1,126 @@
+"""What a table's metadata tells without its manifests: from snapshot summaries, so it costs nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.upkeep.news import SUMMARY, only_upkeep_since
+from frazil.upkeep.work import KINDS, Kind, LastWork, last_work
+
+if TYPE_CHECKING:
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = ["Added", "Facts", "added_since", "read_facts"]
+
+_COMPACTION: tuple[Kind, ...] = ("compaction",)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """One table at a glance.
+
+    `files`, `bytes` and `delete_files` are None where the summary lacks them, as with some writers;
+    only the manifests tell them then.
+
+    Args:
+        head: Snapshot of `main`; None where there is none.
+        files: Data files.
+        bytes: Bytes of all files.
+        delete_files: Delete files.
+        snapshots: How many are kept.
+        oldest: When the oldest was made, in seconds since the epoch.
+        last: The last work of each kind that was ever done.
+        compacted_to: Sequence number of the newest compaction: files up to it are what it left.
+        quiet: Nothing but compaction happened since the last one, and that one got nowhere.
+    """
+
+    head: int | None
+    files: int | None
+    bytes: int | None
+    delete_files: int | None
+    snapshots: int
+    oldest: float | None
+    last: Mapping[Kind, LastWork]
+    compacted_to: int = 0
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What commits added behind a snapshot: at most so many files and bytes more than it had."""
+
+    commits: int = 0
+    files: int = 0
+    bytes: int = 0
+
+
+def read_facts(metadata: TableMetadata) -> Facts:
+    """The facts of a table, whoever wrote it."""
+    line = list(_line(metadata))
+    head = line[0] if line else None
+    compaction = next((s for s in line if _told(s).get(SUMMARY) == "compaction"), None)
+    last = {kind: work for kind in KINDS if (work := last_work(metadata, kind))}
+    times = [s.timestamp_ms for s in metadata.snapshots]
+    return Facts(
+        head=head.snapshot_id if head else None,
+        files=_number(head, "total-data-files"),
+        bytes=_number(head, "total-files-size"),
+        delete_files=_number(head, "total-delete-files"),
+        snapshots=len(times),
+        oldest=min(times) / 1000 if times else None,
+        last=last,
+        compacted_to=(compaction.sequence_number or 0) if compaction else 0,
+        quiet=_is_quiet(metadata, last.get("compaction"), compaction),
+    )
+
+
+def added_since(metadata: TableMetadata, snapshot_id: int | None) -> Added | None:
+    """What came behind a snapshot of `main`.
+
+    Returns:
+        None where summaries do not tell: the snapshot is gone, or rows were rewritten or deleted.
+    """
+    commits = files = size = 0
+    for snapshot in _line(metadata):
+        if snapshot.snapshot_id == snapshot_id:
+            return Added(commits, files, size)
+        more, held = _number(snapshot, "added-data-files") or 0, _number(snapshot, "added-files-size")
+        appends = snapshot.summary is not None and snapshot.summary.operation.value == "append"
+        if not appends or (more and held is None):
+            return None
+        commits, files, size = commits + 1, files + more, size + (held or 0)
+    return None
+
+
+def _is_quiet(metadata: TableMetadata, last: LastWork | None, compaction: Snapshot | None) -> bool:
+    """Whether another compaction would find what the last one left, and that one got nowhere.
+
+    One that was bounded in bytes saved files, and there may be more to save.
+    """
+    if last is None or not only_upkeep_since(metadata, last.snapshot_id, _COMPACTION):
+        return False
+    saved = _number(compaction, "deleted-data-files") or 0
+    made = _number(compaction, "added-data-files") or 0
+    return compaction is None or compaction.snapshot_id != last.snapshot_id or made >= saved
+
+
+def _line(metadata: TableMetadata) -> Iterator[Snapshot]:
+    """The snapshots of `main`, newest first; `ancestors` searches all of them for each."""
+    by_id = {s.snapshot_id: s for s in metadata.snapshots}
+    main = metadata.refs.get("main")
+    snapshot = by_id.get(main.snapshot_id) if main else None
+    while snapshot:
+        yield snapshot
+        snapshot = by_id.get(snapshot.parent_snapshot_id or 0)
+
+
+def _told(snapshot: Snapshot) -> Mapping[str, str]:
+    return snapshot.summary.additional_properties if snapshot.summary else {}
+
+
+def _number(snapshot: Snapshot | None, name: str) -> int | None:
+    text = _told(snapshot).get(name) if snapshot else None
+    return int(text) if text is not None and text.isdigit() else None

@@ -1,0 +1,128 @@
+"""The present metadata of many tables, loaded only where it changed since somebody last looked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from frazil.catalogs.iceberg import load_table_or_none
+from frazil.naming import TableName
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.catalog.glue import GlueCatalog
+    from pyiceberg.catalog.rest import RestCatalog
+    from pyiceberg.table import Table
+
+__all__ = ["AT_ONCE", "Head", "load_heads"]
+
+AT_ONCE = 8
+_LOCATION = re.compile(r'\s*\{\s*"metadata-location"\s*:\s*"([^"\\]+)"')
+
+
+@dataclass(frozen=True)
+class Head:
+    """One table as the catalog has it.
+
+    Args:
+        name: Its name.
+        location: Of its metadata; None where there is no such table, or where it could not be loaded.
+        table: The table, if its metadata is not the one that is known already.
+        error: What kept it from being loaded.
+    """
+
+    name: TableName
+    location: str | None = None
+    table: Table | None = None
+    error: Exception | None = None
+
+
+def load_heads(
+    catalog: Catalog, names: Iterable[TableName], known: Mapping[TableName, str]
+) -> Iterator[Head]:
+    """The tables, in order.
+
+    Glue tells the metadata's location of a hundred tables per request; a REST catalog tells it with
+    the metadata, which is not parsed where the location is the one that is known.
+
+    Args:
+        catalog: Of either kind.
+        names: The tables.
+        known: Location of the metadata that was last seen of each.
+    """
+    names = list(names)
+    load = _loader(catalog, names)
+
+    def head(name: TableName) -> Head:
+        try:
+            return load(name, known.get(name))
+        except _outages():
+            raise
+        except Exception as e:  # noqa: BLE001 - one broken table must not hide the others
+            return Head(name, error=e)
+
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="heads") as pool:
+        yield from pool.map(head, names)
+
+
+def _loader(catalog: Catalog, names: list[TableName]) -> Callable[[TableName, str | None], Head]:
+    from pyiceberg.catalog.rest import RestCatalog
+
+    if isinstance(catalog, RestCatalog):
+        return lambda name, known: _from_rest(catalog, name, known)
+    locations = _glue_locations(catalog, {n.namespace for n in names})  # type: ignore[arg-type]
+    return lambda name, known: _from_glue(catalog, name, known, locations.get(name))
+
+
+def _from_rest(catalog: RestCatalog, name: TableName, known: str | None) -> Head:
+    from pyiceberg.catalog.rest import Endpoints, TableResponse
+
+    path = catalog._split_identifier_for_path(name.identifier)
+    response = catalog._session.get(catalog.url(Endpoints.load_table, prefixed=True, **path))
+    if response.status_code != 200:
+        return _loaded(name, load_table_or_none(catalog, name))  # knows what the refusal means
+    first = _LOCATION.match(response.text)
+    if known and first and first[1] == known:
+        return Head(name, known)
+    told = TableResponse.model_validate_json(response.text)
+    return _loaded(name, catalog._response_to_table(name.identifier, told))
+
+
+def _from_glue(catalog: Catalog, name: TableName, known: str | None, location: str | None) -> Head:
+    if location is None:
+        return Head(name)
+    return Head(name, known) if location == known else _loaded(name, load_table_or_none(catalog, name))
+
+
+def _loaded(name: TableName, table: Table | None) -> Head:
+    return Head(name, table.metadata_location, table) if table else Head(name)
+
+
+def _glue_locations(catalog: GlueCatalog, databases: Iterable[str]) -> dict[TableName, str]:
+    found: dict[TableName, str] = {}
+    for database in databases:
+        for entry in _glue_tables(catalog, database):
+            if location := entry.get("Parameters", {}).get("metadata_location"):
+                found[TableName(database, entry["Name"])] = location
+    return found
+
+
+def _glue_tables(catalog: GlueCatalog, database: str) -> Iterator[dict[str, Any]]:
+    try:
+        for page in catalog.glue.get_paginator("get_tables").paginate(DatabaseName=database):
+            yield from page["TableList"]
+    except catalog.glue.exceptions.EntityNotFoundException:
+        return
+
+
+def _outages() -> tuple[type[Exception], ...]:
+    """Errors that mean the catalog does not answer: then no table does."""
+    from botocore.exceptions import EndpointConnectionError
+    from pyiceberg.exceptions import ServerError, ServiceUnavailableError
+    from requests.exceptions import ConnectionError as RequestsConnectionError
+    from requests.exceptions import Timeout
+
+    return (RequestsConnectionError, Timeout, EndpointConnectionError, ServiceUnavailableError, ServerError)

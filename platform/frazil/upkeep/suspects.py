@@ -1,0 +1,46 @@
+"""What dead work left behind, as far as metadata tells: branches that nobody will publish."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.landing.leftovers import LONGEST_LANDING
+from frazil.upkeep.at_work import at_work
+
+if TYPE_CHECKING:
+    from pyiceberg.table.metadata import TableMetadata
+
+__all__ = ["DeadBranch", "dead_branches"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeadBranch:
+    """A branch whose work ended without publishing it; its files are nobody's once it is dropped.
+
+    Args:
+        name: The branch.
+        age: Seconds since its work began.
+        files: Data files that its newest commit added.
+        bytes: Their bytes.
+    """
+
+    name: str
+    age: float
+    files: int
+    bytes: int
+
+
+def dead_branches(metadata: TableMetadata, now: float) -> tuple[DeadBranch, ...]:
+    """Branches of landings, redrives and compactions that are older than any of them may take."""
+    ages = {name: now - began for name, began in at_work(metadata).items()}
+    old = {name: age for name, age in ages.items() if age > LONGEST_LANDING}
+    return tuple(_branch(metadata, name, age) for name, age in sorted(old.items()))
+
+
+def _branch(metadata: TableMetadata, name: str, age: float) -> DeadBranch:
+    tip, main = metadata.refs[name].snapshot_id, metadata.refs.get("main")
+    snapshot = metadata.snapshot_by_id(tip)
+    own = snapshot and snapshot.summary and not (main and main.snapshot_id == tip)
+    added = snapshot.summary.additional_properties if own and snapshot and snapshot.summary else {}
+    return DeadBranch(name, age, int(added.get("added-data-files", 0)), int(added.get("added-files-size", 0)))

@@ -1,0 +1,234 @@
+"""A census counts what is there, and sees a gain only where a compaction makes fewer or better files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.table import Table
+
+from frazil.keeping import Upkeep
+from frazil.upkeep.census import take_census
+from frazil.upkeep.facts import added_since, read_facts
+from frazil.upkeep.files import LiveFile
+from frazil.upkeep.gain import Gain, Rule, gain_of
+from frazil.upkeep.sizes import MB, by_size
+from frazil.upkeep.work import LastWork, remembered
+
+RULE = Rule.of(Upkeep(), 128 * MB)
+UPKEEP = Upkeep()
+SCHEMA = pa.schema([("side", pa.string()), ("quantity", pa.int64())])
+
+
+def files(*megabytes: float, **told: float) -> list[LiveFile]:
+    sizes = [int(size * MB) for size in megabytes]
+    return [LiveFile(f"f{n}", size, 100, splits=(size,), **told) for n, size in enumerate(sizes)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "into"),
+    [
+        ([1] * 10, 1),
+        ([1] * 200, 2),
+        ([90, 38], 1),
+        ([64] * 4, 2),
+        ([70, 70, 20, 20], 2),
+    ],
+)
+def test_small_files_become_as_many_as_fit_the_target(megabytes: list[float], into: int) -> None:
+    gain = gain_of(files(*megabytes), RULE)
+
+    assert (gain.files, gain.into, gain.saved) == (len(megabytes), into, len(megabytes) - into)
+
+
+@pytest.mark.parametrize(
+    "megabytes",
+    [[], [1], [128], [128, 128, 128, 5], [96, 230], [90, 90], [90, 90, 90]],
+    ids=str,
+)
+def test_files_that_would_come_out_as_they_went_in_are_no_gain(megabytes: list[float]) -> None:
+    assert not gain_of(files(*megabytes), RULE)
+
+
+def test_a_sort_cuts_files_anywhere_so_three_of_ninety_megabytes_become_two() -> None:
+    sorting = Rule.of(Upkeep(), 128 * MB, sorts=True)
+
+    assert gain_of(files(90, 90, 90), sorting).saved == 1
+    assert not gain_of(files(90, 90, 90), RULE)
+
+
+def test_a_file_with_several_row_groups_is_read_in_parts() -> None:
+    parts = [LiveFile(f"f{n}", 90 * MB, 9, splits=(45 * MB,) * 2) for n in range(3)]
+
+    assert gain_of(parts, RULE).into == 2
+
+
+def test_a_file_far_too_large_is_cut() -> None:
+    gain = gain_of(files(600), RULE)
+
+    assert (gain.files, gain.into, gain.large, gain.saved) == (1, 4, 1, 0)
+    assert gain
+
+
+@pytest.mark.parametrize(("deleted", "gains"), [(29, False), (30, True), (500, True)])
+def test_a_file_is_rewritten_when_enough_of_its_rows_are_deleted(deleted: int, gains: bool) -> None:
+    assert bool(gain_of(files(128, deleted=deleted), RULE)) is gains
+
+
+@given(st.lists(st.integers(1, 700), max_size=40), st.booleans())
+def test_compacting_again_and_again_comes_to_an_end(megabytes: list[int], sorts: bool) -> None:
+    rule = Rule.of(Upkeep(), 128 * MB, sorts=sorts)
+    have = files(*megabytes)
+    for _ in range(2 * len(megabytes) + 1):
+        gain = gain_of(have, rule)
+        if not gain:
+            break
+        right = [f for f in have if rule.small <= f.bytes <= rule.large]
+        assert len(right) + gain.files == len(have)
+        have = right + files(*[gain.bytes / gain.into / MB] * gain.into)
+    assert not gain_of(have, rule)
+
+
+def test_gains_add_up() -> None:
+    assert Gain(3, 30, 1) + Gain(1, 900, 4, large=1) == Gain(4, 930, 5, large=1)
+
+
+def test_files_are_counted_by_size_with_empty_classes() -> None:
+    counted = by_size([0, MB - 1, MB, 127 * MB, 128 * MB, 4000 * MB])
+
+    assert [(s.label, s.files) for s in counted] == [
+        ("< 1 MB", 2), ("1-8 MB", 1), ("8-32 MB", 0), ("32-128 MB", 1), ("128-512 MB", 1), (">= 512 MB", 1),
+    ]  # fmt: skip
+    assert sum(s.bytes for s in counted) == 4257 * MB - 1
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[InMemoryCatalog]:
+    made = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
+    made.create_namespace("n")
+    yield made
+    made.close()
+
+
+def make(catalog: InMemoryCatalog, by: str = "") -> Table:
+    """A table as another tool makes it, without a property of Frazil's."""
+    table = catalog.create_table(("n", "t"), SCHEMA)
+    if by:
+        with table.update_spec() as update:
+            update.add_identity(by)
+    return catalog.load_table(("n", "t"))
+
+
+def add(table: Table, side: str, rows: int = 10) -> None:
+    table.append(pa.Table.from_pylist([{"side": side, "quantity": n} for n in range(rows)], schema=SCHEMA))
+
+
+def test_an_empty_table_has_nothing_to_count(catalog: InMemoryCatalog) -> None:
+    census = take_census(make(catalog), UPKEEP, 128 * MB, now=0.0)
+
+    assert (census.files, census.records, census.manifests, census.head) == (0, 0, 0, None)
+    assert census.oldest is None
+    assert [s.files for s in census.sizes] == [0] * 6
+
+
+def test_a_table_of_another_tool_is_counted_by_partition(catalog: InMemoryCatalog) -> None:
+    table = make(catalog, by="side")
+    for side in ("BUY", "SELL", "BUY"):
+        add(table, side)
+    head = table.current_snapshot()
+    assert head
+
+    census = take_census(table, UPKEEP, 128 * MB, now=head.timestamp_ms / 1000 + 60)
+
+    assert [(p.partition, p.files, p.ideal) for p in census.partitions] == [
+        ("side=BUY", 2, 1),
+        ("side=SELL", 1, 1),
+    ]
+    assert (census.files, census.small_files, census.ideal, census.saved) == (3, 3, 2, 1)
+    assert (census.records, census.manifests, census.snapshots) == (30, 3, 3)
+    assert census.small_bytes == census.bytes == sum(s.bytes for s in census.sizes) > 0
+    assert census.metadata_bytes > 0
+    assert census.oldest is not None
+    assert census.oldest >= 60
+    assert (census.unreachable, census.dead_branches, dict(census.last)) == (0, (), {})
+
+
+def test_files_of_an_older_layout_are_one_group(catalog: InMemoryCatalog) -> None:
+    table = make(catalog)
+    add(table, "BUY")
+    add(table, "SELL")
+    with table.update_spec() as update:
+        update.add_identity("side")
+    table = catalog.load_table(("n", "t"))
+    add(table, "BUY")
+
+    census = take_census(table, UPKEEP, 128 * MB, now=0.0)
+
+    assert {(p.partition, p.files) for p in census.partitions} == {("(older layout)", 2), ("side=BUY", 1)}
+
+
+def test_a_branch_that_its_work_left_behind_is_a_suspect_once_it_is_old(catalog: InMemoryCatalog) -> None:
+    table = make(catalog)
+    add(table, "BUY")
+    head = table.current_snapshot()
+    assert head
+    began = head.timestamp_ms
+    table.manage_snapshots().create_branch(head.snapshot_id, f"landing_{began}_0123abcd").commit()
+    table.manage_snapshots().create_branch(head.snapshot_id, "audit").commit()
+
+    young = take_census(table, UPKEEP, 128 * MB, now=began / 1000 + 3600)
+    old = take_census(table, UPKEEP, 128 * MB, now=began / 1000 + 7 * 3600)
+
+    assert young.dead_branches == ()
+    assert [(b.name, b.files, b.age) for b in old.dead_branches] == [
+        (f"landing_{began}_0123abcd", 0, pytest.approx(7 * 3600))
+    ]
+
+
+def test_the_last_work_of_each_kind_is_remembered(catalog: InMemoryCatalog) -> None:
+    table, last = make(catalog), LastWork(12.5, "300 files became 2.", 7)
+    with table.transaction() as tx:
+        tx.set_properties(remembered("compaction", last))
+
+    assert take_census(table, UPKEEP, 128 * MB, now=20.0).last == {"compaction": last}
+
+
+def test_facts_come_from_summaries_and_so_does_what_was_added(catalog: InMemoryCatalog) -> None:
+    table = make(catalog)
+    assert read_facts(table.metadata).head is None
+    add(table, "BUY")
+    first = read_facts(table.metadata)
+    add(table, "SELL")
+    add(table, "SELL")
+
+    facts, added = read_facts(table.metadata), added_since(table.metadata, first.head)
+
+    assert (facts.files, facts.delete_files, facts.snapshots) == (3, 0, 3)
+    assert facts.bytes
+    assert first.bytes
+    assert added
+    assert (added.commits, added.files, added.bytes) == (2, 2, facts.bytes - first.bytes)
+    assert added_since(table.metadata, 42) is None
+
+
+def test_what_was_added_is_unknown_behind_a_delete(catalog: InMemoryCatalog) -> None:
+    table = make(catalog)
+    add(table, "BUY")
+    first = read_facts(table.metadata)
+    table.delete("quantity > 5")
+
+    assert added_since(table.metadata, first.head) is None
+    assert not math.isnan(take_census(table, UPKEEP, 128 * MB, now=0.0).deleted_share)
+
+
+def test_partitions_are_named_as_paths(catalog: InMemoryCatalog) -> None:
+    table = make(catalog, by="side")
+    add(table, "a/b")
+
+    assert [p.partition for p in take_census(table, UPKEEP, 128 * MB, now=0.0).partitions] == ["side=a%2Fb"]

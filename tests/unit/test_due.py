@@ -1,0 +1,206 @@
+"""Work is due when the spec's numbers are reached and there is something to gain, never otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from frazil.spec import TableSpec
+from frazil.upkeep.facts import Added, Facts
+from frazil.upkeep.found import Found
+from frazil.upkeep.gain import Gain
+from frazil.upkeep.reasons import Known, ask_expiry, look_needed, works
+from frazil.upkeep.sizes import MB
+from frazil.upkeep.work import Kind, LastWork
+
+NOW = 1_800_000_000.0
+DAY, HOUR, MINUTE = 86400.0, 3600.0, 60.0
+HEAD = 7
+GAIN = Gain(files=10, bytes=10 * MB, into=1)
+FOUND = Found(
+    head=HEAD, at=NOW, files=10, small_files=10, waiting=10 * MB, gain=GAIN, manifests=10,
+    manifest_bytes=MB, oldest=None,
+)  # fmt: skip
+FACTS = Facts(
+    head=HEAD, files=10, bytes=10 * MB, delete_files=0, snapshots=10, oldest=NOW - 5 * MINUTE, last={}
+)
+
+
+def last(**ago: float) -> Mapping[Kind, LastWork]:
+    """When work of each kind was done, in seconds before now; at the present head."""
+    return {kind: LastWork(NOW - seconds, "", HEAD) for kind, seconds in ago.items()}  # type: ignore[misc]
+
+
+def known(found: Found | None = FOUND, spec: Mapping[str, Any] | None = None, **facts: Any) -> Known:
+    return Known(TableSpec(topic="t", **(spec or {})), "n.t", replace(FACTS, **facts), found, Added())
+
+
+def due(table: Known) -> dict[Kind, str]:
+    return {work.kind: work.reason for work in works(table, NOW)}
+
+
+def test_a_table_that_was_never_compacted_is_due_as_soon_as_there_is_a_gain() -> None:
+    assert due(known()) == {"compaction": "10 files of 10.0 MB can become 1: there was no compaction yet."}
+
+
+def test_small_files_that_add_up_do_not_wait_for_the_time() -> None:
+    full = replace(FOUND, waiting=128 * MB)
+    waiting = last(compaction=10)
+
+    assert due(known(full, last=waiting)) == {
+        "compaction": "10 files of 10.0 MB can become 1: small files add up to 128.0 MB, 128.0 MB are enough."
+    }
+    assert due(known(replace(full, waiting=128 * MB - 1), last=waiting)) == {}
+
+
+@pytest.mark.parametrize(("seconds", "is_due"), [(899, False), (900, True)])
+def test_a_quarter_of_an_hour_is_enough_if_there_is_a_gain(seconds: float, is_due: bool) -> None:
+    assert ("compaction" in due(known(last=last(compaction=seconds)))) is is_due
+    assert due(known(replace(FOUND, gain=Gain()), last=last(compaction=seconds))) == {}
+
+
+def test_both_limits_are_the_specs() -> None:
+    spec = {"upkeep": {"small_bytes": "1GiB", "compact_after": timedelta(hours=2)}}
+    full = replace(FOUND, waiting=512 * MB)
+
+    assert due(known(full, spec, last=last(compaction=HOUR))) == {}
+    assert due(known(full, spec, last=last(compaction=2 * HOUR))).keys() == {"compaction"}
+
+
+def test_too_many_manifests_are_a_reason_unless_they_are_many_because_the_table_is_large() -> None:
+    found = replace(FOUND, gain=Gain(), manifests=51)
+
+    assert due(known(found, last=last(compaction=10))) == {
+        "compaction": "51 manifests of 1.0 MB, 50 are enough."
+    }
+    assert due(known(replace(found, manifest_bytes=400 * MB))) == {}
+
+
+def test_deleted_rows_and_large_files_are_told() -> None:
+    gain = Gain(files=4, bytes=900 * MB, into=6, large=1, deleted=2)
+
+    assert due(known(replace(FOUND, gain=gain)))["compaction"].startswith(
+        "4 files of 900.0 MB can become 6, 1 of them are too large, 2 have 30% of their rows deleted or more:"
+    )
+
+
+def test_a_compaction_that_got_nowhere_is_not_repeated_while_nothing_changes() -> None:
+    assert due(known(last=last(compaction=DAY), quiet=True)) == {}
+    assert not look_needed(known(None, last=last(compaction=DAY), quiet=True), NOW)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"files": 0}, {"files": 1}, {"head": None}, {"last": last(compaction=HOUR / 10)}],
+    ids=["empty", "one file", "no head", "compacted a moment ago"],
+)
+def test_cheap_facts_rule_out_a_look_at_the_manifests(facts: dict[str, Any]) -> None:
+    assert not look_needed(known(None, **facts), NOW)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"files": 1, "delete_files": 1},
+        {"files": 1, "bytes": 900 * MB},
+        {"files": None, "bytes": None, "delete_files": None},
+        {"last": last(compaction=MINUTE), "bytes": 128 * MB},
+        {"last": last(compaction=MINUTE), "files": 51},
+    ],
+    ids=["never compacted", "deletes", "too large", "no totals", "bytes", "manifests"],
+)
+def test_where_something_could_be_due_the_manifests_are_read(facts: dict[str, Any]) -> None:
+    assert look_needed(known(None, **facts), NOW)
+
+
+def test_what_was_found_at_this_head_is_not_looked_for_again() -> None:
+    assert not look_needed(known(), NOW)
+
+
+@pytest.mark.parametrize(
+    ("added", "needed"),
+    [
+        (Added(1, 1, MB), False),
+        (Added(1, 1, 128 * MB), True),
+        (Added(60, 60, MB), True),
+        (None, True),
+    ],
+    ids=["little", "bytes", "commits", "unknown"],
+)
+def test_what_was_added_since_bounds_what_can_be_due(added: Added | None, needed: bool) -> None:
+    before = replace(FOUND, head=HEAD - 1, waiting=0)
+    table = known(before, last=last(compaction=MINUTE), bytes=500 * MB)
+
+    assert look_needed(replace(table, added=added), NOW) is needed
+
+
+def test_expiry_is_due_hourly_while_snapshots_can_go() -> None:
+    table = replace(known(replace(FOUND, gain=Gain())), expirable=3, asked=NOW)
+
+    assert due(table) == {"expiry": "3 of 10 snapshots can go: there was no expiry yet."}
+    assert due(replace(table, expirable=0)) == {}
+    recent = replace(table, facts=replace(FACTS, last=last(expiry=HOUR - 1)))
+    assert due(recent) == {}
+
+
+def test_what_was_expirable_before_the_last_expiry_is_no_reason_for_another() -> None:
+    stale = replace(
+        known(replace(FOUND, gain=Gain()), last=last(expiry=HOUR)), expirable=3, asked=NOW - 2 * HOUR
+    )
+
+    assert due(stale) == {}
+    assert ask_expiry(stale, NOW)
+
+
+def test_which_snapshots_can_go_is_asked_once_an_hour() -> None:
+    table = known()
+
+    assert ask_expiry(table, NOW)
+    assert not ask_expiry(replace(table, asked=NOW - HOUR / 2), NOW)
+    assert ask_expiry(replace(table, asked=NOW - HOUR), NOW)
+    assert not ask_expiry(known(snapshots=1), NOW)
+    assert not ask_expiry(known(last=last(expiry=MINUTE)), NOW)
+
+
+def test_orphans_are_looked_for_daily_if_the_table_moved() -> None:
+    found, moved = replace(FOUND, gain=Gain()), {"orphans": LastWork(NOW - DAY, "", HEAD - 1)}
+
+    assert due(known(found, last=moved)).keys() == {"orphans"}
+    assert due(known(found, last=last(orphans=2 * DAY))) == {}
+    assert due(known(found, last={"orphans": LastWork(NOW - DAY + 1, "", 1)})) == {}
+
+
+def test_a_young_table_can_have_no_old_orphan() -> None:
+    found = replace(FOUND, gain=Gain())
+
+    assert due(known(found, oldest=NOW - 2 * DAY)) == {}
+    assert due(known(found, oldest=NOW - 3 * DAY)) == {
+        "orphans": "commits came since the last look: there was no look yet."
+    }
+
+
+def test_rows_go_when_the_oldest_is_past_its_time_and_at_most_hourly() -> None:
+    spec = {"keep_rows_for": timedelta(days=30)}
+    old = replace(FOUND, gain=Gain(), oldest=NOW - 31 * DAY)
+
+    assert due(known(old, spec)) == {
+        "row_expiry": "the oldest row is of 2026-12-15T08:00:00+00:00, 2678400 s ago; "
+        "rows are kept for 2592000 s."
+    }
+    assert due(known(replace(old, oldest=NOW - 29 * DAY), spec)) == {}
+    assert due(known(replace(old, oldest=None), spec)) == {}
+    assert due(known(old, spec, last=last(row_expiry=HOUR - 1))) == {}
+    assert due(known(old)) == {}
+
+
+def test_rows_that_an_earlier_expiry_took_are_no_reason_for_another() -> None:
+    spec = {"keep_rows_for": timedelta(days=30)}
+    before = replace(FOUND, gain=Gain(), oldest=NOW - 31 * DAY, at=NOW - 2 * HOUR, head=HEAD - 1)
+
+    assert due(known(before, spec, last=last(row_expiry=HOUR, compaction=MINUTE))) == {}
+    assert look_needed(known(before, spec, last=last(row_expiry=HOUR, compaction=MINUTE)), NOW)
