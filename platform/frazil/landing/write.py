@@ -25,9 +25,20 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-__all__ = ["BRANCH", "REDRIVE", "Written", "new_branch", "started_at", "write_branch"]
+__all__ = [
+    "BRANCH",
+    "COMPACTING",
+    "EXPIRING",
+    "REDRIVE",
+    "Written",
+    "new_branch",
+    "started_at",
+    "write_branch",
+]
 
-BRANCH, REDRIVE = "landing_", "redrive_"
+BRANCH, REDRIVE, EXPIRING, COMPACTING = "landing_", "redrive_", "expiring_", "compaction_"
+"""Prefixes of branches: of landings, redrives, row expiries and compactions."""
+
 _SHIFT = 44
 _PLACE = f"shiftleft(CAST(partition AS bigint), {_SHIFT}) + offset"
 """Partition and offset as one number: half a million partitions, 17 trillion offsets."""
@@ -55,7 +66,7 @@ class Written:
 
 
 def new_branch(prefix: str = BRANCH) -> str:
-    """A branch name that tells when its landing, or redrive, began (see `started_at`)."""
+    """A branch name that tells when the work on it began (see `started_at`)."""
     return f"{prefix}{int(time.time() * 1000)}_{secrets.token_hex(4)}"
 
 

@@ -1,0 +1,253 @@
+"""Compaction: small files become files of the right size, and nobody is held up by it.
+
+Round by round Spark rewrites files on a branch that only it knows; one commit with operation replace
+puts the new files in the place of the old ones on `main`, whatever was landed in the meantime.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from frazil.catalogs.iceberg import catalog_errors, load_table
+from frazil.catalogs.refs import drop_branch
+from frazil.errors import OvertakenError
+from frazil.landing.write import COMPACTING, new_branch, started_at
+from frazil.naming import TableName, things
+from frazil.spec import TableSpec
+from frazil.upkeep.entries import HeadReader, Held
+from frazil.upkeep.manifests import gathered, is_crowded
+from frazil.upkeep.news import SUMMARY
+from frazil.upkeep.packing import Rule
+from frazil.upkeep.replace import Replacement, put_in_place, upon
+from frazil.upkeep.rewrite import rewrite
+from frazil.upkeep.rounds import Round, plan_rounds
+from frazil.upkeep.sizes import megabytes
+from frazil.upkeep.work import Number, WorkReport
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+    from frazil.connections import Connections
+
+__all__ = ["compact"]
+
+Step = Callable[[str], None]
+
+_NEWEST_FORMAT = 2
+_LONGEST_ROUND = 3600.0
+"""Seconds after which a round that still has its branch is taken for dead."""
+
+_log = logging.getLogger(__name__)
+
+
+def compact(
+    spec: TableSpec,
+    connections: Connections,
+    now: float,
+    *,
+    dry_run: bool = False,
+    everything: bool = False,
+    reason: str = "",
+    on_step: Step = lambda _: None,
+) -> WorkReport:
+    """Makes few files of many, and few manifests of many.
+
+    Args:
+        spec: The table's spec.
+        connections: The outside systems.
+        now: Seconds since the epoch.
+        dry_run: Tell only what would be done; nothing is touched.
+        everything: Rewrite all files, those too that are as they should be: after a change of layout.
+        reason: Noted in the snapshots.
+        on_step: Told planned, and of each round written and published.
+
+    Raises:
+        MissingError: There is no such table.
+        AuditFailedError: The new files do not hold the rows of the old ones; nothing of them is visible.
+        CommitConflictError: Others kept committing in between.
+    """
+    with catalog_errors(connections.settings):
+        return _Compaction(spec, connections, now, reason, on_step).run(dry_run, everything)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What rounds did; sums over them."""
+
+    files: int = 0
+    bytes: int = 0
+    into: int = 0
+    written: int = 0
+    rounds: int = 0
+    conflicts: int = 0
+    overtaken: int = 0
+    snapshot_id: int | None = None
+
+    def __add__(self, other: _Done) -> _Done:
+        names = [f.name for f in fields(self) if f.name != "snapshot_id"]
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return _Done(**sums, snapshot_id=other.snapshot_id or self.snapshot_id)
+
+
+class _Compaction:
+    """The parts that the rounds of one run share."""
+
+    def __init__(
+        self, spec: TableSpec, connections: Connections, now: float, reason: str, on_step: Step
+    ) -> None:
+        self._spec = spec
+        self._connections = connections
+        self._name: TableName = things(spec, connections.settings).table
+        self._now = now
+        self._reason = reason
+        self._step = on_step
+        self._reader = HeadReader()
+
+    def run(self, dry_run: bool, everything: bool) -> WorkReport:
+        begun, table = time.perf_counter(), self._load()
+        if table.metadata.format_version > _NEWEST_FORMAT:
+            return self._report(f"{self._name} has format version 3, which PyIceberg can't write yet.")
+        before = self._reader.read(table)
+        rounds = self._plan(table, before, everything) if before else []
+        crowded = is_crowded(before, self._spec.upkeep.manifests) if before else False
+        if before is None or dry_run:
+            return self._would(before, rounds, crowded)
+        self._step("planned")
+        self._drop_leftovers(table)
+        done = sum((self._round(plan) for plan in rounds), _Done())
+        done += self._gather()
+        after = self._reader.read(self._load()) or before
+        return self._did(before, after, done, time.perf_counter() - begun)
+
+    def _load(self) -> Table:
+        return load_table(self._connections.catalog, self._name)
+
+    def _plan(self, table: Table, held: Held, everything: bool) -> list[Round]:
+        target, upkeep = int(self._spec.write.target_file_size), self._spec.upkeep
+        rule = Rule.of(upkeep, target, sorts=bool(self._spec.sort_by))
+        layout = table.spec().spec_id
+        return plan_rounds(held.files, layout, rule, int(upkeep.max_bytes), everything=everything)
+
+    def _round(self, planned: Round) -> _Done:
+        held = self._reader.read(self._load())
+        plan = planned.among({f.path for f in held.files}) if held else None
+        if held is None or plan is None:
+            return _Done(overtaken=1)
+        branch = new_branch(COMPACTING)
+        try:
+            what = rewrite(self._connections, self._name, held, plan, self._spec.sort_terms, branch)
+            self._step("written")
+            done = self._publish(what, plan)
+        except OvertakenError as e:
+            _log.info("%s", e)
+            done = _Done(overtaken=1)
+        finally:
+            self._drop(branch)
+        return done
+
+    def _publish(self, what: Replacement, plan: Round) -> _Done:
+        written = sum(e.data_file.file_size_in_bytes for e in what.added)
+        said = _became(len(what.removed), plan.bytes, len(what.added), written)
+        placed = put_in_place(
+            self._connections.catalog, self._name, lambda table: upon(table, what), self._says(said)
+        )
+        self._step("published")
+        return _Done(
+            files=len(what.removed),
+            bytes=plan.bytes,
+            into=len(what.added),
+            written=written,
+            rounds=1,
+            conflicts=placed.conflicts,
+            snapshot_id=placed.snapshot_id,
+        )
+
+    def _gather(self) -> _Done:
+        """Few manifests of many, with the files as they are."""
+        limit, unique = self._spec.upkeep.manifests, new_branch("manifests_")
+        held = self._reader.read(self._load())
+        if held is None or not is_crowded(held, limit):
+            return _Done()
+
+        def what(table: Table) -> Replacement:
+            return gathered(self._reader.read(table) or held, unique)
+
+        said = f"{len(held.manifests)} manifests are too many"
+        placed = put_in_place(self._connections.catalog, self._name, what, self._says(said))
+        return _Done(conflicts=placed.conflicts, snapshot_id=placed.snapshot_id)
+
+    def _says(self, said: str) -> dict[str, str]:
+        more = {"frazil.upkeep-reason": self._reason} if self._reason else {}
+        return {SUMMARY: "compaction", "frazil.upkeep-did": said, **more}
+
+    def _drop_leftovers(self, table: Table) -> None:
+        for ref in table.metadata.refs:
+            if ref.startswith(COMPACTING) and self._now - started_at(ref) > _LONGEST_ROUND:
+                drop_branch(self._connections.catalog, self._name, ref)
+
+    def _drop(self, branch: str) -> None:
+        """Leaves no branch behind; where even that fails, a later compaction drops it."""
+        try:
+            drop_branch(self._connections.catalog, self._name, branch)
+        except Exception:  # noqa: BLE001 - the first error is the one to tell
+            _log.warning("branch %s of %s could not be dropped", branch, self._name, exc_info=True)
+
+    def _would(self, held: Held | None, rounds: Sequence[Round], crowded: bool) -> WorkReport:
+        if held is None:
+            return self._report(f"{self._name} holds nothing yet.", dry_run=True)
+        files, size = sum(len(r.files) for r in rounds), sum(r.bytes for r in rounds)
+        into = sum(r.into for r in rounds)
+        parts = [f"{files} files of {megabytes(size)} would become {into}"] if rounds else []
+        parts += [f"{len(held.manifests)} manifests would become few"] if crowded else []
+        text = f"{'; '.join(parts)}." if parts else _nothing(held)
+        numbers = _numbers(held, None, _Done(files=files, bytes=size, into=into, rounds=len(rounds)))
+        return self._report(text, done=bool(parts), numbers=numbers, dry_run=True)
+
+    def _did(self, before: Held, after: Held, done: _Done, seconds: float) -> WorkReport:
+        parts = [_became(done.files, done.bytes, done.into, done.written)] if done.rounds else []
+        if len(after.manifests) < len(before.manifests):
+            parts.append(f"{len(before.manifests)} manifests became {len(after.manifests)}")
+        if done.overtaken:
+            parts.append(f"{done.overtaken} rounds were overtaken by others, and dropped")
+        text = f"{', '.join(parts)}; {seconds * 1000:.0f} ms." if parts else _nothing(before)
+        return self._report(
+            text,
+            done=done.snapshot_id is not None,
+            snapshot_id=done.snapshot_id,
+            numbers=_numbers(before, after, done),
+            conflicts=done.conflicts,
+            seconds=round(seconds, 3),
+        )
+
+    def _report(self, text: str, *, done: bool = False, **more: Any) -> WorkReport:
+        return WorkReport(str(self._name), "compaction", done, text, **more)
+
+
+def _became(files: int, size: int, into: int, written: int) -> str:
+    return f"{files} files of {megabytes(size)} became {into} of {megabytes(written)}"
+
+
+def _nothing(held: Held) -> str:
+    return f"Nothing to gain: {len(held.files)} files of {megabytes(held.bytes)} are as they should be."
+
+
+def _numbers(before: Held, after: Held | None, done: _Done) -> dict[str, Number]:
+    later = after or before
+    return {
+        "files_before": len(before.files),
+        "files_after": len(after.files) if after else len(before.files) - done.files + done.into,
+        "bytes_before": before.bytes,
+        "bytes_after": later.bytes,
+        "files_rewritten": done.files,
+        "bytes_rewritten": done.bytes,
+        "files_written": done.into,
+        "bytes_written": done.written,
+        "rounds": done.rounds,
+        "overtaken": done.overtaken,
+        "manifests_before": len(before.manifests),
+        "manifests_after": len(later.manifests),
+    }

@@ -1,0 +1,112 @@
+"""Which files a compaction makes one of: small ones that lie together, up to the size that files should have.
+
+Every bin is one task of Spark and becomes one file: so a compaction can only make files fewer, and one
+that would make none fewer does not begin. (Iceberg's own planner rewrites two files of 0.7 of the target
+size into two such files, for ever.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from frazil.keeping import Upkeep
+from frazil.upkeep.files import LiveFile
+
+__all__ = ["DELETED_SHARE", "Bin", "Rule", "bins_of"]
+
+DELETED_SHARE = 0.3
+"""Share of deleted rows from which a data file is rewritten whatever its size."""
+
+_LARGE = 1.8
+_FULL = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Which sizes are right.
+
+    Args:
+        target: The size that files should have.
+        small: Below it a file is small.
+        large: Above it a file is too large.
+        sorts: Whether rows are shuffled into order, so that a file's end need not be one of a file read.
+    """
+
+    target: int
+    small: int
+    large: int
+    sorts: bool = False
+
+    @classmethod
+    def of(cls, upkeep: Upkeep, target: int, *, sorts: bool = False) -> Rule:
+        """The rule of a spec."""
+        return cls(target, int(upkeep.small_file * target), int(_LARGE * target), sorts)
+
+    @property
+    def full(self) -> int:
+        """Most bytes of which one file is made: a tenth more than the target leaves fewer remainders."""
+        return int(_FULL * self.target)
+
+    def takes(self, file: LiveFile) -> bool:
+        """Whether a file is not as it should be."""
+        return file.bytes < self.small or file.bytes > self.large or file.deleted_share >= DELETED_SHARE
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Files of one partition that are rewritten together.
+
+    Args:
+        files: The files.
+        into: How many they become.
+    """
+
+    files: tuple[LiveFile, ...]
+    into: int
+
+    @property
+    def bytes(self) -> int:
+        """Of its files."""
+        return sum(f.bytes for f in self.files)
+
+
+def bins_of(files: Iterable[LiveFile], rule: Rule, most: int = 0, *, everything: bool = False) -> list[Bin]:
+    """The bins of one partition; none where it would not get better.
+
+    Args:
+        files: All files of the partition, or all of older layouts.
+        rule: Which sizes are right.
+        most: Bytes of one bin where Spark shuffles: it cuts the files itself. 0: it does not shuffle.
+        everything: Take files that are as they should be, too.
+    """
+    taken = sorted((f for f in files if everything or rule.takes(f)), key=lambda f: (f.sequence, f.path))
+    bins = (Bin(tuple(b), _into(b, rule, bool(most))) for b in _packed(taken, most or rule.full))
+    return [b for b in bins if everything or _gains(b, rule)]
+
+
+def _packed(files: Iterable[LiveFile], most: int) -> list[list[LiveFile]]:
+    """Files that follow each other, as Iceberg's planner packs them into groups."""
+    bins: list[list[LiveFile]] = []
+    room = 0
+    for file in files:
+        if not bins or file.bytes > room:
+            bins.append([])
+            room = most
+        bins[-1].append(file)
+        room -= file.bytes
+    return bins
+
+
+def _into(files: Sequence[LiveFile], rule: Rule, shuffled: bool) -> int:
+    size = sum(f.bytes for f in files)
+    if not shuffled and size <= rule.full:
+        return 1
+    whole, rest = divmod(size, rule.target)
+    spread = rest <= rule.small and size < _FULL * rule.target * whole
+    return whole if whole and (spread or not rest) else whole + 1
+
+
+def _gains(bin_: Bin, rule: Rule) -> bool:
+    worth = any(f.bytes > rule.large or f.deleted_share >= DELETED_SHARE for f in bin_.files)
+    return worth or len(bin_.files) > bin_.into

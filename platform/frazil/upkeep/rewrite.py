@@ -1,0 +1,139 @@
+"""One round of a compaction: the chosen files on a branch of their own, rewritten there by Spark.
+
+The branch holds nothing but those files, so Iceberg's procedure rewrites exactly them, and reads no
+manifest but one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import stamina
+
+from frazil.catalogs.commits import heads, through
+from frazil.catalogs.iceberg import load_table
+from frazil.errors import AuditFailedError, CommitConflictError
+from frazil.landing.position import ancestors
+from frazil.naming import TableName
+from frazil.upkeep.entries import Entries, Held
+from frazil.upkeep.procedures import call
+from frazil.upkeep.replace import Replacement, chosen
+from frazil.upkeep.rounds import Round
+
+if TYPE_CHECKING:
+    from pyiceberg.manifest import ManifestEntry
+    from pyiceberg.table import Table
+
+    from frazil.connections import Connections
+    from frazil.keeping import SortTerm
+
+__all__ = ["rewrite"]
+
+_MARK = {"frazil.plan": "compaction"}
+
+
+def rewrite(
+    connections: Connections,
+    name: TableName,
+    held: Held,
+    plan: Round,
+    order: Iterable[SortTerm],
+    branch: str,
+) -> Replacement:
+    """Writes the files of one round anew; nothing of it is visible on `main`.
+
+    Args:
+        connections: The outside systems.
+        name: The table.
+        held: The head that the round was planned on.
+        plan: The round.
+        order: Of the rows; as they come where there is none.
+        branch: A name for the branch.
+
+    Raises:
+        AuditFailedError: The new files do not hold the rows of the old ones.
+        CommitConflictError: Other commits came in between time and again.
+    """
+    entries = held.entries
+    _make_branch(connections, name, branch, [entries[f.path] for f in plan.files])
+    for attempt in stamina.retry_context(on=CommitConflictError, attempts=5, wait_max=1.0):
+        with attempt:
+            call(
+                connections.spark,
+                name,
+                "rewrite_data_files",
+                branch=f"'{branch}'",
+                **_strategy(order),
+                options=_options(plan, connections.settings.spark_parallelism),
+            )
+    added = _added(load_table(connections.catalog, name), branch)
+    found = chosen(held, (f.path for f in plan.files), branch, added)
+    _audit(name, held, found)
+    return found
+
+
+def _make_branch(
+    connections: Connections, name: TableName, branch: str, entries: list[ManifestEntry]
+) -> None:
+    from frazil.upkeep.swap import Narrow
+
+    for table in heads(connections.catalog, name):
+        tx = table.transaction()
+        if branch in table.metadata.refs:
+            return
+        Narrow(tx, branch, _MARK, entries).commit()
+        if through(tx.commit_transaction):
+            return
+
+
+def _strategy(order: Iterable[SortTerm]) -> dict[str, str]:
+    if not (terms := [_term(t) for t in order]):
+        return {"strategy": "'binpack'"}
+    return {"strategy": "'sort'", "sort_order": f"'{', '.join(terms)}'"}
+
+
+def _term(term: SortTerm) -> str:
+    columns = [".".join(f"`{part}`" for part in column.split(".")) for column in term.columns]
+    if term.zorder:
+        return f"zorder({', '.join(columns)})"
+    way, nulls = "ASC" if term.ascending else "DESC", "FIRST" if term.nulls_first else "LAST"
+    return f"{columns[0]} {way} NULLS {nulls}"
+
+
+def _options(plan: Round, cores: int) -> str:
+    options = {
+        "rewrite-all": "true",
+        "target-file-size-bytes": plan.target,
+        "max-file-group-size-bytes": plan.group,
+        # Half of the cores at most, or landings wait: a group is one task, but where it is shuffled.
+        "max-concurrent-file-group-rewrites": max(1, cores // 2),
+    }
+    pairs = (f"'{key}', '{value}'" for key, value in options.items())
+    return f"map({', '.join(pairs)})"
+
+
+def _added(table: Table, branch: str) -> Entries:
+    """Entries of the files that Spark added to the branch."""
+    from pyiceberg.manifest import ManifestContent, ManifestEntryStatus
+
+    tip = next(ancestors(table.metadata, branch))
+    own = [m for m in tip.manifests(table.io) if m.added_snapshot_id == tip.snapshot_id]
+    data = [m for m in own if m.content == ManifestContent.DATA]
+    entries = [e for m in data for e in m.fetch_manifest_entry(table.io)]
+    return tuple(e for e in entries if e.status == ManifestEntryStatus.ADDED)
+
+
+def _audit(name: TableName, held: Held, found: Replacement) -> None:
+    """As many rows as before; fewer only where delete files say so."""
+    before, after = (
+        sum(e.data_file.record_count for e in entries) for entries in (found.removed, found.added)
+    )
+    if after == before or (held.has_deletes and after < before):
+        return
+    raise AuditFailedError(
+        f"A compaction of {name} does not add up.",
+        where=f"{before} rows in {len(found.removed)} files, {after} in the {len(found.added)} new ones",
+        meaning="Nothing of it is visible; the table is as it was.",
+        todo="Try again. If it happens twice, it is a defect of Frazil: please report these numbers.",
+    )
