@@ -100,7 +100,8 @@ def _partition_spec(schema: Schema, transforms: Sequence[tuple[str, str]]) -> Pa
     fields = []
     for number, (transform, column) in enumerate(transforms):
         source = schema.find_field(column)
-        name = column if transform == "identity" else f"{column}_{transform.split('[')[0]}"
+        word = column.replace("$$", "metadata_")  # it becomes a folder: SeaweedFS refuses a $ there
+        name = word if transform == "identity" else f"{word}_{transform.split('[')[0]}"
         parsed = parse_transform(transform)
         fields.append(PartitionField(source.field_id, 1000 + number, parsed, name))
     return PartitionSpec(*fields)
