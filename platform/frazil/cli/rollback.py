@@ -1,0 +1,62 @@
+"""`frazil rollback`: an earlier state of a table becomes its present one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from frazil.cli.console import console, print_json
+from frazil.cli.selection import Json, select
+from frazil.landing.land import LandingReport
+from frazil.landing.rollback import RollbackReport, roll_back
+
+__all__ = ["register"]
+
+Name = Annotated[str, typer.Argument(metavar="TABLE", help="namespace.table, or the table alone.")]
+To = Annotated[
+    str,
+    typer.Option(
+        "--to", metavar="SNAPSHOT|TIME", help="A snapshot's id, or a time such as 2026-11-21T17:00 (UTC)."
+    ),
+]
+AcceptLoss = Annotated[
+    bool, typer.Option("--accept-loss", help="Even if the topic no longer holds what came later.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("rollback")(rollback_command)
+
+
+def rollback_command(table: Name, to: To, accept_loss: AcceptLoss = False, as_json: Json = False) -> None:
+    """Put a table back to an earlier snapshot; the next landing continues from the position of that one."""
+    selection = select([table], every=False)
+    ((spec, names),) = selection.pairs
+    report = roll_back(spec, selection.connections, _meant(to), accept_loss=accept_loss)
+    if report.done:
+        for reporter in selection.reporters:
+            reporter.landed(spec, names, LandingReport(report.table, spec.topic, report.snapshot_id))
+    print_json(asdict(report)) if as_json else _show(report)
+
+
+def _meant(text: str) -> int | datetime:
+    """Digits are a snapshot's id, all else is a time; one without an offset is UTC."""
+    if text.isdecimal():
+        return int(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is neither a snapshot's id nor a time such as 2026-11-21T17:00."
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _show(report: RollbackReport) -> None:
+    console.print(report.text, markup=False)
+    if report.done:
+        console.print(f"Rows: {report.rows_before:,} before, {report.rows:,} now.", markup=False)
