@@ -20,6 +20,9 @@ __all__ = ["STALE", "catalog_errors", "is_conflict", "load_table", "load_table_o
 STALE = "can't add snapshot with sequence number"
 """What SeaweedFS says, with 400 and not 409, where another ref was committed in between."""
 
+_OLDER = "older than last sequence number"
+"""What PyIceberg itself says where Glue owns the table and another ref was committed in between."""
+
 _S3_DOWN = ("AWS Error NETWORK_CONNECTION", "AWS Error INTERNAL_FAILURE", "AWS Error SERVICE_UNAVAILABLE")
 
 
@@ -28,7 +31,7 @@ def is_conflict(error: Exception) -> bool:
     from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
     known = isinstance(error, CommitFailedException | CommitStateUnknownException)
-    return known or STALE in str(error)
+    return known or STALE in str(error) or (isinstance(error, ValueError) and _OLDER in str(error))
 
 
 def open_catalog(settings: Settings) -> Catalog:
