@@ -23,7 +23,7 @@ HEAD = 7
 GAIN = Gain(files=10, bytes=10 * MB, into=1)
 FOUND = Found(
     head=HEAD, at=NOW, files=10, small_files=10, waiting=10 * MB, gain=GAIN, manifests=10,
-    manifest_bytes=MB, oldest=None,
+    small_manifests=10, oldest=None,
 )  # fmt: skip
 FACTS = Facts(
     head=HEAD, files=10, bytes=10 * MB, delete_files=0, snapshots=10, oldest=NOW - 5 * MINUTE, last={}
@@ -72,12 +72,12 @@ def test_both_limits_are_the_specs() -> None:
 
 
 def test_too_many_manifests_are_a_reason_unless_they_are_many_because_the_table_is_large() -> None:
-    found = replace(FOUND, gain=Gain(), manifests=51)
+    found = replace(FOUND, gain=Gain(), manifests=51, small_manifests=51)
 
     assert due(known(found, last=last(compaction=10))) == {
-        "compaction": "51 manifests of 1.0 MB, 50 are enough."
+        "compaction": "51 of 51 manifests are small, 50 in all are enough."
     }
-    assert due(known(replace(found, manifest_bytes=400 * MB))) == {}
+    assert due(known(replace(found, manifests=200, small_manifests=9))) == {}
 
 
 def test_deleted_rows_and_large_files_are_told() -> None:

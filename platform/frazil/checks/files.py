@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from frazil.checks.result import Subject, Verdict
 from frazil.keeping import Upkeep
 from frazil.upkeep.census import Census, census_of
-from frazil.upkeep.gain import DELETED_SHARE
+from frazil.upkeep.packing import DELETED_SHARE
 from frazil.upkeep.sizes import megabytes
 
 __all__ = ["judge_files"]

@@ -13,7 +13,8 @@ from frazil.landing.position import ancestors
 from frazil.naming import things
 from frazil.spec import TableSpec
 from frazil.upkeep.files import Deletes, LiveFile, LiveFiles, live_files
-from frazil.upkeep.gain import Gain, Rule, gain_of
+from frazil.upkeep.gain import Gain, gain_of
+from frazil.upkeep.packing import Rule
 from frazil.upkeep.sizes import SizeClass, by_size
 from frazil.upkeep.suspects import DeadBranch, dead_branches
 from frazil.upkeep.work import KINDS, Kind, LastWork, Number, last_work
@@ -242,7 +243,7 @@ def _partition(
         small_files=len(small),
         small_bytes=sum(small),
         deleted_rows=sum(f.deleted for f in files),
-        gain=gain_of(files, rule),
+        gain=gain_of(files, rule, older=key is None),
     )
 
 

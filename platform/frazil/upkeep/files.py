@@ -12,10 +12,22 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["Bound", "Deletes", "LiveFile", "LiveFiles", "deletes_of", "live_file", "live_files"]
+__all__ = [
+    "SMALL_MANIFEST",
+    "Bound",
+    "Deletes",
+    "LiveFile",
+    "LiveFiles",
+    "deletes_of",
+    "live_file",
+    "live_files",
+]
 
 Bound = bytes
 """A lower bound as Iceberg writes it."""
+
+SMALL_MANIFEST = 4 * 2**20
+"""Half of the size that Iceberg aims at."""
 
 _FILE_PATH = 2147483546
 """Field id of a position delete's file_path; bounds that agree say that it is of one data file."""
@@ -32,7 +44,6 @@ class LiveFile:
         partition: Values of its partition fields.
         spec_id: The partition spec that they belong to.
         sequence: Sequence number of the commit that brought the file.
-        splits: Sizes of the parts that it can be read in: its row groups.
         deleted: Rows that delete files of this data file alone take away.
         lower: Lower bound of the column asked for; None where it is not known.
     """
@@ -43,7 +54,6 @@ class LiveFile:
     partition: tuple[Any, ...] = ()
     spec_id: int = 0
     sequence: int = 0
-    splits: tuple[int, ...] = ()
     deleted: int = 0
     lower: Bound | None = None
 
@@ -68,12 +78,16 @@ class Deletes:
 
 @dataclass(frozen=True, slots=True)
 class LiveFiles:
-    """All files of one snapshot, and the manifests that name them."""
+    """All files of one snapshot, and the manifests that name them.
+
+    `small_manifests` counts those of data files that would better be put together.
+    """
 
     data: tuple[LiveFile, ...] = ()
     deletes: Deletes = Deletes()
     manifests: int = 0
     manifest_bytes: int = 0
+    small_manifests: int = 0
 
 
 def live_files(table: Table, snapshot: Snapshot | None, column: int | None = None) -> LiveFiles:
@@ -95,11 +109,15 @@ def live_files(table: Table, snapshot: Snapshot | None, column: int | None = Non
         deletes=told,
         manifests=len(manifests),
         manifest_bytes=sum(m.manifest_length for m in manifests),
+        small_manifests=sum(m.manifest_length < SMALL_MANIFEST for m in data),
     )
 
 
 def _entries(table: Table, manifests: list[ManifestFile]) -> list[ManifestEntry]:
-    return [entry for m in manifests for entry in m.fetch_manifest_entry(table.io)]
+    from pyiceberg.utils.concurrent import ExecutorFactory
+
+    read = ExecutorFactory.get_or_create().map(lambda m: m.fetch_manifest_entry(table.io), manifests)
+    return [entry for entries in read for entry in entries]
 
 
 def deletes_of(entries: list[ManifestEntry]) -> tuple[Deletes, Mapping[str, int]]:
@@ -137,16 +155,6 @@ def live_file(entry: ManifestEntry, deleted: Mapping[str, int], column: int | No
         partition=tuple(file.partition[i] for i in range(len(file.partition))),
         spec_id=file.spec_id,
         sequence=entry.file_sequence_number or 0,
-        splits=_splits(file),
         deleted=deleted.get(file.file_path, 0),
         lower=bounds.get(column) if column is not None else None,
     )
-
-
-def _splits(file: DataFile) -> tuple[int, ...]:
-    """A reader may begin at each row group; nowhere else."""
-    starts = list(file.split_offsets or ())
-    if len(starts) < 2 or starts != sorted(set(starts)):
-        return (file.file_size_in_bytes,)
-    ends = [*starts[1:], file.file_size_in_bytes]
-    return tuple(end - start for start, end in zip(starts, ends, strict=True))

@@ -11,7 +11,8 @@ from frazil.spec import TableSpec
 from frazil.upkeep.census import group_files
 from frazil.upkeep.facts import Facts
 from frazil.upkeep.files import LiveFile, live_files
-from frazil.upkeep.gain import Gain, Rule, gain_of
+from frazil.upkeep.gain import Gain, gain_of
+from frazil.upkeep.packing import Rule
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -32,7 +33,7 @@ class Found:
         waiting: Bytes of small files that wait for a compaction; what the last one left does not wait.
         gain: What a compaction is good for, over all partitions.
         manifests: How many there are.
-        manifest_bytes: Their bytes.
+        small_manifests: Those that would better be put together.
         oldest: Timestamp of the oldest record, in seconds since the epoch, where it is known.
     """
 
@@ -43,7 +44,7 @@ class Found:
     waiting: int
     gain: Gain
     manifests: int
-    manifest_bytes: int
+    small_manifests: int
     oldest: float | None
 
 
@@ -52,29 +53,29 @@ def look_into(table: Table, facts: Facts, spec: TableSpec, now: float) -> Found:
     column = _timestamp_id(table.schema(), spec) if spec.keep_rows_for else None
     live = live_files(table, table.current_snapshot(), column)
     rule = Rule.of(spec.upkeep, int(spec.write.target_file_size), sorts=bool(spec.sort_by))
-    groups = list(group_files(live.data, table.spec().spec_id).values())
+    groups = group_files(live.data, table.spec().spec_id)
     return Found(
         head=facts.head,
         at=now,
         files=len(live.data),
         small_files=sum(f.bytes < rule.small for f in live.data),
-        waiting=sum(_waiting(group, rule, facts.compacted_to) for group in groups),
-        gain=sum((gain_of(group, rule) for group in groups), Gain()),
+        waiting=sum(_waiting(group, rule, facts.compacted_to, key is None) for key, group in groups.items()),
+        gain=sum((gain_of(group, rule, older=key is None) for key, group in groups.items()), Gain()),
         manifests=live.manifests,
-        manifest_bytes=live.manifest_bytes,
+        small_manifests=live.small_manifests,
         oldest=_oldest(live.data),
     )
 
 
-def _waiting(files: Sequence[LiveFile], rule: Rule, compacted_to: int) -> int:
+def _waiting(files: Sequence[LiveFile], rule: Rule, compacted_to: int, older: bool) -> int:
     """Small bytes of one partition.
 
     The one small file that a compaction leaves per partition does not count: with a hundred
     partitions those alone would ask for the next compaction at once, and for ever.
     """
-    if not gain_of(files, rule):
+    if not gain_of(files, rule, older=older):
         return 0
-    unfinished = gain_of([f for f in files if f.sequence <= compacted_to], rule)
+    unfinished = gain_of([f for f in files if f.sequence <= compacted_to], rule, older=older)
     return sum(f.bytes for f in files if f.bytes < rule.small and (unfinished or f.sequence > compacted_to))
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from frazil.upkeep.entries import Held
+from frazil.upkeep.files import SMALL_MANIFEST
 from frazil.upkeep.replace import Replacement
 
 __all__ = ["gathered", "is_crowded"]
-
-_SMALL = 4 * 2**20
-"""Half of the size that Iceberg aims at."""
 
 
 def is_crowded(held: Held, limit: int) -> bool:
@@ -24,5 +22,5 @@ def gathered(held: Held, unique: str) -> Replacement:
 
 def _small(held: Held) -> list[str]:
     """Paths of small data manifests; PyIceberg writes none of delete files."""
-    paths = (m.manifest_path for m in held.manifests if m.manifest_length < _SMALL)
+    paths = (m.manifest_path for m in held.manifests if m.manifest_length < SMALL_MANIFEST)
     return [path for path in paths if path in held.named]

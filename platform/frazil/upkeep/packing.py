@@ -48,6 +48,11 @@ class Rule:
         """Most bytes of which one file is made: a tenth more than the target leaves fewer remainders."""
         return int(_FULL * self.target)
 
+    @property
+    def shuffled(self) -> int:
+        """Most bytes that Spark shuffles at once: to sort them, or to cut them by new partitions."""
+        return max(2**30, 8 * self.target)
+
     def takes(self, file: LiveFile) -> bool:
         """Whether a file is not as it should be."""
         return file.bytes < self.small or file.bytes > self.large or file.deleted_share >= DELETED_SHARE

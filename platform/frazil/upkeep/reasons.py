@@ -10,15 +10,14 @@ from datetime import UTC, datetime, timedelta
 from frazil.spec import TableSpec
 from frazil.upkeep.facts import Added, Facts
 from frazil.upkeep.found import Found
-from frazil.upkeep.gain import DELETED_SHARE, Gain
-from frazil.upkeep.sizes import MB, megabytes
+from frazil.upkeep.gain import Gain
+from frazil.upkeep.packing import DELETED_SHARE
+from frazil.upkeep.sizes import megabytes
 from frazil.upkeep.work import Kind, Number, Work
 
 __all__ = ["Known", "ask_expiry", "look_needed", "works"]
 
 _ROWS_EVERY = timedelta(hours=1)
-_MANIFEST = 8 * MB
-"""commit.manifest.target-size-bytes: what a rewrite makes of small manifests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +134,9 @@ def _compaction(known: Known, now: float) -> _Reason | None:
         return _Reason(f"{_gain(gain)}: {why}.", numbers)
     if gain and known.is_over("compaction", upkeep.compact_after, now):
         return _Reason(f"{_gain(gain)}: {_since('compaction', age, upkeep.compact_after)}.", numbers)
-    if found.manifests > max(upkeep.manifests, 2 * math.ceil(found.manifest_bytes / _MANIFEST)):
-        why = f"{found.manifests} manifests of {megabytes(found.manifest_bytes)}"
-        return _Reason(f"{why}, {upkeep.manifests} are enough.", numbers)
+    if found.manifests > upkeep.manifests and found.small_manifests > upkeep.manifests // 2:
+        why = f"{found.small_manifests} of {found.manifests} manifests are small"
+        return _Reason(f"{why}, {upkeep.manifests} in all are enough.", numbers)
     return None
 
 

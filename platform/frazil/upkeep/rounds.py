@@ -64,7 +64,7 @@ def plan_rounds(
         everything: Rewrite the files, too, that are as they should be.
     """
     by_partition = group_files(files, layout)
-    shuffled = min(max(_BYTES, 8 * rule.target), most)  # sorted by itself, or cut by new partitions
+    shuffled = min(rule.shuffled, most)  # sorted by itself, or cut by new partitions
     older = bins_of(by_partition.pop(None, []), rule, shuffled, everything=everything)
     each = shuffled if rule.sorts else 0
     found = [bins_of(group, rule, each, everything=everything) for group in by_partition.values()]
