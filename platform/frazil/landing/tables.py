@@ -84,6 +84,8 @@ def _properties(spec: TableSpec) -> dict[str, str]:
         "write.distribution-mode": "none",
         "write.metadata.delete-after-commit.enabled": "true",
         "write.metadata.previous-versions-max": "100",
+        # Else 100: behind as many fields of a record no metadata column has any, and no time prunes.
+        "write.metadata.metrics.max-inferred-column-defaults": "1000",
         # Statistics of opaque bytes prune nothing and bloat manifests.
         **{
             f"write.metadata.metrics.column.{name}": "counts"
