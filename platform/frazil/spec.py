@@ -22,9 +22,9 @@ from frazil.parts import Duration, Part
 __all__ = ["SCHEMA_KINDS", "Format", "LandWhen", "Owners", "SchemaKind", "TableSpec"]
 
 _TRANSFORM = re.compile(
-    r"(?P<plain>[\w$-]+)"
-    r"|(?P<time>year|month|day|hour|identity)\((?P<column>[\w$-]+)\)"
-    r"|(?P<sized>bucket|truncate)\((?P<size>\d+),\s*(?P<of>[\w$-]+)\)"
+    r"(?P<plain>[\w$.-]+)"
+    r"|(?P<time>year|month|day|hour|identity)\((?P<column>[\w$.-]+)\)"
+    r"|(?P<sized>bucket|truncate)\((?P<size>\d+),\s*(?P<of>[\w$.-]+)\)"
 )
 _OWNER = re.compile(r"team:.+|[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")  # Dagster's rule
 _TAG_KEY = re.compile(r"([A-Za-z0-9_.-]{1,63}/)?[A-Za-z0-9_.-]{1,63}")

@@ -6,14 +6,13 @@ retry is off: it would append again without looking at the position.
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
-from frazil.catalogs.iceberg import is_conflict, load_table
+from frazil.catalogs.commits import TRIES, heads, through
+from frazil.catalogs.iceberg import load_table
 from frazil.errors import CommitConflictError, OvertakenError
 from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
 from frazil.naming import TableName
@@ -29,11 +28,8 @@ __all__ = ["SUSPENDED", "Published", "Staged", "publish", "staged_files"]
 SUSPENDED = "frazil.suspended"
 """Table property that says why a table is suspended; gone with the next landing."""
 
-_TRIES = 30
 _LOOK_BACK = 100
 """Snapshots that others may have added since a commit of ours whose answer was lost."""
-
-_LONGEST_WAIT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +100,14 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> Published:
         OvertakenError: Another landing moved the position; this one is dropped.
         CommitConflictError: The catalog refused time and again though the position stood still.
     """
-    for attempt in range(_TRIES):
-        table = load_table(catalog, name)
+    for attempt, table in enumerate(heads(catalog, name)):
         if done := _published(table, staged):
             return Published(done, attempt)
+        _same_layout(name, table, staged)
         if _commit(table, staged, staged.upon(name, table)):
             return Published(_published(load_table(catalog, name), staged) or 0, attempt)
-        time.sleep(random.uniform(0, min(_LONGEST_WAIT, 0.02 * 2**attempt)))
     raise CommitConflictError(
-        f"The catalog refused a landing of {name} {_TRIES} times.",
+        f"The catalog refused a landing of {name} {TRIES} times.",
         where=f"branch {staged.branch or 'none'}",
         meaning="Others commit to the table all the time; nothing of this landing is visible.",
         todo="Land again; make upkeep or other writers less eager if it lasts.",
@@ -127,25 +122,29 @@ def _published(table: Table, staged: Staged) -> int | None:
     return None
 
 
+def _same_layout(name: TableName, table: Table, staged: Staged) -> None:
+    """PyIceberg would note the files under partitions that they do not have."""
+    if any(file.spec_id != table.spec().spec_id for file in staged.files):
+        raise CommitConflictError(
+            f"The partitions of {name} were changed while a landing was written.",
+            where=f"branch {staged.branch or 'none'}",
+            meaning="Nothing of this landing is visible.",
+            todo="Land again.",
+        )
+
+
 def _commit(table: Table, staged: Staged, ledger: Ledger) -> bool:
     """One try; False where the catalog refused, or where it is not known what became of it."""
     from pyiceberg.table.update import RemoveSnapshotRefUpdate
 
-    table.metadata.properties["commit.retry.num-retries"] = "0"  # in this loaded copy only
     properties = ledger.properties()
-    try:
-        tx = table.transaction()
-        tx.set_properties(properties)
-        if staged.resumes and SUSPENDED in table.properties:
-            tx.remove_properties(SUSPENDED)
-        with tx.update_snapshot(snapshot_properties=properties).fast_append() as append:
-            for file in staged.files:
-                append.append_data_file(file)
-        if staged.branch in table.metadata.refs:
-            tx._apply((RemoveSnapshotRefUpdate(ref_name=staged.branch),))
-        tx.commit_transaction()
-    except Exception as e:
-        if is_conflict(e):
-            return False
-        raise
-    return True
+    tx = table.transaction()
+    tx.set_properties(properties)
+    if staged.resumes and SUSPENDED in table.properties:
+        tx.remove_properties(SUSPENDED)
+    with tx.update_snapshot(snapshot_properties=properties).fast_append() as append:
+        for file in staged.files:
+            append.append_data_file(file)
+    if staged.branch in table.metadata.refs:
+        tx._apply((RemoveSnapshotRefUpdate(ref_name=staged.branch),))
+    return through(tx.commit_transaction)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import is_conflict, load_table, load_table_or_none
+from frazil.landing.arrangement import arrange, partition_spec, write_properties
 from frazil.landing.columns import RecordColumns, metadata_names, table_fields
 from frazil.landing.evolve import evolve
 from frazil.landing.migrations import needless
@@ -18,8 +19,6 @@ from frazil.spec import TableSpec
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyiceberg.partitioning import PartitionSpec
-    from pyiceberg.schema import Schema
     from pyiceberg.table import Table
 
 __all__ = ["create_table", "ensure_table", "stored"]
@@ -30,13 +29,14 @@ def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, columns: Re
 
     Raises:
         SchemaRefusedError: The schema asks for a change that would lose or falsify data.
+        SpecError: The spec's layout names a column that can't be used so.
     """
     table = load_table_or_none(catalog, name)
     if table is None:
         fields = table_fields(spec, columns)
         properties = _properties(spec) | needless(spec.migrations, fields)
         table = create_table(catalog, name, fields, spec.transforms, properties)
-    return evolve(spec, name, catalog, table, columns)
+    return arrange(spec, name, catalog, evolve(spec, name, catalog, table, columns))
 
 
 def create_table(
@@ -55,7 +55,7 @@ def create_table(
         catalog.create_table(
             name.identifier,
             schema,
-            partition_spec=_partition_spec(schema, transforms),
+            partition_spec=partition_spec(schema, transforms),
             properties=properties,
         )
     # Loaded, not as created: of two that create at once, SeaweedFS tells both that they did.
@@ -78,10 +78,7 @@ def _properties(spec: TableSpec) -> dict[str, str]:
     return {
         "format-version": "2",
         "comment": spec.description or f"Kafka topic {spec.topic}, landed by Frazil.",
-        "write.parquet.compression-codec": "zstd",
-        "write.target-file-size-bytes": str(int(spec.write.target_file_size)),
-        # Slices are planned to be equal: a shuffle would only cost.
-        "write.distribution-mode": "none",
+        **write_properties(spec.write),
         "write.metadata.delete-after-commit.enabled": "true",
         "write.metadata.previous-versions-max": "100",
         # Else 100: behind as many fields of a record no metadata column has any, and no time prunes.
@@ -93,17 +90,3 @@ def _properties(spec: TableSpec) -> dict[str, str]:
             if name.endswith(("raw-key", "raw-value", "raw_key", "raw_value"))
         },
     }
-
-
-def _partition_spec(schema: Schema, transforms: Sequence[tuple[str, str]]) -> PartitionSpec:
-    from pyiceberg.partitioning import PartitionField, PartitionSpec
-    from pyiceberg.transforms import parse_transform
-
-    fields = []
-    for number, (transform, column) in enumerate(transforms):
-        source = schema.find_field(column)
-        word = column.replace("$$", "metadata_")  # it becomes a folder: SeaweedFS refuses a $ there
-        name = word if transform == "identity" else f"{word}_{transform.split('[')[0]}"
-        parsed = parse_transform(transform)
-        fields.append(PartitionField(source.field_id, 1000 + number, parsed, name))
-    return PartitionSpec(*fields)

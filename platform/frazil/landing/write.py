@@ -97,6 +97,8 @@ def write_branch(
         good = decoded.observe(counts, *counters).where(OK).selectExpr(*columns)
         writer = good.writeTo(spark_name(name, branch))
         writer = writer.option("snapshot-property.frazil.plan", json.dumps(dict(plan.spans)))
+        if spec.write.distribution == "none":  # a sort order is for rewritten files: here it would only cost
+            writer = writer.option("use-table-distribution-and-ordering", "false")
         writer.option("fanout-enabled", "true").append()
         # A busy Connect server waits 100 ms for them and then sends none (Observation.getRowOrEmpty).
         counted = counts.get or decoded.agg(*counters).collect()[0].asDict()

@@ -112,25 +112,30 @@ class _Compaction:
         if table.metadata.format_version > _NEWEST_FORMAT:
             return self._report(f"{self._name} has format version 3, which PyIceberg can't write yet.")
         before = self._reader.read(table)
-        rounds = self._plan(table, before, everything) if before else []
+        rounds = self._plan(before, everything) if before else []
         crowded = is_crowded(before, self._spec.upkeep.manifests) if before else False
         if before is None or dry_run:
             return self._would(before, rounds, crowded)
         self._step("planned")
         self._drop_leftovers(table)
-        done = sum((self._round(plan) for plan in rounds), _Done())
-        done += self._gather()
+        done = self._rounds(rounds) + self._gather()
         after = self._reader.read(self._load()) or before
         return self._did(before, after, done, time.perf_counter() - begun)
 
     def _load(self) -> Table:
         return load_table(self._connections.catalog, self._name)
 
-    def _plan(self, table: Table, held: Held, everything: bool) -> list[Round]:
+    def _plan(self, held: Held, everything: bool = False, done: int = 0) -> list[Round]:
         target, upkeep = int(self._spec.write.target_file_size), self._spec.upkeep
         rule = Rule.of(upkeep, target, sorts=bool(self._spec.sort_by))
-        layout = table.spec().spec_id
-        return plan_rounds(held.files, layout, rule, int(upkeep.max_bytes), everything=everything)
+        return plan_rounds(held.files, held.layout, rule, int(upkeep.max_bytes) - done, everything=everything)
+
+    def _rounds(self, rounds: Sequence[Round]) -> _Done:
+        done = sum((self._round(plan) for plan in rounds), _Done())
+        if any(r.older for r in rounds) and (held := self._reader.read(self._load())):
+            # Each file of an older layout left a small one in every partition that it had rows of.
+            done = sum((self._round(plan) for plan in self._plan(held, done=done.bytes)), done)
+        return done
 
     def _round(self, planned: Round) -> _Done:
         held = self._reader.read(self._load())

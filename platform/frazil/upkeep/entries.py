@@ -29,12 +29,14 @@ class Held:
         manifests: Its manifests that name live files.
         named: Live entries of each data manifest, by the manifest's path.
         files: The same files, in the words of the census.
+        layout: Id of the partition spec that new files have.
     """
 
     head: Snapshot
     manifests: tuple[ManifestFile, ...]
     named: Mapping[str, Entries]
     files: tuple[LiveFile, ...]
+    layout: int
 
     @property
     def entries(self) -> dict[str, ManifestEntry]:
@@ -73,7 +75,8 @@ class HeadReader:
         gone = [e for path in entries.keys() - set(data) for e in entries[path]]
         deleted = deletes_of(gone)[1]
         named = {path: entries[path] for path in data}
-        return Held(head, manifests, named, tuple(live_file(e, deleted) for e in chain(*named.values())))
+        files = tuple(live_file(e, deleted) for e in chain(*named.values()))
+        return Held(head, manifests, named, files, table.spec().spec_id)
 
     def _read(self, io: FileIO, manifests: Iterable[ManifestFile]) -> list[Entries]:
         new = [m for m in manifests if m.manifest_path not in self._known]

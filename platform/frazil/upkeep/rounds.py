@@ -24,11 +24,13 @@ class Round:
         bins: The files, as they are rewritten together.
         group: Most bytes that Spark rewrites in one job.
         target: Size of the files that it makes, for Iceberg's arithmetic.
+        older: Whether they come from an older layout.
     """
 
     bins: tuple[Bin, ...]
     group: int
     target: int
+    older: bool = False
 
     @property
     def files(self) -> tuple[LiveFile, ...]:
@@ -74,7 +76,7 @@ def plan_rounds(
         older, current = _first(older, most), _first(current, most - sum(b.bytes for b in older))
     plain = (rule.full, rule.full + 1)  # a bin below Iceberg's target size becomes one file
     return [
-        *(Round(bins, shuffled, rule.target) for bins in _cut(older)),
+        *(Round(bins, shuffled, rule.target, older=True) for bins in _cut(older)),
         *(Round(bins, *((shuffled, rule.target) if rule.sorts else plain)) for bins in _cut(current)),
     ]
 
