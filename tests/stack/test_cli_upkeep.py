@@ -2,41 +2,65 @@
 
 from __future__ import annotations
 
-import json
+import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
 
 from frazil.catalogs.glue_entries import read_glue, sync_glue
+from frazil.cli.main import run
 from frazil.connections import Connections
 from frazil.naming import Things, things
 from frazil.spec import TableSpec
 from kit.foreign import file_count, foreign_table
-from kit.shell import NAMESPACE, Shell
+from kit.shell import NAMESPACE, Said, Shell
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The command in this process: another one takes seconds to import what it needs."""
+
+    patch: pytest.MonkeyPatch
+    capture: pytest.CaptureFixture[str]
+
+    def __call__(self, *arguments: str, **environment: str) -> Said:
+        with self.patch.context() as patch:
+            patch.setattr(sys, "argv", ["frazil", *arguments])
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                run()
+        out, err = self.capture.readouterr()
+        return Said(int(ended.value.code or 0), out, err)
 
 
 @pytest.fixture
-def frazil(connections: Connections, tmp_path: Path) -> Shell:
+def shell(connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     """The command on the shared stack; it knows no table yet."""
     folder = tmp_path / "pipelines"
     folder.mkdir()
+    monkeypatch.setenv("FRAZIL_PIPELINES", str(folder))
     return Shell(folder)
 
 
 @pytest.fixture
-def names(frazil: Shell, connections: Connections, fresh_name: str) -> Things:
+def frazil(shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(monkeypatch, capsys)
+
+
+@pytest.fixture
+def names(shell: Shell, connections: Connections, fresh_name: str) -> Things:
     """A pipeline of one table, which some other tool wrote in four small files."""
-    table: dict[str, Any] = {"topic": fresh_name, "publish": ["glue"], "keep_rows_for": "1d"}
-    frazil.write(table)
+    shell.write({"topic": fresh_name, "publish": ["glue"]})
     names = things(TableSpec(topic=fresh_name, namespace=NAMESPACE), connections.settings)
     foreign_table(connections.catalog, names.table)
     return names
 
 
 def test_compact_says_first_what_it_would_do_then_does_it_and_shows_it(
-    frazil: Shell, connections: Connections, names: Things, tmp_path: Path
+    frazil: Command, shell: Shell, connections: Connections, names: Things, tmp_path: Path
 ) -> None:
     catalog, before = connections.catalog, sync_glue(connections, names).metadata_location
     home = tmp_path / "dagster-home"
@@ -45,7 +69,7 @@ def test_compact_says_first_what_it_would_do_then_does_it_and_shows_it(
 
     planned = frazil("compact", str(names.table), "--dry-run", "--json")
     untouched = catalog.load_table(names.table.identifier).metadata_location
-    done = frazil("compact", "--all", "--json", DAGSTER_HOME=str(home))
+    done = shell("compact", "--all", "--json", DAGSTER_HOME=str(home))
 
     (would,), (did,) = planned.document, done.document
     shown = read_glue(connections.glue, names)
@@ -72,30 +96,30 @@ def heard(home: Path, names: Things) -> object:
     [(("expire",), "expiry"), (("expire", "--rows"), "row_expiry"), (("orphans",), "orphans")],
 )
 def test_each_kind_of_work_gives_one_document(
-    frazil: Shell, names: Things, command: tuple[str, ...], kind: str
+    frazil: Command, names: Things, command: tuple[str, ...], kind: str
 ) -> None:
     said = frazil(*command, str(names.table), "--dry-run", "--json")
 
-    (report,) = said.document
     assert said.code == 0, said.err
+    (report,) = said.document
     assert (report["table"], report["kind"], report["dry_run"]) == (str(names.table), kind, True)
     assert report["text"]
 
 
 def test_a_table_that_is_not_there_yet_is_told_behind_the_others(
-    frazil: Shell, connections: Connections, names: Things, fresh_name: str
+    frazil: Command, shell: Shell, names: Things, fresh_name: str
 ) -> None:
-    frazil.write({"topic": f"{fresh_name}_none", "publish": []}, name="two")
+    shell.write({"topic": f"{fresh_name}_none", "publish": []}, name="two")
 
     said = frazil("compact", "--all", "--json")
 
     assert said.code == 1
-    assert [report["table"] for report in json.loads(said.out)] == [str(names.table)]
+    assert [report["table"] for report in said.document] == [str(names.table)]
     assert f"There is no table {NAMESPACE}.{fresh_name}_none" in said.err
     assert "Traceback" not in said.err
 
 
-def test_a_catalog_that_is_down_is_exit_code_5(frazil: Shell, names: Things) -> None:
+def test_a_catalog_that_is_down_is_exit_code_5(frazil: Command, names: Things) -> None:
     said = frazil("compact", str(names.table), "--json", FRAZIL_REST_URI="http://127.0.0.1:1")
 
     assert said.code == 5

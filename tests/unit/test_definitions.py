@@ -223,6 +223,11 @@ def materialized(instance: dg.DagsterInstance, *paths: str) -> None:
         instance.report_runless_asset_event(dg.AssetMaterialization(key))
 
 
+def observed(instance: dg.DagsterInstance, path: str) -> None:
+    key = dg.AssetKey.from_user_string(path)
+    instance.report_runless_asset_event(dg.AssetObservation(key))
+
+
 def refused(instance: dg.DagsterInstance, path: str, check: str) -> None:
     key = dg.AssetKey.from_user_string(path)
     instance.report_runless_asset_event(
@@ -268,6 +273,30 @@ def test_readers_are_not_shown_what_a_blocking_check_refuses(
     refused(instance, "iceberg/local/stock_trades", "row_count")
 
     assert requested(graph, instance, before.cursor) == set()
+
+
+def test_upkeep_that_shows_what_it_did_leaves_nothing_to_automation(
+    graph: dg.Definitions, instance: dg.DagsterInstance
+) -> None:
+    materialized(instance, *ALL)
+    before = evaluate(graph, instance)
+    observed(instance, "iceberg/local/stock_trades")
+    nothing_shown = requested(graph, instance, before.cursor)
+    materialized(instance, *ALL[2:])
+
+    assert nothing_shown == set()
+    assert requested(graph, instance, before.cursor) == set()
+
+
+def test_a_snowflake_that_upkeep_could_not_refresh_follows_glue_by_itself(
+    graph: dg.Definitions, instance: dg.DagsterInstance
+) -> None:
+    materialized(instance, *ALL)
+    before = evaluate(graph, instance)
+    observed(instance, "iceberg/local/stock_trades")
+    materialized(instance, ALL[2])
+
+    assert requested(graph, instance, before.cursor) == {ALL[3]}
 
 
 def test_the_topic_and_the_landing_never_start_each_other(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import dagster as dg
@@ -246,10 +245,8 @@ def test_a_catalog_that_is_down_is_a_reason_to_skip(
 def test_a_tick_over_quiet_tables_says_so(make_graph: MakeGraph, instance: dg.DagsterInstance) -> None:
     graph = make_graph({"publish": []})
     foreign(graph.topics[0], 1)
-    started = time.perf_counter()
 
     decided = tick(graph, instance)
 
     assert [r for r in decided.run_requests or () if r.job_name == "compaction"] == []
     assert decided.run_requests or "1 tables looked at" in decided.skip_message
-    assert time.perf_counter() - started < 10
