@@ -93,9 +93,13 @@ def _tell(selection: Selection, spec: TableSpec, names: Things, report: LandingR
 
 
 def _show(report: RedriveReport) -> None:
-    table = Table("table", "chosen", "redriven", "already in", "left out", "still bad", "waiting", "seconds")
+    table = Table(
+        "table", "chosen", "redriven", "already in", "left out", "expired", "still bad", "waiting", "seconds"
+    )
     bad = sum(report.still_bad.values())
-    numbers = (report.chosen, report.redriven, report.already_in, report.left_out, bad, report.waiting)
+    numbers = (
+        report.chosen, report.redriven, report.already_in, report.left_out, report.past, bad, report.waiting
+    )  # fmt: skip
     table.add_row(report.table, *(f"{n:,}" for n in numbers), f"{report.seconds:.2f}")
     print_table(table)
     for reason in report.reasons:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import load_table_or_none
@@ -30,6 +32,7 @@ class Chosen:
         letters: By partition and offset; at most `MOST`.
         count: How many were asked for.
         already_in: How many of those the table holds.
+        past: How many of those are older than what row expiry deleted: nobody knows whether they were in.
         head: The table's snapshot that was looked at.
         ledger: The newest one at that snapshot.
         names: The table's columns of partition and offset.
@@ -41,11 +44,12 @@ class Chosen:
     head: int
     ledger: Ledger
     names: tuple[str, str]
+    past: int = 0
 
     @property
     def waiting(self) -> int:
         """Those beyond `MOST`."""
-        return self.count - self.already_in - len(self.letters)
+        return self.count - self.already_in - self.past - len(self.letters)
 
 
 def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Chosen:
@@ -63,10 +67,12 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     if kept is None or table is None or ledger is None or head is None:
         return Chosen((), 0, 0, 0, Ledger(spec.topic, "", {}, {}), names)
     _understood(kept, where)
-    asked = {key for key in _keys(kept, where) if ledger.covers(*key)}
-    missing = asked - keys_in(table, asked, names)
+    asked = {key: at for key, at in _keys(kept, where) if ledger.covers(*key)}
+    held = keys_in(table, asked, names)
+    missing = {key for key, at in asked.items() if key not in held and not _is_past(at, ledger)}
     letters = read_letters(kept, where, set(sorted(missing)[:MOST]))
-    return Chosen(tuple(letters), len(asked), len(asked) - len(missing), head.snapshot_id, ledger, names)
+    past = len(asked) - len(held) - len(missing)
+    return Chosen(tuple(letters), len(asked), len(held), head.snapshot_id, ledger, names, past)
 
 
 def _offset_columns(spec: TableSpec) -> tuple[str, str]:
@@ -74,9 +80,17 @@ def _offset_columns(spec: TableSpec) -> tuple[str, str]:
     return names["partition"], names["offset"]
 
 
-def _keys(kept: Table, where: str) -> set[Key]:
-    rows = kept.scan(where or "true", selected_fields=NAMES).to_arrow()
-    return set(zip(rows["partition"].to_pylist(), rows["offset"].to_pylist(), strict=True))
+def _keys(kept: Table, where: str) -> Iterator[tuple[Key, datetime | None]]:
+    """Each one's partition and offset, and its timestamp."""
+    rows = kept.scan(where or "true", selected_fields=(*NAMES, "timestamp")).to_arrow()
+    partitions, offsets, timestamps = (rows[name].to_pylist() for name in (*NAMES, "timestamp"))
+    return zip(zip(partitions, offsets, strict=True), timestamps, strict=True)
+
+
+def _is_past(at: datetime | None, ledger: Ledger) -> bool:
+    """Whether its row, had it one, may have expired: then it would be landed a second time."""
+    cutoff = ledger.expired_before
+    return cutoff is not None and at is not None and 0 <= at.timestamp() * 1000 < cutoff
 
 
 def _understood(kept: Table, where: str) -> None:

@@ -54,6 +54,7 @@ class RedriveReport:
         already_in: Those that were rows before.
         left_out: Those that the repair function, or the spec, leaves out.
         still_bad: Those that still do not decode, by reason code.
+        past: Those that are older than the rows that expired, and so are left alone.
         waiting: Those beyond the most that one redrive takes.
         reasons: Why the first of the still bad ones are bad.
     """
@@ -65,6 +66,7 @@ class RedriveReport:
     redriven: int = 0
     already_in: int = 0
     left_out: int = 0
+    past: int = 0
     waiting: int = 0
     still_bad: Mapping[str, int] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
@@ -127,8 +129,9 @@ class _Redrive:
         chosen = choose(self._spec, self._connections.catalog, self._name, where)
         self._done("chosen")
         nothing = RedriveReport(
-            str(self._name), self._spec.topic, None, chosen.count, 0, chosen.already_in, 0, chosen.waiting
-        )
+            str(self._name), self._spec.topic, chosen=chosen.count, already_in=chosen.already_in,
+            past=chosen.past, waiting=chosen.waiting,
+        )  # fmt: skip
         letters = repaired(chosen.letters, repair) if repair else list(chosen.letters)
         report = replace(nothing, left_out=len(chosen.letters) - len(letters))
         return self._written(chosen, letters, report) if letters else report
@@ -165,6 +168,7 @@ class _Redrive:
         staged = Redriven(
             files, self._ledger(chosen.ledger, written), chosen.ledger.position, written.branch,
             chosen.head, frozenset(letter.key for letter in chosen.letters), chosen.names,
+            chosen.ledger.total_expired,
         )  # fmt: skip
         published = publish(self._connections.catalog, self._name, staged)
         self._done("published")

@@ -34,20 +34,22 @@ class Redriven(Staged):
         head: The snapshot of `main` that held none of the records.
         keys: The records.
         names: The table's columns of partition and offset.
+        expired: Rows that had expired at that snapshot.
     """
 
     head: int = 0
     keys: frozenset[Key] = frozenset()
     names: tuple[str, str] = NAMES
+    expired: int = 0
 
     resumes: ClassVar[bool] = False
 
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`. The position may move in between, and stays where it is then."""
         before = read_ledger(table.metadata)
-        if before is None or not all(before.covers(*key) for key in self.keys) or self._held(table):
+        if before is None or self._passed(before) or self._held(table):
             raise OvertakenError(
-                f"Another redrive of {name} was quicker; this one was dropped.",
+                f"Another redrive, or a row expiry, of {name} was quicker; this one was dropped.",
                 where=f"{len(self.keys)} dead letters",
                 meaning="Every record is in the table at most once; nothing of this redrive is visible.",
                 todo="Nothing. Redrive again if dead letters are left.",
@@ -55,6 +57,10 @@ class Redriven(Staged):
         idle = {p: (at, at) for p, at in before.position.items()}
         entry = replace(self.ledger, spans=idle, start=before.start, max_timestamp=before.max_timestamp)
         return entry.following(before)
+
+    def _passed(self, before: Ledger) -> bool:
+        """Whether the position went back, or rows expired, which may have been of these records."""
+        return before.total_expired != self.expired or not all(before.covers(*key) for key in self.keys)
 
     def _held(self, table: Table) -> bool:
         head = table.current_snapshot()
