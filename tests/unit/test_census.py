@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,9 +14,10 @@ from pyiceberg.table import Table
 
 from frazil.keeping import Upkeep
 from frazil.upkeep.census import take_census
-from frazil.upkeep.facts import added_since, read_facts
+from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.files import LiveFile
 from frazil.upkeep.gain import Gain, gain_of
+from frazil.upkeep.news import SUMMARY
 from frazil.upkeep.packing import Rule, bins_of
 from frazil.upkeep.sizes import MB, by_size
 from frazil.upkeep.work import LastWork, remembered
@@ -195,32 +195,42 @@ def test_the_last_work_of_each_kind_is_remembered(catalog: InMemoryCatalog) -> N
     assert take_census(table, UPKEEP, 128 * MB, now=20.0).last == {"compaction": last}
 
 
-def test_facts_come_from_summaries_and_so_does_what_was_added(catalog: InMemoryCatalog) -> None:
+def test_facts_come_from_the_head_and_history_from_all_snapshots(catalog: InMemoryCatalog) -> None:
     table = make(catalog)
     assert read_facts(table.metadata).head is None
-    add(table, "BUY")
-    first = read_facts(table.metadata)
-    add(table, "SELL")
-    add(table, "SELL")
+    assert read_history(table.metadata).oldest is None
+    for side in ("BUY", "SELL", "SELL"):
+        add(table, side)
+    first = table.metadata.snapshots[0]
 
-    facts, added = read_facts(table.metadata), added_since(table.metadata, first.head)
+    facts, history = read_facts(table.metadata), read_history(table.metadata)
 
-    assert (facts.files, facts.delete_files, facts.snapshots) == (3, 0, 3)
+    assert (facts.files, facts.delete_files, facts.commits, facts.last) == (3, 0, 3, {})
     assert facts.bytes
-    assert first.bytes
-    assert added
-    assert (added.commits, added.files, added.bytes) == (2, 2, facts.bytes - first.bytes)
-    assert added_since(table.metadata, 42) is None
+    assert (history.head, history.snapshots, history.oldest) == (facts.head, 3, first.timestamp_ms / 1000)
+    assert (history.compacted_to, history.quiet) == (0, False)
 
 
-def test_what_was_added_is_unknown_behind_a_delete(catalog: InMemoryCatalog) -> None:
+@pytest.mark.parametrize(("made", "quiet"), [(1, False), (2, True), (3, True)])
+def test_a_compaction_that_saved_no_file_is_the_last_one_until_something_changes(
+    catalog: InMemoryCatalog, made: int, quiet: bool
+) -> None:
     table = make(catalog)
     add(table, "BUY")
-    first = read_facts(table.metadata)
-    table.delete("quantity > 5")
+    summary = {SUMMARY: "compaction", "deleted-data-files": "2", "added-data-files": str(made)}
+    with table.transaction() as tx, tx.update_snapshot(snapshot_properties=summary).fast_append():
+        pass
+    head = table.current_snapshot()
+    assert head
+    with table.transaction() as tx:
+        tx.set_properties(remembered("compaction", LastWork(1.0, "", head.snapshot_id)))
 
-    assert added_since(table.metadata, first.head) is None
-    assert not math.isnan(take_census(table, UPKEEP, 128 * MB, now=0.0).deleted_share)
+    after = read_history(table.metadata)
+    add(table, "BUY")
+    later = read_history(table.metadata)
+
+    assert (after.quiet, after.compacted_to) == (quiet, head.sequence_number)
+    assert (later.quiet, later.compacted_to) == (False, head.sequence_number)
 
 
 def test_partitions_are_named_as_paths(catalog: InMemoryCatalog) -> None:

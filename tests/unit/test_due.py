@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from frazil.spec import TableSpec
-from frazil.upkeep.facts import Added, Facts
+from frazil.upkeep.facts import Facts, History
 from frazil.upkeep.found import Found
 from frazil.upkeep.gain import Gain
 from frazil.upkeep.reasons import Known, ask_expiry, look_needed, works
@@ -21,13 +21,13 @@ NOW = 1_800_000_000.0
 DAY, HOUR, MINUTE = 86400.0, 3600.0, 60.0
 HEAD = 7
 GAIN = Gain(files=10, bytes=10 * MB, into=1)
+FACTS = Facts(head=HEAD, commits=20, files=10, bytes=10 * MB, delete_files=0, last={})
+HISTORY = History(head=HEAD, snapshots=10, oldest=NOW - 5 * MINUTE)
 FOUND = Found(
-    head=HEAD, at=NOW, files=10, small_files=10, waiting=10 * MB, gain=GAIN, manifests=10,
+    at=NOW, facts=FACTS, files=10, small_files=10, waiting=10 * MB, gain=GAIN, manifests=10,
     small_manifests=10, oldest=None,
 )  # fmt: skip
-FACTS = Facts(
-    head=HEAD, files=10, bytes=10 * MB, delete_files=0, snapshots=10, oldest=NOW - 5 * MINUTE, last={}
-)
+IDLE = replace(FOUND, gain=Gain(), waiting=0)
 
 
 def last(**ago: float) -> Mapping[Kind, LastWork]:
@@ -36,7 +36,11 @@ def last(**ago: float) -> Mapping[Kind, LastWork]:
 
 
 def known(found: Found | None = FOUND, spec: Mapping[str, Any] | None = None, **facts: Any) -> Known:
-    return Known(TableSpec(topic="t", **(spec or {})), "n.t", replace(FACTS, **facts), found, Added())
+    return Known(TableSpec(topic="t", **(spec or {})), "n.t", replace(FACTS, **facts), HISTORY, found)
+
+
+def with_history(table: Known, **history: Any) -> Known:
+    return replace(table, history=replace(HISTORY, **history))
 
 
 def due(table: Known) -> dict[Kind, str]:
@@ -89,8 +93,11 @@ def test_deleted_rows_and_large_files_are_told() -> None:
 
 
 def test_a_compaction_that_got_nowhere_is_not_repeated_while_nothing_changes() -> None:
-    assert due(known(last=last(compaction=DAY), quiet=True)) == {}
-    assert not look_needed(known(None, last=last(compaction=DAY), quiet=True), NOW)
+    quiet = with_history(known(last=last(compaction=DAY)), quiet=True)
+
+    assert due(quiet) == {}
+    assert not look_needed(replace(quiet, found=None), NOW)
+    assert look_needed(replace(quiet, found=None, facts=replace(quiet.facts, head=HEAD + 1)), NOW)
 
 
 @pytest.mark.parametrize(
@@ -123,35 +130,54 @@ def test_what_was_found_at_this_head_is_not_looked_for_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("added", "needed"),
+    ("since", "needed"),
     [
-        (Added(1, 1, MB), False),
-        (Added(1, 1, 128 * MB), True),
-        (Added(60, 60, MB), True),
-        (None, True),
+        ({"files": 11, "bytes": 11 * MB, "commits": 21}, False),
+        ({"bytes": 138 * MB - 1}, False),
+        ({"bytes": 138 * MB}, True),
+        ({"commits": 61}, True),
+        ({"files": 51}, True),
+        ({"bytes": None}, True),
     ],
-    ids=["little", "bytes", "commits", "unknown"],
+    ids=["little", "less", "bytes", "commits", "files", "unknown"],
 )
-def test_what_was_added_since_bounds_what_can_be_due(added: Added | None, needed: bool) -> None:
-    before = replace(FOUND, head=HEAD - 1, waiting=0)
-    table = known(before, last=last(compaction=MINUTE), bytes=500 * MB)
+def test_what_was_added_since_bounds_what_can_be_due(since: dict[str, Any], needed: bool) -> None:
+    table = known(IDLE, last=last(compaction=MINUTE), head=HEAD + 1, **since)
 
-    assert look_needed(replace(table, added=added), NOW) is needed
+    assert look_needed(table, NOW) is needed
+
+
+def test_a_table_that_could_not_get_better_is_looked_into_again_only_after_a_while() -> None:
+    table = known(replace(IDLE, at=NOW - 14 * MINUTE), head=HEAD + 1)
+
+    assert not look_needed(table, NOW)
+    assert look_needed(table, NOW + MINUTE)
+
+
+def test_a_gain_that_was_found_stays_one_whatever_is_added() -> None:
+    table = known(head=HEAD + 1, files=11)
+
+    assert due(table).keys() == {"compaction"}
+    assert not look_needed(table, NOW)
+
+
+def test_a_gain_that_was_found_before_the_last_compaction_is_none() -> None:
+    table = known(replace(FOUND, at=NOW - HOUR), head=HEAD + 1, last=last(compaction=20 * MINUTE))
+
+    assert due(table) == {}
+    assert look_needed(table, NOW)
 
 
 def test_expiry_is_due_hourly_while_snapshots_can_go() -> None:
-    table = replace(known(replace(FOUND, gain=Gain())), expirable=3, asked=NOW)
+    table = replace(known(IDLE), expirable=3, asked=NOW)
 
     assert due(table) == {"expiry": "3 of 10 snapshots can go: there was no expiry yet."}
     assert due(replace(table, expirable=0)) == {}
-    recent = replace(table, facts=replace(FACTS, last=last(expiry=HOUR - 1)))
-    assert due(recent) == {}
+    assert due(replace(table, facts=replace(FACTS, last=last(expiry=HOUR - 1)))) == {}
 
 
 def test_what_was_expirable_before_the_last_expiry_is_no_reason_for_another() -> None:
-    stale = replace(
-        known(replace(FOUND, gain=Gain()), last=last(expiry=HOUR)), expirable=3, asked=NOW - 2 * HOUR
-    )
+    stale = replace(known(IDLE, last=last(expiry=HOUR)), expirable=3, asked=NOW - 2 * HOUR)
 
     assert due(stale) == {}
     assert ask_expiry(stale, NOW)
@@ -163,30 +189,29 @@ def test_which_snapshots_can_go_is_asked_once_an_hour() -> None:
     assert ask_expiry(table, NOW)
     assert not ask_expiry(replace(table, asked=NOW - HOUR / 2), NOW)
     assert ask_expiry(replace(table, asked=NOW - HOUR), NOW)
-    assert not ask_expiry(known(snapshots=1), NOW)
+    assert not ask_expiry(known(commits=1), NOW)
     assert not ask_expiry(known(last=last(expiry=MINUTE)), NOW)
 
 
 def test_orphans_are_looked_for_daily_if_the_table_moved() -> None:
-    found, moved = replace(FOUND, gain=Gain()), {"orphans": LastWork(NOW - DAY, "", HEAD - 1)}
+    moved = {"orphans": LastWork(NOW - DAY, "", HEAD - 1)}
 
-    assert due(known(found, last=moved)).keys() == {"orphans"}
-    assert due(known(found, last=last(orphans=2 * DAY))) == {}
-    assert due(known(found, last={"orphans": LastWork(NOW - DAY + 1, "", 1)})) == {}
+    assert due(known(IDLE, last=moved)).keys() == {"orphans"}
+    assert due(known(IDLE, last=last(orphans=2 * DAY))) == {}
+    assert due(known(IDLE, last={"orphans": LastWork(NOW - DAY + 1, "", 1)})) == {}
 
 
 def test_a_young_table_can_have_no_old_orphan() -> None:
-    found = replace(FOUND, gain=Gain())
-
-    assert due(known(found, oldest=NOW - 2 * DAY)) == {}
-    assert due(known(found, oldest=NOW - 3 * DAY)) == {
+    assert due(with_history(known(IDLE), oldest=NOW - 2 * DAY)) == {}
+    assert due(replace(known(IDLE), history=None)) == {}
+    assert due(with_history(known(IDLE), oldest=NOW - 3 * DAY)) == {
         "orphans": "commits came since the last look: there was no look yet."
     }
 
 
 def test_rows_go_when_the_oldest_is_past_its_time_and_at_most_hourly() -> None:
     spec = {"keep_rows_for": timedelta(days=30)}
-    old = replace(FOUND, gain=Gain(), oldest=NOW - 31 * DAY)
+    old = replace(IDLE, oldest=NOW - 31 * DAY)
 
     assert due(known(old, spec)) == {
         "row_expiry": "the oldest row is of 2026-12-15T08:00:00+00:00, 2678400 s ago; "
@@ -200,7 +225,8 @@ def test_rows_go_when_the_oldest_is_past_its_time_and_at_most_hourly() -> None:
 
 def test_rows_that_an_earlier_expiry_took_are_no_reason_for_another() -> None:
     spec = {"keep_rows_for": timedelta(days=30)}
-    before = replace(FOUND, gain=Gain(), oldest=NOW - 31 * DAY, at=NOW - 2 * HOUR, head=HEAD - 1)
+    before = replace(IDLE, oldest=NOW - 31 * DAY, at=NOW - 2 * HOUR)
+    table = known(before, spec, last=last(row_expiry=HOUR, compaction=MINUTE), head=HEAD + 1)
 
-    assert due(known(before, spec, last=last(row_expiry=HOUR, compaction=MINUTE))) == {}
-    assert look_needed(known(before, spec, last=last(row_expiry=HOUR, compaction=MINUTE)), NOW)
+    assert due(table) == {}
+    assert look_needed(table, NOW)

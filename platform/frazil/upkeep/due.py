@@ -1,7 +1,8 @@
-"""Which upkeep is due, over all tables: metadata only, and of quiet tables not even that twice."""
+"""Which upkeep is due, over all tables: from metadata alone, and of quiet tables from its location."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from frazil.catalogs.iceberg import catalog_errors, load_table
 from frazil.naming import TableName, things
 from frazil.spec import TableSpec
 from frazil.upkeep.expiry_plan import plan_expiry
-from frazil.upkeep.facts import added_since, read_facts
+from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.found import look_into
 from frazil.upkeep.heads import AT_ONCE, Head, load_heads
 from frazil.upkeep.reasons import Known, ask_expiry, look_needed, works
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Memory", "Outlook", "look_for_work"]
 
-MOST_LOOKS = 200
-"""Tables whose manifests one call reads; the others wait for the next call."""
+MOST_LOOKS = 100
+"""Tables that one call looks into; the others wait for the next call."""
+
+_PATIENCE = 5.0
+"""Seconds after which one call looks into no further table."""
 
 
 @dataclass(slots=True)
@@ -49,8 +53,8 @@ class Outlook:
         due: What is to be done.
         looked_at: Tables that are there.
         changed: Those of them whose metadata was new.
-        looked_into: Those whose manifests were read.
-        waiting: Those whose manifests must still be read: by the next call.
+        looked_into: Those whose manifests or snapshots were read.
+        waiting: Those that must still be looked into: by the next call.
         missing: Tables that are not there yet.
         failed: Tables that could not be read, and why.
     """
@@ -62,6 +66,12 @@ class Outlook:
     waiting: int
     missing: tuple[str, ...]
     failed: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    failed: Mapping[str, str]
+    late: int
 
 
 def look_for_work(
@@ -78,7 +88,7 @@ def look_for_work(
         connections: The outside systems.
         now: Seconds since the epoch.
         memory: Kept between calls, it makes quiet tables cheap; it is changed.
-        most: Tables whose manifests are read at most.
+        most: Tables that are looked into at most.
 
     Raises:
         PartDownError: The catalog or the storage does not answer.
@@ -90,18 +100,17 @@ def look_for_work(
         failed = {str(h.name): _words(h.error) for h in heads if h.error}
         for head in heads:
             _take_in(head, names[head.name], memory)
-        tables = {h.name: h.table for h in heads if h.table}
         there = [h.name for h in heads if h.location]
         wanted = sorted((n for n in there if _wants(memory.tables[n], now)), key=lambda n: _looked(memory, n))
-        failed |= _look(wanted[:most], tables, memory, connections, now)
+        looked = _look(wanted[:most], memory, connections, now)
     return Outlook(
         due=tuple(work for name in there for work in works(memory.tables[name], now)),
         looked_at=len(there),
-        changed=len(tables),
-        looked_into=len(wanted[:most]),
-        waiting=len(wanted[most:]),
+        changed=sum(h.table is not None for h in heads),
+        looked_into=len(wanted[:most]) - looked.late,
+        waiting=len(wanted[most:]) + looked.late,
         missing=tuple(str(h.name) for h in heads if not h.location and not h.error),
-        failed=failed,
+        failed={**failed, **looked.failed},
     )
 
 
@@ -116,16 +125,11 @@ def _take_in(head: Head, spec: TableSpec, memory: Memory) -> None:
     if head.location is None:
         memory.forget(head.name)
     elif head.table:
-        memory.tables[head.name] = _refreshed(memory.tables.get(head.name), spec, head.name, head.table)
+        facts, known = read_facts(head.table.metadata), memory.tables.get(head.name)
+        memory.tables[head.name] = (
+            replace(known, facts=facts) if known else Known(spec, str(head.name), facts)
+        )
         memory.locations[head.name] = head.location
-
-
-def _refreshed(known: Known | None, spec: TableSpec, name: TableName, table: Table) -> Known:
-    facts = read_facts(table.metadata)
-    if known is None:
-        return Known(spec, str(name), facts)
-    added = added_since(table.metadata, known.found.head) if known.found else None
-    return replace(known, facts=facts, added=added)
 
 
 def _wants(known: Known, now: float) -> bool:
@@ -138,36 +142,35 @@ def _looked(memory: Memory, name: TableName) -> float:
     return found.at if found else float("-inf")
 
 
-def _look(
-    names: Iterable[TableName],
-    tables: Mapping[TableName, Table],
-    memory: Memory,
-    connections: Connections,
-    now: float,
-) -> dict[str, str]:
-    """Takes what only manifests and snapshots tell into the memory; gives the failures."""
+def _look(names: Iterable[TableName], memory: Memory, connections: Connections, now: float) -> _Looked:
+    """Takes what only manifests and all snapshots tell into the memory, until the time is over."""
     failed: dict[str, str] = {}
+    late: list[TableName] = []
+    began = time.perf_counter()
 
     def look(name: TableName) -> None:
-        known = memory.tables[name]
+        if time.perf_counter() - began > _PATIENCE:
+            late.append(name)
+            return
         try:
-            table = tables.get(name) or load_table(connections.catalog, name)
-            known = _refreshed(known, known.spec, name, table)
-            memory.tables[name] = _looked_into(known, table, now)
+            table = load_table(connections.catalog, name)
+            memory.tables[name] = _looked_into(memory.tables[name], table, now)
         except Exception as e:  # noqa: BLE001 - one broken table must not hide the others
             failed[str(name)] = _words(e)
 
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="manifests") as pool:
         list(pool.map(look, names))
-    return failed
+    return _Looked(failed, len(late))
 
 
 def _looked_into(known: Known, table: Table, now: float) -> Known:
+    metadata = table.metadata
+    history = read_history(metadata)
+    known = replace(known, facts=read_facts(metadata), history=history)
     if ask_expiry(known, now):
-        expirable = len(plan_expiry(table.metadata, known.spec.upkeep, now))
-        known = replace(known, expirable=expirable, asked=now)
+        known = replace(known, expirable=len(plan_expiry(metadata, known.spec.upkeep, now)), asked=now)
     if look_needed(known, now):
-        known = replace(known, found=look_into(table, known.facts, known.spec, now))
+        known = replace(known, found=look_into(table, known.facts, history, known.spec, now))
     return known
 
 

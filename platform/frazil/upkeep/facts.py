@@ -1,4 +1,8 @@
-"""What a table's metadata tells without its manifests: from snapshot summaries, so it costs nothing more."""
+"""What a table's metadata tells without its manifests: the facts of its head, and its history.
+
+Facts need no snapshot but the head, which is all that a REST catalog is asked for at each look: a table
+with a thousand snapshots has 1.3 MB of metadata, of which they are 12 kB.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["Added", "Facts", "added_since", "read_facts"]
+__all__ = ["Facts", "History", "read_facts", "read_history"]
 
 _COMPACTION: tuple[Kind, ...] = ("compaction",)
 
@@ -27,72 +31,64 @@ class Facts:
 
     Args:
         head: Snapshot of `main`; None where there is none.
+        commits: How many snapshots there ever were, those of branches too; None before format 2.
         files: Data files.
         bytes: Bytes of all files.
         delete_files: Delete files.
+        last: The last work of each kind that was ever done.
+    """
+
+    head: int | None
+    commits: int | None
+    files: int | None
+    bytes: int | None
+    delete_files: int | None
+    last: Mapping[Kind, LastWork]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What the snapshots tell together.
+
+    Args:
+        head: The head that it was read at.
         snapshots: How many are kept.
         oldest: When the oldest was made, in seconds since the epoch.
-        last: The last work of each kind that was ever done.
         compacted_to: Sequence number of the newest compaction: files up to it are what it left.
         quiet: Nothing but compaction happened since the last one, and that one got nowhere.
     """
 
     head: int | None
-    files: int | None
-    bytes: int | None
-    delete_files: int | None
     snapshots: int
     oldest: float | None
-    last: Mapping[Kind, LastWork]
     compacted_to: int = 0
     quiet: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
-    """What commits added behind a snapshot: at most so many files and bytes more than it had."""
-
-    commits: int = 0
-    files: int = 0
-    bytes: int = 0
-
-
 def read_facts(metadata: TableMetadata) -> Facts:
     """The facts of a table, whoever wrote it."""
-    line = list(_line(metadata))
-    head = line[0] if line else None
-    compaction = next((s for s in line if _told(s).get(SUMMARY) == "compaction"), None)
-    last = {kind: work for kind in KINDS if (work := last_work(metadata, kind))}
-    times = [s.timestamp_ms for s in metadata.snapshots]
+    head = metadata.current_snapshot()
     return Facts(
         head=head.snapshot_id if head else None,
+        commits=getattr(metadata, "last_sequence_number", None),
         files=_number(head, "total-data-files"),
         bytes=_number(head, "total-files-size"),
         delete_files=_number(head, "total-delete-files"),
-        snapshots=len(times),
-        oldest=min(times) / 1000 if times else None,
-        last=last,
-        compacted_to=(compaction.sequence_number or 0) if compaction else 0,
-        quiet=_is_quiet(metadata, last.get("compaction"), compaction),
+        last={kind: work for kind in KINDS if (work := last_work(metadata, kind))},
     )
 
 
-def added_since(metadata: TableMetadata, snapshot_id: int | None) -> Added | None:
-    """What came behind a snapshot of `main`.
-
-    Returns:
-        None where summaries do not tell: the snapshot is gone, or rows were rewritten or deleted.
-    """
-    commits = files = size = 0
-    for snapshot in _line(metadata):
-        if snapshot.snapshot_id == snapshot_id:
-            return Added(commits, files, size)
-        more, held = _number(snapshot, "added-data-files") or 0, _number(snapshot, "added-files-size")
-        appends = snapshot.summary is not None and snapshot.summary.operation.value == "append"
-        if not appends or (more and held is None):
-            return None
-        commits, files, size = commits + 1, files + more, size + (held or 0)
-    return None
+def read_history(metadata: TableMetadata) -> History:
+    """The history of a table; its metadata must have all snapshots."""
+    compaction = next((s for s in _line(metadata) if _told(s).get(SUMMARY) == "compaction"), None)
+    times = [s.timestamp_ms for s in metadata.snapshots]
+    return History(
+        head=metadata.current_snapshot_id,
+        snapshots=len(times),
+        oldest=min(times) / 1000 if times else None,
+        compacted_to=(compaction.sequence_number or 0) if compaction else 0,
+        quiet=_is_quiet(metadata, last_work(metadata, "compaction"), compaction),
+    )
 
 
 def _is_quiet(metadata: TableMetadata, last: LastWork | None, compaction: Snapshot | None) -> bool:

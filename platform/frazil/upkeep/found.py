@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from frazil.landing.columns import metadata_columns
 from frazil.spec import TableSpec
 from frazil.upkeep.census import group_files
-from frazil.upkeep.facts import Facts
+from frazil.upkeep.facts import Facts, History
 from frazil.upkeep.files import LiveFile, live_files
 from frazil.upkeep.gain import Gain, gain_of
 from frazil.upkeep.packing import Rule
@@ -26,8 +26,8 @@ class Found:
     """What a look into the manifests found.
 
     Args:
-        head: Snapshot that was looked at.
-        at: When, in seconds since the epoch.
+        at: When somebody looked, in seconds since the epoch.
+        facts: The facts of the head that was looked at.
         files: Data files.
         small_files: Those below the size that they should have.
         waiting: Bytes of small files that wait for a compaction; what the last one left does not wait.
@@ -37,8 +37,8 @@ class Found:
         oldest: Timestamp of the oldest record, in seconds since the epoch, where it is known.
     """
 
-    head: int | None
     at: float
+    facts: Facts
     files: int
     small_files: int
     waiting: int
@@ -48,18 +48,20 @@ class Found:
     oldest: float | None
 
 
-def look_into(table: Table, facts: Facts, spec: TableSpec, now: float) -> Found:
+def look_into(table: Table, facts: Facts, history: History, spec: TableSpec, now: float) -> Found:
     """Reads the manifests of the table's head."""
     column = _timestamp_id(table.schema(), spec) if spec.keep_rows_for else None
     live = live_files(table, table.current_snapshot(), column)
     rule = Rule.of(spec.upkeep, int(spec.write.target_file_size), sorts=bool(spec.sort_by))
     groups = group_files(live.data, table.spec().spec_id)
     return Found(
-        head=facts.head,
         at=now,
+        facts=facts,
         files=len(live.data),
         small_files=sum(f.bytes < rule.small for f in live.data),
-        waiting=sum(_waiting(group, rule, facts.compacted_to, key is None) for key, group in groups.items()),
+        waiting=sum(
+            _waiting(group, rule, history.compacted_to, key is None) for key, group in groups.items()
+        ),
         gain=sum((gain_of(group, rule, older=key is None) for key, group in groups.items()), Gain()),
         manifests=live.manifests,
         small_manifests=live.small_manifests,

@@ -30,7 +30,8 @@ class Head:
     Args:
         name: Its name.
         location: Of its metadata; None where there is no such table, or where it could not be loaded.
-        table: The table, if its metadata is not the one that is known already.
+        table: The table, if its metadata is not the one that is known already; of its snapshots it may
+            have only those that a branch or a tag names.
         error: What kept it from being loaded.
     """
 
@@ -46,7 +47,8 @@ def load_heads(
     """The tables, in order.
 
     Glue tells the metadata's location of a hundred tables per request; a REST catalog tells it with
-    the metadata, which is not parsed where the location is the one that is known.
+    the metadata, of which only the newest snapshots are asked for, and which is not parsed where the
+    location is the one that is known.
 
     Args:
         catalog: Of either kind.
@@ -81,7 +83,8 @@ def _from_rest(catalog: RestCatalog, name: TableName, known: str | None) -> Head
     from pyiceberg.catalog.rest import Endpoints, TableResponse
 
     path = catalog._split_identifier_for_path(name.identifier)
-    response = catalog._session.get(catalog.url(Endpoints.load_table, prefixed=True, **path))
+    url = catalog.url(Endpoints.load_table, prefixed=True, **path)
+    response = catalog._session.get(url, params={"snapshots": "refs"})
     if response.status_code != 200:
         return _loaded(name, load_table_or_none(catalog, name))  # knows what the refusal means
     first = _LOCATION.match(response.text)

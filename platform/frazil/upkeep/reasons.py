@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from frazil.spec import TableSpec
-from frazil.upkeep.facts import Added, Facts
+from frazil.upkeep.facts import Facts, History
 from frazil.upkeep.found import Found
 from frazil.upkeep.gain import Gain
 from frazil.upkeep.packing import DELETED_SHARE
@@ -27,9 +27,9 @@ class Known:
     Args:
         spec: Its spec.
         table: Its identifier.
-        facts: What its metadata tells.
+        facts: What its head tells.
+        history: What its snapshots told when somebody last looked.
         found: What its manifests told when somebody last looked.
-        added: What came since then; None where only another look can tell.
         expirable: Snapshots to expire, when that was last asked.
         asked: When that was.
     """
@@ -37,8 +37,8 @@ class Known:
     spec: TableSpec
     table: str
     facts: Facts
+    history: History | None = None
     found: Found | None = None
-    added: Added | None = None
     expirable: int = 0
     asked: float = -math.inf
 
@@ -54,7 +54,19 @@ class Known:
     @property
     def current(self) -> Found | None:
         """What the manifests of the present head told, if somebody looked."""
-        return self.found if self.found and self.found.head == self.facts.head else None
+        return self.found if self.found and self.found.facts.head == self.facts.head else None
+
+    @property
+    def uncompacted(self) -> Found | None:
+        """What was found, if no compaction came since: what then could be gained still can."""
+        last = self.facts.last.get("compaction")
+        return self.found if self.found and (last is None or last.at <= self.found.at) else None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the last compaction got nowhere, and nothing changed since."""
+        history = self.history
+        return history is not None and history.quiet and history.head == self.facts.head
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +84,10 @@ def look_needed(known: Known, now: float) -> bool:
 
 def ask_expiry(known: Known, now: float) -> bool:
     """Whether it is time to work out which snapshots can go."""
-    pause = known.spec.upkeep.expire_every
-    asked = now - known.asked < pause.total_seconds() and known.asked > now - known.age("expiry", now)
-    return known.facts.snapshots > 1 and known.is_over("expiry", pause, now) and not asked
+    facts, pause = known.facts, known.spec.upkeep.expire_every
+    single = facts.commits is not None and facts.commits < 2
+    asked = now - known.asked < pause.total_seconds() and _asked_since_expiry(known)
+    return not single and facts.head is not None and known.is_over("expiry", pause, now) and not asked
 
 
 def works(known: Known, now: float) -> Iterator[Work]:
@@ -91,22 +104,34 @@ def works(known: Known, now: float) -> Iterator[Work]:
 
 
 def _compaction_possible(known: Known, now: float) -> bool:
-    facts, found, added, upkeep = known.facts, known.found, known.added, known.spec.upkeep
-    if facts.quiet:
+    found, upkeep = known.uncompacted, known.spec.upkeep
+    if known.quiet or _has_one_good_file(known) or (found and _compaction(known, now)):
         return False
-    if found and added:
-        waiting, gains = found.waiting + added.bytes, bool(found.gain or added.files)
-        manifests: float = found.manifests + added.commits
-    else:
-        waiting = upkeep.small_bytes if facts.bytes is None else facts.bytes
-        gains = facts.files != 0 and (facts.files != 1 or facts.delete_files != 0 or _is_large(known))
-        manifests = math.inf if facts.files is None else facts.files + (facts.delete_files or 0)
-    enough = waiting >= upkeep.small_bytes or known.is_over("compaction", upkeep.compact_after, now)
-    return (gains and enough) or manifests > upkeep.manifests
+    waiting, manifests = _at_most(known)
+    is_time = known.is_over("compaction", upkeep.compact_after, now) and (
+        found is None or now - found.at >= upkeep.compact_after.total_seconds()
+    )
+    return is_time or waiting >= upkeep.small_bytes or manifests > upkeep.manifests
 
 
-def _is_large(known: Known) -> bool:
-    return (known.facts.bytes or 0) > known.spec.write.target_file_size
+def _has_one_good_file(known: Known) -> bool:
+    """Or none at all."""
+    facts, target = known.facts, known.spec.write.target_file_size
+    if facts.files is None or facts.bytes is None or facts.delete_files is None:
+        return False
+    return facts.files == 0 or (facts.files == 1 and not facts.delete_files and facts.bytes <= target)
+
+
+def _at_most(known: Known) -> tuple[float, float]:
+    """Bounds of the bytes that wait and of the manifests: what was found, and all that came since."""
+    facts, found = known.facts, known.found
+    if facts.bytes is None or facts.files is None:
+        return math.inf, math.inf
+    if found is None or found.facts.bytes is None or found.facts.files is None:
+        return facts.bytes, facts.files + (facts.delete_files or 0)
+    bytes_more, files_more = facts.bytes - found.facts.bytes, facts.files - found.facts.files
+    commits = (facts.commits or 0) - (found.facts.commits or 0)
+    return found.waiting + max(0, bytes_more), found.manifests + max(0, files_more, commits)
 
 
 def _rows_unknown(known: Known, now: float) -> bool:
@@ -116,8 +141,8 @@ def _rows_unknown(known: Known, now: float) -> bool:
 
 
 def _compaction(known: Known, now: float) -> _Reason | None:
-    found, upkeep = known.current, known.spec.upkeep
-    if found is None or known.facts.quiet:
+    found, upkeep = known.uncompacted, known.spec.upkeep
+    if found is None or known.quiet:
         return None
     gain, age = found.gain, known.age("compaction", now)
     numbers: dict[str, Number] = {
@@ -150,23 +175,30 @@ def _gain(gain: Gain) -> str:
 
 
 def _expiry(known: Known, now: float) -> _Reason | None:
-    pause = known.spec.upkeep.expire_every
-    current = known.asked > now - known.age("expiry", now)
-    if not (known.expirable and current and known.is_over("expiry", pause, now)):
+    pause, history = known.spec.upkeep.expire_every, known.history
+    if not (known.expirable and history and _asked_since_expiry(known)):
         return None
-    why = f"{known.expirable} of {known.facts.snapshots} snapshots can go"
+    if not known.is_over("expiry", pause, now):
+        return None
+    why = f"{known.expirable} of {history.snapshots} snapshots can go"
     text = f"{why}: {_since('expiry', known.age('expiry', now), pause)}."
-    return _Reason(text, {"snapshots": known.facts.snapshots, "expirable": known.expirable})
+    return _Reason(text, {"snapshots": history.snapshots, "expirable": known.expirable})
+
+
+def _asked_since_expiry(known: Known) -> bool:
+    last = known.facts.last.get("expiry")
+    return known.asked > (last.at if last else -math.inf)
 
 
 def _orphans(known: Known, now: float) -> _Reason | None:
-    facts, upkeep = known.facts, known.spec.upkeep
+    facts, history, upkeep = known.facts, known.history, known.spec.upkeep
     last, age = facts.last.get("orphans"), known.age("orphans", now)
-    if facts.oldest is None or not known.is_over("orphans", upkeep.orphans_every, now):
+    if not known.is_over("orphans", upkeep.orphans_every, now):
         return None
     if last and last.snapshot_id == facts.head:
         return None
-    lived = now - facts.oldest
+    oldest = history.oldest if history else None
+    lived = 0.0 if oldest is None else now - oldest
     if last is None and lived < upkeep.orphans_after.total_seconds():
         return None  # too young a table to have a file that is old enough
     text = f"commits came since the last look: {_since('look', age, upkeep.orphans_every)}."
