@@ -1,0 +1,114 @@
+"""What surrounds each kind of work: the table's memory of it, and what readers are shown."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from frazil.catalogs.glue_entries import read_glue, sync_glue
+from frazil.connections import Connections
+from frazil.errors import MissingError, PartDownError
+from frazil.landing.columns import metadata_names
+from frazil.naming import Things, things
+from frazil.spec import TableSpec
+from frazil.upkeep.news import only_upkeep_since
+from frazil.upkeep.run import do_work
+from frazil.upkeep.show import show_in_glue, show_in_snowflake
+from frazil.upkeep.work import last_work
+from frazil.warehouse.tables import publish_table
+from kit.foreign import ROWS, foreign_table
+
+
+@pytest.fixture
+def spec(fresh_name: str) -> TableSpec:
+    return TableSpec(topic=fresh_name, namespace="upkeep_tests")
+
+
+@pytest.fixture
+def names(lake: Connections, spec: TableSpec) -> Things:
+    """A table that some other tool wrote, in four small files, with each catalog."""
+    names = things(spec, lake.settings)
+    foreign_table(lake.catalog, names.table)
+    return names
+
+
+def test_a_table_remembers_when_its_last_work_ended_and_what_it_saw(
+    lake: Connections, spec: TableSpec, names: Things
+) -> None:
+    report = do_work("compaction", spec, lake, 1_000_000.0, reason="a test")
+
+    metadata = lake.catalog.load_table(names.table.identifier).metadata
+    last = last_work(metadata, "compaction")
+    assert last
+    assert (last.text, last.snapshot_id) == (report.text, metadata.current_snapshot_id)
+    assert last.at == pytest.approx(1_000_000.0 + report.seconds)
+    assert last_work(metadata, "expiry") is None
+
+
+def test_a_dry_run_is_not_remembered(connections: Connections, spec: TableSpec) -> None:
+    name = things(spec, connections.settings).table
+    before = foreign_table(connections.catalog, name).metadata_location
+
+    report = do_work("compaction", spec, connections, time.time(), dry_run=True)
+
+    assert (report.dry_run, report.done) == (True, True)
+    assert connections.catalog.load_table(name.identifier).metadata_location == before
+
+
+def test_only_upkeep_is_no_news(connections: Connections, spec: TableSpec) -> None:
+    name = things(spec, connections.settings).table
+    before = foreign_table(connections.catalog, name).metadata
+    do_work("compaction", spec, connections, time.time())
+    compacted = connections.catalog.load_table(name.identifier).metadata
+    connections.catalog.load_table(name.identifier).append(ROWS)
+    landed = connections.catalog.load_table(name.identifier).metadata
+
+    head = before.current_snapshot_id
+    assert only_upkeep_since(before, head)
+    assert only_upkeep_since(compacted, head)
+    assert not only_upkeep_since(compacted, head, ["row_expiry"])
+    assert not only_upkeep_since(compacted, 1)
+    assert not only_upkeep_since(landed, head)
+    assert not only_upkeep_since(landed, compacted.current_snapshot_id)
+
+
+def test_readers_are_shown_what_upkeep_changed_by_either_catalog(
+    lake: Connections, spec: TableSpec, names: Things
+) -> None:
+    sync_glue(lake, names)
+    publish_table(lake, names, metadata_names(spec))
+    do_work("compaction", spec, lake, time.time())
+
+    show_in_glue(spec, lake)
+    snowflake = show_in_snowflake(spec, lake)
+
+    current = lake.catalog.load_table(names.table.identifier).metadata_location
+    glue = read_glue(lake.glue, names)
+    assert glue
+    assert snowflake
+    assert (glue.metadata_location, snowflake.metadata_location) == (current, current)
+    assert show_in_snowflake(spec, lake) is None
+
+
+def test_nothing_is_shown_where_nobody_showed_the_table_yet(
+    connections: Connections, spec: TableSpec
+) -> None:
+    foreign_table(connections.catalog, things(spec, connections.settings).table)
+    do_work("compaction", spec, connections, time.time())
+
+    assert show_in_glue(spec, connections) is None
+    assert show_in_snowflake(spec, connections) is None
+
+
+def test_a_table_that_is_not_there_is_named(connections: Connections, spec: TableSpec) -> None:
+    with pytest.raises(MissingError, match=f"no table upkeep_tests.{spec.topic}"):
+        do_work("orphans", spec, connections, time.time())
+
+
+def test_a_spark_that_is_down_is_said_in_words(connections: Connections, spec: TableSpec) -> None:
+    nowhere = Connections(connections.settings.model_copy(update={"spark_remote": "sc://127.0.0.1:1"}))
+    foreign_table(connections.catalog, things(spec, connections.settings).table)
+
+    with pytest.raises(PartDownError, match="Spark does not answer"):
+        do_work("compaction", spec, nowhere, time.time())
