@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from frazil.catalogs.commits import heads
+from frazil.errors import RepairError
 from frazil.naming import TableName, things
 from frazil.spec import TableSpec
 from frazil.upkeep.at_work import at_work
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files
 from frazil.upkeep.listing import StoredFile, list_files
-from frazil.upkeep.procedures import call
+from frazil.upkeep.named import key_of, named_keys
 from frazil.upkeep.sizes import megabytes
 from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
-    from pyspark.sql import SparkSession
 
     from frazil.connections import Connections
 
@@ -29,13 +30,15 @@ _CLOCKS = 300.0
 """Seconds by which the clocks of the storage and of those who land may differ."""
 
 _NAMED = 5
-_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+_TRIES = 3
+_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     """What lies under one table's location, and what of it nobody needs."""
 
+    table: Table
     listed: int
     orphans: tuple[StoredFile, ...]
 
@@ -54,16 +57,21 @@ def remove_orphans(
 
     Raises:
         MissingError: There is no such table.
-        PartDownError: Spark, the catalog or the storage stopped answering.
+        RepairError: Metadata can't be read; nothing is deleted then.
     """
     name = things(spec, connections.settings).table
+    listed = {each: list(list_files(t)) for each, t in kept_tables(connections.catalog, name).items()}
+    # Only now: what was committed since the listing is known, and who was writing then still has a branch.
     tables = kept_tables(connections.catalog, name)
     newest = min(now - spec.upkeep.orphans_after.total_seconds(), *map(_begun, tables.values()))
     found = [
-        _find(connections, each, table, newest, dry_run)
-        for each, table in tables.items()
-        if may_delete_files(table)
+        _find(connections, each, tables[each], files, newest)
+        for each, files in listed.items()
+        if may_delete_files(tables[each])
     ]
+    if not dry_run:
+        for each_table in found:
+            _delete(each_table)
     return _report(name, found, dry_run, reason)
 
 
@@ -72,40 +80,37 @@ def _begun(table: Table) -> float:
     return min(at_work(table.metadata).values(), default=float("inf")) - _CLOCKS
 
 
-def _find(connections: Connections, name: TableName, table: Table, newest: float, dry_run: bool) -> _Found:
-    """The orphans of one table; deleted by now, unless it is a dry run.
+def _find(
+    connections: Connections, name: TableName, table: Table, listed: Sequence[StoredFile], newest: float
+) -> _Found:
+    """The orphans of one table."""
+    old = [file for file in listed if file.modified < newest]
+    named = _named(connections, name) if old else set()
+    return _Found(table, len(listed), tuple(file for file in old if key_of(file.path) not in named))
 
-    The listing comes first, and Spark reads the table after it: a commit in between only adds names.
+
+def _named(connections: Connections, name: TableName) -> set[str]:
+    """Keys of the files that the table names.
+
+    Raises:
+        RepairError: A file that tells is missing.
     """
-    listed = list(list_files(table))
-    old = {file.path: file for file in listed if file.modified < newest}
-    gone = _unnamed(connections.spark, name, sorted(old), dry_run) if old else ()
-    return _Found(len(listed), tuple(old[path] for path in gone))
-
-
-def _unnamed(spark: SparkSession, name: TableName, paths: Sequence[str], dry_run: bool) -> list[str]:
-    """Those of the files that nothing in the table's metadata names.
-
-    Iceberg's procedure takes no margin under 24 hours by the server's clock, but believes the listing
-    that it is given: so all of it is said to be old.
-    """
-    import pyarrow as pa
-
-    view = f"listing_{secrets.token_hex(8)}"
-    listing = pa.table(
-        {
-            "file_path": pa.array(paths, pa.string()),
-            "last_modified": pa.array([_LONG_AGO] * len(paths), pa.timestamp("us", tz="UTC")),
-        }
+    for table in islice(heads(connections.catalog, name), _TRIES):
+        try:
+            return named_keys(table)
+        except FileNotFoundError as e:  # an expiry may have taken it since the table was loaded
+            missing = str(e)
+    raise RepairError(
+        f"A metadata file of {name} is missing.",
+        where=missing,
+        meaning="Some of its snapshots can't be read; nothing was deleted.",
+        todo="Roll back to a snapshot that can be read (`frazil rollback`), or bring the file back.",
     )
-    spark.createDataFrame(listing).createTempView(view)
-    try:
-        rows = call(
-            spark, name, "remove_orphan_files", file_list_view=f"'{view}'", dry_run=str(dry_run).lower()
-        )
-    finally:
-        spark.catalog.dropTempView(view)
-    return [row["orphan_file_location"] for row in rows]
+
+
+def _delete(found: _Found) -> None:
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="orphans") as pool:
+        list(pool.map(lambda file: found.table.io.delete(file.path), found.orphans))
 
 
 def _report(name: TableName, found: Sequence[_Found], dry_run: bool, reason: str) -> WorkReport:
