@@ -204,7 +204,10 @@ def _data_files(table: Table, rows: list[dict[str, Any]]) -> tuple[Any, ...]:
     from pyiceberg.io.pyarrow import _dataframe_to_data_files
 
     frame = pa.Table.from_pylist(rows, schema=table.schema().as_arrow())
-    return tuple(_dataframe_to_data_files(table.metadata, frame, table.io))
+    files = tuple(_dataframe_to_data_files(table.metadata, frame, table.io))
+    for file in files:
+        file.spec_id = table.spec().spec_id  # PyIceberg notes it of files that it reads only
+    return files
 
 
 def _rows_of(batch: Any, keys: Collection[Key]) -> list[dict[str, Any]]:
