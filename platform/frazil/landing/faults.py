@@ -6,10 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from frazil.catalogs.iceberg import STALE
-from frazil.errors import CommitConflictError, FrazilError, OffsetsLostError, PartDownError
+from frazil.errors import (
+    CommitConflictError,
+    FrazilError,
+    OffsetsLostError,
+    OvertakenError,
+    PartDownError,
+)
 from frazil.landing.plan import Plan
 
-__all__ = ["spark_errors"]
+__all__ = ["overtaken", "spark_errors"]
 
 _NOTHING = "Nothing of this landing is visible; the next one starts at the same position."
 _LOST = (
@@ -20,6 +26,7 @@ _LOST = (
 )
 _RENAMED = ("EXTRA_COLUMNS", "CANNOT_FIND_DATA")  # a migration was applied in between
 _CONFLICT = (STALE, "CommitFailedException", *_RENAMED)
+_BRANCH_GONE = "Cannot use branch (does not exist)"
 _CATALOG_DOWN = ("RESTException", "GlueException", "S3Exception", "SdkClientException")
 _SPARK_DOWN = ("StatusCode.UNAVAILABLE", "Connection refused", "RetriesExceeded", "Socket closed")
 _KAFKA_DOWN = (
@@ -36,6 +43,7 @@ def spark_errors(plan: Plan) -> Iterator[None]:
     Raises:
         CommitConflictError: Another commit came in between.
         OffsetsLostError: The planned offsets are no longer there.
+        OvertakenError: Another landing was quicker, and the one after it dropped this one's branch.
         PartDownError: Kafka or Spark does not answer.
         FrazilError: Anything else; the server's log has the whole story.
     """
@@ -47,6 +55,16 @@ def spark_errors(plan: Plan) -> Iterator[None]:
         raise _meaning(str(e), plan) from e
 
 
+def overtaken(plan: Plan) -> OvertakenError:
+    """What it means that a landing's branch is gone: only a later landing drops it."""
+    return OvertakenError(
+        f"Another landing of topic {plan.topic} was quicker; this one was dropped.",
+        where=f"planned {dict(plan.busy)}",
+        meaning="Every record is in the table exactly once; nothing of this landing is visible.",
+        todo="Nothing. Land again if more records wait.",
+    )
+
+
 def _meaning(text: str, plan: Plan) -> FrazilError:
     if any(sign in text for sign in _LOST):
         return OffsetsLostError(
@@ -55,6 +73,8 @@ def _meaning(text: str, plan: Plan) -> FrazilError:
             meaning=_NOTHING,
             todo="Land again: the plan will say which offsets are lost.",
         )
+    if _BRANCH_GONE in text:
+        return overtaken(plan)
     if any(sign in text for sign in _CONFLICT):
         return CommitConflictError(
             f"The catalog refused a branch of topic {plan.topic}'s table.",

@@ -19,6 +19,7 @@ from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.decoders.choose import decoder_for
 from frazil.landing.decoders.record import RecordDecoder
+from frazil.landing.faults import overtaken
 from frazil.landing.leftovers import drop_leftovers
 from frazil.landing.plan import Plan, cut, make_plan
 from frazil.landing.position import Ledger, Span, ancestors, bytes_per_record, read_ledger
@@ -35,7 +36,6 @@ from frazil.topics.facts import topic_fact
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
-    from pyiceberg.table.snapshots import Snapshot
     from pyspark.sql import DataFrame
 
     from frazil.connections import Connections
@@ -198,7 +198,9 @@ class _Landing:
     ) -> LandingReport:
         gaps = known_gaps(self._connections.settings, plan, written.read)
         table = load_table(self._connections.catalog, self._name)
-        staged = _head(table, written.branch)
+        staged = next(ancestors(table.metadata, written.branch), None)
+        if staged is None:
+            raise overtaken(plan)
         audit(plan, written, staged, gaps)
         self._done("audited")
         entry = self._ledger(plan, ledger, written, gaps, len(bad))
@@ -240,10 +242,6 @@ class _Landing:
         table = load_table_or_none(self._connections.catalog, self._name)
         head = table.current_snapshot() if table else None
         return LandingReport(str(self._name), self._spec.topic, head.snapshot_id if head else None, spans={})
-
-
-def _head(table: Table, branch: str) -> Snapshot:
-    return next(ancestors(table.metadata, branch))
 
 
 def _report(name: TableName, entry: Ledger, published: Published, files: int) -> LandingReport:

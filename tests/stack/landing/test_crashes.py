@@ -75,3 +75,18 @@ def test_two_processes_that_land_at_once_double_nothing(topic: Topic) -> None:
     assert all("was quicker" in err for err in lost), lost
     land(topic.spec, topic.connections)
     assert sorted(r["quantity"] for r in topic.rows()) == list(range(40))
+
+
+@pytest.mark.parametrize("step", ["branched", "written"])
+def test_a_landing_whose_branch_the_quicker_ones_dropped_says_so(topic: Topic, step: str) -> None:
+    topic.trades(5)
+
+    def two_more(done: str) -> None:
+        if done == step:
+            for _ in range(2):  # the second one takes the branch for a dead one's
+                land(topic.spec, topic.connections)
+
+    with pytest.raises(OvertakenError, match="was quicker"):
+        land(topic.spec, topic.connections, on_step=two_more)
+    assert [r["quantity"] for r in topic.rows()] == list(range(5))
+    assert list(topic.connections.catalog.load_table(topic.things.table.identifier).metadata.refs) == ["main"]
