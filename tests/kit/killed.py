@@ -1,6 +1,6 @@
-"""A landing or a redrive in a process of its own, killed with SIGKILL right after a given step.
+"""A landing, a redrive or a compaction in a process of its own, killed with SIGKILL right after a step.
 
-Run as a script: FRAZIL_* in the environment, then land or redrive, topic and step as arguments.
+Run as a script: FRAZIL_* in the environment, then land, redrive or compact, topic and step as arguments.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.landing.redrive import redrive
 from frazil.settings import Settings
 from frazil.spec import TableSpec
+from frazil.upkeep.compaction import compact
 
 NAMESPACE = "landing_tests"
 
@@ -29,6 +31,11 @@ def landing_process(
 def redrive_process(topic: str, catalog: str, step: str = "never") -> subprocess.Popen[str]:
     """Starts a redrive of records that lack their last byte, killed after a step."""
     return _process("redrive", topic, catalog, step, {})
+
+
+def compaction_process(topic: str, catalog: str, step: str) -> subprocess.Popen[str]:
+    """Starts a compaction that is killed after a step."""
+    return _process("compact", topic, catalog, step, {})
 
 
 def _process(
@@ -52,6 +59,8 @@ def main(work: str, topic: str, step: str) -> None:
     connections = Connections(Settings.load())
     if work == "land":
         print(land(spec, connections, on_step=stop).records)
+    elif work == "compact":
+        print(compact(spec, connections, time.time(), on_step=stop).text)
     else:
         print(redrive(spec, connections, repair=lambda r: (r.raw_value or b"") + b"Z", on_step=stop).redriven)
 

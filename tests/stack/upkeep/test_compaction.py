@@ -1,0 +1,228 @@
+"""Many small files become few; whatever happens meanwhile, no row is lost, doubled or brought back."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from pyiceberg.conversions import from_bytes
+from pyiceberg.manifest import DataFile
+from pyiceberg.table.snapshots import Operation
+
+from frazil.catalogs.iceberg import load_table
+from frazil.catalogs.spark import spark_name
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.landing.land import land
+from frazil.landing.position import read_ledger
+from frazil.upkeep.compaction import compact
+from frazil.upkeep.work import WorkReport
+from kit import killed
+from kit.opened import data_files, table_of
+from kit.topics import MakeTopic, Topic, topic_maker
+
+EACH = 5
+"""Records of a small landing."""
+
+
+def landed(topic: Topic, landings: int) -> Topic:
+    """The topic with so many small landings."""
+    topic.trades(EACH * landings)
+    for _ in range(landings):
+        land(topic.spec, topic.connections, max_records=EACH)
+    return topic
+
+
+def compacted(topic: Topic, **more: Any) -> WorkReport:
+    return compact(topic.spec, topic.connections, time.time(), **more)
+
+
+def quantities(topic: Topic) -> list[int]:
+    return sorted(row["quantity"] for row in topic.rows())
+
+
+def branches(topic: Topic) -> list[str]:
+    return [ref for ref in table_of(topic).metadata.refs if ref != "main"]
+
+
+def assert_adds_up(topic: Topic) -> None:
+    for name in ("row_count", "row_count_deep"):
+        result = run_check(name, topic.spec, topic.connections)
+        assert result.passed, result.text
+
+
+def test_forty_small_landings_become_one_file(topic: Topic) -> None:
+    before = read_ledger(table_of(landed(topic, 40)).metadata)
+
+    planned = compacted(topic, dry_run=True)
+    assert (planned.done, len(data_files(topic))) == (True, 40)
+    report = compacted(topic, reason="40 files are too many.")
+
+    assert "40 files" in report.text
+    assert (report.numbers["files_before"], report.numbers["files_after"]) == (40, 1)
+    assert (report.numbers["manifests_before"], report.numbers["manifests_after"]) == (40, 1)
+    table, head = table_of(topic), table_of(topic).current_snapshot()
+    assert head
+    assert head.summary
+    assert head.snapshot_id == report.snapshot_id
+    assert head.summary.operation == Operation.REPLACE
+    told = head.summary.additional_properties
+    assert told["frazil.upkeep"] == "compaction"
+    assert told["frazil.upkeep-reason"] == "40 files are too many."
+    assert (told["total-records"], told["total-data-files"]) == ("200", "1")
+    assert read_ledger(table.metadata) == before
+    assert len(data_files(topic)) == 1
+    assert quantities(topic) == list(range(200))
+    assert branches(topic) == []
+    assert_adds_up(topic)
+    assert not compacted(topic).done
+
+
+def test_landings_and_a_reader_go_on_while_a_table_is_compacted(lake: Connections, fresh_name: str) -> None:
+    topic = landed(topic_maker(lake, fresh_name, "upkeep_tests")(partition_by=["side"]), 2)
+    topic.trades(EACH * 6)
+    over, counts = threading.Event(), []
+
+    def land_all() -> None:
+        for _ in range(6):
+            land(topic.spec, topic.connections, max_records=EACH)
+        over.set()
+
+    landing = threading.Thread(target=land_all)
+    landing.start()
+    reports = []
+    while landing.is_alive():
+        reports.append(compacted(topic))
+        counts.append(table_of(topic).scan().count())
+    landing.join()
+    compacted(topic)
+
+    assert over.is_set()
+    assert any(report.done for report in reports)
+    assert counts == sorted(counts)
+    assert {count % EACH for count in counts} == {0}
+    assert len(data_files(topic)) == 1
+    assert quantities(topic) == list(range(EACH * 8))
+    assert_adds_up(topic)
+
+
+def test_rows_that_are_deleted_meanwhile_stay_deleted(topic: Topic) -> None:
+    landed(topic, 3)
+
+    def delete(step: str) -> None:
+        if step == "written":
+            table_of(topic).delete(f"quantity < {EACH}")
+
+    report = compacted(topic, on_step=delete)
+
+    assert (report.done, report.numbers["overtaken"]) == (False, 1)
+    assert quantities(topic) == list(range(EACH, EACH * 3))
+    assert branches(topic) == []
+    assert compacted(topic).numbers["files_after"] == 1
+    assert quantities(topic) == list(range(EACH, EACH * 3))
+
+
+def test_rows_that_are_deleted_by_position_meanwhile_stay_deleted(topic: Topic) -> None:
+    landed(topic, 3)
+    name = spark_name(topic.things.table)
+    spark = topic.connections.spark
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")
+
+    def delete(step: str) -> None:
+        if step == "written":
+            spark.sql(f"DELETE FROM {name} WHERE quantity = 1")
+
+    assert not compacted(topic, on_step=delete).done
+    after = compacted(topic)
+
+    assert after.done
+    assert quantities(topic) == [n for n in range(EACH * 3) if n != 1]
+
+
+def test_files_that_others_name_anew_meanwhile_are_found(topic: Topic) -> None:
+    landed(topic, 3)
+    spark, table = topic.connections.spark, topic.things.table
+
+    def rewrite_manifests(step: str) -> None:
+        if step == "written":
+            spark.sql(f"CALL frazil.system.rewrite_manifests('{table}')")
+
+    report = compacted(topic, on_step=rewrite_manifests)
+
+    assert report.numbers["files_after"] == 1
+    assert quantities(topic) == list(range(EACH * 3))
+    assert_adds_up(topic)
+
+
+def test_too_many_manifests_become_one_and_name_the_same_files(make_topic: MakeTopic) -> None:
+    topic = landed(make_topic(upkeep={"manifests": 3}, write={"target_file_size": 4_500}), 4)
+    files = data_files(topic)
+
+    report = compacted(topic)
+
+    assert report.done
+    assert (report.numbers["manifests_before"], report.numbers["manifests_after"]) == (4, 1)
+    assert data_files(topic) == files
+    assert quantities(topic) == list(range(EACH * 4))
+    assert_adds_up(topic)
+
+
+def test_sorted_files_do_not_overlap(make_topic: MakeTopic) -> None:
+    topic = make_topic(sort_by=["quantity desc"], write={"target_file_size": 16_000})
+    schema_id = topic.register(topic.schema)
+    values = [n * 7919 % 10_000 for n in range(10_000)]
+    records = [{"side": "BUY", "quantity": n, "symbol": f"S{n * 31 % 977}"} for n in values]
+    topic.send([topic.encode(record, schema_id) for record in records])
+    land(topic.spec, topic.connections)
+
+    report = compacted(topic, everything=True)
+
+    bounds = sorted(quantity_bounds(topic, task.file) for task in table_of(topic).scan().plan_files())
+    assert len(bounds) == report.numbers["files_after"] > 1
+    assert all(high < low for (_, high), (low, _) in pairwise(bounds))
+    assert quantities(topic) == list(range(10_000))
+
+
+def quantity_bounds(topic: Topic, file: DataFile) -> tuple[int, int]:
+    field = table_of(topic).schema().find_field("quantity")
+    low, high = file.lower_bounds[field.field_id], file.upper_bounds[field.field_id]
+    return from_bytes(field.field_type, low), from_bytes(field.field_type, high)
+
+
+@pytest.mark.parametrize("step", ["written", "published"])
+def test_a_compaction_killed_after_any_step_leaves_nothing_or_everything(
+    connections: Connections, fresh_name: str, step: str
+) -> None:
+    topic = landed(topic_maker(connections, fresh_name, killed.NAMESPACE)(), 3)
+    process = killed.compaction_process(topic.name, connections.settings.catalog, step)
+    assert process.wait(120) == -signal.SIGKILL, process.stderr and process.stderr.read()
+
+    assert len(data_files(topic)) == (1 if step == "published" else 3)
+    assert quantities(topic) == list(range(EACH * 3))
+    assert len(branches(topic)) == (step == "written")
+    topic.trades(EACH)
+    land(topic.spec, topic.connections)
+    report = compact(topic.spec, connections, time.time() + 2 * 3600)
+
+    assert report.numbers["files_after"] == 1
+    assert branches(topic) == []
+    assert quantities(topic) == list(range(EACH * 4))
+    assert_adds_up(topic)
+
+
+def test_a_table_of_another_tool_is_compacted(connections: Connections, topic: Topic) -> None:
+    name = spark_name(topic.things.table)
+    connections.catalog.create_namespace_if_not_exists(topic.things.table.namespace)
+    connections.spark.sql(f"CREATE TABLE {name} (id bigint, day date) USING iceberg PARTITIONED BY (day)")
+    for n in range(3):
+        connections.spark.sql(f"INSERT INTO {name} VALUES ({n}, DATE '2026-01-01'), ({n}, DATE '2026-01-02')")
+
+    report = compacted(topic)
+
+    assert (report.numbers["files_before"], report.numbers["files_after"]) == (6, 2)
+    table = load_table(connections.catalog, topic.things.table)
+    assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [0, 0, 1, 1, 2, 2]
