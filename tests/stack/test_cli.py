@@ -101,7 +101,7 @@ def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
 
     failed = {c["check"] for c in before.document if not c["passed"]}
     assert (before.code, failed) == (1, {"glue_pointer", "snowflake_current"})
-    assert "2 of 5 checks failed" in before.err
+    assert "2 of 6 checks failed" in before.err
     (row,) = synced.document
     assert (synced.code, row["table"], row["changed"], row["snowflake_rows"]) == (0, name, True, 10)
     assert (checked.code, len(checked.document)) == (0, 6)

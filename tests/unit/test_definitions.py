@@ -97,7 +97,7 @@ def test_each_layer_is_guarded_by_its_checks(graph: dg.Definitions, topic: str) 
     found = {key: names for key, names in checks(graph).items() if key in of(topic)}
 
     assert found == {
-        iceberg: ["freshness", "row_count", "row_count_deep", "schema"],
+        iceberg: ["file_health", "freshness", "row_count", "row_count_deep", "schema"],
         glue: ["glue_pointer"],
         snowflake: ["snowflake_current"],
     }

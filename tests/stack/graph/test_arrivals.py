@@ -65,7 +65,7 @@ def test_a_landing_runs_the_checks_that_cost_nothing(waiting: Graph, instance: d
     (request,) = tick(waiting, instance).run_requests
 
     assert {key.name for key in request.asset_check_keys} == {
-        "row_count", "schema", "freshness", "glue_pointer", "snowflake_current",
+        "row_count", "schema", "freshness", "file_health", "glue_pointer", "snowflake_current",
     }  # fmt: skip
 
 
