@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
     from pyiceberg.table import Table
 
-__all__ = ["Cutoff", "PastRows", "find_past_rows"]
+__all__ = ["Cutoff", "PastRows", "find_past_rows", "is_due"]
 
 Age = Literal["young", "waiting", "due", "whole", "unknown"]
 """Of a file: nothing is past; some is, but too little; enough is; everything is; nobody knows."""
@@ -184,7 +184,7 @@ class _Judge:
         bounds = self._bounds(file)
         if bounds is None:
             return "unknown"
-        return "due" if _is_due(*bounds, self._cutoff.at) else "waiting"
+        return "due" if is_due(*bounds, self._cutoff.at) else "waiting"
 
     def _partition_is_past(self, file: DataFile) -> bool:
         from pyiceberg.expressions import AlwaysTrue
@@ -205,8 +205,14 @@ def _millis(micros: bytes) -> int:
     return int.from_bytes(micros, "little", signed=True) // 1000
 
 
-def _is_due(oldest: int, newest: int, cutoff: int) -> bool:
-    """Whether a file that straddles the cutoff, or holds rows without a timestamp, is worth a rewrite."""
+def is_due(oldest: int, newest: int, cutoff: int) -> bool:
+    """Whether a file that straddles the cutoff, or holds rows without a timestamp, is worth a rewrite.
+
+    Args:
+        oldest: Its oldest row, in milliseconds since the epoch.
+        newest: Its newest row.
+        cutoff: The moment before which rows are past.
+    """
     if newest < cutoff:
         return True
     if oldest < 0:  # what stays would have it rewritten each time

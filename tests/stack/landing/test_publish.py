@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,8 +17,10 @@ from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import Step, land
-from frazil.landing.position import ledger_of, read_ledger
+from frazil.landing.position import Ledger, ledger_of, read_ledger
+from frazil.landing.publish import Staged, publish
 from frazil.landing.state import table_states
+from frazil.naming import TableName
 from kit.killed import landing_process
 from kit.topics import MakeTopic, Topic
 
@@ -154,6 +157,43 @@ def test_a_strangers_append_in_the_middle_disturbs_no_landing(landed: Topic) -> 
         "15 offsets of 1 partitions landed != 16 rows"
         in run_check("row_count", landed.spec, landed.connections).text
     )
+
+
+@dataclass(frozen=True)
+class Interrupted(Staged):
+    """A landing before whose commits others commit, one each."""
+
+    others: list[Callable[[], object]] = field(default_factory=list)
+
+    def upon(self, name: TableName, table: Table) -> Ledger:
+        ledger = super().upon(name, table)
+        if self.others:
+            self.others.pop()()
+        return ledger
+
+
+def test_how_often_publishing_was_tried_again_is_counted(landed: Topic) -> None:
+    before = read_ledger(table_of(landed).metadata)
+    assert before
+    entry = replace(before, spans={0: (10, 10)}, records=0, landing="one more")
+    others = [lambda: touch(landed), lambda: compact(landed)]
+
+    published = publish(
+        landed.connections.catalog,
+        landed.things.table,
+        Interrupted((), entry, before.position, others=others),
+    )
+
+    assert (published.conflicts, published.snapshot_id) == (2, head(landed))
+    assert is_sound(landed)
+    landed.trades(1)
+    assert land(landed.spec, landed.connections).conflicts == 0
+
+
+def touch(topic: Topic) -> None:
+    """What changes nothing but the head."""
+    with table_of(topic).transaction() as tx, tx.update_snapshot().fast_append():
+        pass
 
 
 def test_the_position_outlives_the_snapshot_that_said_it(landed: Topic) -> None:
