@@ -19,7 +19,7 @@ from frazil.upkeep.files import LiveFile
 from frazil.upkeep.gain import Gain, gain_of
 from frazil.upkeep.news import SUMMARY
 from frazil.upkeep.packing import Rule, bins_of
-from frazil.upkeep.sizes import MB, by_size
+from frazil.upkeep.sizes import MB, by_size, size_text
 from frazil.upkeep.work import LastWork, remembered
 
 RULE = Rule.of(Upkeep(), 128 * MB)
@@ -102,6 +102,12 @@ def test_files_are_counted_by_size_with_empty_classes() -> None:
         ("< 1 MB", 2), ("1-8 MB", 1), ("8-32 MB", 0), ("32-128 MB", 1), ("128-512 MB", 1), (">= 512 MB", 1),
     ]  # fmt: skip
     assert sum(s.bytes for s in counted) == 4257 * MB - 1
+
+
+def test_sizes_are_told_in_the_unit_that_shows_them() -> None:
+    told = [size_text(n) for n in (0, 12_649, MB - 1, MB, 1234 * MB)]
+
+    assert told == ["0.0 kB", "12.4 kB", "1024.0 kB", "1.0 MB", "1,234.0 MB"]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from frazil.checks.result import Subject, Verdict
 from frazil.keeping import Upkeep
 from frazil.upkeep.census import Census, census_of
 from frazil.upkeep.packing import DELETED_SHARE
-from frazil.upkeep.sizes import megabytes
+from frazil.upkeep.sizes import size_text
 
 __all__ = ["judge_files"]
 
@@ -40,7 +40,7 @@ def judge_files(subject: Subject) -> Verdict:
     name = subject.things.table
     mends = dict.fromkeys(f"`frazil {limit.command} {name}`" for limit in broken)
     text = (
-        f"{census.files} data files of {megabytes(census.bytes)}, {census.ideal} after a compaction; "
+        f"{census.files} data files of {size_text(census.bytes)}, {census.ideal} after a compaction; "
         f"{'; '.join(limit.told for limit in broken or limits)}"
         f"{': ' + ', '.join(mends) + ' mends it' if broken else ''}."
     )
@@ -53,7 +53,7 @@ def _limits(census: Census, upkeep: Upkeep) -> list[_Limit]:
     most_small, most_manifests, most_snapshots = (_SLACK * int(limit) for limit in most)
     return [
         _Limit(
-            f"small files to be compacted hold {megabytes(small)}, {megabytes(most_small)} allowed",
+            f"small files to be compacted hold {size_text(small)}, {size_text(most_small)} allowed",
             small, most_small, "compact",
         ),
         _Limit(

@@ -17,7 +17,7 @@ from frazil.cli.selection import Json, Selection, Tables, select
 from frazil.naming import Things
 from frazil.spec import TableSpec
 from frazil.upkeep.census import Census, PartitionCensus, census_of
-from frazil.upkeep.sizes import megabytes
+from frazil.upkeep.sizes import size_text
 from frazil.upkeep.work import Kind
 
 __all__ = ["register"]
@@ -73,13 +73,13 @@ def _show(found: Sequence[Census]) -> None:
         "oldest", *_SHOWN.values(),
     )  # fmt: skip
     for c in found:
-        counts = (f"{c.files:,}", f"{c.ideal:,}", megabytes(c.bytes), f"{c.small_files:,}")
-        rest = (megabytes(c.small_bytes), f"{c.deleted_share:.1%}", f"{c.manifests:,}", f"{c.snapshots:,}")
+        counts = (f"{c.files:,}", f"{c.ideal:,}", size_text(c.bytes), f"{c.small_files:,}")
+        rest = (size_text(c.small_bytes), f"{c.deleted_share:.1%}", f"{c.manifests:,}", f"{c.snapshots:,}")
         table.add_row(c.table, *counts, *rest, _ago(c.oldest), *(_last(c, kind) for kind in _SHOWN))
     print_table(table)
     for c in found:
         for branch in c.dead_branches:
-            held = f"{branch.files} files of {megabytes(branch.bytes)}"
+            held = f"{branch.files} files of {size_text(branch.bytes)}"
             console.print(f"{c.table}: branch {branch.name} is left over, {held}, {_ago(branch.age)} old")
 
 
@@ -88,16 +88,16 @@ def _show_sizes(census: Census) -> None:
     most = max((s.files for s in census.sizes), default=0) or 1
     for size in census.sizes:
         bar = "#" * round(40 * size.files / most)
-        table.add_row(size.label, f"{size.files:,}", megabytes(size.bytes), bar)
+        table.add_row(size.label, f"{size.files:,}", size_text(size.bytes), bar)
     print_table(table)
 
 
 def _show_partitions(partitions: Sequence[PartitionCensus]) -> None:
     table = Table("partition", "files", "ideal", "size", "small", "small size", "rows", "deleted rows")
     for p in partitions[:_MOST_PARTITIONS]:
-        counts = (f"{p.files:,}", f"{p.ideal:,}", megabytes(p.bytes), f"{p.small_files:,}")
+        counts = (f"{p.files:,}", f"{p.ideal:,}", size_text(p.bytes), f"{p.small_files:,}")
         table.add_row(
-            p.partition or "-", *counts, megabytes(p.small_bytes), f"{p.records:,}", f"{p.deleted_rows:,}"
+            p.partition or "-", *counts, size_text(p.small_bytes), f"{p.records:,}", f"{p.deleted_rows:,}"
         )
     print_table(table)
     if len(partitions) > _MOST_PARTITIONS:

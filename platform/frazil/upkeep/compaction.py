@@ -25,7 +25,7 @@ from frazil.upkeep.packing import Rule
 from frazil.upkeep.replace import Replacement, put_in_place, upon
 from frazil.upkeep.rewrite import rewrite
 from frazil.upkeep.rounds import Round, plan_rounds
-from frazil.upkeep.sizes import megabytes
+from frazil.upkeep.sizes import size_text
 from frazil.upkeep.work import Number, WorkReport
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class _Compaction:
             return self._report(f"{self._name} holds nothing yet.", dry_run=True)
         files, size = sum(len(r.files) for r in rounds), sum(r.bytes for r in rounds)
         into = sum(r.into for r in rounds)
-        parts = [f"{files} files of {megabytes(size)} would become {into}"] if rounds else []
+        parts = [f"{files} files of {size_text(size)} would become {into}"] if rounds else []
         parts += [f"{len(held.manifests)} manifests would become few"] if crowded else []
         text = f"{'; '.join(parts)}." if parts else _nothing(held)
         numbers = _numbers(held, None, _Done(files=files, bytes=size, into=into, rounds=len(rounds)))
@@ -233,11 +233,11 @@ class _Compaction:
 
 
 def _became(files: int, size: int, into: int, written: int) -> str:
-    return f"{files} files of {megabytes(size)} became {into} of {megabytes(written)}"
+    return f"{files} files of {size_text(size)} became {into} of {size_text(written)}"
 
 
 def _nothing(held: Held) -> str:
-    return f"Nothing to gain: {len(held.files)} files of {megabytes(held.bytes)} are as they should be."
+    return f"Nothing to gain: {len(held.files)} files of {size_text(held.bytes)} are as they should be."
 
 
 def _numbers(before: Held, after: Held | None, done: _Done) -> dict[str, Number]:

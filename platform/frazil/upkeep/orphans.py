@@ -16,7 +16,7 @@ from frazil.upkeep.at_work import at_work
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files
 from frazil.upkeep.listing import StoredFile, list_files
 from frazil.upkeep.named import key_of, named_keys
-from frazil.upkeep.sizes import megabytes
+from frazil.upkeep.sizes import size_text
 from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
@@ -135,6 +135,6 @@ def _text(orphans: Sequence[StoredFile], numbers: dict[str, int], dry_run: bool)
         return f"None of {numbers['listed']:,} files is an orphan that is old enough."
     named = ", ".join(file.path.rpartition("/")[2] for file in orphans[:_NAMED])
     more = f" and {len(orphans) - _NAMED:,} more" if len(orphans) > _NAMED else ""
-    verb, size = "Would delete" if dry_run else "Deleted", megabytes(numbers["bytes"])
+    verb, size = "Would delete" if dry_run else "Deleted", size_text(numbers["bytes"])
     count = f"{len(orphans):,} of {numbers['listed']:,} files ({size})"
     return f"{verb} {count} that no snapshot names: {named}{more}."

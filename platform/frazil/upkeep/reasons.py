@@ -12,7 +12,7 @@ from frazil.upkeep.facts import Facts, History
 from frazil.upkeep.found import Found
 from frazil.upkeep.gain import Gain
 from frazil.upkeep.packing import DELETED_SHARE
-from frazil.upkeep.sizes import megabytes
+from frazil.upkeep.sizes import size_text
 from frazil.upkeep.work import Kind, Number, Work
 
 __all__ = ["Known", "ask_expiry", "look_needed", "works"]
@@ -155,7 +155,7 @@ def _compaction(known: Known, now: float) -> _Reason | None:
         "manifests": found.manifests,
     }
     if gain and found.waiting >= upkeep.small_bytes:
-        why = f"small files add up to {megabytes(found.waiting)}, {megabytes(upkeep.small_bytes)} are enough"
+        why = f"small files add up to {size_text(found.waiting)}, {size_text(upkeep.small_bytes)} are enough"
         return _Reason(f"{_gain(gain)}: {why}.", numbers)
     if gain and known.is_over("compaction", upkeep.compact_after, now):
         return _Reason(f"{_gain(gain)}: {_since('compaction', age, upkeep.compact_after)}.", numbers)
@@ -167,7 +167,7 @@ def _compaction(known: Known, now: float) -> _Reason | None:
 
 def _gain(gain: Gain) -> str:
     said = [
-        f"{gain.files} files of {megabytes(gain.bytes)} can become {gain.into}",
+        f"{gain.files} files of {size_text(gain.bytes)} can become {gain.into}",
         f"{gain.large} of them are too large" if gain.large else "",
         f"{gain.deleted} have {DELETED_SHARE:.0%} of their rows deleted or more" if gain.deleted else "",
     ]

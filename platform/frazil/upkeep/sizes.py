@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["MB", "SizeClass", "by_size", "megabytes"]
+__all__ = ["MB", "SizeClass", "by_size", "size_text"]
 
 MB = 2**20
 _EDGES = (1, 8, 32, 128, 512)
@@ -37,9 +37,9 @@ def by_size(sizes: Iterable[int]) -> tuple[SizeClass, ...]:
     return tuple(map(SizeClass, _LABELS, files, held))
 
 
-def megabytes(size: int) -> str:
-    """`1,234.5 MB`."""
-    return f"{size / MB:,.1f} MB"
+def size_text(size: int) -> str:
+    """`1,234.5 MB`, or `12.3 kB` where it is less than one."""
+    return f"{size / MB:,.1f} MB" if size >= MB else f"{size / 1024:.1f} kB"
 
 
 def _labels() -> tuple[str, ...]:

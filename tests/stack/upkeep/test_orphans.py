@@ -97,7 +97,8 @@ def test_a_dry_run_names_them_and_touches_nothing(topic: Topic, strays: set[str]
 
     report = remove_orphans(topic.spec, topic.connections, in_four_days(), dry_run=True)
 
-    assert report.text.startswith(f"Would delete 3 of {len(before)} files (0.0 MB) that no snapshot names: ")
+    size = f"({report.numbers['bytes'] / 1024:.1f} kB)"
+    assert report.text.startswith(f"Would delete 3 of {len(before)} files {size} that no snapshot names: ")
     assert (report.done, report.dry_run, report.numbers["files"]) == (True, True, 3)
     assert files_under(table_of(topic)) == before
 
