@@ -1,0 +1,110 @@
+"""A live table takes the layout that its spec asks for; old rows follow when everything is compacted."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from frazil.catalogs.iceberg import load_table
+from frazil.catalogs.refs import set_properties
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.errors import CommitConflictError, SpecError
+from frazil.landing.land import land
+from frazil.spec import TableSpec
+from frazil.upkeep.compaction import compact
+from kit.opened import table_of
+from kit.topics import Topic, topic_maker
+
+
+@pytest.fixture
+def topic(lake: Connections, fresh_name: str) -> Topic:
+    """A topic on each catalog, with its first landing; the spec says nothing of the layout."""
+    topic = topic_maker(lake, fresh_name, "upkeep_tests")()
+    return asking(topic)
+
+
+def asking(topic: Topic, **layout: Any) -> Topic:
+    """Lands ten more records with a spec that asks for a layout."""
+    topic.spec = TableSpec(topic=topic.name, namespace="upkeep_tests", **layout)
+    topic.trades(10)
+    land(topic.spec, topic.connections)
+    return topic
+
+
+def partitions(topic: Topic) -> list[str]:
+    """Of the present partition spec."""
+    table = table_of(topic)
+    return [f"{f.transform}({table.schema().find_column_name(f.source_id)})" for f in table.spec().fields]
+
+
+def layouts(topic: Topic) -> set[int]:
+    """Ids of the partition specs that data files have."""
+    return {task.file.spec_id for task in table_of(topic).scan().plan_files()}
+
+
+def test_a_changed_layout_holds_for_new_files_and_for_old_ones_once_they_are_rewritten(topic: Topic) -> None:
+    asking(topic, partition_by=["bucket(2, quantity)"])
+    asking(topic, partition_by=["bucket(3, quantity)", "day($$timestamp)"], sort_by=["quantity desc"])
+    table = table_of(topic)
+    now = table.spec().spec_id
+
+    assert partitions(topic) == ["bucket[3](quantity)", "day($$timestamp)"]
+    assert [str(f.direction.value) for f in table.sort_order().fields] == ["desc"]
+    assert len(layouts(topic)) == 3
+    report = compact(topic.spec, topic.connections, time.time(), everything=True)
+
+    assert report.numbers["files_after"] == 3
+    assert layouts(topic) == {now}
+    assert sorted(row["quantity"] for row in topic.rows()) == list(range(30))
+    for name in ("row_count", "row_count_deep", "schema"):
+        assert run_check(name, topic.spec, topic.connections).passed
+    asking(topic)
+    assert partitions(topic) == []
+    assert not table_of(topic).sort_order().fields
+
+
+def test_a_write_profile_is_applied_once_and_leaves_alone_what_was_set_by_hand(topic: Topic) -> None:
+    by_hand = {"write.metadata.previous-versions-max": "7", "write.parquet.page-size-bytes": "65536"}
+    set_properties(topic.connections.catalog, topic.things.table, by_hand)
+    wanted = {"compression": "gzip", "row_group_size": "8MiB", "distribution": "hash"}
+    asking(topic, write=wanted)
+    first = table_of(topic).properties
+
+    asking(topic, write=wanted)
+    assert {k: v for k, v in table_of(topic).properties.items() if k.startswith("write.")} == {
+        k: v for k, v in first.items() if k.startswith("write.")
+    }
+    assert first["write.parquet.compression-codec"] == "gzip"
+    assert first["write.parquet.row-group-size-bytes"] == str(8 * 2**20)
+    assert first["write.distribution-mode"] == "hash"
+    assert by_hand.items() <= first.items()
+    asking(topic)
+    assert table_of(topic).properties["write.parquet.compression-codec"] == "zstd"
+    assert by_hand.items() <= table_of(topic).properties.items()
+
+
+def test_a_column_that_is_not_there_is_named(topic: Topic) -> None:
+    before = load_table(topic.connections.catalog, topic.things.table).metadata_location
+
+    for layout in ({"partition_by": ["day(nope)"]}, {"sort_by": ["nope"]}, {"partition_by": ["day(side)"]}):
+        with pytest.raises(SpecError, match=r"_by: (nope|side) can't be used"):
+            asking(topic, **layout)
+
+    assert load_table(topic.connections.catalog, topic.things.table).metadata_location == before
+
+
+def test_a_landing_that_was_written_for_other_partitions_is_not_published(topic: Topic) -> None:
+    topic.trades(5)
+
+    def change(step: str) -> None:
+        if step == "written":
+            with table_of(topic).update_spec() as update:
+                update.add_identity("side")
+
+    with pytest.raises(CommitConflictError, match=r"partitions of .* were changed"):
+        land(topic.spec, topic.connections, on_step=change)
+    assert land(topic.spec, topic.connections).records == 5
+    assert sorted(row["quantity"] for row in topic.rows()) == list(range(15))
