@@ -13,8 +13,9 @@ from assets.outcome import engine_errors
 from frazil.catalogs.iceberg import load_table
 from frazil.connections import Connections
 from frazil.errors import FrazilError, MissingError
-from frazil.naming import TableName, legal
-from frazil.upkeep.due import look_for_work
+from frazil.naming import TableName, legal, things
+from frazil.spec import TableSpec
+from frazil.upkeep.due import Memory, look_for_work
 from frazil.upkeep.many import Outcome, work_on
 from frazil.upkeep.work import KINDS, Kind, Work
 from resources.connections import FrazilConnections
@@ -75,8 +76,7 @@ def _job(kind: Kind, tables: Sequence[TopicTable], clock: Callable[[], float]) -
             works = _works(kind, tables, config, connections, now)
         failed: dict[str, Exception] = {}
         for outcome in work_on(works, connections, now, dry_run=config.dry_run, everything=config.everything):
-            table = next(t for t in tables if t.spec is outcome.work.spec)
-            yield from _told(context, table, outcome, connections)
+            yield from _told(context, outcome, connections)
             if outcome.error:
                 failed[outcome.work.table] = outcome.error
         if failed:
@@ -94,8 +94,8 @@ def _works(
     kind: Kind, tables: Sequence[TopicTable], config: UpkeepConfig, connections: Connections, now: float
 ) -> Sequence[Work]:
     if not config.tables:
-        seen = look_for_work([t.spec for t in tables], connections, now, most=len(tables))
-        return [work for work in seen.due if work.kind == kind]
+        due = _all_due([t.spec for t in tables], connections, now)
+        return [work for work in due if work.kind == kind]
     by_name = {t.things.table: t for t in tables}
     named = [TableName.parse(name, legal(connections.settings.cluster)) for name in config.tables]
     if unknown := [str(name) for name in named if name not in by_name]:
@@ -106,11 +106,20 @@ def _works(
     return [Work(kind, by_name[name].spec, str(name), config.reasons.get(str(name), asked)) for name in named]
 
 
+def _all_due(specs: Sequence[TableSpec], connections: Connections, now: float) -> Sequence[Work]:
+    """All that is due; one look is made for a sensor, and leaves some of many tables to the next."""
+    memory = Memory()
+    seen = look_for_work(specs, connections, now, memory)
+    while seen.waiting and seen.looked_into:
+        seen = look_for_work(specs, connections, now, memory)
+    return seen.due
+
+
 def _told(
-    context: dg.OpExecutionContext, table: TopicTable, outcome: Outcome, connections: Connections
+    context: dg.OpExecutionContext, outcome: Outcome, connections: Connections
 ) -> Iterator[dg.AssetObservation | dg.AssetMaterialization]:
     """Events of one table: what was done, and what readers were shown of it."""
-    names, error = table.things, outcome.error
+    names, error = things(outcome.work.spec, connections.settings), outcome.error
     if error and not isinstance(error, FrazilError):
         context.log.error("%s", names.table, exc_info=error)
     if outcome.report:
