@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from frazil.catalogs.refs import drop_branch
 from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
-from frazil.landing.write import BRANCH, EXPIRING, REDRIVE, started_at
+from frazil.landing.write import BRANCH, COMPACTING, EXPIRING, REDRIVE, started_at
 from frazil.naming import TableName
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ def drop_leftovers(catalog: Catalog, name: TableName, table: Table, now: float |
     dead = [
         ref
         for ref in table.metadata.refs
-        if (ref.startswith((BRANCH, REDRIVE, EXPIRING)) and now - started_at(ref) > LONGEST_LANDING)
+        if (
+            ref.startswith((BRANCH, REDRIVE, EXPIRING, COMPACTING))
+            and now - started_at(ref) > LONGEST_LANDING
+        )
         or (ref.startswith(BRANCH) and _moved_on(table, ref, current))
     ]
     for ref in dead:
