@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.commits import TRIES, heads
+from frazil.catalogs.iceberg import load_table
 from frazil.errors import CommitConflictError
 from frazil.naming import TableName, things
 from frazil.spec import TableSpec
 from frazil.upkeep.expiry_plan import plan_expiry
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files
-from frazil.upkeep.procedures import call
+from frazil.upkeep.procedures import FilesGoneError, call
 from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
@@ -105,6 +106,11 @@ class _Expiry:
                 return self._call(name, ids), refused
             except CommitConflictError:
                 continue
+            except FilesGoneError:
+                # Orphan removal met files of what had just expired; it takes the others, too, one day.
+                if ids & {s.snapshot_id for s in load_table(self._connections.catalog, name).snapshots()}:
+                    raise
+                return {}, refused
         raise CommitConflictError(
             f"The catalog refused {TRIES} times to expire snapshots of {name}.",
             meaning="Others commit to the table all the time; its snapshots are all there.",

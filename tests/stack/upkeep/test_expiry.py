@@ -6,7 +6,6 @@ import time
 
 import pyarrow as pa
 import pytest
-from frazil.upkeep.compaction import compact
 from pyiceberg.table import Table
 
 from frazil.catalogs.refs import set_properties
@@ -16,6 +15,7 @@ from frazil.landing.land import land
 from frazil.landing.position import ledger_of
 from frazil.spec import TableSpec
 from frazil.upkeep import expiry
+from frazil.upkeep.compaction import compact
 from frazil.upkeep.expiry import expire
 from kit.opened import data_files, table_of
 from kit.stored import files_under, stored
@@ -97,6 +97,20 @@ def test_files_that_a_compaction_replaced_go_with_the_snapshots_that_held_them(m
     assert not replaced & set(files_under(table_of(topic)))
     assert quantities(topic) == list(range(20))
     assert not unnamed(topic)
+
+
+def test_files_that_orphan_removal_was_quicker_with_keep_nothing_from_expiring(make_topic: MakeTopic) -> None:
+    topic = make_topic(upkeep=ONLY_THE_HEAD)
+    landings, table = landed(topic, 3), table_of(topic)
+    first = table.snapshot_by_id(landings[0])
+    assert first
+    table.io.delete(first.manifest_list)
+
+    report = expire(topic.spec, topic.connections, next_month())
+
+    assert report.done
+    assert on_main(topic) == landings[-1:]
+    assert quantities(topic) == list(range(15))
 
 
 def test_landings_go_on_where_the_table_stands_when_all_but_the_newest_expired(topic: Topic) -> None:
