@@ -7,10 +7,13 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from assets.upkeep import STEPS
 from frazil.catalogs.glue_entries import read_glue, sync_glue
+from frazil.catalogs.refs import set_properties
 from frazil.checks.run import run_checks
 from frazil.connections import Connections
 from frazil.landing.land import land
+from frazil.upkeep.work import KINDS, Kind
 from kit.foreign import ROWS, file_count, foreign_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures
 from kit.topics import Topic
@@ -56,12 +59,8 @@ def by_hand(
     graph: Graph, instance: dg.DagsterInstance, *tables: str, **config: Any
 ) -> dg.ExecuteInProcessResult:
     """Starts a compaction in the launchpad."""
-    told = {"tables": list(tables), **config}
-    return launch(graph, instance, dg.RunRequest(job_name="compaction", run_config=of_compaction(told)))
-
-
-def of_compaction(config: dict[str, Any]) -> dict[str, Any]:
-    return {"ops": {"compact_files": {"config": config}}}
+    told = {"ops": {"compact_files": {"config": {"tables": list(tables), **config}}}}
+    return launch(graph, instance, dg.RunRequest(job_name="compaction", run_config=told))
 
 
 def observed(result: dg.ExecuteInProcessResult) -> dict[str, dict[str, Any]]:
@@ -127,6 +126,30 @@ def test_the_first_tick_works_on_a_table_that_some_other_tool_wrote(
     assert files(small.topics[0]) == 1
     assert head.summary.additional_properties["frazil.upkeep"] == "compaction"
     assert head.summary.additional_properties["frazil.upkeep-reason"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_job_works_on_several_tables_in_one_run(
+    make_graph: MakeGraph, instance: dg.DagsterInstance, kind: Kind
+) -> None:
+    graph = make_graph(AT_ONCE, AT_ONCE, AT_ONCE)
+    names = [topic.things for topic in graph.topics]
+    for topic in graph.topics:
+        foreign(topic, 2)
+    told = {"ops": {STEPS[kind]: {"config": {"tables": [str(n.table) for n in names]}}}}
+
+    result = launch(graph, instance, dg.RunRequest(job_name=kind, run_config=told))
+
+    assert result.success, failures(result)
+    assert set(observed(result)) == {"/".join(n.iceberg_path) for n in names}
+    assert {told["upkeep"] for told in observed(result).values()} == {kind}
+
+
+def test_a_suspended_table_is_kept_up(small: Graph, instance: dg.DagsterInstance) -> None:
+    catalog = small.topics[0].connections.catalog
+    set_properties(catalog, small.things.table, {"frazil.suspended": "partition 0, offset 7: too short"})
+
+    assert compaction(small, instance)
 
 
 def test_a_tick_says_why_and_the_reason_reaches_the_run(small: Graph, instance: dg.DagsterInstance) -> None:
