@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -109,8 +110,12 @@ def _named(connections: Connections, name: TableName) -> set[str]:
 
 
 def _delete(found: _Found) -> None:
+    def delete(file: StoredFile) -> None:
+        with suppress(FileNotFoundError):  # an expiry was quicker, or a commit with old metadata files
+            found.table.io.delete(file.path)
+
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="orphans") as pool:
-        list(pool.map(lambda file: found.table.io.delete(file.path), found.orphans))
+        list(pool.map(delete, found.orphans))
 
 
 def _report(name: TableName, found: Sequence[_Found], dry_run: bool, reason: str) -> WorkReport:
