@@ -1,4 +1,4 @@
-"""`frazil compact`, `expire` and `orphans`: the sensor's work, from a shell."""
+"""`frazil compact`, `expire`, `orphans` and `rollback`: upkeep, from a shell."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import pytest
 from frazil.catalogs.glue_entries import read_glue, sync_glue
 from frazil.cli.main import run
 from frazil.connections import Connections
+from frazil.landing.land import land
 from frazil.naming import Things, things
 from frazil.spec import TableSpec
 from kit.foreign import file_count, foreign_table
 from kit.shell import NAMESPACE, Said, Shell
+from kit.topics import Topic, topic_maker
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Command:
             patch.setattr(sys, "argv", ["frazil", *arguments])
             for name, value in environment.items():
                 patch.setenv(name, value)
+            self.capture.readouterr()  # what the test itself said before
             with pytest.raises(SystemExit) as ended:
                 run()
         out, err = self.capture.readouterr()
@@ -124,3 +127,37 @@ def test_a_catalog_that_is_down_is_exit_code_5(frazil: Command, names: Things) -
 
     assert said.code == 5
     assert "The Iceberg catalog does not answer" in said.err
+
+
+@pytest.fixture
+def topic(connections: Connections, shell: Shell, fresh_name: str) -> Topic:
+    """A topic that a pipeline names, landed twice, three trades each."""
+    topic = topic_maker(connections, fresh_name, NAMESPACE)(publish=())
+    shell.write({"topic": topic.name, "publish": []})
+    return topic
+
+
+def landed(topic: Topic) -> int:
+    topic.trades(3)
+    return land(topic.spec, topic.connections).snapshot_id or 0
+
+
+def test_a_table_is_rolled_back_and_told_so(frazil: Command, topic: Topic) -> None:
+    first, last = landed(topic), landed(topic)
+    name = str(topic.things.table)
+
+    by_id = frazil("rollback", name, "--to", str(first), "--json")
+    again = frazil("rollback", name, "--to", "2100-01-01")
+    unknown = frazil("rollback", name, "--to", str(last))
+    too_old = frazil("rollback", name, "--to", "2020-01-01T12:00+02:00")
+    nonsense = frazil("rollback", name, "--to", "yesterday")
+
+    assert by_id.code == 0, by_id.err
+    told = by_id.document
+    assert (told["snapshot_id"], told["from_snapshot_id"], told["rows"]) == (first, last, 3)
+    assert (told["position"], told["offsets_again"]) == ({"0": 3}, 3)
+    assert len(topic.rows()) == 3
+    assert (again.code, "is at snapshot" in again.err) == (0, True)
+    assert (unknown.code, too_old.code, unknown.is_clear, too_old.is_clear) == (1, 1, True, True)
+    assert f"Snapshot {last} of {name} is no ancestor of main" in unknown.err
+    assert (nonsense.code, "is neither a snapshot's id nor a time" in nonsense.err) == (2, True)
