@@ -1,26 +1,18 @@
-"""The embedded stack that these tests share: a home and ports of its own, nothing of the developer's.
-
-Kept between runs: `FRAZIL_TEST_KEEP=1`, and `FRAZIL_TEST_HOME` to say where. A stack that ran before
-is left running.
-"""
+"""The embedded stack that these tests share; see kit.shared_stack."""
 
 from __future__ import annotations
 
-import getpass
 import os
-import tempfile
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from frazil.connections import Connections
 from frazil.local.home import Home
-from frazil.local.parts import known_stack, prepared_stack
-from frazil.local.ports import free_offset
 from frazil.local.profile import read_profile
 from frazil.settings import Settings
+from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
 _LEFT = ("FRAZIL_CACHE", "FRAZIL_TEST_KEEP", "FRAZIL_TEST_HOME")
 
@@ -28,8 +20,7 @@ _LEFT = ("FRAZIL_CACHE", "FRAZIL_TEST_KEEP", "FRAZIL_TEST_HOME")
 @pytest.fixture(scope="session")
 def stack_home() -> Iterator[Home]:
     """The folder of the tests' stack, in force for this process and all that it starts."""
-    default = Path(tempfile.gettempdir()) / f"frazil-tests-{getpass.getuser()}"
-    home = Home(Path(os.environ.get("FRAZIL_TEST_HOME") or default).absolute())
+    home = shared_home()
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith(("FRAZIL_", "DAGSTER_", "AWS_")) and name not in _LEFT:
@@ -40,15 +31,12 @@ def stack_home() -> Iterator[Home]:
 
 @pytest.fixture(scope="session")
 def stack(stack_home: Home) -> Iterator[Settings]:
-    """The settings of a stack that is up."""
-    keep = bool(os.environ.get("FRAZIL_TEST_KEEP")) or known_stack(stack_home).is_running()
-    offset = None if stack_home.ports.exists() else free_offset()
-    stack = prepared_stack(stack_home, {}, offset)
-    stack.up(lambda *_: None)
+    """The settings of a stack that is up. One of several workers leaves it to the others."""
+    stays = is_to_stay(stack_home) or "PYTEST_XDIST_WORKER" in os.environ
+    bring_up(stack_home)
     yield read_profile(stack_home)
-    if not keep:
-        stack.down(lambda *_: None)
-        stack.wipe()
+    if not stays:
+        bring_down(stack_home)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,46 @@
+"""The embedded stack that the tests share: a home and ports of its own, nothing of the developer's.
+
+Kept between runs: `FRAZIL_TEST_KEEP=1`, and `FRAZIL_TEST_HOME` to say where. A stack that ran before
+is left running.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import getpass
+import os
+import tempfile
+from pathlib import Path
+
+from frazil.local.home import Home
+from frazil.local.parts import known_stack, prepared_stack
+from frazil.local.ports import free_offset
+
+__all__ = ["bring_down", "bring_up", "is_to_stay", "shared_home"]
+
+
+def shared_home() -> Home:
+    """The folder of the tests' stack."""
+    default = Path(tempfile.gettempdir()) / f"frazil-tests-{getpass.getuser()}"
+    return Home(Path(os.environ.get("FRAZIL_TEST_HOME") or default).absolute())
+
+
+def is_to_stay(home: Home) -> bool:
+    """Whether the stack shall go on after the tests; to be asked before they start."""
+    return bool(os.environ.get("FRAZIL_TEST_KEEP")) or known_stack(home).is_running()
+
+
+def bring_up(home: Home) -> None:
+    """Starts what does not run; of several processes that try, the first one chooses ports and starts all."""
+    home.make()
+    with (home.root / "tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        offset = None if home.ports.exists() else free_offset()
+        prepared_stack(home, {}, offset).up(lambda *_: None)
+
+
+def bring_down(home: Home) -> None:
+    """Stops the stack, and deletes its data."""
+    stack = known_stack(home)
+    stack.down(lambda *_: None)
+    stack.wipe()
