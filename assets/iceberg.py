@@ -17,7 +17,7 @@ from frazil.errors import FrazilError, OvertakenError
 from frazil.landing.land import LandingReport, land
 from frazil.landing.many import land_many
 from frazil.landing.state import table_states
-from frazil.upkeep.census import take_census
+from frazil.upkeep.census import census_of
 from resources.connections import FrazilConnections
 from resources.metadata import census_metadata, column_lineage, landing_metadata, table_metadata
 
@@ -88,15 +88,13 @@ def _landed(
     own = {"rows_landed": 0} if isinstance(outcome, OvertakenError) else landing_metadata(outcome)
     current = load_table(connections.catalog, names.table)
     columns = [field.name for field in current.schema().fields]
-    target = int(spec.write.target_file_size)
-    census = take_census(current, spec.upkeep, target, time.time(), sorts=bool(spec.sort_by))
     return dg.MaterializeResult(
         asset_key=dg.AssetKey(names.iceberg_path),
         metadata={
             **own,
             "overtaken": isinstance(outcome, OvertakenError),
             **table_metadata(current, table_states([spec], connections)[0]),
-            **census_metadata(census),
+            **census_metadata(census_of(spec, connections, time.time())),
             "dagster/column_lineage": column_lineage(columns, dg.AssetKey(names.kafka_path)),
         },
     )

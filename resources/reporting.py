@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -44,11 +45,13 @@ class DagsterReporter:
         """A materialization of the Iceberg asset."""
         from frazil.catalogs.iceberg import load_table
         from frazil.landing.state import table_states
-        from resources.metadata import landing_metadata, table_metadata
+        from frazil.upkeep.census import census_of
+        from resources.metadata import census_metadata, landing_metadata, table_metadata
 
         table = load_table(self._connections.catalog, things.table)
         state = table_states([spec], self._connections)[0]
-        found = {**landing_metadata(report), **table_metadata(table, state)}
+        census = census_metadata(census_of(spec, self._connections, time.time()))
+        found = {**landing_metadata(report), **table_metadata(table, state), **census}
         self._materialized(things.iceberg_path, found)
 
     def synced(

@@ -56,10 +56,13 @@ def test_what_is_plotted_is_a_number(make_graph: MakeGraph, instance: dg.Dagster
     numbers = {
         "rows_landed", "total_rows", "total_bytes", "total_files", "files_written", "bytes_landed",
         "lag", "seconds", "freshness_seconds", "snapshot_id", "schema_id", "dagster/row_count",
+        "small_files", "files_after_compaction", "deleted_share", "manifests", "snapshots", "metadata_bytes",
     }  # fmt: skip
     assert {n for n in numbers if isinstance(landed[n], int | float)} == numbers
     assert landed["dagster/table_name"] == str(graph.things.table)
     assert "quantity" in [c.name for c in landed["dagster/column_schema"].columns]
+    smallest = landed["files_by_size"].records[0].data
+    assert (smallest["size"], smallest["files"]) == ("< 1 MB", 1)
 
 
 def test_the_asset_of_a_topic_with_several_record_types_registers_the_schema_of_each(
