@@ -28,8 +28,8 @@ __all__ = ["Memory", "Outlook", "look_for_work"]
 MOST_LOOKS = 100
 """Tables that one call looks into; the others wait for the next call."""
 
-_PATIENCE = 5.0
-"""Seconds after which one call looks into no further table."""
+PATIENCE = 5.0
+"""Seconds for which one call looks into tables."""
 
 
 @dataclass(slots=True)
@@ -80,6 +80,7 @@ def look_for_work(
     now: float,
     memory: Memory | None = None,
     most: int = MOST_LOOKS,
+    patience: float = PATIENCE,
 ) -> Outlook:
     """Finds what is due, and why.
 
@@ -89,6 +90,7 @@ def look_for_work(
         now: Seconds since the epoch.
         memory: Kept between calls, it makes quiet tables cheap; it is changed.
         most: Tables that are looked into at most.
+        patience: Seconds after which no further table is looked into.
 
     Raises:
         PartDownError: The catalog or the storage does not answer.
@@ -102,7 +104,7 @@ def look_for_work(
             _take_in(head, names[head.name], memory)
         there = [h.name for h in heads if h.location]
         wanted = sorted((n for n in there if _wants(memory.tables[n], now)), key=lambda n: _looked(memory, n))
-        looked = _look(wanted[:most], memory, connections, now)
+        looked = _look(wanted[:most], memory, connections, now, patience)
     return Outlook(
         due=tuple(work for name in there for work in works(memory.tables[name], now)),
         looked_at=len(there),
@@ -142,14 +144,16 @@ def _looked(memory: Memory, name: TableName) -> float:
     return found.at if found else float("-inf")
 
 
-def _look(names: Iterable[TableName], memory: Memory, connections: Connections, now: float) -> _Looked:
+def _look(
+    names: Iterable[TableName], memory: Memory, connections: Connections, now: float, patience: float
+) -> _Looked:
     """Takes what only manifests and all snapshots tell into the memory, until the time is over."""
     failed: dict[str, str] = {}
     late: list[TableName] = []
     began = time.perf_counter()
 
     def look(name: TableName) -> None:
-        if time.perf_counter() - began > _PATIENCE:
+        if time.perf_counter() - began > patience:
             late.append(name)
             return
         try:

@@ -128,9 +128,11 @@ def test_a_look_reads_the_manifests_of_few_tables_and_the_next_one_goes_on(
 ) -> None:
     tables, memory, now = make_tables(connections, 2), Memory(), time.time()
 
+    hurried = look_for_work(tables, connections, now, memory, patience=0.0)
     first = look_for_work(tables, connections, now, memory, most=1)
     second = look_for_work(tables, connections, now, memory, most=1)
 
+    assert (hurried.looked_into, hurried.waiting, hurried.due) == (0, 2, ())
     assert (first.looked_into, first.waiting, len(first.due)) == (1, 1, 1)
     assert (second.looked_into, second.waiting, len(second.due)) == (1, 0, 2)
 
