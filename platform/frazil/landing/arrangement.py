@@ -148,8 +148,10 @@ def _stage_order(tx: Transaction, terms: Sequence[SortTerm]) -> None:
     from pyiceberg.transforms import IdentityTransform
 
     schema = tx.table_metadata.schema()
-    for column in (c for term in terms for c in term.columns):
+    for term, column in ((t, c) for t in terms for c in t.columns):
         _column(schema, column, "sort_by")
+        if term.zorder and schema.as_struct().field_by_name(column) is None:
+            raise _unfit("sort_by", column, "Iceberg puts no nested column on a z-order curve")
     with tx.update_sort_order() as update:
         for term in (t for t in terms if not t.zorder):
             add = update.asc if term.ascending else update.desc

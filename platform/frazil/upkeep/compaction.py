@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import catalog_errors, load_table
 from frazil.catalogs.refs import drop_branch
@@ -18,6 +18,7 @@ from frazil.errors import OvertakenError
 from frazil.landing.write import COMPACTING, new_branch, started_at
 from frazil.naming import TableName, things
 from frazil.spec import TableSpec
+from frazil.upkeep.compacted import Done, became, did, nothing, would
 from frazil.upkeep.entries import HeadReader, Held
 from frazil.upkeep.manifests import gathered, is_crowded
 from frazil.upkeep.news import SUMMARY
@@ -25,8 +26,7 @@ from frazil.upkeep.packing import Rule
 from frazil.upkeep.replace import Replacement, put_in_place, upon
 from frazil.upkeep.rewrite import rewrite
 from frazil.upkeep.rounds import Round, plan_rounds
-from frazil.upkeep.sizes import size_text
-from frazil.upkeep.work import Number, WorkReport
+from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -74,25 +74,6 @@ def compact(
         return _Compaction(spec, connections, now, reason, on_step).run(dry_run, everything)
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """What rounds did; sums over them."""
-
-    files: int = 0
-    bytes: int = 0
-    into: int = 0
-    written: int = 0
-    rounds: int = 0
-    conflicts: int = 0
-    overtaken: int = 0
-    snapshot_id: int | None = None
-
-    def __add__(self, other: _Done) -> _Done:
-        names = [f.name for f in fields(self) if f.name != "snapshot_id"]
-        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
-        return _Done(**sums, snapshot_id=other.snapshot_id or self.snapshot_id)
-
-
 class _Compaction:
     """The parts that the rounds of one run share."""
 
@@ -110,17 +91,18 @@ class _Compaction:
     def run(self, dry_run: bool, everything: bool) -> WorkReport:
         begun, table = time.perf_counter(), self._load()
         if table.metadata.format_version > _NEWEST_FORMAT:
-            return self._report(f"{self._name} has format version 3, which PyIceberg can't write yet.")
+            return nothing(self._name, "Format version 3: PyIceberg can't write it yet.", dry_run=dry_run)
         before = self._reader.read(table)
-        rounds = self._plan(before, everything) if before else []
-        crowded = is_crowded(before, self._spec.upkeep.manifests) if before else False
-        if before is None or dry_run:
-            return self._would(before, rounds, crowded)
+        if before is None:
+            return nothing(self._name, "There is nothing in it yet.", dry_run=dry_run)
+        rounds = self._plan(before, everything)
+        if dry_run:
+            return would(self._name, before, rounds, is_crowded(before, self._spec.upkeep.manifests))
         self._step("planned")
         self._drop_leftovers(table)
         done = self._rounds(rounds) + self._gather()
         after = self._reader.read(self._load()) or before
-        return self._did(before, after, done, time.perf_counter() - begun)
+        return did(self._name, before, after, done, time.perf_counter() - begun)
 
     def _load(self) -> Table:
         return load_table(self._connections.catalog, self._name)
@@ -130,18 +112,18 @@ class _Compaction:
         rule = Rule.of(upkeep, target, sorts=bool(self._spec.sort_by))
         return plan_rounds(held.files, held.layout, rule, int(upkeep.max_bytes) - done, everything=everything)
 
-    def _rounds(self, rounds: Sequence[Round]) -> _Done:
-        done = sum((self._round(plan) for plan in rounds), _Done())
+    def _rounds(self, rounds: Sequence[Round]) -> Done:
+        done = sum((self._round(plan) for plan in rounds), Done())
         if any(r.older for r in rounds) and (held := self._reader.read(self._load())):
             # Each file of an older layout left a small one in every partition that it had rows of.
             done = sum((self._round(plan) for plan in self._plan(held, done=done.bytes)), done)
         return done
 
-    def _round(self, planned: Round) -> _Done:
+    def _round(self, planned: Round) -> Done:
         held = self._reader.read(self._load())
         plan = planned.among({f.path for f in held.files}) if held else None
         if held is None or plan is None:
-            return _Done(overtaken=1)
+            return Done(overtaken=1)
         branch = new_branch(COMPACTING)
         try:
             what = rewrite(self._connections, self._name, held, plan, self._spec.sort_terms, branch)
@@ -149,41 +131,37 @@ class _Compaction:
             done = self._publish(what, plan)
         except OvertakenError as e:
             _log.info("%s", e)
-            done = _Done(overtaken=1)
+            done = Done(overtaken=1)
         finally:
             self._drop(branch)
         return done
 
-    def _publish(self, what: Replacement, plan: Round) -> _Done:
-        written = sum(e.data_file.file_size_in_bytes for e in what.added)
-        said = _became(len(what.removed), plan.bytes, len(what.added), written)
-        placed = put_in_place(
-            self._connections.catalog, self._name, lambda table: upon(table, what), self._says(said)
-        )
-        self._step("published")
-        return _Done(
+    def _publish(self, what: Replacement, plan: Round) -> Done:
+        done = Done(
             files=len(what.removed),
             bytes=plan.bytes,
             into=len(what.added),
-            written=written,
+            written=sum(e.data_file.file_size_in_bytes for e in what.added),
             rounds=1,
-            conflicts=placed.conflicts,
-            snapshot_id=placed.snapshot_id,
         )
+        catalog, says = self._connections.catalog, self._says(became(done))
+        placed = put_in_place(catalog, self._name, lambda table: upon(table, what), says)
+        self._step("published")
+        return replace(done, conflicts=placed.conflicts, snapshot_id=placed.snapshot_id)
 
-    def _gather(self) -> _Done:
+    def _gather(self) -> Done:
         """Few manifests of many, with the files as they are."""
         limit, unique = self._spec.upkeep.manifests, new_branch("manifests_")
         held = self._reader.read(self._load())
         if held is None or not is_crowded(held, limit):
-            return _Done()
+            return Done()
 
         def what(table: Table) -> Replacement:
             return gathered(self._reader.read(table) or held, unique)
 
         said = f"{len(held.manifests)} manifests are too many"
         placed = put_in_place(self._connections.catalog, self._name, what, self._says(said))
-        return _Done(conflicts=placed.conflicts, snapshot_id=placed.snapshot_id)
+        return Done(conflicts=placed.conflicts, snapshot_id=placed.snapshot_id)
 
     def _says(self, said: str) -> dict[str, str]:
         more = {"frazil.upkeep-reason": self._reason} if self._reason else {}
@@ -200,59 +178,3 @@ class _Compaction:
             drop_branch(self._connections.catalog, self._name, branch)
         except Exception:  # noqa: BLE001 - the first error is the one to tell
             _log.warning("branch %s of %s could not be dropped", branch, self._name, exc_info=True)
-
-    def _would(self, held: Held | None, rounds: Sequence[Round], crowded: bool) -> WorkReport:
-        if held is None:
-            return self._report(f"{self._name} holds nothing yet.", dry_run=True)
-        files, size = sum(len(r.files) for r in rounds), sum(r.bytes for r in rounds)
-        into = sum(r.into for r in rounds)
-        parts = [f"{files} files of {size_text(size)} would become {into}"] if rounds else []
-        parts += [f"{len(held.manifests)} manifests would become few"] if crowded else []
-        text = f"{'; '.join(parts)}." if parts else _nothing(held)
-        numbers = _numbers(held, None, _Done(files=files, bytes=size, into=into, rounds=len(rounds)))
-        return self._report(text, done=bool(parts), numbers=numbers, dry_run=True)
-
-    def _did(self, before: Held, after: Held, done: _Done, seconds: float) -> WorkReport:
-        parts = [_became(done.files, done.bytes, done.into, done.written)] if done.rounds else []
-        if len(after.manifests) < len(before.manifests):
-            parts.append(f"{len(before.manifests)} manifests became {len(after.manifests)}")
-        if done.overtaken:
-            parts.append(f"{done.overtaken} rounds were overtaken by others, and dropped")
-        text = f"{', '.join(parts)}; {seconds * 1000:.0f} ms." if parts else _nothing(before)
-        return self._report(
-            text,
-            done=done.snapshot_id is not None,
-            snapshot_id=done.snapshot_id,
-            numbers=_numbers(before, after, done),
-            conflicts=done.conflicts,
-            seconds=round(seconds, 3),
-        )
-
-    def _report(self, text: str, *, done: bool = False, **more: Any) -> WorkReport:
-        return WorkReport(str(self._name), "compaction", done, text, **more)
-
-
-def _became(files: int, size: int, into: int, written: int) -> str:
-    return f"{files} files of {size_text(size)} became {into} of {size_text(written)}"
-
-
-def _nothing(held: Held) -> str:
-    return f"Nothing to gain: {len(held.files)} files of {size_text(held.bytes)} are as they should be."
-
-
-def _numbers(before: Held, after: Held | None, done: _Done) -> dict[str, Number]:
-    later = after or before
-    return {
-        "files_before": len(before.files),
-        "files_after": len(after.files) if after else len(before.files) - done.files + done.into,
-        "bytes_before": before.bytes,
-        "bytes_after": later.bytes,
-        "files_rewritten": done.files,
-        "bytes_rewritten": done.bytes,
-        "files_written": done.into,
-        "bytes_written": done.written,
-        "rounds": done.rounds,
-        "overtaken": done.overtaken,
-        "manifests_before": len(before.manifests),
-        "manifests_after": len(later.manifests),
-    }

@@ -1,0 +1,130 @@
+"""What a compaction did, or would do, in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from frazil.naming import TableName
+from frazil.upkeep.entries import Held
+from frazil.upkeep.rounds import Round
+from frazil.upkeep.sizes import size_text
+from frazil.upkeep.work import Number, WorkReport
+
+__all__ = ["Done", "became", "did", "nothing", "would"]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What rounds did; they can be added up.
+
+    Args:
+        files: Files that were replaced.
+        bytes: Their bytes.
+        into: Files that stand in their place.
+        written: Their bytes.
+        rounds: Rounds that were published.
+        conflicts: How often a commit was tried again on a new head.
+        overtaken: Rounds that were dropped, for others changed their files.
+        snapshot_id: The newest snapshot that was made.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    into: int = 0
+    written: int = 0
+    rounds: int = 0
+    conflicts: int = 0
+    overtaken: int = 0
+    snapshot_id: int | None = None
+
+    def __add__(self, other: Done) -> Done:
+        names = [f.name for f in fields(self) if f.name != "snapshot_id"]
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return Done(**sums, snapshot_id=other.snapshot_id or self.snapshot_id)
+
+
+def became(done: Done) -> str:
+    """Such as `41 files of 3.2 MB became 1 of 2.9 MB`."""
+    return f"{_files(done.files)} of {size_text(done.bytes)} became {done.into} of {size_text(done.written)}"
+
+
+def nothing(name: TableName, why: str, *, dry_run: bool) -> WorkReport:
+    """The report on a table that can't be compacted."""
+    return WorkReport(str(name), "compaction", done=False, text=why, dry_run=dry_run)
+
+
+def would(name: TableName, held: Held, rounds: Sequence[Round], crowded: bool) -> WorkReport:
+    """The report of a dry run.
+
+    Args:
+        name: The table.
+        held: Its head.
+        rounds: The plan.
+        crowded: Whether its manifests would be put together.
+    """
+    files, size = sum(len(r.files) for r in rounds), sum(r.bytes for r in rounds)
+    done = Done(files, size, into=sum(r.into for r in rounds), rounds=len(rounds))
+    parts = [f"{_files(files)} of {size_text(size)} would become {done.into}"] if rounds else []
+    parts += [f"{len(held.manifests)} manifests would become few"] if crowded else []
+    return WorkReport(
+        table=str(name),
+        kind="compaction",
+        done=bool(parts),
+        text=f"{', '.join(parts)}." if parts else _as_it_is(held),
+        numbers=_numbers(held, None, done),
+        dry_run=True,
+    )
+
+
+def did(name: TableName, before: Held, after: Held, done: Done, seconds: float) -> WorkReport:
+    """The report of a run.
+
+    Args:
+        name: The table.
+        before: Its head when the run began.
+        after: Its head when it ended; with what was landed in between.
+        done: What was done.
+        seconds: How long it took.
+    """
+    parts = [became(done)] if done.rounds else []
+    if len(after.manifests) < len(before.manifests):
+        parts.append(f"{len(before.manifests)} manifests became {len(after.manifests)}")
+    if done.overtaken:
+        parts.append(f"overtaken by others, and dropped: {done.overtaken}")
+    return WorkReport(
+        table=str(name),
+        kind="compaction",
+        done=done.snapshot_id is not None,
+        text=f"{', '.join(parts)}; {seconds * 1000:.0f} ms." if parts else _as_it_is(before),
+        snapshot_id=done.snapshot_id,
+        numbers=_numbers(before, after, done),
+        conflicts=done.conflicts,
+        seconds=round(seconds, 3),
+    )
+
+
+def _as_it_is(held: Held) -> str:
+    return f"Nothing to gain: {_files(len(held.files))} of {size_text(held.bytes)} stay as they are."
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"
+
+
+def _numbers(before: Held, after: Held | None, done: Done) -> dict[str, Number]:
+    later = after or before
+    return {
+        "files_before": len(before.files),
+        "files_after": len(after.files) if after else len(before.files) - done.files + done.into,
+        "bytes_before": before.bytes,
+        "bytes_after": later.bytes,
+        "files_rewritten": done.files,
+        "bytes_rewritten": done.bytes,
+        "files_written": done.into,
+        "bytes_written": done.written,
+        "rounds": done.rounds,
+        "overtaken": done.overtaken,
+        "manifests_before": len(before.manifests),
+        "manifests_after": len(later.manifests),
+    }
