@@ -27,6 +27,7 @@ from frazil.settings import Settings
 from frazil.spec import TableSpec
 from frazil.upkeep.census import census_of
 from frazil.upkeep.due import Memory, look_for_work
+from frazil.upkeep.run import do_work
 from frazil.upkeep.work import KINDS, LastWork, remembered
 from kit.topics import MakeTopic, Topic
 
@@ -192,6 +193,25 @@ def test_landings_make_work_and_a_remembered_compaction_gives_rest(topic: Topic)
     assert len(later.due) == 1
     assert later.due[0].reason.startswith("3 files of ")
     assert later.due[0].reason.endswith(" can become 1: last compaction 900 s ago, 900 s are enough.")
+
+
+def test_work_that_is_done_is_not_due_again_until_something_comes(topic: Topic) -> None:
+    for _ in range(2):
+        topic.trades(5)
+        land(topic.spec, topic.connections)
+    memory, now = Memory(), time.time()
+    before = look_for_work([topic.spec], topic.connections, now, memory)
+    for work in before.due:
+        do_work(work.kind, work.spec, topic.connections, now, reason=work.reason)
+
+    after = look_for_work([topic.spec], topic.connections, now + DAY, memory)
+    topic.trades(5)
+    land(topic.spec, topic.connections)
+    later = look_for_work([topic.spec], topic.connections, now + DAY, memory)
+
+    assert {w.kind for w in before.due} == {"compaction", "expiry"}
+    assert "compaction" not in {w.kind for w in after.due}
+    assert [w.numbers["files_saved"] for w in later.due if w.kind == "compaction"] == [1]
 
 
 @pytest.mark.parametrize("names", ["tableflow", "portable"])
