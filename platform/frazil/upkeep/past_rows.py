@@ -7,7 +7,7 @@ file is rewritten again and again for a few rows each time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, get_args
@@ -112,7 +112,7 @@ def find_past_rows(
     manifests = head.manifests(table.io) if head else []
     deletes = frozenset(m.manifest_path for m in manifests if m.content == ManifestContent.DELETES)
     judge = _Judge(table, cutoff)
-    files = list(judge.files(m for m in manifests if m.content == ManifestContent.DATA))
+    files = list(judge.files([m for m in manifests if m.content == ManifestContent.DATA]))
     by = {age: tuple(f for f in files if f.age == age) for age in get_args(Age)}
     whole, due = ((), (*by["whole"], *by["due"])) if deletes else (by["whole"], by["due"])
     mixed = _oldest(due, max_bytes) if only is None else tuple(f for f in files if f.path in only)
@@ -151,23 +151,31 @@ class _Judge:
     """Judges the files of one table by their partition and their statistics."""
 
     def __init__(self, table: Table, cutoff: Cutoff) -> None:
-        from pyiceberg.expressions.visitors import _InclusiveMetricsEvaluator, _StrictMetricsEvaluator
+        from pyiceberg.expressions.visitors import (
+            _InclusiveMetricsEvaluator,
+            _StrictMetricsEvaluator,
+            residual_evaluator_of,
+        )
 
         self._table = table
         self._cutoff = cutoff
         self._field = table.schema().find_field(cutoff.column).field_id
         self._all_past = _StrictMetricsEvaluator(table.schema(), cutoff.past).eval
         self._some_past = _InclusiveMetricsEvaluator(table.schema(), cutoff.past).eval
+        self._residuals = {
+            i: residual_evaluator_of(spec, cutoff.past, True, table.schema())
+            for i, spec in table.specs().items()
+        }
 
-    def files(self, manifests: Iterable[ManifestFile]) -> Iterator[_File]:
+    def files(self, manifests: Sequence[ManifestFile]) -> Iterator[_File]:
         """The live files of those manifests that may name such as hold rows which are past."""
         from pyiceberg.expressions.visitors import inclusive_projection, manifest_evaluator
         from pyiceberg.utils.concurrent import ExecutorFactory
 
         schema, specs = self._table.schema(), self._table.specs()
         fitting = {
-            i: manifest_evaluator(spec, schema, inclusive_projection(schema, spec)(self._cutoff.past))
-            for i, spec in specs.items()
+            i: manifest_evaluator(specs[i], schema, inclusive_projection(schema, specs[i])(self._cutoff.past))
+            for i in {m.partition_spec_id for m in manifests}
         }
         chosen = [m for m in manifests if fitting[m.partition_spec_id](m)]
         read = ExecutorFactory.get_or_create().map(lambda m: m.fetch_manifest_entry(self._table.io), chosen)
@@ -188,11 +196,8 @@ class _Judge:
 
     def _partition_is_past(self, file: DataFile) -> bool:
         from pyiceberg.expressions import AlwaysTrue
-        from pyiceberg.expressions.visitors import residual_evaluator_of
 
-        spec = self._table.specs()[file.spec_id]
-        judged = residual_evaluator_of(spec, self._cutoff.past, True, self._table.schema())
-        return bool(judged.residual_for(file.partition) == AlwaysTrue())
+        return bool(self._residuals[file.spec_id].residual_for(file.partition) == AlwaysTrue())
 
     def _bounds(self, file: DataFile) -> tuple[int, int] | None:
         low = (file.lower_bounds or {}).get(self._field)

@@ -147,7 +147,8 @@ class _RowExpiry:
         from frazil.upkeep.swap import Swap
 
         books = self._books(table, past.rows + survivors.expired)
-        said = {SUMMARY: "row_expiry", "frazil.upkeep-reason": reason, **books}
+        why = {"frazil.upkeep-reason": reason} if reason else {}
+        said = {SUMMARY: "row_expiry", **why, **books}
         tx = table.transaction()
         if books:
             tx.set_properties(books)
