@@ -7,7 +7,7 @@ UV := $(VENV)/bin/uv
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help demo ui up down test unit stack lint bench lock clean
+.PHONY: help demo ui up down test unit stack lint bench week lock clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,8 +39,12 @@ lint: $(READY) ## Check style, types, and what imports what.
 	mypy
 	lint-imports
 
-bench: up ## Measure a landing against a bare Spark job.
+bench: up ## Measure a landing against a bare Spark job, and a compaction against Iceberg's own.
 	python tests/bench/bench.py
+	python tests/bench/upkeep.py
+
+week: up ## Live through a week of landings, one a minute, with upkeep on: an hour and more.
+	PYTHONPATH=tests python tests/bench/week.py
 
 lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml and frazil.local.jarlock.
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \

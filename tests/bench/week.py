@@ -1,0 +1,61 @@
+"""`make week`: a week of upkeep, a landing a minute, as tests/stack/upkeep/test_week.py lives it in short.
+
+The whole of it (10,080 landings) takes an hour and more. Prints what it left behind as one line of JSON;
+exits with 1 where readers saw a wrong number or storage grew beyond one and a half times the live data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import uuid
+from dataclasses import asdict
+
+from frazil.connections import Connections
+from frazil.settings import Settings
+from kit.topics import topic_maker
+from kit.week import KINDS, MINUTES, Outcome, Pace, live_through
+
+MOST_STORAGE = 1.5
+
+
+def main() -> int:
+    """Lives the week; 0 where it ended well."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--landings", type=int, default=MINUTES)
+    parser.add_argument("--minute", type=float, default=0.3, help="seconds that stand for a minute")
+    parser.add_argument("--records", type=int, default=100, help="of a landing")
+    parser.add_argument("--pause", type=float, default=2.0, help="seconds between two reads")
+    options = parser.parse_args()
+    pace = Pace(options.landings, options.minute, options.records)
+    make = topic_maker(Connections(Settings.load()), f"week_{uuid.uuid4().hex[:8]}", "bench")
+    outcome = live_through(make(**pace.spec()), pace, options.pause)
+    sys.stdout.write(json.dumps(_told(outcome)) + "\n")
+    return 0 if _well(outcome, pace) else 1
+
+
+def _told(outcome: Outcome) -> dict[str, object]:
+    return {
+        "seconds": round(outcome.seconds),
+        "rows": outcome.rows,
+        "reads": len(outcome.readings.all),
+        "read_failures": [str(e) for e in outcome.readings.failures],
+        "runs": {kind: len(outcome.of(kind)) for kind in KINDS},
+        "conflicts": sum(r.conflicts for r in outcome.reports),
+        "largest_ratio": round(outcome.largest, 3),
+        "busy": {**asdict(outcome.busy), "ratio": round(outcome.busy.ratio, 3)},
+        "settled": {**asdict(outcome.settled), "ratio": round(outcome.settled.ratio, 3)},
+    }
+
+
+def _well(outcome: Outcome, pace: Pace) -> bool:
+    right = all(
+        rows % pace.records == 0 and total == rows * (rows - 1) // 2 for rows, total in outcome.readings.all
+    )
+    small = max(outcome.largest, outcome.settled.ratio) < MOST_STORAGE
+    return right and small and not outcome.readings.failures
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""A week of small landings with upkeep on: the table stays small, right, and readable throughout."""
+
+from __future__ import annotations
+
+import uuid
+from itertools import pairwise
+from math import ceil
+
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.landing.position import read_ledger
+from kit.opened import table_of
+from kit.topics import Topic, topic_maker
+from kit.week import Outcome, Pace, live_through
+
+PACE = Pace(landings=80)
+
+
+@pytest.fixture(scope="module")
+def lived(connections: Connections) -> tuple[Topic, Outcome]:
+    """One week for all tests."""
+    make = topic_maker(connections, f"t{uuid.uuid4().hex[:12]}", "upkeep_tests")
+    topic = make(**PACE.spec())
+    return topic, live_through(topic, PACE)
+
+
+@pytest.fixture
+def topic(lived: tuple[Topic, Outcome]) -> Topic:
+    """The table behind it."""
+    return lived[0]
+
+
+@pytest.fixture
+def week(lived: tuple[Topic, Outcome]) -> Outcome:
+    """What became of it."""
+    return lived[1]
+
+
+def test_readers_never_see_a_part_of_a_landing_or_anything_twice(week: Outcome) -> None:
+    assert not week.readings.failures
+    for seen in (week.readings.pyiceberg, week.readings.spark):
+        assert len(seen) > 10
+        assert all(rows % PACE.records == 0 for rows, _ in seen)
+        assert all(total == rows * (rows - 1) // 2 for rows, total in seen)
+        assert all(before <= after for before, after in pairwise(seen))
+
+
+def test_files_end_at_the_ideal_number_plus_at_most_one(topic: Topic, week: Outcome) -> None:
+    ideal = ceil(week.settled.live_bytes / int(topic.spec.write.target_file_size))
+
+    assert ideal <= week.settled.live_files <= ideal + 1
+    assert len(week.of("compaction")) > 1
+
+
+def test_rows_and_position_are_as_if_there_were_no_upkeep(topic: Topic, week: Outcome) -> None:
+    ledger = read_ledger(table_of(topic).metadata)
+
+    assert ledger
+    assert ledger.position == {0: week.rows}
+    assert table_of(topic).scan().count() == ledger.total_records == week.rows
+    for name in ("row_count", "row_count_deep"):
+        result = run_check(name, topic.spec, topic.connections)
+        assert result.passed, result.text
+
+
+def test_storage_ends_near_the_live_data(week: Outcome) -> None:
+    assert week.settled.ratio < 1.5, week.settled
+
+
+def test_snapshots_manifests_and_metadata_files_are_bounded(topic: Topic, week: Outcome) -> None:
+    upkeep = topic.spec.upkeep
+
+    assert week.of("expiry")
+    assert week.settled.snapshots <= upkeep.min_snapshots + 3  # what tells the position of the oldest one
+    assert week.busy.snapshots < 2 * PACE.landings  # a landing makes two
+    assert week.settled.manifests <= upkeep.manifests
+    assert week.settled.metadata_files <= 110
