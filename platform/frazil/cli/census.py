@@ -16,7 +16,8 @@ from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import Json, Selection, Tables, select
 from frazil.naming import Things
 from frazil.spec import TableSpec
-from frazil.upkeep.census import Census, PartitionCensus, census_of
+from frazil.upkeep.census import Census, census_of
+from frazil.upkeep.partitions import PartitionCensus
 from frazil.upkeep.sizes import size_text
 from frazil.upkeep.work import Kind
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,9 @@ from frazil.keeping import Upkeep
 from frazil.landing.position import ancestors
 from frazil.naming import things
 from frazil.spec import TableSpec
-from frazil.upkeep.files import Deletes, LiveFile, LiveFiles, live_files
-from frazil.upkeep.gain import Gain, gain_of
+from frazil.upkeep.files import Deletes, live_files
 from frazil.upkeep.packing import Rule
+from frazil.upkeep.partitions import PartitionCensus, partitions_of
 from frazil.upkeep.sizes import SizeClass, by_size
 from frazil.upkeep.suspects import DeadBranch, dead_branches
 from frazil.upkeep.work import KINDS, Kind, LastWork, Number, last_work
@@ -25,43 +24,7 @@ if TYPE_CHECKING:
 
     from frazil.connections import Connections
 
-__all__ = ["Census", "PartitionCensus", "census_of", "group_files", "take_census"]
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionCensus:
-    """The files of one partition.
-
-    Args:
-        partition: As a path, such as `ts_day=2026-01-01`; empty where the table has no partitions.
-        spec_id: The partition spec of its values.
-        values: The values.
-        sizes: Its files by size.
-        files: Data files.
-        bytes: Their bytes.
-        records: Rows in them, deleted ones too.
-        small_files: Files below the size that they should have.
-        small_bytes: Their bytes.
-        deleted_rows: Rows that delete files of single data files take away.
-        gain: What a compaction is good for here.
-    """
-
-    partition: str
-    spec_id: int
-    values: tuple[Any, ...]
-    sizes: tuple[SizeClass, ...]
-    files: int
-    bytes: int
-    records: int
-    small_files: int
-    small_bytes: int
-    deleted_rows: int
-    gain: Gain
-
-    @property
-    def ideal(self) -> int:
-        """Files that a compaction would leave."""
-        return self.files - self.gain.files + self.gain.into
+__all__ = ["Census", "census_of", "take_census"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +150,7 @@ def take_census(table: Table, upkeep: Upkeep, target: int, now: float, *, sorts:
         at=now,
         head=head.snapshot_id if head else None,
         target=target,
-        partitions=_partitions(table, files, Rule.of(upkeep, target, sorts=sorts)),
+        partitions=partitions_of(table, files.data, Rule.of(upkeep, target, sorts=sorts)),
         deletes=files.deletes,
         manifests=files.manifests,
         manifest_bytes=files.manifest_bytes,
@@ -212,45 +175,6 @@ def census_of(spec: TableSpec, connections: Connections, now: float) -> Census:
         table = load_table(connections.catalog, name)
         target = int(spec.write.target_file_size)
         return take_census(table, spec.upkeep, target, now, sorts=bool(spec.sort_by))
-
-
-def group_files(files: Iterable[LiveFile], spec_id: int) -> dict[tuple[Any, ...] | None, list[LiveFile]]:
-    """Files by partition, as a compaction groups them; those of an older layout are one group, None."""
-    groups: dict[tuple[Any, ...] | None, list[LiveFile]] = defaultdict(list)
-    for file in files:
-        groups[file.partition if file.spec_id == spec_id else None].append(file)
-    return groups
-
-
-def _partitions(table: Table, files: LiveFiles, rule: Rule) -> tuple[PartitionCensus, ...]:
-    groups = group_files(files.data, table.spec().spec_id)
-    found = (_partition(table, key, group, rule) for key, group in groups.items())
-    return tuple(sorted(found, key=lambda p: (-p.small_bytes, p.partition)))
-
-
-def _partition(
-    table: Table, key: tuple[Any, ...] | None, files: list[LiveFile], rule: Rule
-) -> PartitionCensus:
-    small = [f.bytes for f in files if f.bytes < rule.small]
-    return PartitionCensus(
-        partition="(older layout)" if key is None else _path(table, key),
-        spec_id=files[0].spec_id,
-        values=key or (),
-        sizes=by_size(f.bytes for f in files),
-        files=len(files),
-        bytes=sum(f.bytes for f in files),
-        records=sum(f.records for f in files),
-        small_files=len(small),
-        small_bytes=sum(small),
-        deleted_rows=sum(f.deleted for f in files),
-        gain=gain_of(files, rule, older=key is None),
-    )
-
-
-def _path(table: Table, values: tuple[Any, ...]) -> str:
-    from pyiceberg.typedef import Record
-
-    return table.spec().partition_to_path(Record(*values), table.schema())
 
 
 def _reachable(metadata: TableMetadata) -> Iterator[Any]:

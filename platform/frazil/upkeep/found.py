@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from frazil.landing.columns import metadata_columns
 from frazil.spec import TableSpec
-from frazil.upkeep.census import group_files
 from frazil.upkeep.facts import Facts, History
 from frazil.upkeep.files import LiveFile, live_files
 from frazil.upkeep.gain import Gain, gain_of
 from frazil.upkeep.packing import Rule
+from frazil.upkeep.partitions import group_files
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema

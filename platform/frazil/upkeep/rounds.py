@@ -6,9 +6,9 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from frazil.upkeep.census import group_files
 from frazil.upkeep.files import LiveFile
 from frazil.upkeep.packing import Bin, Rule, bins_of
+from frazil.upkeep.partitions import group_files
 
 __all__ = ["Round", "plan_rounds"]
 

@@ -1,0 +1,94 @@
+"""The files of a table, partition by partition, as a compaction groups them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from frazil.upkeep.files import LiveFile
+from frazil.upkeep.gain import Gain, gain_of
+from frazil.upkeep.packing import Rule
+from frazil.upkeep.sizes import SizeClass, by_size
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+__all__ = ["PartitionCensus", "group_files", "partitions_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCensus:
+    """The files of one partition.
+
+    Args:
+        partition: As a path, such as `ts_day=2026-01-01`; empty where the table has no partitions.
+        spec_id: The partition spec of its values.
+        values: The values.
+        sizes: Its files by size.
+        files: Data files.
+        bytes: Their bytes.
+        records: Rows in them, deleted ones too.
+        small_files: Files below the size that they should have.
+        small_bytes: Their bytes.
+        deleted_rows: Rows that delete files of single data files take away.
+        gain: What a compaction is good for here.
+    """
+
+    partition: str
+    spec_id: int
+    values: tuple[Any, ...]
+    sizes: tuple[SizeClass, ...]
+    files: int
+    bytes: int
+    records: int
+    small_files: int
+    small_bytes: int
+    deleted_rows: int
+    gain: Gain
+
+    @property
+    def ideal(self) -> int:
+        """Files that a compaction would leave."""
+        return self.files - self.gain.files + self.gain.into
+
+
+def group_files(files: Iterable[LiveFile], spec_id: int) -> dict[tuple[Any, ...] | None, list[LiveFile]]:
+    """Files by partition, as a compaction groups them; those of an older layout are one group, None."""
+    groups: dict[tuple[Any, ...] | None, list[LiveFile]] = defaultdict(list)
+    for file in files:
+        groups[file.partition if file.spec_id == spec_id else None].append(file)
+    return groups
+
+
+def partitions_of(table: Table, files: Iterable[LiveFile], rule: Rule) -> tuple[PartitionCensus, ...]:
+    """The census of each partition, the one with the most small bytes first."""
+    groups = group_files(files, table.spec().spec_id)
+    found = (_partition(table, key, group, rule) for key, group in groups.items())
+    return tuple(sorted(found, key=lambda p: (-p.small_bytes, p.partition)))
+
+
+def _partition(
+    table: Table, key: tuple[Any, ...] | None, files: list[LiveFile], rule: Rule
+) -> PartitionCensus:
+    small = [f.bytes for f in files if f.bytes < rule.small]
+    return PartitionCensus(
+        partition="(older layout)" if key is None else _path(table, key),
+        spec_id=files[0].spec_id,
+        values=key or (),
+        sizes=by_size(f.bytes for f in files),
+        files=len(files),
+        bytes=sum(f.bytes for f in files),
+        records=sum(f.records for f in files),
+        small_files=len(small),
+        small_bytes=sum(small),
+        deleted_rows=sum(f.deleted for f in files),
+        gain=gain_of(files, rule, older=key is None),
+    )
+
+
+def _path(table: Table, values: tuple[Any, ...]) -> str:
+    from pyiceberg.typedef import Record
+
+    return table.spec().partition_to_path(Record(*values), table.schema())
