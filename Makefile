@@ -40,8 +40,7 @@ lint: $(READY) ## Check style, types, and what imports what.
 	lint-imports
 
 bench: up ## Measure a landing against a bare Spark job, and a compaction against Iceberg's own.
-	python tests/bench/bench.py
-	python tests/bench/upkeep.py
+	python tests/bench/bench.py; landing=$$?; python tests/bench/upkeep.py && exit $$landing
 
 week: up ## Live through a week of landings, one a minute, with upkeep on: an hour and more.
 	PYTHONPATH=tests python tests/bench/week.py
