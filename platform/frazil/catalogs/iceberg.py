@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-__all__ = ["STALE", "catalog_errors", "is_conflict", "load_table", "load_table_or_none", "open_catalog"]
+__all__ = [
+    "STALE",
+    "catalog_errors",
+    "is_conflict",
+    "is_outage",
+    "load_table",
+    "load_table_or_none",
+    "open_catalog",
+]
 
 STALE = "can't add snapshot with sequence number"
 """What SeaweedFS says, with 400 and not 409, where another ref was committed in between."""
@@ -78,22 +86,12 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
     Raises:
         PartDownError: The catalog or the storage below it does not answer.
     """
-    from botocore.exceptions import EndpointConnectionError
-    from pyiceberg.exceptions import ServerError, ServiceUnavailableError
-    from requests.exceptions import ConnectionError as RequestsConnectionError
-    from requests.exceptions import Timeout
+    from pyiceberg.exceptions import ServerError
 
-    known = (
-        RequestsConnectionError,
-        Timeout,
-        EndpointConnectionError,
-        ServiceUnavailableError,
-        ServerError,
-    )
     try:
         yield
     except Exception as e:
-        if not isinstance(e, known) and not _storage_is_down(e):
+        if not is_outage(e) and not isinstance(e, ServerError):
             raise
         where = settings.rest_uri if settings.catalog == "rest" else settings.glue_endpoint or "Glue"
         raise PartDownError(
@@ -102,6 +100,17 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
             meaning="Nothing was changed.",
             todo="`frazil status` shows what runs, `frazil up` starts what does not.",
         ) from e
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether nobody answered, whatever was asked for: of the catalog, or of the storage below it."""
+    from botocore.exceptions import EndpointConnectionError
+    from pyiceberg.exceptions import ServiceUnavailableError
+    from requests.exceptions import ConnectionError as RequestsConnectionError
+    from requests.exceptions import Timeout
+
+    silent = (RequestsConnectionError, Timeout, EndpointConnectionError, ServiceUnavailableError)
+    return isinstance(error, silent) or _storage_is_down(error)
 
 
 def _storage_is_down(error: Exception) -> bool:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import catalog_errors, load_table
+from frazil.catalogs.iceberg import catalog_errors, is_outage, load_table
 from frazil.naming import TableName, things
 from frazil.spec import TableSpec
 from frazil.upkeep.expiry_plan import plan_expiry
@@ -159,8 +159,10 @@ def _look(
         try:
             table = load_table(connections.catalog, name)
             memory.tables[name] = _looked_into(memory.tables[name], table, now)
-        except Exception as e:  # noqa: BLE001 - one broken table must not hide the others
-            failed[str(name)] = _words(e)
+        except Exception as e:
+            if is_outage(e):
+                raise
+            failed[str(name)] = _words(e)  # one broken table must not hide the others
 
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="manifests") as pool:
         list(pool.map(look, names))

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from frazil.catalogs.iceberg import load_table_or_none
+from frazil.catalogs.iceberg import is_outage, load_table_or_none
 from frazil.naming import TableName
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ def load_heads(
         catalog: Of either kind.
         names: The tables.
         known: Location of the metadata that was last seen of each.
+
+    Raises:
+        Exception: Nobody answers; what is wrong with one table only stands in its `Head`.
     """
     names = list(names)
     load = _loader(catalog, names)
@@ -61,10 +64,10 @@ def load_heads(
     def head(name: TableName) -> Head:
         try:
             return load(name, known.get(name))
-        except _outages():
-            raise
-        except Exception as e:  # noqa: BLE001 - one broken table must not hide the others
-            return Head(name, error=e)
+        except Exception as e:
+            if is_outage(e):
+                raise
+            return Head(name, error=e)  # one broken table must not hide the others
 
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="heads") as pool:
         yield from pool.map(head, names)
@@ -119,13 +122,3 @@ def _glue_tables(catalog: GlueCatalog, database: str) -> Iterator[dict[str, Any]
             yield from page["TableList"]
     except catalog.glue.exceptions.EntityNotFoundException:
         return
-
-
-def _outages() -> tuple[type[Exception], ...]:
-    """Errors that mean the catalog does not answer: then no table does."""
-    from botocore.exceptions import EndpointConnectionError
-    from pyiceberg.exceptions import ServerError, ServiceUnavailableError
-    from requests.exceptions import ConnectionError as RequestsConnectionError
-    from requests.exceptions import Timeout
-
-    return (RequestsConnectionError, Timeout, EndpointConnectionError, ServiceUnavailableError, ServerError)

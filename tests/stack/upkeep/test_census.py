@@ -20,6 +20,7 @@ from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
 from frazil.cli.main import make_app
 from frazil.connections import Connections
+from frazil.errors import PartDownError
 from frazil.keeping import Upkeep
 from frazil.landing.land import land
 from frazil.naming import TableName
@@ -160,6 +161,29 @@ def test_the_first_look_works_on_a_table_that_spark_wrote(connections: Connectio
         ("side=SELL", 2, 0, 0),
     }
     assert census.deleted_share == pytest.approx(1 / 3)
+
+
+def test_a_broken_table_is_told_and_does_not_hide_the_others(
+    connections: Connections, make_tables: MakeTables
+) -> None:
+    broken, sound = make_tables(connections, 2)
+    table = connections.catalog.load_table((NAMESPACE, broken.topic))
+    head = table.current_snapshot()
+    assert head
+    table.io.delete(head.manifest_list)
+
+    seen = look_for_work([broken, sound], connections, time.time())
+
+    assert [work.spec for work in seen.due] == [sound]
+    assert seen.failed.keys() == {f"{NAMESPACE}.{broken.topic}"}
+    assert "Path does not exist" in seen.failed[f"{NAMESPACE}.{broken.topic}"]
+
+
+def test_a_catalog_that_is_down_is_one_clear_error(stack: Settings) -> None:
+    nobody = Connections(stack.model_copy(update={"rest_uri": "http://127.0.0.1:1"}))
+
+    with pytest.raises(PartDownError, match="catalog does not answer"):
+        look_for_work([spec_of("any")], nobody, time.time())
 
 
 def test_tables_that_are_missing_are_told_and_do_not_disturb(connections: Connections) -> None:
