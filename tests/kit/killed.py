@@ -33,9 +33,11 @@ def redrive_process(topic: str, catalog: str, step: str = "never") -> subprocess
     return _process("redrive", topic, catalog, step, {})
 
 
-def compaction_process(topic: str, catalog: str, step: str) -> subprocess.Popen[str]:
-    """Starts a compaction that is killed after a step."""
-    return _process("compact", topic, catalog, step, {})
+def compaction_process(
+    topic: str, catalog: str, step: str = "never", **environment: str
+) -> subprocess.Popen[str]:
+    """Starts a compaction that is killed after a step, or goes through."""
+    return _process("compact", topic, catalog, step, environment)
 
 
 def _process(

@@ -1,14 +1,21 @@
-"""A part that dies in the middle of a landing: one clear message, nothing half done, all of it next time.
+"""A part that dies in the middle of a landing or a compaction: one clear message, nothing half done.
 
 On a stack of its own: the shared one is not for breaking.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import psutil
+import pyarrow as pa
 import pytest
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import IntegerType, LongType, NestedField
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
@@ -20,11 +27,15 @@ from frazil.local.ports import free_offset
 from frazil.local.profile import read_profile
 from frazil.local.stack import Stack
 from frazil.spec import TableSpec
-from kit.killed import NAMESPACE, landing_process
+from kit.killed import NAMESPACE, compaction_process, landing_process
+from kit.leftovers import cleaned_up, unnamed
+from kit.stored import files_under
 from kit.topics import Topic, create_topic
 from kit.waiting import wait_for
 
 PARTS = ("storage", "kafka", "registry", "spark")
+GROUPS, APPENDS = 8, 3
+"""Partitions, with so many small files each; a compaction makes one of them after the other."""
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +58,51 @@ def kill(stack: Stack, part: str) -> None:
     for each in [*process.children(recursive=True), process]:
         each.kill()
     psutil.wait_procs([process], 30)
+
+
+# First: it is done in another process, and warms up Spark for the others.
+def test_spark_killed_while_it_compacts_costs_no_row_and_its_leftovers_can_be_removed(
+    own_stack: Stack, fresh_name: str
+) -> None:
+    connections = Connections(read_profile(own_stack.home))
+    spec = TableSpec(topic=fresh_name, namespace=NAMESPACE, upkeep={"min_snapshots": 1})
+    table = partitioned(connections, fresh_name)
+    process = compaction_process(fresh_name, "rest", FRAZIL_HOME=str(own_stack.home.root))
+    before = set(files_under(table))
+    wait_for(lambda: process.poll() is not None or new_data(table, before), 120)
+    kill(own_stack, "spark")
+    _, err = process.communicate(timeout=120)
+    left, numbers = new_data(table, before), values(table)
+    bring_up(own_stack)
+
+    removed = cleaned_up(spec, connections, time.time())
+
+    assert "Spark stopped answering" in err
+    assert numbers == values(table) == list(range(GROUPS * APPENDS))
+    assert len(list(table.scan().plan_files())) == GROUPS
+    assert list(table.metadata.refs) == ["main"]
+    assert 0 < len(left) <= removed
+    assert not unnamed(table)
+
+
+def partitioned(connections: Connections, name: str) -> Table:
+    """A table of another tool, with several small files in each partition."""
+    schema = Schema(NestedField(1, "part", IntegerType()), NestedField(2, "n", LongType()))
+    connections.catalog.create_namespace_if_not_exists(NAMESPACE)
+    by_part = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "part"))
+    table = connections.catalog.create_table((NAMESPACE, name), schema, partition_spec=by_part)
+    for append in range(APPENDS):
+        numbers = [append * GROUPS + part for part in range(GROUPS)]
+        table.append(pa.table({"part": range(GROUPS), "n": numbers}, schema=schema.as_arrow()))
+    return table
+
+
+def new_data(table: Table, before: set[str]) -> set[str]:
+    return {path for path in set(files_under(table)) - before if "/data/" in path}
+
+
+def values(table: Table) -> list[int]:
+    return sorted(table.refresh().scan().to_arrow()["n"].to_pylist())
 
 
 @pytest.mark.parametrize(
