@@ -223,6 +223,15 @@ def test_rows_go_when_the_oldest_is_past_its_time_and_at_most_hourly() -> None:
     assert due(known(old)) == {}
 
 
+def test_rows_of_an_idle_table_come_of_age_though_an_expiry_found_none_before() -> None:
+    spec = {"keep_rows_for": timedelta(days=30)}
+    before = replace(IDLE, oldest=NOW - 31 * DAY, at=NOW - 3 * DAY)
+    table = known(before, spec, last=last(row_expiry=2 * DAY))
+
+    assert look_needed(table, NOW)
+    assert due(replace(table, found=replace(before, at=NOW))).keys() == {"row_expiry"}
+
+
 def test_rows_that_an_earlier_expiry_took_are_no_reason_for_another() -> None:
     spec = {"keep_rows_for": timedelta(days=30)}
     before = replace(IDLE, oldest=NOW - 31 * DAY, at=NOW - 2 * HOUR)

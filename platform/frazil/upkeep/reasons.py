@@ -77,9 +77,9 @@ class _Reason:
 
 def look_needed(known: Known, now: float) -> bool:
     """Whether only the manifests can tell what is due: cheap bounds do not rule it out."""
-    if known.facts.head is None or known.current:
+    if known.facts.head is None:
         return False
-    return _compaction_possible(known, now) or _rows_unknown(known, now)
+    return (not known.current and _compaction_possible(known, now)) or _rows_unknown(known, now)
 
 
 def ask_expiry(known: Known, now: float) -> bool:
@@ -137,7 +137,10 @@ def _at_most(known: Known) -> tuple[float, float]:
 def _rows_unknown(known: Known, now: float) -> bool:
     if known.spec.keep_rows_for is None or not known.is_over("row_expiry", _ROWS_EVERY, now):
         return False
-    return known.found is None or now - known.found.at >= _ROWS_EVERY.total_seconds()
+    found, last = known.found, known.facts.last.get("row_expiry")
+    if found is None or (last and found.at < last.at):
+        return True
+    return not known.current and now - found.at >= _ROWS_EVERY.total_seconds()
 
 
 def _compaction(known: Known, now: float) -> _Reason | None:
