@@ -99,6 +99,18 @@ def test_bare_texts_are_read_by_the_newest_schema(spark: SparkSession) -> None:
     ]
 
 
+@pytest.mark.parametrize("schema_id", [1, 34])
+def test_an_empty_object_is_a_record_where_nothing_is_required(spark: SparkSession, schema_id: int) -> None:
+    """Also where a byte of the header is a quotation mark, as 34 is."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    decoder = JsonDecoder([version(schema_id, schema)], "s-value", VALUE, False, True)
+
+    good, bad = ("{}", " { }\n", '{"x":{}}'), ("{", "}", "{}}", "{}{}", '{}"}', "{1}", "[]", "[ ]}", " ")
+    rows = decoded(spark, decoder, [framed(schema_id, text) for text in (*good, *bad)])
+
+    assert rows == [{}] * len(good) + [None] * len(bad)
+
+
 def test_a_key_that_is_no_object_is_one_column(spark: SparkSession) -> None:
     decoder = JsonDecoder([version(1, {"type": "string"})], "s-key", KEY, False, True)
 

@@ -1,21 +1,22 @@
-"""JSON in the JVM: one branch per schema id, generated checks, and proof that all of the text was read.
+"""JSON in the JVM: one branch per schema id, each record parsed once, and generated checks.
 
-`from_json` stops at the end of the first value and drops what follows; `try_parse_json` does, too. So the
-text is set between brackets, with a random key behind it: `{"r":{"v":[<text>],"<random>":[]}}`. Only where
-the text is exactly one value come out exactly one `v` and that key. The other checks: `json_checks`.
+The checks: `json_whole` (all of the text was read), `json_texts` (a text was a string), `json_checks` (the
+rest). Each stage has a column of its own, or Spark would compute it again for whatever names it.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from frazil.landing.decoders.json_checks import JsonSql
 from frazil.landing.decoders.json_reasons import JsonReasons
-from frazil.landing.decoders.json_sql import literal, parsed_type, present
+from frazil.landing.decoders.json_sql import all_of, literal, present
 from frazil.landing.decoders.json_strict import check_rules, strictly_valid
+from frazil.landing.decoders.json_texts import all_strings
+from frazil.landing.decoders.json_whole import Whole
 from frazil.landing.decoders.protocol import Half, Reason
 from frazil.schemas.json_nodes import Members, Node
 from frazil.schemas.json_writers import json_columns, readable
@@ -30,17 +31,13 @@ __all__ = ["JsonDecoder"]
 HEADER = 5
 """Bytes of the Confluent wire format before the payload: a zero and the schema id."""
 
-_OPTIONS = {
-    "columnNameOfCorruptRecord": "c",
-    "allowNonNumericNumbers": "false",
-    "allowSingleQuotes": "false",
-}
-_HALF_PAIR = (
+_HALF_PAIR = literal(
     r"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
     r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
 )
 """Half of a surrogate pair as an escape: no character; Java would make a question mark of it."""
 _ESCAPE = literal(r"\u")
+_PARTS = ("payload", "text", "clean", "strict")
 
 
 class JsonDecoder:
@@ -65,7 +62,8 @@ class JsonDecoder:
             check_rules(self._texts.values(), subject)
         self._reasons = {i: JsonReasons(w, self._nodes[i], strict) for i, w in self._texts.items()}
         self._strict, self._framed = strict, framed
-        self._end = secrets.token_hex(8)
+        objects = all(isinstance(node, Members) for node in self._nodes.values())
+        self._whole = Whole(secrets.token_hex(8), objects)
 
     @property
     def writers(self) -> tuple[int, ...]:
@@ -83,18 +81,18 @@ class JsonDecoder:
 
         own = f"{half.data}_"
         payload = f"substring({half.raw}, {HEADER + 1})" if self._framed else half.raw
-        frame = frame.withColumn(f"{own}text", F.expr(f"CAST({payload} AS string)"))
+        frame = frame.withColumn(f"{own}payload", F.expr(payload))
+        frame = frame.withColumn(f"{own}text", F.expr(self._whole.text(f"{own}payload")))
         flag = strictly_valid(half.raw, self._texts, self._framed) if self._strict else F.lit(True)
-        frame = frame.withColumn(f"{own}strict", flag)
+        frame = frame.withColumn(f"{own}clean", F.expr(_clean(f"{own}text"))).withColumn(f"{own}strict", flag)
         for i, (schema_id, node) in enumerate(self._nodes.items()):
-            parsed = F.when(self._header(half, schema_id), self._parsed(node, f"{own}text"))
-            frame = frame.withColumn(f"{own}{i}", parsed)
-        whole = frame.withColumn(f"{own}whole", self._chosen(half, own))
+            parsed = F.from_json(f"{own}text", self._whole.type(node), self._whole.options)
+            frame = frame.withColumn(f"{own}{i}", F.when(self._header(half, schema_id), parsed))
         return (
-            whole.withColumn(half.data, F.col(f"{own}whole.v"))
-            .withColumn(half.ok, F.expr(f"coalesce({own}whole.ok AND {own}strict, false)"))
-            .withColumn(half.writer, F.col(f"{own}whole.w"))
-            .drop(*(f"{own}{part}" for part in ("text", "strict", "whole", *range(len(self._nodes)))))
+            frame.withColumn(half.data, self._each(own, self._columns_of))
+            .withColumn(half.ok, F.coalesce(self._each(own, self._holds), F.lit(False)))
+            .withColumn(half.writer, self._each(own, lambda own, index, _: str(index)))
+            .drop(*(f"{own}{part}" for part in (*_PARTS, *range(len(self._nodes)))))
         )
 
     def explain(self, raw: bytes) -> Reason:
@@ -116,41 +114,37 @@ class JsonDecoder:
         framed = f"startswith({half.raw}, X'00{schema_id:08x}')"
         return F.expr(framed if self._framed else f"{half.raw} IS NOT NULL")
 
-    def _parsed(self, node: Node, text: str) -> Column:
-        from pyspark.sql import functions as F
-
-        between = F.concat(F.lit('{"r":{"v":['), F.col(text), F.lit(f'],"{self._end}":[]}}}}'))
-        schema = f"struct<r:map<string,array<{parsed_type(node)}>>,c:string>"
-        return F.from_json(between, schema, _OPTIONS)
-
-    def _chosen(self, half: Half, own: str) -> Column:
-        """Of the branches the one whose header the record has."""
+    def _each(self, own: str, made: Callable[[str, int, Node], str]) -> Column:
+        """Of each writer's SQL the one whose header the record has."""
         from pyspark.sql import functions as F
 
         branches = [
-            (self._header(half, schema_id), F.expr(self._branch(node, own, i)))
-            for i, (schema_id, node) in enumerate(self._nodes.items())
+            (F.expr(f"{own}{i} IS NOT NULL"), F.expr(made(own, i, node)))
+            for i, node in enumerate(self._nodes.values())
         ]
         first, *rest = branches
         return reduce(lambda c, b: c.when(*b), rest, F.when(*first))
 
-    def _branch(self, node: Node, own: str, index: int) -> str:
-        sql, parsed = JsonSql(f"{own}text"), f"{own}{index}"
-        root = f"get({parsed}.r['v'], 0)"
-        holds = [
-            f"{parsed}.c IS NULL",
-            f"size({parsed}.r) = 2 AND size({parsed}.r['v']) = 1",
-            f"map_contains_key({parsed}.r, '{self._end}')",
-            f"is_valid_utf8({own}text)",
-            f"(NOT contains({own}text, {_ESCAPE}) OR NOT {own}text RLIKE {literal(_HALF_PAIR)})",
-            present(node, root),
-            sql.check(node, root),
-        ]
-        columns = self._value(sql, node, root)
-        return f"named_struct('v', {columns}, 'ok', {' AND '.join(holds)}, 'w', {index})"
+    def _holds(self, own: str, index: int, node: Node) -> str:
+        """Whether the record is what the schema says."""
+        text, parsed = f"{own}text", f"{own}{index}"
+        value = self._whole.value(parsed)
+        return all_of(
+            f"{own}clean AND {own}strict",
+            self._whole.proof(parsed),
+            present(node, value),
+            JsonSql(text).check(node, value),
+            all_strings(node, self._whole, text, parsed),
+        )
 
-    def _value(self, sql: JsonSql, node: Node, root: str) -> str:
+    def _columns_of(self, own: str, index: int, node: Node) -> str:
+        sql, value = JsonSql(f"{own}text"), self._whole.value(f"{own}{index}")
         if isinstance(node, Members):
-            return sql.value(node, root, self._columns)
+            return sql.value(node, value, self._columns)
         column = self._columns.fields[0]
-        return f"named_struct('{column.name}', {sql.value(node, root, column.type)})"
+        return f"named_struct('{column.name}', {sql.value(node, value, column.type)})"
+
+
+def _clean(text: str) -> str:
+    """Whether a text is Unicode: Java makes other characters of what is none."""
+    return f"is_valid_utf8({text}) AND (NOT contains({text}, {_ESCAPE}) OR NOT {text} RLIKE {_HALF_PAIR})"

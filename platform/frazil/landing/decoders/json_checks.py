@@ -39,7 +39,7 @@ class JsonSql:
             depth: Lambdas around it; their names must differ.
         """
         found = self._check(node, x, depth)
-        variant = f" OR is_variant_null({x})" if parsed_type(node) == "variant" else ""
+        variant = f" OR is_variant_null({x})" if self._variant(node) else ""
         return "true" if found == "true" else f"({x} IS NULL{variant} OR coalesce({found}, false))"
 
     def value(self, node: Node, x: str, target: Type, depth: int = 0) -> str:
@@ -54,7 +54,7 @@ class JsonSql:
         e = f"e{depth}"
         match node, target:
             case Scalar(), _:
-                found = scalar_value(node, x)
+                found = scalar_value(node, x, self.in_union)
                 return found if target == node.type else f"CAST({found} AS {spark_type(target)})"
             case Items(), List():
                 element = self.value(node.element, e, target.element, depth + 1)
@@ -93,9 +93,12 @@ class JsonSql:
     def _held(self, node: Node, x: str, optional: bool, depth: int) -> str:
         if optional:
             return self.check(node, x, depth)
-        if parsed_type(node) == "variant":
+        if self._variant(node):
             return f"coalesce({self._check(node, x, depth)}, false)"  # null has no type that passes
         return all_of(present(node, x), self.check(node, x, depth))
+
+    def _variant(self, node: Node) -> bool:
+        return parsed_type(node, exact=self.in_union) == "variant"
 
     def _keyed(self, node: Pairs, x: str, depth: int) -> str:
         """Whether every entry has a key of its own."""

@@ -1,19 +1,20 @@
 """SQL for JSON's values without parts: what they become, and the checks that `from_json` does not make.
 
-`from_json` takes a number for a string, rounds decimals, and reads 1e400 as infinity (reference/decode.md,
-section 4). So strings and exact numbers are parsed as variants, which know what they were; integers as
-bigint, whatever is asked of them. No expression here ever throws: records that fail are computed, too.
+`from_json` rounds decimals, and reads 1e400 as infinity (reference/decode.md, section 4). So exact numbers
+are parsed as variants, which know what they were; so are strings where they were parsed once already.
+Other strings: `json_texts`. No expression here ever throws: records that fail are computed, too.
 """
 
 from __future__ import annotations
 
-from frazil.landing.decoders.json_sql import all_of, literal
+from frazil.landing.decoders.json_sql import all_of, literal, parsed_type
 from frazil.schemas.iceberg import spark_type
 from frazil.schemas.json_nodes import Scalar
 from frazil.schemas.logical import Decimal, Fixed, Type
 
 __all__ = ["scalar_check", "scalar_value"]
 
+_INT = (-(2**31), 2**31 - 1)
 _DIGITS = 15
 """Digits that a double holds exactly: of a number with an exponent a variant knows no more."""
 _LONG_EXPONENTIAL = r"[:,\[\s](-?[0-9.]{17,}[eE][+-]?[0-9]+)"
@@ -30,19 +31,24 @@ def scalar_check(node: Scalar, x: str, text: str, in_union: bool) -> str:
         in_union: Whether the value was a variant before it was parsed.
     """
     match node.wire:
-        case "string":
+        case "string" if in_union:
             return all_of(f"schema_of_variant({x}) = 'STRING'", _in(f"CAST({x} AS string)", node))
         case "float" | "double":
             return all_of(f"abs({x}) < {node.wire}('Infinity')", _in(x, node))
         case "number":
             return _exact(node, x, text, in_union)
         case "base64" if isinstance(node.type, Fixed):
-            return f"length({_binary(x)}) = {node.type.length}"
+            return f"length({_binary(x, in_union)}) = {node.type.length}"
         case "base64" | "base64_number":
-            return f"{scalar_value(node, x)} IS NOT NULL"
+            return f"{scalar_value(node, x, in_union)} IS NOT NULL"
         case _:
-            bounds = f"{x} BETWEEN {node.bounds[0]}L AND {node.bounds[1]}L" if node.bounds else "true"
-            return all_of(bounds, _in(x, node))
+            return all_of(_inside(x, node), _in(x, node))
+
+
+def _inside(x: str, node: Scalar) -> str:
+    if node.bounds is None or (parsed_type(node) == "int" and node.bounds == _INT):
+        return "true"
+    return f"{x} BETWEEN {node.bounds[0]}L AND {node.bounds[1]}L"
 
 
 def _in(x: str, node: Scalar) -> str:
@@ -54,7 +60,7 @@ def _in(x: str, node: Scalar) -> str:
 def _exact(node: Scalar, x: str, text: str, in_union: bool) -> str:
     """Whether a number fits its decimal without being rounded."""
     assert isinstance(node.type, Decimal)
-    shown, kind, fits = f"CAST({x} AS string)", f"schema_of_variant({x})", scalar_value(node, x)
+    shown, kind, fits = f"CAST({x} AS string)", f"schema_of_variant({x})", scalar_value(node, x, in_union)
     digits = f"regexp_replace(regexp_replace({shown}, 'E.*$|[^0-9]', ''), '^0+|0+$', '')"
     double = all_of(
         f"length({digits}) <= {_DIGITS}", f"CAST({fits} AS double) = CAST({x} AS double)", _kept(x, text)
@@ -74,21 +80,25 @@ def _kept(x: str, text: str) -> str:
     return f"NOT exists({rounded}, n -> try_cast(n AS double) = CAST({x} AS double))"
 
 
-def scalar_value(node: Scalar, x: str) -> str:
-    """The column's value, null where the parsed one can't be it."""
+def scalar_value(node: Scalar, x: str, in_union: bool) -> str:
+    """The column's value, null where the parsed one can't be it.
+
+    Args:
+        node: What the schema says of it.
+        x: The parsed value, as SQL.
+        in_union: See `scalar_check`.
+    """
     low, high = node.bounds or (0, 0)
     inside = f"CASE WHEN {x} BETWEEN {low}L AND {high}L THEN"
     match node.wire:
         case "string":
-            return f"CAST({x} AS string)"
-        case "integer" if node.bounds and spark_type(node.type) == "int":
-            return f"try_cast({x} AS int)"
+            return f"CAST({x} AS string)" if in_union else x
         case "number":
             return f"try_cast(CAST({x} AS string) AS {spark_type(node.type)})"
         case "base64_number":
-            return _unscaled(node.type, _binary(x))
+            return _unscaled(node.type, _binary(x, in_union))
         case "base64":
-            return _binary(x)
+            return _binary(x, in_union)
         case "days":
             return f"{inside} date_from_unix_date(CAST({x} AS int)) END"
         case "time_millis":
@@ -101,11 +111,11 @@ def scalar_value(node: Scalar, x: str) -> str:
             return x
 
 
-def _binary(x: str) -> str:
+def _binary(x: str, in_union: bool) -> str:
     """What base64 says, null where it is none; Spark's own parser takes control characters in it."""
-    text = f"CAST({x} AS string)"
+    text, kind = (f"CAST({x} AS string)", f"schema_of_variant({x}) = 'STRING'") if in_union else (x, "true")
     valid = f"{text} RLIKE '^[A-Za-z0-9+/]*={{0,2}}$' AND length({text}) % 4 = 0"
-    return f"CASE WHEN schema_of_variant({x}) = 'STRING' AND {valid} THEN unbase64({text}) END"
+    return f"CASE WHEN {all_of(kind, valid)} THEN unbase64({text}) END"
 
 
 def _unscaled(kind: Type, x: str) -> str:

@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from frazil.schemas.iceberg import spark_type
 from frazil.schemas.json_nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar
 
-__all__ = ["all_of", "every", "let", "literal", "parsed_type", "present", "unique"]
+__all__ = [
+    "all_of", "every", "let", "literal", "members_types", "options_map", "parsed_type", "present", "unique",
+]  # fmt: skip
 
 _PARSED = {
     "boolean": "boolean", "integer": "bigint", "float": "float", "double": "double",
-    "number": "variant", "string": "variant", "base64": "variant", "base64_number": "variant",
+    "number": "variant", "string": "string", "base64": "string", "base64_number": "string",
     "days": "bigint", "time_millis": "bigint", "millis": "bigint", "local_millis": "bigint",
 }  # fmt: skip
 
 
-def parsed_type(node: Node) -> str:
-    """The type that `from_json` parses into, in DDL."""
+def parsed_type(node: Node, exact: bool = False) -> str:
+    """The type that `from_json` parses into, in DDL.
+
+    Args:
+        node: What the schema says of the value.
+        exact: Whether texts are parsed as variants, which know whether they were strings.
+    """
     match node:
         case Scalar():
-            return _PARSED[node.wire]
+            return _scalar_type(node, exact)
         case Items():
-            return f"array<{parsed_type(node.element)}>"
+            return f"array<{parsed_type(node.element, exact)}>"
         case Entries():
-            return f"map<string,{parsed_type(node.value)}>"
+            return f"map<string,{parsed_type(node.value, exact)}>"
         case Pairs():
-            return f"array<struct<`key`:{parsed_type(node.key)},`value`:{parsed_type(node.value)}>>"
+            key, value = parsed_type(node.key, exact), parsed_type(node.value, exact)
+            return f"array<struct<`key`:{key},`value`:{value}>>"
         case Members():
-            return f"struct<{','.join(f'`{m.name}`:{parsed_type(m.node)}' for m in node.members)}>"
+            return f"struct<{members_types(node, exact)}>"
         case Branches():
             return "variant"
 
 
-def present(node: Node, x: str) -> str:
+def members_types(node: Members, exact: bool = False) -> str:
+    """The members of such a struct."""
+    return ",".join(f"`{m.name}`:{parsed_type(m.node, exact)}" for m in node.members)
+
+
+def _scalar_type(node: Scalar, exact: bool) -> str:
+    if node.wire == "integer" and spark_type(node.type) == "int":
+        return "int"
+    found = _PARSED[node.wire]
+    return "variant" if exact and found == "string" else found
+
+
+def present(node: Node, x: str, exact: bool = False) -> str:
     """Whether there is a value, other than null."""
-    variant = parsed_type(node) == "variant"
+    variant = parsed_type(node, exact) == "variant"
     return f"{x} IS NOT NULL AND NOT is_variant_null({x})" if variant else f"{x} IS NOT NULL"
 
 
@@ -54,6 +77,11 @@ def all_of(*conditions: str) -> str:
 def let(given: str, name: str, result: str) -> str:
     """A result that uses a value more than once; SQL has no other way to name one within an expression."""
     return f"transform(array({given}), {name} -> {result})[0]"
+
+
+def options_map(options: Mapping[str, str]) -> str:
+    """Options of a function, as SQL."""
+    return f"map({', '.join(f'{literal(k)}, {literal(v)}' for k, v in options.items())})"
 
 
 def literal(given: str | int | float | bool) -> str:

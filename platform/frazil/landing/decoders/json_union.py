@@ -60,8 +60,10 @@ def _branch(sql: Parsed, node: Node, x: str, target: Type, depth: int) -> str:
     """The value parsed again, as this branch would have it."""
     p = f"p{depth}"
     text = f"""concat('{{"v":', to_json({x}), '}}')"""
-    parsed = f"from_json({text}, 'struct<v:{parsed_type(node)},c:string>', {_OPTIONS})"
-    fits = f"{p}.c IS NULL AND {present(node, f'{p}.v')} AND {sql.check(node, f'{p}.v', depth + 1)}"
+    parsed = f"from_json({text}, 'struct<v:{parsed_type(node, exact=True)},c:string>', {_OPTIONS})"
+    fits = (
+        f"{p}.c IS NULL AND {present(node, f'{p}.v', exact=True)} AND {sql.check(node, f'{p}.v', depth + 1)}"
+    )
     made = sql.value(node, f"{p}.v", target, depth + 1)
     result = f"named_struct('ok', coalesce({fits}, false), 'known', {_known(node, x)}, 'v', {made})"
     return let(parsed, p, result)
