@@ -6,10 +6,11 @@ with a thousand snapshots has 1.3 MB of metadata, of which they are 12 kB.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from frazil.landing.position import ancestors
 from frazil.upkeep.news import SUMMARY, only_upkeep_since
 from frazil.upkeep.work import KINDS, Kind, LastWork, last_work
 
@@ -80,7 +81,7 @@ def read_facts(metadata: TableMetadata) -> Facts:
 
 def read_history(metadata: TableMetadata) -> History:
     """The history of a table; its metadata must have all snapshots."""
-    compaction = next((s for s in _line(metadata) if _told(s).get(SUMMARY) == "compaction"), None)
+    compaction = next((s for s in ancestors(metadata) if _told(s).get(SUMMARY) == "compaction"), None)
     times = [s.timestamp_ms for s in metadata.snapshots]
     return History(
         head=metadata.current_snapshot_id,
@@ -101,16 +102,6 @@ def _is_quiet(metadata: TableMetadata, last: LastWork | None, compaction: Snapsh
     saved = _number(compaction, "deleted-data-files") or 0
     made = _number(compaction, "added-data-files") or 0
     return compaction is None or compaction.snapshot_id != last.snapshot_id or made >= saved
-
-
-def _line(metadata: TableMetadata) -> Iterator[Snapshot]:
-    """The snapshots of `main`, newest first; `ancestors` searches all of them for each."""
-    by_id = {s.snapshot_id: s for s in metadata.snapshots}
-    main = metadata.refs.get("main")
-    snapshot = by_id.get(main.snapshot_id) if main else None
-    while snapshot:
-        yield snapshot
-        snapshot = by_id.get(snapshot.parent_snapshot_id or 0)
 
 
 def _told(snapshot: Snapshot) -> Mapping[str, str]:
