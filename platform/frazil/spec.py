@@ -113,7 +113,7 @@ class TableSpec(Part):
         "tableflow", description="`$$offset`, or `cflt_metadata_offset` where an engine rejects $."
     )
     partition_by: tuple[str, ...] = Field(
-        (), description="Iceberg transforms, such as day($$timestamp) or bucket(16, symbol)."
+        (), description="Iceberg transforms, such as day($$timestamp) or bucket(16, address.city)."
     )
     sort_by: tuple[str, ...] = Field(
         (), description="Order of rows in rewritten files, such as symbol, price desc, or zorder(a, b)."
