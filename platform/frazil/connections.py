@@ -84,6 +84,18 @@ class Connections:
         with self._opening:
             return self._session
 
+    @cached_property
+    def _background_session(self) -> SparkSession:
+        from frazil.catalogs.spark import in_background, open_spark
+
+        return in_background((self._open_spark or open_spark)(self.settings))
+
+    @property
+    def background_spark(self) -> SparkSession:
+        """A session whose jobs let landings go first, where Spark's scheduler is fair; for upkeep."""
+        with self._opening:
+            return self._background_session
+
     def snowflake(self) -> AbstractContextManager[Any]:
         """A connection to Snowflake that closes with the context."""
         from frazil.warehouse.connection import open_snowflake

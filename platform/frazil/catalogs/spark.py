@@ -15,7 +15,7 @@ from frazil.settings import Settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["configure_session", "open_spark", "spark_errors", "spark_name"]
+__all__ = ["UPKEEP_POOL", "configure_session", "in_background", "open_spark", "spark_errors", "spark_name"]
 
 _SESSION = {
     "spark.sql.session.timeZone": "UTC",
@@ -26,6 +26,9 @@ _SESSION = {
     # Without kafka: its old source turns every record into a Row and back, 10 % of a landing's CPU.
     "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
 }
+
+UPKEEP_POOL = "upkeep"
+"""Pool of Spark's scheduler that gets what landings leave over; only where `spark.scheduler.mode` is FAIR."""
 
 _PATIENCE: dict[str, Any] = {"max_retries": 5, "initial_backoff": 100, "backoff_multiplier": 2.0}
 """Three seconds. Spark's own ten minutes bring back no server whose sessions are gone with it."""
@@ -48,6 +51,16 @@ def open_spark(settings: Settings) -> SparkSession:
         else:
             session = SparkSession.builder.master(remote).getOrCreate().newSession()
         return configure_session(session, settings)
+
+
+def in_background(session: SparkSession) -> SparkSession:
+    """Puts the jobs of a session into upkeep's pool; returns the same session.
+
+    Spark hands every setting of a session that begins with `spark` to its jobs as a local property, and
+    the scheduler goes by that: there is no other way through Spark Connect.
+    """
+    session.conf.set("spark.scheduler.pool", UPKEEP_POOL)
+    return session
 
 
 @contextmanager

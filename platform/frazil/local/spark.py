@@ -8,6 +8,7 @@ import sys
 import uuid
 from pathlib import Path
 
+from frazil.catalogs.spark import UPKEEP_POOL
 from frazil.local.asking import Credentials
 from frazil.local.home import Home
 from frazil.local.jars import Jars
@@ -45,6 +46,16 @@ appender.stderr.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex
 """
 
 
+# Landings first: their pool asks for every core, upkeep's for none, and gets what is left over. In the
+# order of arrival a small landing waits for all tasks of a compaction.
+_POOLS = """<?xml version="1.0"?>
+<allocations>
+  <pool name="default"><weight>4</weight><minShare>{cores}</minShare></pool>
+  <pool name="{upkeep}"><weight>1</weight><minShare>0</minShare></pool>
+</allocations>
+"""
+
+
 def cores() -> int:
     """Cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # Linux only
@@ -65,6 +76,7 @@ def spark(home: Home, ports: Ports, java: Path, jars: Jars, credentials: Credent
     def launch() -> Launch:
         data = home.data("spark")
         (data / "log4j2.properties").write_text(_LOGGING)
+        _pools(home).write_text(_POOLS.format(cores=cores(), upkeep=UPKEEP_POOL))
         properties = data / "spark.properties"
         properties.write_text(_properties(home, ports, jars))
         command = (
@@ -100,6 +112,8 @@ def _properties(home: Home, ports: Ports, jars: Jars) -> str:
         "spark.connect.grpc.binding.address": LOOPBACK,
         "spark.connect.grpc.binding.port": ports["spark"],
         **_CONSUMERS,
+        "spark.scheduler.mode": "FAIR",
+        "spark.scheduler.allocation.file": _pools(home).as_uri(),
         "spark.local.dir": data / "local",
         "spark.sql.warehouse.dir": data / "warehouse",
         "spark.sql.extensions": ("org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"),
@@ -107,6 +121,10 @@ def _properties(home: Home, ports: Ports, jars: Jars) -> str:
         "spark.ui.enabled": "false",
     }
     return "".join(f"{name} {value}\n" for name, value in values.items())
+
+
+def _pools(home: Home) -> Path:
+    return home.data("spark") / "pools.xml"
 
 
 def _environment(data: Path, java: Path, credentials: Credentials) -> dict[str, str]:

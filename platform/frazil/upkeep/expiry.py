@@ -1,20 +1,21 @@
-"""Snapshot expiry: old snapshots go, with the files that only they reach."""
+"""Snapshot expiry: old snapshots go, with the files that only they name."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.commits import TRIES, heads
+from frazil.catalogs.commits import TRIES, heads, through
 from frazil.catalogs.iceberg import load_table
-from frazil.errors import CommitConflictError
+from frazil.errors import CommitConflictError, RepairError
 from frazil.naming import TableName, things
 from frazil.spec import TableSpec
+from frazil.upkeep.deleting import delete_files
 from frazil.upkeep.expiry_plan import plan_expiry
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files
-from frazil.upkeep.procedures import FilesGoneError, call
+from frazil.upkeep.named import named_only_by, statistics_of
 from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
@@ -27,15 +28,7 @@ __all__ = ["expire"]
 _BATCH = 1000
 """Snapshots that one commit expires."""
 
-_COUNTS = {
-    "deleted_data_files_count": "data_files_deleted",
-    "deleted_position_delete_files_count": "delete_files_deleted",
-    "deleted_equality_delete_files_count": "delete_files_deleted",
-    "deleted_manifest_files_count": "manifests_deleted",
-    "deleted_manifest_lists_count": "manifest_lists_deleted",
-    "deleted_statistics_files_count": "statistics_deleted",
-}
-_DELETED = tuple(dict.fromkeys(_COUNTS.values()))
+_KINDS = ("data_files", "delete_files", "manifests", "manifest_lists", "statistics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +36,7 @@ class _Expired:
     """What became of one table; on a dry run, what would."""
 
     before: int
-    expired: int
+    expired: int = 0
     deleted: Mapping[str, int] = field(default_factory=dict)
     conflicts: int = 0
 
@@ -57,17 +50,20 @@ def expire(
         spec: The table's; its `upkeep` says how long and how many snapshots are kept.
         connections: The outside systems.
         now: Seconds since the epoch.
-        dry_run: Tell only how many would go; nothing is touched.
+        dry_run: Tell only what would go; nothing is touched.
         reason: Why it is done now; told in the report.
 
     Raises:
         MissingError: There is no such table.
         CommitConflictError: Others kept committing in between.
-        PartDownError: Spark, the catalog or the storage stopped answering.
+        RepairError: Metadata of a snapshot that stays can't be read; no file is deleted then.
     """
     work = _Expiry(spec, connections, now)
     tables = kept_tables(connections.catalog, work.name)
-    done = {name: work.plan(table) if dry_run else work.run(name, table) for name, table in tables.items()}
+    done = {
+        name: work.run(name, table, dry_run) if may_delete_files(table) else _Expired(len(table.snapshots()))
+        for name, table in tables.items()
+    }
     return _report(work.name, done, dry_run, reason)
 
 
@@ -77,66 +73,75 @@ class _Expiry:
     def __init__(self, spec: TableSpec, connections: Connections, now: float) -> None:
         self.name = things(spec, connections.settings).table
         self._upkeep = spec.upkeep
-        self._connections = connections
+        self._catalog = connections.catalog
         self._now = now
 
-    def plan(self, table: Table) -> _Expired:
-        """What would be done."""
-        return _Expired(len(table.metadata.snapshots), len(self._ids(table)))
-
-    def run(self, name: TableName, table: Table) -> _Expired:
-        """Does it, a batch of snapshots at a time."""
-        ids, deleted, conflicts = self._ids(table), Counter[str](), 0
-        for start in range(0, len(ids), _BATCH):
-            counts, refused = self._expire(name, set(ids[start : start + _BATCH]))
-            deleted.update(counts)
-            conflicts += refused
-        return _Expired(len(table.metadata.snapshots), len(ids), deleted, conflicts)
+    def run(self, name: TableName, before: Table, dry_run: bool) -> _Expired:
+        """First the commits, then the files: what dies in between leaves orphans, and nothing worse."""
+        ids, conflicts = self._ids(before), 0
+        if not ids:
+            return _Expired(len(before.snapshots()))
+        for start in range(0, 0 if dry_run else len(ids), _BATCH):
+            conflicts += self._commit(name, set(ids[start : start + _BATCH]))
+        after = before if dry_run else load_table(self._catalog, name)
+        stay = {s.snapshot_id for s in after.snapshots()} - (set(ids) if dry_run else set())
+        files = _files_of(name, before, after, stay)
+        if not dry_run:
+            delete_files(before.io, (path for paths in files.values() for path in paths))
+        deleted = {kind: len(paths) for kind, paths in files.items()}
+        return _Expired(len(before.snapshots()), len(set(ids) - stay), deleted, conflicts)
 
     def _ids(self, table: Table) -> tuple[int, ...]:
-        return plan_expiry(table.metadata, self._upkeep, self._now) if may_delete_files(table) else ()
+        return plan_expiry(table.metadata, self._upkeep, self._now)
 
-    def _expire(self, name: TableName, batch: set[int]) -> tuple[Mapping[str, int], int]:
-        """One batch; also how often it was refused. Each try asks anew which of them may go."""
-        for refused, table in enumerate(heads(self._connections.catalog, name)):
+    def _commit(self, name: TableName, batch: set[int]) -> int:
+        """Expires a batch; gives how often that was refused. Each try asks anew which of them may go."""
+        for refused, table in enumerate(heads(self._catalog, name)):
             ids = batch & set(self._ids(table))
-            if not ids:
-                return {}, refused
-            try:
-                return self._call(name, ids), refused
-            except CommitConflictError:
-                continue
-            except FilesGoneError:
-                # Orphan removal met files of what had just expired; it takes the others, too, one day.
-                if ids & {s.snapshot_id for s in load_table(self._connections.catalog, name).snapshots()}:
-                    raise
-                return {}, refused
+            if not ids or _commit(table, sorted(ids)):
+                return refused
         raise CommitConflictError(
             f"The catalog refused {TRIES} times to expire snapshots of {name}.",
             meaning="Others commit to the table all the time; its snapshots are all there.",
             todo="Nothing: the upkeep sensor tries again; so does the command.",
         )
 
-    def _call(self, name: TableName, ids: set[int]) -> Mapping[str, int]:
-        rows = call(
-            self._connections.spark,
-            name,
-            "expire_snapshots",
-            snapshot_ids=f"array({', '.join(f'{i}L' for i in sorted(ids))})",
-            # These two switch off Iceberg's own rules: the ids are the whole plan.
-            older_than="TIMESTAMP '1970-01-02 00:00:00'",
-            retain_last="2147483647",
-            stream_results="true",
-        )
-        counts = Counter[str]()
-        for theirs, ours in _COUNTS.items():
-            counts[ours] += rows[0][theirs] or 0
-        return counts
+
+def _commit(table: Table, ids: Sequence[int]) -> bool:
+    """One try, bound to every branch and tag: none of them may come to name what goes."""
+    from pyiceberg.table.update import AssertRefSnapshotId, RemoveSnapshotsUpdate
+
+    refs = table.metadata.refs.items()
+    tx = table.transaction()
+    tx._apply(
+        (RemoveSnapshotsUpdate(snapshot_ids=list(ids)),),
+        tuple(AssertRefSnapshotId(ref=name, snapshot_id=ref.snapshot_id) for name, ref in refs),
+    )
+    return through(tx.commit_transaction)
+
+
+def _files_of(name: TableName, before: Table, after: Table, stay: set[int]) -> dict[str, list[str]]:
+    """Paths by kind of the files that only the snapshots that went have named."""
+    gone = [s for s in before.snapshots() if s.snapshot_id not in stay]
+    kept = [s for s in after.snapshots() if s.snapshot_id in stay]
+    described = {path for path, of in statistics_of(after.metadata).items() if of in stay}
+    statistics = [
+        p for p, of in statistics_of(before.metadata).items() if of not in stay and p not in described
+    ]
+    try:
+        return {**named_only_by(before.io, gone, kept), "statistics": statistics}
+    except FileNotFoundError as e:
+        raise RepairError(
+            f"A metadata file of {name} is missing.",
+            where=str(e),
+            meaning="Snapshots expired, but no file was deleted; what only they named is orphaned now.",
+            todo="If a snapshot that stays needs it: roll back to another one (`frazil rollback`).",
+        ) from e
 
 
 def _report(name: TableName, done: Mapping[TableName, _Expired], dry_run: bool, reason: str) -> WorkReport:
-    before, expired = (sum(getattr(each, key) for each in done.values()) for key in ("before", "expired"))
-    deleted = sum((Counter(each.deleted) for each in done.values()), Counter())
+    before, expired = sum(d.before for d in done.values()), sum(d.expired for d in done.values())
+    deleted = sum((Counter(d.deleted) for d in done.values()), Counter[str]())
     return WorkReport(
         table=str(name),
         kind="expiry",
@@ -145,19 +150,16 @@ def _report(name: TableName, done: Mapping[TableName, _Expired], dry_run: bool, 
         numbers={
             "snapshots_before": before,
             "snapshots_after": before - expired,
-            **({} if dry_run else {key: deleted[key] for key in _DELETED}),
+            **{f"{kind}_deleted": deleted[kind] for kind in _KINDS},
         },
-        conflicts=sum(each.conflicts for each in done.values()),
+        conflicts=sum(d.conflicts for d in done.values()),
         dry_run=dry_run,
     )
 
 
 def _text(done: Mapping[TableName, _Expired], deleted: Mapping[str, int], dry_run: bool) -> str:
-    """One sentence: how many snapshots of which table, and the files that went with them."""
-    said = ", ".join(f"{each.expired:,} of {each.before:,} of {name}" for name, each in done.items())
-    if dry_run or not any(deleted.values()):
-        return f"{'Would expire' if dry_run else 'Expired'} snapshots: {said}."
-    files = ", ".join(
-        f"{n:,} {key.removesuffix('_deleted').replace('_', ' ')}" for key, n in deleted.items() if n
-    )
-    return f"Expired snapshots: {said}; deleted with them: {files}."
+    """One sentence: how many snapshots of which table, and the files that go with them."""
+    verb = "Would expire" if dry_run else "Expired"
+    said = ", ".join(f"{d.expired:,} of {d.before:,} of {name}" for name, d in done.items())
+    files = ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in deleted.items() if n)
+    return f"{verb} snapshots: {said}" + (f"; with them {files}." if files else ".")

@@ -16,13 +16,12 @@ from frazil.catalogs.iceberg import load_table
 from frazil.errors import AuditFailedError, CommitConflictError
 from frazil.landing.position import ancestors
 from frazil.naming import TableName
-from frazil.upkeep.entries import Entries, Held
+from frazil.upkeep.entries import Entries, Held, names_live
 from frazil.upkeep.procedures import call
-from frazil.upkeep.replace import Replacement, chosen
+from frazil.upkeep.replace import Replacement, chosen, overtaken
 from frazil.upkeep.rounds import Round
 
 if TYPE_CHECKING:
-    from pyiceberg.manifest import ManifestEntry
     from pyiceberg.table import Table
 
     from frazil.connections import Connections
@@ -53,14 +52,14 @@ def rewrite(
 
     Raises:
         AuditFailedError: The new files do not hold the rows of the old ones.
+        OvertakenError: Rows were deleted since the head was read.
         CommitConflictError: Other commits came in between time and again.
     """
-    entries = held.entries
-    _make_branch(connections, name, branch, [entries[f.path] for f in plan.files])
+    _make_branch(connections, name, held, plan, branch)
     for attempt in stamina.retry_context(on=CommitConflictError, attempts=5, wait_max=1.0):
         with attempt:
             call(
-                connections.spark,
+                connections.background_spark,
                 name,
                 "rewrite_data_files",
                 branch=f"'{branch}'",
@@ -73,18 +72,29 @@ def rewrite(
     return found
 
 
-def _make_branch(
-    connections: Connections, name: TableName, branch: str, entries: list[ManifestEntry]
-) -> None:
+def _make_branch(connections: Connections, name: TableName, held: Held, plan: Round, branch: str) -> None:
     from frazil.upkeep.swap import Narrow
 
+    entries = held.entries
     for table in heads(connections.catalog, name):
-        tx = table.transaction()
         if branch in table.metadata.refs:
             return
-        Narrow(tx, branch, _MARK, entries).commit()
+        if _deletes(table) != held.deletes:
+            raise overtaken(table, "rows were deleted")
+        tx = table.transaction()
+        Narrow(tx, branch, _MARK, [entries[f.path] for f in plan.files]).commit()
         if through(tx.commit_transaction):
             return
+
+
+def _deletes(table: Table) -> frozenset[str]:
+    """Paths of the manifests that name delete files now: the branch gets those."""
+    from pyiceberg.manifest import ManifestContent
+
+    head = table.current_snapshot()
+    manifests = head.manifests(table.io) if head else []
+    deletes = (m for m in manifests if m.content == ManifestContent.DELETES and names_live(m))
+    return frozenset(m.manifest_path for m in deletes)
 
 
 def _strategy(order: Iterable[SortTerm]) -> dict[str, str]:
@@ -129,7 +139,7 @@ def _audit(name: TableName, held: Held, found: Replacement) -> None:
     before, after = (
         sum(e.data_file.record_count for e in entries) for entries in (found.removed, found.added)
     )
-    if after == before or (held.has_deletes and after < before):
+    if after == before or (held.deletes and after < before):
         return
     raise AuditFailedError(
         f"A compaction of {name} does not add up.",

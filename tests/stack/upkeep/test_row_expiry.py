@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from pyspark.sql.connect.observation import Observation
 
 from frazil.catalogs.refs import branch_from_head
 from frazil.catalogs.spark import spark_name
@@ -140,6 +141,20 @@ def test_a_file_is_rewritten_once_half_of_it_is_past_and_not_before(make_topic: 
     assert (early.done, early.numbers["files_waiting"], same) == (False, 1, file)
     assert "1 files that hold younger rows, too, wait" in early.text
     assert (late.done, late.numbers["files_rewritten"], quantities(topic)) == (True, 1, [2])
+    assert_all_adds_up(topic)
+
+
+def test_rows_that_a_busy_spark_did_not_count_are_counted_again(
+    make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = make_topic(keep_rows_for=KEPT)
+    landed(topic, q1=50, q2=40, q3=1)
+    monkeypatch.setattr(Observation, "get", property(lambda _: {}))  # what the client has then
+
+    report = expired(topic)
+
+    assert (report.done, report.numbers["rows"]) == (True, 2)
+    assert quantities(topic) == [3]
     assert_all_adds_up(topic)
 
 
