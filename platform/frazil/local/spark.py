@@ -50,8 +50,12 @@ appender.stderr.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex
 # order of arrival a small landing waits for all tasks of a compaction.
 _POOLS = """<?xml version="1.0"?>
 <allocations>
-  <pool name="default"><weight>4</weight><minShare>{cores}</minShare></pool>
-  <pool name="{upkeep}"><weight>1</weight><minShare>0</minShare></pool>
+  <pool name="default">
+    <schedulingMode>FIFO</schedulingMode><weight>4</weight><minShare>{cores}</minShare>
+  </pool>
+  <pool name="{upkeep}">
+    <schedulingMode>FIFO</schedulingMode><weight>1</weight><minShare>0</minShare>
+  </pool>
 </allocations>
 """
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from frazil.connections import Connections
 from kit.waiting import wait_for
 
-TASKS = 60
+TASKS = 40
 PARK = "java_method('java.util.concurrent.locks.LockSupport', 'parkNanos', id * 0 + {}000000L)"
 
 
