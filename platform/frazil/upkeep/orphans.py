@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -14,6 +12,7 @@ from frazil.errors import RepairError
 from frazil.naming import TableName, things
 from frazil.spec import TableSpec
 from frazil.upkeep.at_work import at_work
+from frazil.upkeep.deleting import delete_files
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files
 from frazil.upkeep.listing import StoredFile, list_files
 from frazil.upkeep.named import key_of, named_keys
@@ -32,7 +31,6 @@ _CLOCKS = 300.0
 
 _NAMED = 5
 _TRIES = 3
-_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ def remove_orphans(
     ]
     if not dry_run:
         for each_table in found:
-            _delete(each_table)
+            delete_files(each_table.table.io, (file.path for file in each_table.orphans))
     return _report(name, found, dry_run, reason)
 
 
@@ -107,15 +105,6 @@ def _named(connections: Connections, name: TableName) -> set[str]:
         meaning="Some of its snapshots can't be read; nothing was deleted.",
         todo="Roll back to a snapshot that can be read (`frazil rollback`), or bring the file back.",
     )
-
-
-def _delete(found: _Found) -> None:
-    def delete(file: StoredFile) -> None:
-        with suppress(FileNotFoundError):  # an expiry was quicker, or a commit with old metadata files
-            found.table.io.delete(file.path)
-
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="orphans") as pool:
-        list(pool.map(delete, found.orphans))
 
 
 def _report(name: TableName, found: Sequence[_Found], dry_run: bool, reason: str) -> WorkReport:
