@@ -44,9 +44,9 @@ class Held:
         return {e.data_file.file_path: e for entries in self.named.values() for e in entries}
 
     @property
-    def has_deletes(self) -> bool:
-        """Whether delete files take rows away."""
-        return len(self.manifests) > len(self.named)
+    def deletes(self) -> frozenset[str]:
+        """Paths of the manifests that name delete files."""
+        return frozenset(m.manifest_path for m in self.manifests) - self.named.keys()
 
     @property
     def bytes(self) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
     from pyiceberg.table import Table
 
-__all__ = ["Placed", "Replacement", "chosen", "put_in_place", "upon"]
+__all__ = ["Placed", "Replacement", "chosen", "overtaken", "put_in_place", "upon"]
 
 _ID = "frazil.upkeep-id"
 _LOOK_BACK = 100
@@ -152,7 +152,7 @@ def _found_again(table: Table, manifests: Sequence[ManifestFile], what: Replacem
     entries = [e for of_one in hit.values() for e in of_one]
     kept = tuple(e for e in entries if e.data_file.file_path not in old)
     if missing := len(old) - (len(entries) - len(kept)):
-        raise _overtaken(table, f"{missing} of {len(old)} files to be replaced are no longer there")
+        raise overtaken(table, f"{missing} of {len(old)} files to be replaced are no longer there")
     return replace(what, gone=frozenset(hit), kept=kept)
 
 
@@ -174,7 +174,7 @@ def _no_new_deletes(table: Table, manifests: Sequence[ManifestFile], what: Repla
         later = (entry.sequence_number or 0) > what.sequence
         by_position = entry.data_file.content == DataFileContent.POSITION_DELETES
         if later and by_position and _may_hit(entry.data_file, what.paths):
-            raise _overtaken(table, "rows of the files to be replaced were deleted")
+            raise overtaken(table, "rows of the files to be replaced were deleted")
 
 
 def _may_hit(deletes: DataFile, paths: frozenset[str]) -> bool:
@@ -182,7 +182,8 @@ def _may_hit(deletes: DataFile, paths: frozenset[str]) -> bool:
     return not lower or not upper or any(lower <= path.encode() <= upper for path in paths)
 
 
-def _overtaken(table: Table, why: str) -> OvertakenError:
+def overtaken(table: Table, why: str) -> OvertakenError:
+    """What is raised where a compaction must not be put in place any more."""
     return OvertakenError(
         f"A compaction was overtaken: {why}.",
         where=f"table {'.'.join(table.name())}",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import stamina
 
-from frazil.catalogs.commits import heads, through
+from frazil.catalogs.commits import TRIES, heads, through
 from frazil.catalogs.iceberg import load_table
 from frazil.errors import AuditFailedError, CommitConflictError
 from frazil.landing.position import ancestors
@@ -85,6 +85,11 @@ def _make_branch(connections: Connections, name: TableName, held: Held, plan: Ro
         Narrow(tx, branch, _MARK, [entries[f.path] for f in plan.files]).commit()
         if through(tx.commit_transaction):
             return
+    raise CommitConflictError(
+        f"The catalog refused a branch of {name} {TRIES} times.",
+        meaning="Others commit to the table all the time; the table is as they left it.",
+        todo="Nothing: the upkeep sensor tries again; so does `frazil compact`.",
+    )
 
 
 def _deletes(table: Table) -> frozenset[str]:
