@@ -147,7 +147,7 @@ class _Compaction:
         catalog, says = self._connections.catalog, self._says(became(done))
         placed = put_in_place(catalog, self._name, lambda table: upon(table, what), says)
         self._step("published")
-        return replace(done, conflicts=placed.conflicts, snapshot_id=placed.snapshot_id)
+        return replace(done, conflicts=what.conflicts + placed.conflicts, snapshot_id=placed.snapshot_id)
 
     def _gather(self) -> Done:
         """Few manifests of many, with the files as they are."""

@@ -45,6 +45,7 @@ class Replacement:
         known: Paths of all manifests of the head that was read.
         sequence: Sequence number of that head; the new files bear it, so that later deletes hold for them.
         branch: Removed by the same commit; empty where there is none.
+        conflicts: How often the branch was refused, because others committed.
     """
 
     id: str
@@ -55,6 +56,7 @@ class Replacement:
     known: frozenset[str] = frozenset()
     sequence: int = 0
     branch: str = ""
+    conflicts: int = 0
 
     @property
     def paths(self) -> frozenset[str]:

@@ -7,6 +7,7 @@ manifest but one.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import stamina
@@ -69,7 +70,7 @@ def rewrite(
     added = _added(load_table(connections.catalog, name), branch)
     found = chosen(held, (f.path for f in plan.files), branch, added)
     _audit(name, held, found)
-    return found
+    return replace(found, conflicts=attempt.num - 1)
 
 
 def _make_branch(connections: Connections, name: TableName, held: Held, plan: Round, branch: str) -> None:

@@ -9,7 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, ManifestFile
+from pyiceberg.manifest import (
+    DataFileContent,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+)
 from pyiceberg.table import Transaction
 from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.update.snapshot import _SnapshotProducer
@@ -36,6 +42,7 @@ class ReplaceFiles(_SnapshotProducer[Any]):
     def __init__(self, tx: Transaction, what: Replacement, says: Mapping[str, str]) -> None:
         super().__init__(Operation.REPLACE, tx, tx._table.io, snapshot_properties=dict(says))
         self._what = what
+        self._dropped: list[ManifestEntry] = []
 
     def _deleted_entries(self) -> list[ManifestEntry]:
         return [self._entry(ManifestEntryStatus.DELETED, e) for e in self._what.removed]
@@ -45,8 +52,26 @@ class ReplaceFiles(_SnapshotProducer[Any]):
         kept = (self._entry(ManifestEntryStatus.EXISTING, e) for e in self._what.kept)
         head = self._transaction._table.current_snapshot()
         others = head.manifests(self._io) if head else []
-        untouched = (m for m in others if m.manifest_path not in self._what.gone and names_live(m))
-        return [*self._written(added), *self._written(kept), *untouched]
+        untouched = [m for m in others if m.manifest_path not in self._what.gone and names_live(m)]
+        data = [m for m in untouched if m.content == ManifestContent.DATA]
+        deletes = [m for m in untouched if m.content == ManifestContent.DELETES]
+        return [*self._written(added), *self._written(kept), *data, *self._applicable(deletes, data)]
+
+    def _applicable(
+        self, deletes: Iterable[ManifestFile], data: Iterable[ManifestFile]
+    ) -> list[ManifestFile]:
+        """Delete manifests but those older than all data: nothing they name applies any more (as in Java)."""
+        what = self._what
+        numbers = [m.min_sequence_number for m in data] + [e.sequence_number or 0 for e in what.kept]
+        oldest = min(numbers + [what.sequence] * bool(what.added), default=0)
+        found = []
+        for manifest in deletes:
+            entries = manifest.fetch_manifest_entry(self._io)
+            if all((e.sequence_number or 0) < oldest for e in entries):
+                self._dropped += entries
+            else:
+                found.append(manifest)
+        return found
 
     def _written(self, entries: Iterable[ManifestEntry]) -> Iterator[ManifestFile]:
         """By partition, so that a filter on it leaves most manifests closed."""
@@ -73,15 +98,26 @@ class ReplaceFiles(_SnapshotProducer[Any]):
     def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
         head = self._transaction._table.current_snapshot()
         before = head.summary.additional_properties if head and head.summary else {}
-        plus, minus = _sums(self._what.added), _sums(self._what.removed)
+        plus, minus, dropped = map(_sums, (self._what.added, self._what.removed, self._dropped))
+        by_position = _sums(
+            e for e in self._dropped if e.data_file.content == DataFileContent.POSITION_DELETES
+        )
         counts = {
             "added-data-files": plus[0], "added-records": plus[1], "added-files-size": plus[2],
-            "deleted-data-files": minus[0], "deleted-records": minus[1], "removed-files-size": minus[2],
+            "deleted-data-files": minus[0], "deleted-records": minus[1],
+            "removed-files-size": minus[2] + dropped[2], "removed-delete-files": dropped[0],
+            "removed-position-deletes": by_position[1],
+            "removed-equality-deletes": dropped[1] - by_position[1],
         }  # fmt: skip
-        totals = {k: v for k, v in before.items() if k.startswith("total-")}
-        for number, key in enumerate(("total-data-files", "total-records", "total-files-size")):
-            if key in totals:
-                totals[key] = str(int(totals[key]) + plus[number] - minus[number])
+        changes = {
+            "total-data-files": plus[0] - minus[0],
+            "total-records": plus[1] - minus[1],
+            "total-files-size": plus[2] - counts["removed-files-size"],
+            "total-delete-files": -dropped[0],
+            "total-position-deletes": -counts["removed-position-deletes"],
+            "total-equality-deletes": -counts["removed-equality-deletes"],
+        }
+        totals = {k: str(int(v) + changes.get(k, 0)) for k, v in before.items() if k.startswith("total-")}
         changed = {k: str(n) for k, n in counts.items() if n}
         return Summary(Operation.REPLACE, **changed, **totals, **snapshot_properties)
 

@@ -143,6 +143,17 @@ def test_rows_that_are_deleted_by_position_meanwhile_stay_deleted(topic: Topic) 
 
     assert after.done
     assert quantities(topic) == [n for n in range(EACH * 3) if n != 1]
+    topic.trades(EACH)
+    land(topic.spec, topic.connections)
+    compacted(topic)
+    landed_since = compacted(landed(topic, 1))
+    assert landed_since.done
+    head = table_of(topic).current_snapshot()
+    assert head
+    assert head.summary
+    totals = head.summary.additional_properties
+    assert (totals["total-delete-files"], totals["total-position-deletes"]) == ("0", "0")
+    assert quantities(topic) == [n for n in range(EACH * 5) if n != 1]
 
 
 def test_files_that_others_name_anew_meanwhile_are_found(topic: Topic) -> None:
