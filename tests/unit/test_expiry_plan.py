@@ -210,6 +210,20 @@ def test_a_branch_keeps_what_its_own_rules_say(history: History) -> None:
     assert history.ids == landings[2:]
 
 
+def test_a_tag_that_is_older_than_it_may_become_keeps_nothing(history: History) -> None:
+    landings = landed(history, 3)
+    history.point("for-a-day", landings[0], "tag")
+    history.refs["for-a-day"] = history.refs["for-a-day"].model_copy(update={"max_ref_age_ms": 86_400_000})
+
+    history.hours(20)
+    history.expire(upkeep(1))
+    young = history.ids
+    history.hours(20)
+    history.expire(upkeep(1))
+
+    assert (young, history.ids) == ([landings[0], landings[2]], [landings[2]])
+
+
 def test_a_landing_at_work_keeps_what_it_stands_on(history: History) -> None:
     base = landed(history, 3)[-1]
     tip = history.commit(ref="landing_1800000000000_0a1b2c3d", summary={"frazil.plan": "{}"})

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.commits import TRIES, heads, through
-from frazil.catalogs.iceberg import load_table
 from frazil.errors import CommitConflictError, RepairError
 from frazil.naming import TableName, things
 from frazil.spec import TableSpec
 from frazil.upkeep.deleting import delete_files
-from frazil.upkeep.expiry_plan import plan_expiry
+from frazil.upkeep.expiry_plan import aged_refs, plan_expiry
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files
 from frazil.upkeep.named import named_only_by, statistics_of
 from frazil.upkeep.work import WorkReport
@@ -28,6 +28,7 @@ __all__ = ["expire"]
 _BATCH = 1000
 """Snapshots that one commit expires."""
 
+_TRIES = 3
 _KINDS = ("data_files", "delete_files", "manifests", "manifest_lists", "statistics")
 
 
@@ -83,13 +84,32 @@ class _Expiry:
             return _Expired(len(before.snapshots()))
         for start in range(0, 0 if dry_run else len(ids), _BATCH):
             conflicts += self._commit(name, set(ids[start : start + _BATCH]))
-        after = before if dry_run else load_table(self._catalog, name)
-        stay = {s.snapshot_id for s in after.snapshots()} - (set(ids) if dry_run else set())
-        files = _files_of(name, before, after, stay)
+        stay, files = self._files(name, before, set(ids) if dry_run else set())
         if not dry_run:
             delete_files(before.io, (path for paths in files.values() for path in paths))
         deleted = {kind: len(paths) for kind, paths in files.items()}
         return _Expired(len(before.snapshots()), len(set(ids) - stay), deleted, conflicts)
+
+    def _files(
+        self, name: TableName, before: Table, would_go: set[int]
+    ) -> tuple[set[int], dict[str, list[str]]]:
+        """Ids of the snapshots that stay, and paths by kind of the files that only others named.
+
+        Raises:
+            RepairError: A file that tells is missing.
+        """
+        for after in islice(heads(self._catalog, name), _TRIES):
+            stay = {s.snapshot_id for s in after.snapshots()} - would_go
+            try:
+                return stay, _files_of(before, after, stay)
+            except FileNotFoundError as e:  # another expiry may have taken it since the table was loaded
+                missing = str(e)
+        raise RepairError(
+            f"A metadata file of {name} is missing.",
+            where=missing,
+            meaning="Snapshots expired, but no file was deleted; those that only they named are orphans now.",
+            todo="If a snapshot that stays needs it: roll back to another one (`frazil rollback`).",
+        )
 
     def _ids(self, table: Table) -> tuple[int, ...]:
         return plan_expiry(table.metadata, self._upkeep, self._now)
@@ -98,7 +118,7 @@ class _Expiry:
         """Expires a batch; gives how often that was refused. Each try asks anew which of them may go."""
         for refused, table in enumerate(heads(self._catalog, name)):
             ids = batch & set(self._ids(table))
-            if not ids or _commit(table, sorted(ids)):
+            if not ids or _commit(table, sorted(ids), aged_refs(table.metadata, self._now)):
                 return refused
         raise CommitConflictError(
             f"The catalog refused {TRIES} times to expire snapshots of {name}.",
@@ -107,36 +127,32 @@ class _Expiry:
         )
 
 
-def _commit(table: Table, ids: Sequence[int]) -> bool:
+def _commit(table: Table, ids: Sequence[int], aged: Sequence[str]) -> bool:
     """One try, bound to every branch and tag: none of them may come to name what goes."""
-    from pyiceberg.table.update import AssertRefSnapshotId, RemoveSnapshotsUpdate
+    from pyiceberg.table.update import (
+        AssertRefSnapshotId,
+        RemoveSnapshotRefUpdate,
+        RemoveSnapshotsUpdate,
+    )
 
     refs = table.metadata.refs.items()
     tx = table.transaction()
     tx._apply(
-        (RemoveSnapshotsUpdate(snapshot_ids=list(ids)),),
+        (
+            *(RemoveSnapshotRefUpdate(ref_name=name) for name in aged),
+            RemoveSnapshotsUpdate(snapshot_ids=list(ids)),
+        ),
         tuple(AssertRefSnapshotId(ref=name, snapshot_id=ref.snapshot_id) for name, ref in refs),
     )
     return through(tx.commit_transaction)
 
 
-def _files_of(name: TableName, before: Table, after: Table, stay: set[int]) -> dict[str, list[str]]:
-    """Paths by kind of the files that only the snapshots that went have named."""
+def _files_of(before: Table, after: Table, stay: set[int]) -> dict[str, list[str]]:
     gone = [s for s in before.snapshots() if s.snapshot_id not in stay]
     kept = [s for s in after.snapshots() if s.snapshot_id in stay]
     described = {path for path, of in statistics_of(after.metadata).items() if of in stay}
-    statistics = [
-        p for p, of in statistics_of(before.metadata).items() if of not in stay and p not in described
-    ]
-    try:
-        return {**named_only_by(before.io, gone, kept), "statistics": statistics}
-    except FileNotFoundError as e:
-        raise RepairError(
-            f"A metadata file of {name} is missing.",
-            where=str(e),
-            meaning="Snapshots expired, but no file was deleted; what only they named is orphaned now.",
-            todo="If a snapshot that stays needs it: roll back to another one (`frazil rollback`).",
-        ) from e
+    once = {path for path, of in statistics_of(before.metadata).items() if of not in stay}
+    return {**named_only_by(before.io, gone, kept), "statistics": sorted(once - described)}
 
 
 def _report(name: TableName, done: Mapping[TableName, _Expired], dry_run: bool, reason: str) -> WorkReport:

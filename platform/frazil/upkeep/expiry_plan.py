@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyiceberg.table.refs import SnapshotRef
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["plan_expiry"]
+__all__ = ["aged_refs", "plan_expiry"]
 
 _LEDGER = "frazil.spans"
 _PLAN = "frazil.plan"
@@ -30,11 +30,13 @@ def plan_expiry(metadata: TableMetadata, upkeep: Upkeep, now: float) -> tuple[in
         upkeep: How long and how many snapshots are kept.
         now: Seconds since the epoch.
     """
-    kept = {ref.snapshot_id for ref in metadata.refs.values()}
+    over = aged_refs(metadata, now)
+    refs = {name: ref for name, ref in metadata.refs.items() if name not in over}
+    kept = {ref.snapshot_id for ref in refs.values()}
     known = {snapshot.snapshot_id for snapshot in metadata.snapshots}
     reachable = set(kept)
     main = [s.snapshot_id for s in ancestors(metadata)]
-    for name, ref in metadata.refs.items():
+    for name, ref in refs.items():
         line = list(ancestors(metadata, name))
         reachable |= {s.snapshot_id for s in line}
         kept |= _of_line(line, name, ref, upkeep, now)
@@ -42,6 +44,19 @@ def plan_expiry(metadata: TableMetadata, upkeep: Upkeep, now: float) -> tuple[in
     kept |= _once_on_main(metadata, reachable, upkeep, now)
     kept |= _what_tells_positions(metadata, kept & known)
     return tuple(s.snapshot_id for s in metadata.snapshots if s.snapshot_id not in kept)
+
+
+def aged_refs(metadata: TableMetadata, now: float) -> tuple[str, ...]:
+    """Branches and tags that are older than they themselves say they may become (`max-ref-age-ms`)."""
+    by_id = {s.snapshot_id: s for s in metadata.snapshots}
+    return tuple(
+        name
+        for name, ref in metadata.refs.items()
+        if ref.max_ref_age_ms is not None
+        and name != "main"
+        and ref.snapshot_id in by_id
+        and _age(by_id[ref.snapshot_id], now) * 1000 > ref.max_ref_age_ms
+    )
 
 
 def _of_line(line: Sequence[Snapshot], name: str, ref: SnapshotRef, upkeep: Upkeep, now: float) -> set[int]:

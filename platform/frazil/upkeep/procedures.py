@@ -14,7 +14,7 @@ from frazil.naming import TableName
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["FilesGoneError", "call", "spark_job"]
+__all__ = ["call", "spark_job"]
 
 _CONFLICT = (
     STALE,
@@ -22,13 +22,8 @@ _CONFLICT = (
     "CommitStateUnknownException",
     "Still referenced by refs",  # a branch, a tag or a rollback took the snapshot in between
 )
-_GONE = ("NoSuchKeyException", "exceptions.NotFoundException")
 _SPARK_DOWN = ("StatusCode.UNAVAILABLE", "Connection refused", "RetriesExceeded", "Socket closed")
 _CATALOG_DOWN = ("RESTException", "GlueException", "S3Exception", "SdkClientException")
-
-
-class FilesGoneError(FrazilError):
-    """A file that the job was about to read is no longer there."""
 
 
 def call(spark: SparkSession, name: TableName, procedure: str, **arguments: str) -> list[dict[str, Any]]:
@@ -37,7 +32,6 @@ def call(spark: SparkSession, name: TableName, procedure: str, **arguments: str)
     Raises:
         CommitConflictError: Another commit came in between.
         PartDownError: Spark, the catalog or the storage stopped answering.
-        FilesGoneError: Somebody deleted a file that the job was about to read.
         FrazilError: Anything else; the server's log has the whole story.
     """
     said = ", ".join(f"{key} => {value}" for key, value in {"table": f"'{name}'", **arguments}.items())
@@ -74,8 +68,7 @@ def _meaning(text: str, name: TableName, work: str) -> FrazilError:
                 meaning="No row is lost or doubled; files that nothing names any more may be left over.",
                 todo="`frazil status` shows what runs; then try again. `frazil orphans` removes leftovers.",
             )
-    kind = FilesGoneError if any(sign in text for sign in _GONE) else FrazilError
-    return kind(
+    return FrazilError(
         "A Spark job of upkeep failed.",
         where=where,
         meaning="No row is lost or doubled; files that nothing names any more may be left over.",
