@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from frazil.catalogs.glue_entries import sync_glue
 from frazil.catalogs.refs import branch_from_head, set_properties
 from frazil.checks.run import run_check
 from frazil.connections import Connections
@@ -88,6 +89,8 @@ def test_the_next_landing_continues_from_the_position_of_the_snapshot(
     assert ledger.properties().items() <= metadata.properties.items()
     assert (SUSPENDED in metadata.properties, metadata.properties["mine"]) == (False, "kept")
     assert f"Glue and Snowflake show it after `frazil sync {topic.things.table}`" in report.text
+    sync_glue(lake, topic.things)
+    assert run_check("glue_pointer", topic.spec, lake).passed
     assert_all_adds_up(topic)
     again = land(topic.spec, lake)
     assert (again.records, again.spans) == (3, {0: (3, 6)})

@@ -15,6 +15,7 @@ from frazil.catalogs.refs import branch_from_head
 from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
 from frazil.connections import Connections
+from frazil.errors import OvertakenError
 from frazil.landing.dead_letters import DeadLetter, survey
 from frazil.landing.land import land
 from frazil.landing.position import read_ledger
@@ -269,4 +270,21 @@ def test_dead_letters_stay_and_one_whose_row_expired_is_not_redriven_again(make_
     assert (again.chosen, again.redriven, again.past) == (3, 1, 2)
     assert quantities(topic) == [3, 4]
     assert survey(topic.connections.catalog, topic.things.table).rows == 3
+    assert_all_adds_up(topic)
+
+
+def test_a_redrive_that_rows_expire_under_is_dropped_and_may_be_tried_again(make_topic: MakeTopic) -> None:
+    topic = make_topic(keep_rows_for=KEPT, on_bad_record="dead_letter")
+    topic.send([trade(topic, 1)[:-1]])
+    landed(topic, q2=60, q3=0)
+
+    def mended(letter: DeadLetter) -> bytes:
+        return (letter.raw_value or b"") + b"Z"
+
+    with pytest.raises(OvertakenError, match="row expiry"):
+        redrive(topic.spec, topic.connections, repair=mended, on_step=at("audited", lambda: expired(topic)))
+
+    assert quantities(topic) == [3]
+    assert redrive(topic.spec, topic.connections, repair=mended).redriven == 1
+    assert quantities(topic) == [1, 3]
     assert_all_adds_up(topic)
