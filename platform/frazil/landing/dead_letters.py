@@ -42,6 +42,7 @@ _FIELDS = (
     Field("landing", _STRING, optional=True, doc="frazil.landing of the landing that met the record."),
 )
 _PARTITION_BY = (("day", "timestamp"),)
+_PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ def letters_schema() -> Schema:
 def _table(catalog: Catalog, own: TableName) -> Table:
     table = load_table_or_none(catalog, own)
     if table is None:
-        return create_table(catalog, own, _FIELDS, _PARTITION_BY, {"format-version": "2"})
+        return create_table(catalog, own, _FIELDS, _PARTITION_BY, _PROPERTIES)
     if len(table.schema().fields) < len(_FIELDS):  # made by an earlier version
         with table.update_schema() as update:
             update.union_by_name(letters_schema())
