@@ -17,10 +17,9 @@ from frazil.schemas.json_nodes import Entries, Items, Member, Members, Node, Pai
 __all__ = ["all_strings"]
 
 _WIRES = ("string", "base64", "base64_number")
-_NUMBER = "+-.0123456789eE"
-_BEGINNINGS = ("{", "[", '"')
-"""Of objects, of arrays, and of 1e400, which comes out as "Infinity" with its quotes."""
-_LIKE_ANOTHER = re.compile(r"[+\-.0-9eE]+|true|false|[{\[\"].*", re.DOTALL)
+_NUMBER = "0123456789.eE-+"
+_LIKE_ANOTHER = re.compile(r"[0-9.eE+-]+|true|false|[{\[\"].*", re.DOTALL)
+"""Quotes are of "Infinity", which Spark makes of 1e400."""
 
 
 def all_strings(node: Node, whole: Whole, text: str, parsed: str) -> str:
@@ -77,10 +76,14 @@ def _any(node: Node, x: str, leaf: Callable[[str], str], depth: int = 0) -> str:
 
 
 def _like_another(x: str) -> str:
-    """Whether a text could have been another value: as a number it has no other characters."""
+    """Whether a text could have been another value: as a number it has no other characters.
+
+    The comparisons leave most texts to two of them, whatever they begin with.
+    """
     number = f"({x} <> '' AND trim(LEADING '{_NUMBER}' FROM {x}) = '')"
-    begins = " OR ".join(f"startswith({x}, '{b}')" for b in _BEGINNINGS)
-    return f"{number} OR {x} IN ('true', 'false') OR {begins}"
+    low = f"{x} < ':' AND ({number} OR startswith({x}, '\"'))"
+    high = f"{x} >= '[' AND ({x} IN ('true', 'false') OR startswith({x}, '[') OR startswith({x}, '{{'))"
+    return f"({low}) OR ({high})"
 
 
 def _other(x: str) -> str:
