@@ -1,0 +1,148 @@
+"""Expiry and orphan removal on real tables on disk: no file too many goes, and none too few."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.expressions import EqualTo
+from pyiceberg.table import Table
+
+from frazil.connections import Connections
+from frazil.errors import RepairError
+from frazil.keeping import Upkeep
+from frazil.settings import Settings
+from frazil.spec import TableSpec
+from frazil.upkeep.expiry import expire
+from frazil.upkeep.listing import list_files
+from frazil.upkeep.named import key_of, named_keys
+from frazil.upkeep.orphans import remove_orphans
+
+pytestmark = pytest.mark.filterwarnings("ignore:Delete operation did not match any records")
+
+SCHEMA = pa.schema([pa.field("n", pa.int64())])
+UPKEEP = Upkeep(min_snapshots=1, keep_snapshots_for=timedelta(days=1))
+SPEC = TableSpec(topic="things", namespace="unit", table="things", upkeep=UPKEEP)
+STEPS = st.lists(
+    st.one_of(
+        st.just(("append", 0)),
+        st.tuples(st.sampled_from(["overwrite", "delete", "branch", "back"]), st.integers(0, 9)),
+        st.sampled_from([("tag", 0), ("expire", 0)]),
+    ),
+    max_size=12,
+)
+
+
+@contextmanager
+def lake() -> Iterator[tuple[Connections, Table]]:
+    """A catalog on disk with an empty table in it."""
+    with TemporaryDirectory() as folder:
+        catalog = InMemoryCatalog("unit", warehouse=Path(folder).as_uri())
+        catalog.create_namespace("unit")
+        connections = Connections(Settings())
+        connections.__dict__["catalog"] = catalog
+        yield connections, catalog.create_table(("unit", "things"), SCHEMA)
+        catalog.engine.dispose()
+
+
+def rows(*numbers: int) -> pa.Table:
+    return pa.table({"n": numbers}, schema=SCHEMA)
+
+
+def follow(connections: Connections, table: Table, step: tuple[str, int], number: int) -> None:
+    name, choice = step
+    table.refresh()
+    head = table.current_snapshot()
+    match name:
+        case "append":
+            table.append(rows(number, -number))
+        case "overwrite" if head:
+            table.overwrite(rows(number), EqualTo("n", choice))
+        case "delete" if head:
+            table.delete(EqualTo("n", choice))
+        case "branch" if head:
+            table.manage_snapshots().create_branch(head.snapshot_id, f"branch{number}").commit()
+            table.append(rows(1000 + number), branch=f"branch{number}")
+        case "tag" if head:
+            table.manage_snapshots().create_tag(head.snapshot_id, f"tag{number}").commit()
+        case "back" if head:
+            past = table.history()
+            table.manage_snapshots().set_current_snapshot(past[choice % len(past)].snapshot_id).commit()
+        case "expire":
+            expire(SPEC, connections, next_week())
+
+
+def next_week() -> float:
+    return time.time() + 7 * 86400.0
+
+
+def contents(table: Table) -> dict[int, list[int]]:
+    """The rows of every snapshot that is there."""
+    table.refresh()
+    ids = [s.snapshot_id for s in table.snapshots()]
+    return {i: sorted(table.scan(snapshot_id=i).to_arrow()["n"].to_pylist()) for i in ids}
+
+
+def strays(table: Table) -> list[str]:
+    named = named_keys(table.refresh())
+    return [file.path for file in list_files(table) if key_of(file.path) not in named]
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(steps=STEPS)
+def test_what_stays_reads_as_before_and_what_goes_leaves_no_file(steps: list[tuple[str, int]]) -> None:
+    with lake() as (connections, table):
+        for number, step in enumerate(steps):
+            follow(connections, table, step, number)
+        before, left = contents(table), strays(table)
+
+        report = expire(SPEC, connections, next_week())
+
+        after = contents(table)
+        assert after == {i: before[i] for i in after}
+        assert len(after) == report.numbers["snapshots_after"]
+        assert {ref.snapshot_id for ref in table.metadata.refs.values()} <= set(after)
+        assert set(strays(table)) <= set(left)
+        remove_orphans(SPEC, connections, next_week())
+        assert strays(table) == []
+        assert contents(table) == after
+
+
+def test_an_expiry_that_died_before_it_deleted_leaves_orphans_and_nothing_worse() -> None:
+    with lake() as (connections, table):
+        for number in range(3):
+            table.overwrite(rows(number))
+        gone = [s.snapshot_id for s in table.snapshots()][:-1]
+        table.maintenance.expire_snapshots().by_ids(gone).commit()  # which deletes no file
+
+        report = remove_orphans(SPEC, connections, next_week())
+
+        assert report.numbers["files"] >= len(gone)
+        assert strays(table) == []
+        assert contents(table) == {table.metadata.refs["main"].snapshot_id: [2]}
+
+
+def test_nothing_is_deleted_where_what_tells_is_missing() -> None:
+    with lake() as (connections, table):
+        table.append(rows(1))
+        table.append(rows(2))
+        stray = f"{table.location()}/data/stray.parquet"
+        with table.io.new_output(stray).create() as file:
+            file.write(b"nobody's")
+        head: Any = table.current_snapshot()
+        table.io.delete(head.manifest_list)
+
+        with pytest.raises(RepairError, match=r"A metadata file of unit\.things is missing"):
+            remove_orphans(SPEC, connections, next_week())
+
+        assert stray in [f.path for f in list_files(table)]
