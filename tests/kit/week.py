@@ -44,12 +44,14 @@ class Pace:
         minute: Seconds that stand for a minute: what a quick landing takes.
         records: Of each landing.
         payload: Random bytes of each record.
+        per_file: Landings that fill a file of the target size; a quarter of an hour brings 15.
     """
 
     landings: int
     minute: float = 0.3
     records: int = 1000
     payload: int = 500
+    per_file: int = 20
 
     @property
     def bytes(self) -> int:
@@ -62,12 +64,12 @@ class Pace:
         return self.landings * self.minute
 
     def spec(self) -> dict[str, Any]:
-        """The defaults of a spec, shortened; a quarter of an hour brings three quarters of a target file."""
-        share = self.landings / MINUTES
+        """The defaults of a spec, shortened, and files as small as the landings ask for."""
+        share, size = self.landings / MINUTES, self.per_file * self.bytes
         return {
-            "write": {"target_file_size": 20 * self.bytes},
+            "write": {"target_file_size": size},
             "upkeep": {
-                "small_bytes": 20 * self.bytes,
+                "small_bytes": size,
                 "compact_after": timedelta(seconds=15 * self.minute),
                 "keep_snapshots_for": timedelta(seconds=self.week),
                 "min_snapshots": max(3, round(10 * share)),
