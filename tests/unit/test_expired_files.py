@@ -23,6 +23,7 @@ from frazil.errors import RepairError
 from frazil.keeping import Upkeep
 from frazil.settings import Settings
 from frazil.spec import TableSpec
+from frazil.upkeep import expiry
 from frazil.upkeep.expiry import expire
 from frazil.upkeep.listing import list_files
 from frazil.upkeep.named import key_of, named_keys
@@ -31,6 +32,8 @@ from frazil.upkeep.orphans import remove_orphans
 pytestmark = pytest.mark.filterwarnings("ignore:Delete operation did not match any records")
 
 SCHEMA = pa.schema([pa.field("n", pa.int64())])
+MERGES = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "2"}
+"""So that one file is named by several manifests, of which some expire."""
 UPKEEP = Upkeep(min_snapshots=1, keep_snapshots_for=timedelta(days=1))
 SPEC = TableSpec(topic="things", namespace="unit", table="things", upkeep=UPKEEP)
 STEPS = st.lists(
@@ -44,14 +47,17 @@ STEPS = st.lists(
 
 
 @contextmanager
-def lake() -> Iterator[tuple[Connections, Table]]:
+def lake(*, merges: bool = False) -> Iterator[tuple[Connections, Table]]:
     """A catalog on disk with an empty table in it."""
     with TemporaryDirectory() as folder:
         catalog = InMemoryCatalog("unit", warehouse=Path(folder).as_uri())
         catalog.create_namespace("unit")
         connections = Connections(Settings())
         connections.__dict__["catalog"] = catalog
-        yield connections, catalog.create_table(("unit", "things"), SCHEMA)
+        yield (
+            connections,
+            catalog.create_table(("unit", "things"), SCHEMA, properties=MERGES if merges else {}),
+        )
         catalog.engine.dispose()
 
 
@@ -98,10 +104,12 @@ def strays(table: Table) -> list[str]:
     return [file.path for file in list_files(table) if key_of(file.path) not in named]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
-@given(steps=STEPS)
-def test_what_stays_reads_as_before_and_what_goes_leaves_no_file(steps: list[tuple[str, int]]) -> None:
-    with lake() as (connections, table):
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(steps=STEPS, merges=st.booleans())
+def test_what_stays_reads_as_before_and_what_goes_leaves_no_file(
+    steps: list[tuple[str, int]], merges: bool
+) -> None:
+    with lake(merges=merges) as (connections, table):
         for number, step in enumerate(steps):
             follow(connections, table, step, number)
         before, left = contents(table), strays(table)
@@ -146,3 +154,60 @@ def test_nothing_is_deleted_where_what_tells_is_missing() -> None:
             remove_orphans(SPEC, connections, next_week())
 
         assert stray in [f.path for f in list_files(table)]
+
+
+def three_rows(table: Table) -> None:
+    for number in range(3):
+        table.append(rows(number))
+
+
+def test_a_dry_run_tells_and_touches_nothing() -> None:
+    with lake() as (connections, table):
+        three_rows(table)
+        before, files = table.refresh().metadata_location, list(list_files(table))
+
+        report = expire(SPEC, connections, next_week(), dry_run=True)
+
+        assert report.text == "Would expire snapshots: 2 of 3 of unit.things; with them 2 manifest lists."
+        assert (report.done, report.dry_run, report.numbers["snapshots_after"]) == (True, True, 1)
+        assert table.refresh().metadata_location == before
+        assert list(list_files(table)) == files
+
+
+def test_a_table_with_nothing_to_expire_is_left_alone() -> None:
+    with lake() as (connections, table):
+        three_rows(table)
+        expire(SPEC, connections, next_week())
+        before = table.refresh().metadata_location
+
+        report = expire(SPEC, connections, next_week())
+
+        assert (report.done, report.text) == (False, "Expired snapshots: 0 of 1 of unit.things.")
+        assert table.refresh().metadata_location == before
+
+
+def test_a_table_that_shares_its_files_is_left_alone() -> None:
+    with lake() as (connections, table):
+        three_rows(table)
+        with table.transaction() as tx:
+            tx.set_properties({"gc.enabled": "false"})
+        stray = f"{table.location()}/data/perhaps-anothers.parquet"
+        with table.io.new_output(stray).create() as file:
+            file.write(b"somebody's")
+
+        assert not expire(SPEC, connections, next_week()).done
+        assert not remove_orphans(SPEC, connections, next_week()).done
+        assert len(table.refresh().snapshots()) == 3
+
+
+def test_many_snapshots_go_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expiry, "_BATCH", 2)
+    with lake() as (connections, table):
+        three_rows(table)
+        three_rows(table)
+
+        report = expire(SPEC, connections, next_week())
+
+        assert (report.numbers["snapshots_before"], report.numbers["snapshots_after"]) == (6, 1)
+        assert report.numbers["manifest_lists_deleted"] == 5
+        assert strays(table) == []

@@ -14,7 +14,6 @@ from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.landing.position import ledger_of
 from frazil.spec import TableSpec
-from frazil.upkeep import expiry
 from frazil.upkeep.compaction import compact
 from frazil.upkeep.expiry import expire
 from kit.opened import data_files, table_of
@@ -161,31 +160,6 @@ def test_time_travel_works_within_the_retention_and_says_so_beyond_it(make_topic
         table.scan(snapshot_id=empty).to_arrow()
 
 
-def test_a_dry_run_tells_and_touches_nothing(make_topic: MakeTopic) -> None:
-    topic = make_topic(upkeep=ONLY_THE_HEAD)
-    landed(topic, 2)
-    before, files = table_of(topic).metadata_location, files_under(table_of(topic))
-
-    report = expire(topic.spec, topic.connections, next_month(), dry_run=True)
-
-    assert report.text.startswith(f"Would expire snapshots: 4 of 5 of {topic.things.table};")
-    assert (report.done, report.dry_run, report.numbers["snapshots_after"]) == (True, True, 1)
-    assert table_of(topic).metadata_location == before
-    assert files_under(table_of(topic)) == files
-
-
-def test_a_quiet_table_is_left_alone(make_topic: MakeTopic) -> None:
-    topic = make_topic(upkeep=ONLY_THE_HEAD)
-    landed(topic, 1)
-    expire(topic.spec, topic.connections, next_month())
-    before = table_of(topic).metadata_location
-
-    report = expire(topic.spec, topic.connections, next_month())
-
-    assert (report.done, report.numbers["snapshots_after"]) == (False, 1)
-    assert table_of(topic).metadata_location == before
-
-
 def test_a_table_of_another_tool_expires_likewise(connections: Connections, fresh_name: str) -> None:
     table = strange_table(connections, fresh_name)
     spec = TableSpec(topic=fresh_name, namespace="upkeep_tests", upkeep={"min_snapshots": 2})
@@ -210,18 +184,6 @@ def strange_table(connections: Connections, name: str) -> Table:
     return table
 
 
-def test_a_table_that_shares_its_files_is_left_alone(connections: Connections, fresh_name: str) -> None:
-    table = strange_table(connections, fresh_name)
-    with table.transaction() as tx:
-        tx.set_properties({"gc.enabled": "false"})
-    spec = TableSpec(topic=fresh_name, namespace="upkeep_tests", upkeep={"min_snapshots": 1})
-
-    report = expire(spec, connections, next_month())
-
-    assert not report.done
-    assert len(table.refresh().snapshots()) == 5
-
-
 def test_dead_letters_expire_with_their_table(make_topic: MakeTopic) -> None:
     topic = make_topic(on_bad_record="dead_letter", upkeep=ONLY_THE_HEAD)
     for _ in range(2):
@@ -237,17 +199,6 @@ def test_dead_letters_expire_with_their_table(make_topic: MakeTopic) -> None:
     offsets = [row["offset"] for row in letters.refresh().scan().to_arrow().to_pylist()]
     assert sorted(offsets) == [0, 6, 12]
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
-
-
-def test_many_snapshots_go_batch_by_batch(make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch) -> None:
-    topic = make_topic(upkeep=ONLY_THE_HEAD)
-    landings = landed(topic, 3)
-    monkeypatch.setattr(expiry, "_BATCH", 4)
-
-    report = expire(topic.spec, topic.connections, next_month())
-
-    assert report.numbers["manifest_lists_deleted"] == 6
-    assert on_main(topic) == landings[-1:]
 
 
 def test_old_metadata_files_do_not_pile_up(lake: Connections, fresh_name: str) -> None:
