@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Observation, SparkSession
+from pyspark.sql.functions import expr
 
 from frazil.connections import Connections
 from frazil.landing.decoders.json import JsonDecoder
@@ -97,6 +98,21 @@ def test_bare_texts_are_read_by_the_newest_schema(spark: SparkSession) -> None:
         {"cents": Decimal("0.5")},
         None,
     ]
+
+
+def test_a_record_is_parsed_once_and_again_only_for_doubtful_texts(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Spark computes an expression again for whoever names it, unless it has a column of its own."""
+    schema = {"type": "object", "properties": {"s": {"type": "string"}, "t": {"type": "string"}}}
+    decoder = JsonDecoder([version(1, schema), version(2, schema)], "s-value", VALUE, False, True)
+    records = spark.range(1).selectExpr(f"CAST(CAST(id AS string) AS binary) AS {VALUE.raw}")
+    frame = decoder.decode(records, VALUE)
+    counted = frame.observe(Observation("x"), expr(f"count_if({VALUE.ok})").alias("n")).where(VALUE.ok)
+
+    counted.selectExpr(f"{VALUE.data}.*").explain()
+
+    assert capsys.readouterr().out.count("from_json(") == 2 * len(decoder.writers)
 
 
 @pytest.mark.parametrize("schema_id", [1, 34])
