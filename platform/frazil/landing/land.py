@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 import stamina
 
-from frazil.catalogs.iceberg import catalog_errors, load_table, load_table_or_none
+from frazil.catalogs.iceberg import (
+    catalog_errors,
+    drop_old_metadata,
+    load_table,
+    load_table_or_none,
+)
 from frazil.catalogs.refs import branch_from_head, drop_branch, set_properties
 from frazil.errors import CommitConflictError, FrazilError
 from frazil.landing.audit import audit, known_gaps
@@ -141,7 +146,7 @@ class _Landing:
             written = self._write(records, decoder, table, plan, branch)
             bad = self._bad(records, decoder, plan, written)
             if not bad or self._spec.on_bad_record != "suspend":
-                return self._publish(plan, ledger, written, bad)
+                return self._publish(plan, ledger, table, written, bad)
         except FrazilError:
             self._drop(branch)
             raise
@@ -194,10 +199,16 @@ class _Landing:
             _log.warning("branch %s of %s could not be dropped", branch, self._name, exc_info=True)
 
     def _publish(
-        self, plan: Plan, ledger: Ledger | None, written: Written, bad: Sequence[BadRecord]
+        self,
+        plan: Plan,
+        ledger: Ledger | None,
+        before: Table,
+        written: Written,
+        bad: Sequence[BadRecord],
     ) -> LandingReport:
         gaps = known_gaps(self._connections.settings, plan, written.read)
         table = load_table(self._connections.catalog, self._name)
+        drop_old_metadata(before, table)
         staged = next(ancestors(table.metadata, written.branch), None)
         if staged is None:
             raise overtaken(plan)

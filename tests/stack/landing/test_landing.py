@@ -7,6 +7,8 @@ import time
 import pytest
 from pyspark.sql.connect.observation import Observation
 
+from frazil.catalogs.iceberg import load_table
+from frazil.catalogs.refs import set_properties
 from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
 from frazil.errors import MissingError
@@ -15,6 +17,7 @@ from frazil.landing.plan import MIN_SLICE
 from frazil.landing.position import read_ledger
 from frazil.spec import TableSpec
 from kit.duck import duckdb_on
+from kit.stored import stored
 from kit.topics import MakeTopic, Topic
 
 
@@ -164,6 +167,18 @@ def test_one_hot_partition_is_landed_by_every_core(make_topic: MakeTopic) -> Non
     assert topic.connections.settings.spark_parallelism > 1
     assert land(topic.spec, topic.connections).files == 2
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
+
+
+def test_landings_leave_no_old_metadata_files_behind(topic: Topic) -> None:
+    few = {"write.metadata.previous-versions-max": "3"}
+    land(topic.spec, topic.connections)
+    set_properties(topic.connections.catalog, topic.things.table, few)
+
+    for _ in range(3):
+        topic.trades(1)
+        land(topic.spec, topic.connections)
+
+    assert stored(load_table(topic.connections.catalog, topic.things.table)).metadata_files == 4
 
 
 def test_a_topic_that_does_not_exist_is_named_and_nothing_is_made(lake: object, topic: Topic) -> None:
