@@ -26,6 +26,7 @@ from pyiceberg.table import Table as IcebergTable
 from rich.console import Console
 from rich.table import Table
 from samples import Trades
+from stamina.instrumentation import set_on_retry_hooks
 from topics import spread, topic_of
 
 from frazil.catalogs.iceberg import load_table
@@ -214,6 +215,7 @@ def _speed(who: str, cost: Cost, size: int) -> list[Line]:
 
 def main() -> int:
     """Measures everything; 0 where all targets are met."""
+    set_on_retry_hooks([])  # by default each retry is a line on stdout
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of it, once")
     parser.add_argument("--only", choices=["compaction", "landing"], help="one half")
