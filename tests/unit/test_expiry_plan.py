@@ -103,7 +103,7 @@ class History:
     def compact(self) -> int:
         """A compaction: a snapshot on its branch, and one on `main`; neither says a position."""
         self.commit(Operation.REPLACE, ref=None)
-        return self.commit(Operation.REPLACE)
+        return self.commit(Operation.REPLACE, summary={"frazil.upkeep": "compaction"})
 
     def expire(self, upkeep: Upkeep) -> tuple[int, ...]:
         """What a catalog does with the plan: some forget the parents that are gone, as PyIceberg does."""
@@ -307,7 +307,8 @@ def follow(history: History, step: Any) -> None:
         case "back":
             choices = history.once_on_main()
             history.point("main", choices[given[0] % len(choices)])
-        case "expire":
+        # What expired before the first landing tells nobody a position: a rollback to there is refused.
+        case "expire" if history.properties:
             history.expire(upkeep(given[0], min_snapshots=given[1], max_snapshots=given[2]))
         case "wait":
             history.hours(given[0])

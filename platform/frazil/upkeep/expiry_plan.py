@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from frazil.keeping import Upkeep
 from frazil.landing.position import ancestors, is_first
 from frazil.upkeep.at_work import at_work
+from frazil.upkeep.news import SUMMARY
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -37,9 +38,10 @@ def plan_expiry(metadata: TableMetadata, upkeep: Upkeep, now: float) -> tuple[in
     reachable = set(kept)
     main = [s.snapshot_id for s in ancestors(metadata)]
     for name, ref in refs.items():
-        line = list(ancestors(metadata, name))
-        reachable |= {s.snapshot_id for s in line}
-        kept |= _of_line(line, name, ref, upkeep, now)
+        if ref.snapshot_ref_type.value == "branch":  # a tag keeps nothing behind it
+            line = list(ancestors(metadata, name))
+            reachable |= {s.snapshot_id for s in line}
+            kept |= _of_line(line, name, ref, upkeep, now)
     kept |= _bases(metadata, set(main))
     kept |= _once_on_main(metadata, reachable, upkeep, now)
     kept |= _what_tells_positions(metadata, kept & known)
@@ -60,9 +62,7 @@ def aged_refs(metadata: TableMetadata, now: float) -> tuple[str, ...]:
 
 
 def _of_line(line: Sequence[Snapshot], name: str, ref: SnapshotRef, upkeep: Upkeep, now: float) -> set[int]:
-    """Those of a branch: by its own rules where it has any, else by the table's. A tag has none behind it."""
-    if ref.snapshot_ref_type.value == "tag":
-        return set()
+    """Those of a branch: by its own rules where it has any, else by the table's."""
     least = ref.min_snapshots_to_keep or (upkeep.min_snapshots if name == "main" else 1)
     own = ref.max_snapshot_age_ms
     longest = upkeep.keep_snapshots_for.total_seconds() if own is None else own / 1000
@@ -103,9 +103,10 @@ def _once_on_main(metadata: TableMetadata, reachable: set[int], upkeep: Upkeep, 
 def _is_scaffold(snapshot: Snapshot) -> bool:
     """Whether a landing or a compaction made it for its branch; `main` has the files in one of its own."""
     summary = snapshot.summary
-    return summary is not None and (
-        _PLAN in summary.additional_properties or summary.operation.value == "replace"
-    )
+    if summary is None:
+        return False
+    rewritten = summary.operation.value == "replace" and SUMMARY not in summary.additional_properties
+    return rewritten or _PLAN in summary.additional_properties
 
 
 def _what_tells_positions(metadata: TableMetadata, kept: set[int]) -> set[int]:
