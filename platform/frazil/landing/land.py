@@ -52,6 +52,9 @@ Step = Callable[[str], None]
 
 _log = logging.getLogger(__name__)
 
+_WRITES = 12
+"""Times that a branch is written where others commit to the table all the while."""
+
 _GUESS = 1024
 """Bytes of a record of which nothing is known yet."""
 
@@ -164,7 +167,7 @@ class _Landing:
     ) -> Written:
         branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
-        for attempt in stamina.retry_context(on=CommitConflictError, attempts=5, wait_max=1.0):
+        for attempt in stamina.retry_context(on=CommitConflictError, attempts=_WRITES, wait_max=1.0):
             with attempt:
                 written = write_branch(records, decoder, self._spec, self._name, table, plan, branch)
         self._done("written")

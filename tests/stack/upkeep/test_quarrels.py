@@ -109,6 +109,7 @@ class Crowd:
         while not self._over.is_set():
             report = do_work(kind, self._topic.spec, self._topic.connections, time.time())
             self.worked.append(report)
+            self._over.wait(0.2)  # eager, but not without a breath
 
 
 def test_everything_at_once_ends_right_and_conflicts_are_counted(crowded: Topic) -> None:
