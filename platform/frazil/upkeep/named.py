@@ -104,12 +104,19 @@ def _merged(read: Callable[[_T], dict[str, _V]], files: Iterable[_T], may_miss: 
     def read_one(file: _T) -> dict[str, _V]:
         try:
             return read(file)
-        except FileNotFoundError:
+        except OSError as e:
+            if not _is_gone(e):
+                raise
             if may_miss:
                 return {}
-            raise
+            raise FileNotFoundError(str(e)) from e
 
     found: dict[str, _V] = {}
     for each in ExecutorFactory.get_or_create().map(read_one, files):
         found.update(each)
     return found
+
+
+def _is_gone(error: OSError) -> bool:
+    """PyArrow has another error where a file vanishes between being opened and being read."""
+    return isinstance(error, FileNotFoundError) or "RESOURCE_NOT_FOUND" in str(error)
