@@ -26,6 +26,7 @@ from frazil.topics.epochs import count_records, leader_epochs
 from frazil.topics.facts import topic_fact, topic_facts
 from frazil.topics.provision import ensure_topic
 from kit.topics import create_topic
+from kit.waiting import wait_for
 
 VALUE = {"type": "record", "name": "V", "fields": [{"name": "a", "type": "int"}]}
 WIDER = {"type": "record", "name": "V", "fields": [{"name": "a", "type": "long"}]}
@@ -120,7 +121,8 @@ def test_the_end_is_the_last_stable_offset_while_a_transaction_is_open(
     transactions.flush(30)
     assert topic_fact(connections.admin, topic).end[0] == 4
     transactions.abort_transaction(30)
-    assert topic_fact(connections.admin, topic).end[0] == 6
+    # The coordinator answers before the partitions have its markers.
+    wait_for(lambda: topic_fact(connections.admin, topic).end[0] == 6)
 
 
 def test_a_topic_that_does_not_exist_is_named_with_the_nearest_that_does(
