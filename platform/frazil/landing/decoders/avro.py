@@ -11,10 +11,11 @@ import io
 import json
 from collections.abc import Sequence
 from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, Literal
 
 from frazil.errors import SchemaRefusedError
-from frazil.landing.decoders.avro_exact import ExactPair, exact_pair
+from frazil.landing.decoders.avro_exact import ExactPair, exact_pair, shape
 from frazil.landing.decoders.avro_faults import fault
 from frazil.landing.decoders.avro_values import conversion, utf8_check
 from frazil.landing.decoders.protocol import Half, Reason
@@ -82,29 +83,37 @@ class AvroDecoder:
         """See `Decoder.decode`."""
         from pyspark.sql import functions as F
 
-        whole, passing = f"{half.data}_whole", []
+        whole, passing, groups = f"{half.data}_whole", [], self._groups(half)
         branches = []
-        for index, (schema_id, writer) in enumerate(self._trees.items()):
-            pair, own = exact_pair(writer, reader_for(writer, self._reader)), self._own(half, schema_id)
-            decoded = _decoded(self._payload(half), pair)
-            found = conversion(pair.reader, self._columns, f"{half.data}_{index}.v")
+        for number, (reader, decoded) in enumerate(groups):
+            name = f"{half.data}_{number}"
+            found, value = conversion(reader, self._columns, f"{name}.v"), _first(decoded)
             if found:
                 # In a column of its own, or what the conversion names often would be decoded as often.
-                passing.append(f"{half.data}_{index}")
-                frame = frame.withColumn(passing[-1], F.when(own, decoded))
-                decoded = _converted(passing[-1], found.value, found.check)
+                passing.append(name)
+                frame, value = frame.withColumn(name, value), _converted(name, found.value, found.check)
             # Not a cast: what fails its check must not fail the landing.
-            framed = decoded.try_cast(f"struct<v:{spark_type(self._columns)},t:binary>")
-            branches.append((own, F.struct(framed.alias("d"), F.lit(index).alias("w"))))
-        chosen: Column = reduce(lambda c, b: c.when(*b), branches[1:], F.when(*branches[0]))
+            framed = value.try_cast(f"struct<v:{spark_type(self._columns)},t:binary>")
+            branches.append((reduce(or_, (own for own, _ in decoded)), framed))
+        chosen = branches[0][1] if len(branches) == 1 else _first(branches)
+        numbers = [(self._own(half, schema_id), F.lit(i)) for i, schema_id in enumerate(self._trees)]
         text = utf8_check(self._columns, half.data) or "true"
         return (
             frame.withColumn(whole, chosen)
-            .withColumn(half.data, F.col(f"{whole}.d.v"))
-            .withColumn(half.ok, F.expr(f"coalesce({whole}.d.t = X'{SENTINEL}' AND {text}, false)"))
-            .withColumn(half.writer, F.col(f"{whole}.w"))
+            .withColumn(half.data, F.col(f"{whole}.v"))
+            .withColumn(half.ok, F.expr(f"coalesce({whole}.t = X'{SENTINEL}' AND {text}, false)"))
+            .withColumn(half.writer, _first(numbers))
             .drop(whole, *passing)
         )
+
+    def _groups(self, half: Half) -> list[tuple[Any, list[tuple[Column, Column]]]]:
+        """Readers, each with those ids whose records it makes the same of: converted and checked together."""
+        groups: dict[str, tuple[Any, list[tuple[Column, Column]]]] = {}
+        for schema_id, writer in self._trees.items():
+            pair = exact_pair(writer, reader_for(writer, self._reader))
+            _, decoded = groups.setdefault(shape(pair.reader), (pair.reader, []))
+            decoded.append((self._own(half, schema_id), _decoded(self._payload(half), pair)))
+        return list(groups.values())
 
     def explain(self, raw: bytes) -> Reason:
         """See `Decoder.explain`; by fastavro."""
@@ -177,6 +186,14 @@ class AvroDecoder:
 
     def _payload(self, half: Half) -> str:
         return f"substring({half.raw}, {HEADER + 1})" if self._framed else half.raw
+
+
+def _first(branches: Sequence[tuple[Column, Column]]) -> Column:
+    """The value of the first branch whose condition holds."""
+    from pyspark.sql import functions as F
+
+    first, *rest = branches
+    return reduce(lambda c, b: c.when(*b), rest, F.when(*first))
 
 
 def _decoded(payload: str, pair: ExactPair) -> Column:

@@ -7,10 +7,11 @@ digits, ints as longs, booleans as the byte that they are; `conversion` turns th
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["BOOLEAN", "DATE", "INT", "ExactPair", "exact_pair"]
+__all__ = ["BOOLEAN", "DATE", "INT", "ExactPair", "exact_pair", "shape"]
 
 BOOLEAN = {"type": "fixed", "name": "frazil.boolean", "size": 1}
 """A boolean as its byte."""
@@ -19,6 +20,7 @@ INT = {"type": "long", "logicalType": "frazil-int"}
 DATE = {"type": "long", "logicalType": "frazil-date"}
 """Ints as longs, which are written alike."""
 
+_NOTES = ("default", "aliases", "doc")
 _DIGITS, _LONG_DIGITS, _LONG_BYTES = 38, 18, 8
 
 
@@ -72,9 +74,23 @@ class _Exact:
 
     def _field(self, field: dict[str, Any]) -> dict[str, Any]:
         if "default" in field and self.defaults:
-            return field
+            # Null is the same of any type: then all versions of a schema are read alike.
+            return {**field, "type": self.tree(field["type"])} if field["default"] is None else field
         kept = {k: v for k, v in field.items() if k != "default"}
         return {**kept, "type": self.tree(field["type"])}
+
+
+def shape(node: Any) -> str:
+    """Equal for trees of which Spark makes the same type, and that are converted in the same way."""
+    return json.dumps(_bare(node), sort_keys=True)
+
+
+def _bare(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_bare(b) for b in node]
+    if isinstance(node, dict):
+        return {k: _bare(v) for k, v in node.items() if k not in _NOTES}
+    return node
 
 
 def _wide(node: dict[str, Any]) -> dict[str, Any]:
