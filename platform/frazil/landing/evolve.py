@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import is_conflict, load_table
+from frazil.catalogs.commits import TRIES, heads, through
+from frazil.catalogs.iceberg import load_table
 from frazil.errors import CommitConflictError, SchemaRefusedError
 from frazil.landing.columns import RecordColumns, metadata_names
 from frazil.landing.migrations import migrate, retired
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.update.schema import UpdateSchema
 
 __all__ = ["Evolution", "evolve", "plan_evolution"]
-
-_TRIES = 20
 
 
 @dataclass(frozen=True)
@@ -58,18 +55,16 @@ def evolve(spec: TableSpec, name: TableName, catalog: Catalog, table: Table, col
         ConfigureError: A migration in the spec does not fit.
         CommitConflictError: Others kept committing in between.
     """
-    for attempt in range(_TRIES):
-        planned = plan_evolution(spec, table, columns)
+    for found in chain([table], heads(catalog, name)):
+        planned = plan_evolution(spec, found, columns)
         if stopping := refused(planned.verdicts):
             raise _refusal(spec, stopping)
         if planned.commit is None:
-            return table
-        if _through(planned.commit):
+            return found
+        if through(planned.commit):
             return load_table(catalog, name)
-        time.sleep(random.uniform(0, min(1.0, 0.02 * 2**attempt)))
-        table = load_table(catalog, name)
     raise CommitConflictError(
-        f"The catalog refused a schema change of {name} {_TRIES} times.",
+        f"The catalog refused a schema change of {name} {TRIES} times.",
         meaning="Others commit to the table all the time; the table is as it was.",
         todo="Land again.",
     )
@@ -95,17 +90,6 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
     if gone := marks(table):
         tx.remove_properties(*gone)
     return Evolution(every, tx.table_metadata.schema(), tx.commit_transaction if tx._updates else None)
-
-
-def _through(commit: Callable[[], object]) -> bool:
-    """False where the catalog refused, or where it is not known what became of it."""
-    try:
-        commit()
-    except Exception as e:
-        if is_conflict(e):
-            return False
-        raise
-    return True
 
 
 def _refusal(spec: TableSpec, stopping: Sequence[Verdict]) -> SchemaRefusedError:
