@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import ByteSize, Field
+from pydantic import ByteSize, Field, model_validator
 
 from frazil.parts import Duration, Part
 
@@ -28,11 +28,17 @@ class Write(Part):
         "zstd", description="Codec of data files."
     )
     compression_level: int | None = Field(
-        None, ge=1, le=22, description="Level of zstd or gzip; default: the codec's."
+        None, ge=1, le=22, description="Level of zstd: 1 is quick; default: 3."
     )
     distribution: Literal["none", "hash", "range"] = Field(
         "none", description="Shuffle before writing: none, by partition, or by range of the sort order."
     )
+
+    @model_validator(mode="after")
+    def _levelled(self) -> Self:
+        if self.compression_level is not None and self.compression != "zstd":
+            raise ValueError(f"compression_level is a level of zstd; {self.compression} has none here")
+        return self
 
 
 class Upkeep(Part):

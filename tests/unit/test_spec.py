@@ -67,6 +67,7 @@ def test_transforms_are_taken_apart() -> None:
         ("sort_by", ["price downwards"], "asc|desc"),
         ("sort_by", ["zorder(a, b)", "c"], "stands alone"),
         ("write", {"compression": "rar"}, "zstd"),
+        ("write", {"compression": "gzip", "compression_level": 6}, "a level of zstd"),
     ],
 )
 def test_what_would_fail_later_is_refused_at_once(field: str, value: Any, told: str) -> None:
