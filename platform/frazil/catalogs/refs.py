@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-__all__ = ["branch_from_head", "drop_branch", "remove_properties", "set_properties"]
+__all__ = ["branch_from_head", "drop_branch", "leave_branch", "remove_properties", "set_properties"]
 
 _TRIES = 10
+
+_log = logging.getLogger(__name__)
 
 
 def branch_from_head(catalog: Catalog, name: TableName, branch: str) -> None:
@@ -40,6 +43,14 @@ def drop_branch(catalog: Catalog, name: TableName, branch: str) -> None:
             table.manage_snapshots().remove_branch(branch).commit()
 
     _again(catalog, name, commit)
+
+
+def leave_branch(catalog: Catalog, name: TableName, branch: str) -> None:
+    """Drops a branch on the way out; a failure is only logged, for the error before it is the one to tell."""
+    try:
+        drop_branch(catalog, name, branch)
+    except Exception:  # noqa: BLE001 - see above
+        _log.warning("branch %s of %s could not be dropped", branch, name, exc_info=True)
 
 
 def set_properties(catalog: Catalog, name: TableName, properties: dict[str, str]) -> None:

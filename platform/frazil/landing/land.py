@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from frazil.catalogs.iceberg import (
     load_table,
     load_table_or_none,
 )
-from frazil.catalogs.refs import branch_from_head, drop_branch, set_properties
+from frazil.catalogs.refs import branch_from_head, leave_branch, set_properties
 from frazil.errors import CommitConflictError, FrazilError
 from frazil.landing.audit import audit, known_gaps
 from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
@@ -49,8 +48,6 @@ __all__ = ["LandingReport", "Step", "land"]
 
 Step = Callable[[str], None]
 """Told the name of each step that is done: planned, branched, written, audited, published."""
-
-_log = logging.getLogger(__name__)
 
 _WRITES = 12
 """Times that a branch is written where others commit to the table all the while."""
@@ -196,10 +193,7 @@ class _Landing:
 
     def _drop(self, branch: str) -> None:
         """Leaves no branch behind; where even that fails, the next plan drops it."""
-        try:
-            drop_branch(self._connections.catalog, self._name, branch)
-        except Exception:  # noqa: BLE001 - the first error is the one to tell
-            _log.warning("branch %s of %s could not be dropped", branch, self._name, exc_info=True)
+        leave_branch(self._connections.catalog, self._name, branch)
 
     def _publish(
         self,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import catalog_errors, load_table
-from frazil.catalogs.refs import drop_branch
+from frazil.catalogs.refs import drop_branch, leave_branch
 from frazil.errors import OvertakenError
 from frazil.landing.write import COMPACTING, new_branch, started_at
 from frazil.naming import TableName, things
@@ -174,7 +174,4 @@ class _Compaction:
 
     def _drop(self, branch: str) -> None:
         """Leaves no branch behind; where even that fails, a later compaction drops it."""
-        try:
-            drop_branch(self._connections.catalog, self._name, branch)
-        except Exception:  # noqa: BLE001 - the first error is the one to tell
-            _log.warning("branch %s of %s could not be dropped", branch, self._name, exc_info=True)
+        leave_branch(self._connections.catalog, self._name, branch)
