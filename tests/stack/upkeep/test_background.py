@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
 
+import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from frazil.connections import Connections
-from kit.waiting import wait_for
 
-TASKS = 400
-"""Of 0.1 s each: far more than the landings' jobs can take on a busy machine. What is left is cancelled."""
+FOR_EVER = 50_000
+"""Tasks of 0.1 s each: an hour of work, on whatever machine. It is cancelled when the test has seen enough."""
 PARK = "java_method('java.util.concurrent.locks.LockSupport', 'parkNanos', id * 0 + {}000000L)"
 
 
@@ -22,23 +25,31 @@ def run(session: SparkSession, tasks: int, milliseconds: int) -> None:
     rows.write.format("noop").mode("overwrite").save()
 
 
+@contextmanager
+def running_for_ever(session: SparkSession) -> Iterator[Future[None]]:
+    """A job whose tasks take all cores from here on, until the context ends."""
+    at_it = threading.Event()
+
+    def progress(inflight_tasks: int, **_others: Any) -> None:
+        if inflight_tasks:
+            at_it.set()
+
+    session.registerProgressHandler(progress)
+    with ThreadPoolExecutor(1) as pool:
+        job = pool.submit(run, session, FOR_EVER, 100)
+        try:
+            assert at_it.wait(60), "its tasks do not begin"
+            yield job
+        finally:
+            session.interruptAll()
+            session.removeProgressHandler(progress)
+
+
 def test_a_landing_does_not_wait_for_the_tasks_of_a_compaction(connections: Connections) -> None:
-    run(connections.spark, 1, 1)
-    begun = threading.Event()
+    with running_for_ever(connections.background_spark) as compaction:
+        for _ in range(3):
+            run(connections.spark, 2, 100)  # behind the compaction's tasks this would be the hour's end
+        assert not compaction.done()
 
-    def work() -> None:
-        run(connections.background_spark, 1, 1)
-        begun.set()
-        with suppress(PySparkException):
-            run(connections.background_spark, TASKS, 100)
-
-    compaction = threading.Thread(target=work)
-    compaction.start()
-    wait_for(begun.is_set)
-    for _ in range(3):
-        run(connections.spark, 2, 100)
-    still_at_it = compaction.is_alive()
-    connections.background_spark.interruptAll()
-    compaction.join()
-
-    assert still_at_it
+    with pytest.raises(PySparkException, match="OPERATION_CANCELED"):
+        compaction.result()
