@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from frazil.any_table import AnyTable
 from frazil.errors import ConfigureError
 from frazil.settings import Settings
 from frazil.spec import TableSpec
@@ -53,7 +54,15 @@ class TableName:
 
 @dataclass(frozen=True, slots=True)
 class Things:
-    """One topic's four real things; paths are asset keys."""
+    """The real things that one table is and is made of; paths are asset keys.
+
+    Args:
+        topic: Empty where it is made of other tables.
+        table: The Iceberg table.
+        glue_database: Where Glue shows it.
+        snowflake_database: Where Snowflake shows it.
+        snowflake_schema: Likewise.
+    """
 
     topic: str
     table: TableName
@@ -92,12 +101,13 @@ class Things:
         )
 
 
-def things(spec: TableSpec, settings: Settings) -> Things:
+def things(spec: AnyTable, settings: Settings) -> Things:
     """Names all things of one spec under one profile."""
     namespace = spec.namespace or legal(settings.cluster)
+    landed = spec if isinstance(spec, TableSpec) else None
     return Things(
-        topic=spec.topic,
-        table=TableName(namespace, spec.table or legal(_table(spec))),
+        topic=landed.topic if landed else "",
+        table=TableName(namespace, spec.table or legal(_table(landed) if landed else "")),
         glue_database=settings.glue_database or namespace,
         snowflake_database=settings.snowflake_database.upper(),
         snowflake_schema=namespace.upper(),

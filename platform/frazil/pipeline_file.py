@@ -2,52 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from frazil.any_table import AnyTable, Owners
+from frazil.derived_spec import DerivedSpec
 from frazil.errors import SpecError
 from frazil.naming import legal
 from frazil.places import Document, read_documents
-from frazil.spec import Owners, TableSpec
+from frazil.spec import TableSpec
 
-__all__ = ["COMPONENT", "FILE", "Pipeline", "load_pipeline"]
+__all__ = ["COMPONENT", "DERIVED", "FILE", "Pipeline", "load_pipeline"]
 
 COMPONENT = "assets.topic_tables.TopicTables"
-"""The `type` that makes a defs.yaml a pipeline of topics."""
+"""The `type` of a document that names topics."""
+
+DERIVED = "assets.derived_tables.DerivedTables"
+"""The `type` of a document that names tables made of others."""
 
 FILE = "defs.yaml"
+
+T = TypeVar("T", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """One folder of topics.
+    """One folder of tables: of topics, and of other tables.
 
     Args:
         name: The folder's name.
         folder: Where it is.
         tables: What the user wrote about each topic.
-        lines: The line of each table in defs.yaml.
+        lines: The line of each in defs.yaml.
+        derived: What the user wrote about each table made of others.
+        derived_lines: The line of each in defs.yaml.
         group: Group of its assets.
         owners: Owners of tables that name none.
     """
 
     name: str
     folder: Path
-    tables: tuple[TableSpec, ...]
-    lines: tuple[int, ...]
     group: str
     owners: tuple[str, ...]
+    tables: tuple[TableSpec, ...] = ()
+    lines: tuple[int, ...] = ()
+    derived: tuple[DerivedSpec, ...] = ()
+    derived_lines: tuple[int, ...] = ()
 
     @property
     def file(self) -> Path:
         """What the user wrote."""
         return self.folder / FILE
+
+    @property
+    def every_table(self) -> tuple[tuple[AnyTable, int], ...]:
+        """Each spec, of topics and of tables, with its line."""
+        specs: tuple[AnyTable, ...] = (*self.tables, *self.derived)
+        return tuple(zip(specs, (*self.lines, *self.derived_lines), strict=True))
 
 
 class _Strict(BaseModel):
@@ -55,19 +72,39 @@ class _Strict(BaseModel):
 
 
 class _Attributes(_Strict):
-    tables: tuple[TableSpec, ...] = Field(min_length=1)
     group: str | None = Field(None, pattern=r"^[A-Za-z0-9_]+$")
     owners: Owners = ()
 
 
-class _File(_Strict):
+class _Topics(_Attributes):
+    tables: tuple[TableSpec, ...] = Field(min_length=1)
+
+
+class _Derived(_Attributes):
+    tables: tuple[DerivedSpec, ...] = Field(min_length=1)
+
+
+class _Document(_Strict):
     """The document; what is `Any` here is Dagster's own and checked there."""
 
-    type: Literal["assets.topic_tables.TopicTables"]
-    attributes: _Attributes
+    type: str
     requirements: Any = None
     post_processing: Any = None
     template_vars_module: Any = None
+
+
+class _TopicsDocument(_Document):
+    attributes: _Topics
+
+
+class _DerivedDocument(_Document):
+    attributes: _Derived
+
+
+_MODELS: Mapping[str, type[_TopicsDocument] | type[_DerivedDocument]] = {
+    COMPONENT: _TopicsDocument,
+    DERIVED: _DerivedDocument,
+}
 
 
 def load_pipeline(folder: Path) -> Pipeline | None:
@@ -76,35 +113,60 @@ def load_pipeline(folder: Path) -> Pipeline | None:
     Raises:
         SpecError: The file can't be understood; the text names line, field and mistake.
     """
-    ours = [d for d in read_documents(folder / FILE) if _is_ours(d)]
-    if not ours:
-        return None
-    if len(ours) > 1:
-        raise SpecError(f"{ours[1].file}:{ours[1].line()}: a second pipeline in one file")
-    document = ours[0]
-    try:
-        attributes = _File.model_validate(document.value).attributes
-    except ValidationError as e:
-        raise _refused(document, [_mistake(problem) for problem in _causes(e)]) from None
-    name = legal(folder.name)
-    return Pipeline(
+    ours: dict[str, Document] = {}
+    for document in read_documents(folder / FILE):
+        if kind := _kind(document):
+            if kind in ours:
+                raise SpecError(f"{document.file}:{document.line()}: a second {kind} in one file")
+            ours[kind] = document
+    return _pipeline(legal(folder.name), folder, ours) if ours else None
+
+
+def _pipeline(name: str, folder: Path, documents: Mapping[str, Document]) -> Pipeline:
+    read = {kind: _understood(document, _MODELS[kind]) for kind, document in documents.items()}
+    topics, derived = read.get(COMPONENT), read.get(DERIVED)
+    groups, owners = (
+        [a.group for a in read.values() if a.group],
+        [a.owners for a in read.values() if a.owners],
+    )
+    pipeline = Pipeline(
         name=name,
         folder=folder,
-        tables=_beside(document, attributes.tables),
-        lines=tuple(document.line(("attributes", "tables", i)) for i, _ in enumerate(attributes.tables)),
-        group=attributes.group or name,
-        owners=attributes.owners or (f"team:{name}",),
+        group=next(iter(groups), name),
+        owners=next(iter(owners), (f"team:{name}",)),
     )
+    if isinstance(topics, _Topics):
+        document = documents[COMPONENT]
+        tables = _beside(document, topics.tables, ("key_schema", "value_schema"))
+        pipeline = replace(pipeline, tables=tables, lines=_lines(document, len(tables)))
+    if isinstance(derived, _Derived):
+        document = documents[DERIVED]
+        made = _beside(document, derived.tables, ("sql", "python"))
+        pipeline = replace(pipeline, derived=made, derived_lines=_lines(document, len(made)))
+    return pipeline
 
 
-def _is_ours(document: Document) -> bool:
+def _understood(document: Document, model: type[_TopicsDocument] | type[_DerivedDocument]) -> _Attributes:
+    try:
+        return model.model_validate(document.value).attributes
+    except ValidationError as e:
+        raise _refused(document, [_mistake(problem, model) for problem in _causes(e)]) from None
+
+
+def _lines(document: Document, tables: int) -> tuple[int, ...]:
+    return tuple(document.line(("attributes", "tables", i)) for i in range(tables))
+
+
+def _kind(document: Document) -> str:
+    """The document's `type` where it is one of ours; else empty."""
     kind = document.value.get("type") if isinstance(document.value, dict) else None
     place = f"{document.file}:{document.line(['type'])}"
     if not isinstance(kind, str):
-        raise SpecError(f"{place}: type: missing; write `type: {COMPONENT}`")
-    if kind != COMPONENT and get_close_matches(kind, [COMPONENT], cutoff=0.8):
-        raise SpecError(f"{place}: type: {kind!r} is unknown; did you mean {COMPONENT}?")
-    return kind == COMPONENT
+        raise SpecError(f"{place}: type: missing; write `type: {COMPONENT}` or `type: {DERIVED}`")
+    near = get_close_matches(kind, _MODELS, n=1, cutoff=0.8)
+    if kind not in _MODELS and near:
+        raise SpecError(f"{place}: type: {kind!r} is unknown; did you mean {near[0]}?")
+    return kind if kind in _MODELS else ""
 
 
 Mistake = tuple[tuple[str | int, ...], str]
@@ -122,7 +184,7 @@ def _causes(error: ValidationError) -> list[ErrorDetails]:
     ]
 
 
-def _mistake(problem: ErrorDetails) -> Mistake:
+def _mistake(problem: ErrorDetails, document: type[BaseModel]) -> Mistake:
     path = problem["loc"]
     if problem["type"] in ("model_type", "dict_type"):
         return path, "names and values are expected here"
@@ -130,14 +192,13 @@ def _mistake(problem: ErrorDetails) -> Mistake:
         text = problem["msg"].removeprefix("Value error, ")
         seen = problem["input"]
         return path, text if isinstance(seen, dict | list) else f"{text} (found {seen!r})"
-    known = _names_at(path[:-1])
+    known = _names_at(document, path[:-1])
     near = get_close_matches(str(path[-1]), known, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
     return path, f"unknown name; {hint}"
 
 
-def _names_at(path: tuple[str | int, ...]) -> list[str]:
-    model: type[BaseModel] = _File
+def _names_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
     for step in path:
         if isinstance(step, str):
             annotation = model.model_fields[step].annotation
@@ -161,15 +222,18 @@ def _spoken(path: tuple[str | int, ...]) -> str:
     return "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in steps).lstrip(".")
 
 
-def _beside(document: Document, tables: tuple[TableSpec, ...]) -> tuple[TableSpec, ...]:
-    """The tables, their schema files found beside the pipeline's file."""
+def _beside(document: Document, tables: tuple[T, ...], fields: Sequence[str]) -> tuple[T, ...]:
+    """The tables, the files that they name found beside the pipeline's own."""
     return tuple(
-        spec.model_copy(update=dict(_schema_files(document, i, spec))) for i, spec in enumerate(tables)
+        spec.model_copy(update=dict(_files(document, i, spec, fields))) for i, spec in enumerate(tables)
     )
 
 
-def _schema_files(document: Document, table: int, spec: TableSpec) -> Iterator[tuple[str, Path]]:
-    for name, file in (("key_schema", spec.key_schema), ("value_schema", spec.value_schema)):
+def _files(
+    document: Document, table: int, spec: BaseModel, fields: Sequence[str]
+) -> Iterator[tuple[str, Path]]:
+    for name in fields:
+        file = getattr(spec, name)
         if file is None:
             continue
         path = document.file.parent / file

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from frazil.any_table import AnyTable
 from frazil.errors import SpecError
 from frazil.naming import Things, things
 from frazil.pipeline_file import FILE, Pipeline, load_pipeline
@@ -73,7 +74,7 @@ def _refuse_equal_things(pipelines: Sequence[Pipeline], settings: Settings) -> N
     """Two tables that are one thing anywhere would overwrite each other there."""
     seen: dict[tuple[str, ...], str] = {}
     for pipeline in pipelines:
-        for spec, line in zip(pipeline.tables, pipeline.lines, strict=True):
+        for spec, line in pipeline.every_table:
             place = f"{pipeline.file}:{line}"
             for path in _paths(things(spec, settings)):
                 if path in seen and not _shared(spec, pipeline, path, seen[path]):
@@ -84,11 +85,14 @@ def _refuse_equal_things(pipelines: Sequence[Pipeline], settings: Settings) -> N
                 seen[path] = place
 
 
-def _shared(spec: TableSpec, pipeline: Pipeline, path: tuple[str, ...], first: str) -> bool:
+def _shared(spec: AnyTable, pipeline: Pipeline, path: tuple[str, ...], first: str) -> bool:
     """Whether it is a topic of several record types, all in one file: one asset, a table each."""
     here = first.rpartition(":")[0] == str(pipeline.file)
-    return spec.subject_names != "topic" and path == ("kafka", spec.topic) and here
+    many = isinstance(spec, TableSpec) and spec.subject_names != "topic" and path == ("kafka", spec.topic)
+    return many and here
 
 
 def _paths(things: Things) -> Iterator[tuple[str, ...]]:
-    yield from (things.kafka_path, things.iceberg_path, things.glue_path, things.snowflake_path)
+    if things.topic:
+        yield things.kafka_path
+    yield from (things.iceberg_path, things.glue_path, things.snowflake_path)

@@ -1,0 +1,1 @@
+"""Table -> table: what is new in the inputs, through a query, into a table, exactly once."""
