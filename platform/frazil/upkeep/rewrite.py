@@ -74,7 +74,7 @@ def rewrite(
 
 
 def _make_branch(connections: Connections, name: TableName, held: Held, plan: Round, branch: str) -> None:
-    from frazil.upkeep.swap import Narrow
+    from frazil.catalogs.swap import Narrow
 
     entries = held.entries
     for table in heads(connections.catalog, name):

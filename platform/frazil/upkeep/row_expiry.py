@@ -144,7 +144,7 @@ class _RowExpiry:
         """One try; the new snapshot's id, or None where the catalog refused."""
         from pyiceberg.table.update import RemoveSnapshotRefUpdate
 
-        from frazil.upkeep.swap import Swap
+        from frazil.catalogs.swap import Swap
 
         books = self._books(table, past.rows + survivors.expired)
         why = {"frazil.upkeep-reason": reason} if reason else {}

@@ -81,7 +81,7 @@ def write_survivors(
 
 
 def _make_branch(name: TableName, table: Table, past: PastRows, branch: str) -> None:
-    from frazil.upkeep.swap import Narrow
+    from frazil.catalogs.swap import Narrow
 
     tx = table.transaction()
     Narrow(tx, branch, {_MARK: "row expiry"}, past.mixed).commit()
