@@ -17,6 +17,8 @@ __all__ = [
     "OffsetsLostError",
     "OvertakenError",
     "PartDownError",
+    "PositionLostError",
+    "QueryChangedError",
     "RepairError",
     "RetryError",
     "SchemaRefusedError",
@@ -86,6 +88,12 @@ class TopicChangedError(RepairError):
     """The topic is not the one that the table's position speaks of."""
 
 
+class PositionLostError(RepairError):
+    """Nothing tells any more what of an input a derived table has not seen; a rebuild reads all of it."""
+
+    exit_code = 3
+
+
 class AuditFailedError(RepairError):
     """What was written does not add up with what was planned; nothing of it is visible."""
 
@@ -108,11 +116,17 @@ class DifferentError(ConfigureError):
     """A thing exists, but not as the spec says, and is not changed silently."""
 
 
+class QueryChangedError(ConfigureError):
+    """A table's rows come from another query than its spec names; a rebuild makes them anew."""
+
+    exit_code = 3
+
+
 class StopError(FrazilError):
     """There is nothing to do here any more."""
 
 
 class OvertakenError(StopError):
-    """Another landing published the same records first; this one was dropped."""
+    """Another landing or derivation published the same first; this one was dropped."""
 
     exit_code = 4
