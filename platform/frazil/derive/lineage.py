@@ -1,0 +1,25 @@
+"""Which columns of its inputs each column of a query's output is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from frazil.derive.columns import Column
+from frazil.derive.query import Query
+
+__all__ = ["lineage"]
+
+
+def lineage(
+    query: Query, tables: Mapping[str, Sequence[Column]]
+) -> Mapping[str, tuple[tuple[str, str], ...]]:
+    """By output column, the (input, column) pairs that its values come from.
+
+    Args:
+        query: The query.
+        tables: The columns of each of its inputs, named as the query names them.
+
+    Raises:
+        SpecError: It names a column that no input has.
+    """
+    raise NotImplementedError

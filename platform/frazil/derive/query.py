@@ -1,0 +1,186 @@
+"""A query, read: the tables and parameters that it names, its columns, and itself upon other views."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from frazil.derive.quoting import quoted
+from frazil.derive.syntax import (
+    branches,
+    input_name,
+    input_tables,
+    names_of,
+    output_of,
+    parameters_of,
+    start_of,
+    words_of,
+)
+from frazil.derived_spec import DerivedSpec
+from frazil.errors import SpecError
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["ERROR_COLUMN", "NOW", "Mistake", "Query", "parse_query", "read_query", "refusal"]
+
+ERROR_COLUMN = "$$error"
+"""A column that says what is wrong with its row; such rows are no rows of the table."""
+
+NOW = "now"
+"""The parameter that Frazil fills: the time of the run."""
+
+Mistake = tuple[int, str]
+"""Where in the text, and what is wrong there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One SELECT and what can be said of it without knowing any table.
+
+    Args:
+        text: As the user wrote it.
+        where: The file, named in errors.
+        inputs: The tables that it reads, as written: `table` or `ns.table`.
+        columns: Names of its output; `*` where it takes all columns of a table.
+        parameters: What it names as `:name`, without `:now`.
+        uses_now: Whether it names `:now`.
+        fingerprint: The same for texts that differ in blanks, comments and upper case of words only.
+        tree: The text, parsed; to be copied before it is changed.
+    """
+
+    text: str
+    where: str
+    inputs: tuple[str, ...]
+    columns: tuple[str, ...]
+    parameters: tuple[str, ...]
+    uses_now: bool
+    fingerprint: str
+    tree: exp.Query = field(repr=False, compare=False)
+
+    def upon(self, views: Mapping[str, str]) -> str:
+        """The text with each input replaced.
+
+        Args:
+            views: What to read instead of each of `inputs`, as Spark's SQL names it.
+        """
+        text, end, parts = self.text, 0, []
+        for table in sorted(input_tables(self.tree), key=start_of):
+            parts += [text[end : start_of(table)], views[input_name(table)]]
+            parts += [] if table.alias else [f" AS {quoted(table.name)}"]
+            end = int(table.this.meta["end"]) + 1
+        return "".join([*parts, text[end:]])
+
+    def place(self, start: int) -> str:
+        """`file:line:column` of a place in the text."""
+        before = self.text[:start]
+        return f"{self.where}:{before.count(chr(10)) + 1}:{start - before.rfind(chr(10))}"
+
+
+def read_query(spec: DerivedSpec) -> Query:
+    """The query of a table that has one.
+
+    Raises:
+        SpecError: The file can't be read, or is no query that Frazil takes.
+    """
+    if spec.sql is None:
+        raise SpecError(f"{spec.table}: it is made by {spec.python}, not by a query")
+    try:
+        text = spec.sql.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise SpecError(f"{spec.sql}: can't be read: {e}") from None
+    return parse_query(text, str(spec.sql))
+
+
+def parse_query(text: str, where: str) -> Query:
+    """Reads one SELECT, in Spark's SQL.
+
+    Args:
+        text: The query.
+        where: Its file, named in errors.
+
+    Raises:
+        SpecError: It is no single SELECT, or a column of its output has no name, or another's.
+    """
+    tree = _parsed(text, where)
+    names = [(start_of(item), name) for item in output_of(tree) for name in names_of(item)]
+    parameters = [name for _, name in parameters_of(text)]
+    tables = list(input_tables(tree))
+    query = Query(
+        text=text,
+        where=where,
+        inputs=tuple(dict.fromkeys(map(input_name, tables))),
+        columns=tuple(name for _, name in names),
+        parameters=tuple(dict.fromkeys(name for name in parameters if name != NOW)),
+        uses_now=NOW in parameters,
+        fingerprint=_fingerprint(text),
+        tree=tree,
+    )
+    if mistakes := [*_nameless(names), *_odd_inputs(query, tables), *_odd_parts(tree)]:
+        raise refusal(query, mistakes)
+    return query
+
+
+def refusal(query: Query, mistakes: Sequence[Mistake]) -> SpecError:
+    """All mistakes of one query, in the order of their places."""
+    lines = [f"{query.place(start)}: {text}" for start, text in sorted(set(mistakes))]
+    return SpecError("\n".join(lines), todo="Mend the query; nothing was started.")
+
+
+def _parsed(text: str, where: str) -> exp.Query:
+    from sqlglot import exp, parse
+    from sqlglot.errors import ParseError, TokenError
+
+    try:
+        trees = [tree for tree in parse(text, dialect="spark") if tree]
+    except ParseError as e:
+        first = e.errors[0]
+        place = f"{where}:{first['line']}:{first['col']}"
+        what = str(first["description"]).partition(" but got <Token")[0]
+        raise SpecError(f"{place}: {what} at {first['highlight']!r}") from None
+    except TokenError as e:
+        raise SpecError(f"{where}:1: {e}") from None
+    if len(trees) != 1 or not all(isinstance(b, exp.Select) for b in branches(trees[0])):
+        raise SpecError(f"{where}:1: one SELECT is expected here, and nothing else")
+    return trees[0]  # type: ignore[return-value]
+
+
+def _nameless(names: Sequence[tuple[int, str]]) -> Iterator[Mistake]:
+    seen: set[str] = set()
+    for start, name in names:
+        if not name:
+            yield start, "a column without a name: write AS and one"
+        elif name != "*" and name.lower() in seen:
+            yield start, f"{name}: there is a column of that name already"
+        seen.add(name.lower())
+
+
+def _odd_inputs(query: Query, tables: Sequence[exp.Table]) -> Iterator[Mistake]:
+    from sqlglot import exp
+
+    if not tables:
+        yield 0, "it reads no table: nothing would ever make a row of it"
+    for table in tables:
+        at, name = start_of(table), input_name(table)
+        if len(table.parts) > 2:
+            yield at, f"{name}: write table, or namespace.table"
+        if table.args.get("version") or table.args.get("sample"):
+            yield at, f"{name}: Frazil says which of its rows are read; drop what follows"
+    long_names = {input_name(table) for table in tables if table.db}
+    for column in query.tree.find_all(exp.Column):
+        if f"{column.db}.{column.table}" in long_names:
+            yield start_of(column), f"{column.db}.{column.table}: write {column.table}.{column.name}"
+
+
+def _odd_parts(tree: exp.Query) -> Iterator[Mistake]:
+    from sqlglot import exp
+
+    for part in tree.find_all(exp.With):
+        if part.recursive:
+            yield start_of(part), "WITH RECURSIVE is not taken"
+
+
+def _fingerprint(text: str) -> str:
+    return hashlib.sha256(" ".join(words_of(text)).encode()).hexdigest()[:16]

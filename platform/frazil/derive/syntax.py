@@ -1,0 +1,137 @@
+"""What a parsed query is made of: the tables it names, its output, its parameters, and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sqlglot import Token, exp
+
+__all__ = [
+    "branches",
+    "cte_of",
+    "input_name",
+    "input_tables",
+    "names_of",
+    "output_of",
+    "parameters_of",
+    "start_of",
+    "tokens_of",
+]
+
+
+def tokens_of(text: str) -> list[Token]:
+    """The words of a text; comments are none.
+
+    Raises:
+        sqlglot.errors.TokenError: A quote is not closed.
+    """
+    from sqlglot.dialects.spark import Spark
+
+    return Spark().tokenize(text)
+
+
+def parameters_of(text: str) -> Iterator[tuple[int, str]]:
+    """Each `:name` of a text, with its place."""
+    from sqlglot import TokenType
+
+    tokens = tokens_of(text)
+    for colon, name in pairwise(tokens):
+        if colon.token_type == TokenType.COLON and name.start == colon.end + 1:
+            yield colon.start, name.text
+
+
+def input_tables(tree: exp.Expr) -> Iterator[exp.Table]:
+    """The tables of a query that are no WITH of its own, once per mention."""
+    from sqlglot import exp
+
+    for table in tree.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and cte_of(table) is None:
+            yield table
+
+
+def input_name(table: exp.Table) -> str:
+    """A table's name as written, without quotes and blanks."""
+    return ".".join(part.name for part in table.parts)
+
+
+def cte_of(table: exp.Table) -> exp.CTE | None:
+    """The WITH that a table's name means, where it means one: of the nearest ones around it."""
+    if table.db:
+        return None
+    inner: Any = table
+    while outer := inner.parent:
+        for cte in reversed(_named_before(outer, inner)):
+            if cte.alias.lower() == table.name.lower():
+                return cte
+        inner = outer
+    return None
+
+
+def _named_before(outer: Any, inner: Any) -> list[exp.CTE]:
+    """What a WITH has named where `inner` begins: within it, only what comes earlier."""
+    from sqlglot import exp
+
+    if isinstance(outer, exp.With):
+        return outer.expressions[: inner.index]
+    return list(outer.ctes) if isinstance(outer, exp.Query) and not isinstance(inner, exp.With) else []
+
+
+def branches(tree: exp.Expr) -> list[exp.Expr]:
+    """The SELECTs that a UNION puts together, in order; a SELECT alone is one."""
+    from sqlglot import exp
+
+    if isinstance(tree, exp.Subquery) and not tree.alias:
+        return branches(tree.this)
+    if isinstance(tree, exp.SetOperation):
+        return [*branches(tree.left), *branches(tree.right)]
+    return [tree]
+
+
+def output_of(tree: exp.Expr) -> list[exp.Expr]:
+    """What the first SELECT of a query puts out: it names the columns."""
+    first = branches(tree)[0]
+    return list(first.expressions)
+
+
+def names_of(item: exp.Expr) -> tuple[str, ...]:
+    """The columns that one expression of a SELECT makes, by Spark's rules; empty where it has no name.
+
+    `*` stands for all columns of a table.
+    """
+    from sqlglot import exp
+
+    match item:
+        case exp.Aliases():
+            return tuple(alias.name for alias in item.aliases)
+        case exp.Alias():
+            return (item.alias,)
+        case exp.Column() | exp.Dot():
+            return ("*",) if isinstance(item.parts[-1], exp.Star) else (item.parts[-1].name,)
+        case exp.Star():
+            return ("*",)
+        case exp.Cast() if isinstance(item.this, exp.Column):
+            return names_of(item.this)
+        case _:
+            return ("",)
+
+
+def start_of(node: exp.Expr | None) -> int:
+    """Where a part of a query begins, or what it belongs to, where that alone is known."""
+    while node is not None:
+        if found := list(_starts(node)):
+            return min(found)
+        node = node.parent
+    return 0
+
+
+def _starts(node: exp.Expr) -> Iterator[int]:
+    return (part.meta["start"] for part in node.walk() if "start" in part.meta)
+
+
+def words_of(text: str) -> Sequence[str]:
+    """A text's words as they mean the same: in lower case, unless they are quoted."""
+    words = (text[t.start : t.end + 1] for t in tokens_of(text))
+    return [w if w[0] in "'\"`" else w.lower() for w in words]
