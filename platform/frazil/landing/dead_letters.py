@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from frazil.catalogs.iceberg import load_table, load_table_or_none
 from frazil.errors import OvertakenError
 from frazil.landing.bad_records import BadRecord
+from frazil.landing.landed import Landed
 from frazil.landing.position import Ledger, read_ledger
 from frazil.landing.present import Key, keys_in
-from frazil.landing.publish import Staged, publish
+from frazil.landing.publish import publish
 from frazil.landing.tables import create_table
 from frazil.naming import TableName
 from frazil.schemas.iceberg import to_iceberg
@@ -86,7 +87,7 @@ class DeadLetters:
 
 
 @dataclass(frozen=True)
-class _Kept(Staged):
+class _Kept(Landed):
     """Dead letters of one landing, on the very head that was looked at."""
 
     last: str = ""
@@ -126,7 +127,7 @@ def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Se
     rows = [_row(ledger, b) for b in bad if b.key not in kept]
     if rows:
         entry = _ahead(ledger, before.position, len(rows))
-        staged = _Kept(_data_files(table, rows), entry, before.position, last=before.landing)
+        staged = _Kept(_data_files(table, rows), "", entry, before.position, last=before.landing)
         publish(catalog, name.dead_letters, staged)
 
 

@@ -24,11 +24,12 @@ from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.decoders.choose import decoder_for
 from frazil.landing.decoders.record import RecordDecoder
 from frazil.landing.faults import overtaken
+from frazil.landing.landed import Landed
 from frazil.landing.leftovers import drop_leftovers
 from frazil.landing.plan import Plan, cut, make_plan
 from frazil.landing.position import Ledger, Span, ancestors, bytes_per_record, read_ledger
 from frazil.landing.present import Key
-from frazil.landing.publish import SUSPENDED, Published, Staged, publish, staged_files
+from frazil.landing.publish import SUSPENDED, Published, publish, staged_files
 from frazil.landing.refusals import fitting
 from frazil.landing.source import read_slices
 from frazil.landing.tables import ensure_table
@@ -216,7 +217,7 @@ class _Landing:
             keep_dead_letters(self._connections.catalog, self._name, entry, bad)
         files = tuple(staged_files(table, staged))
         base = ledger.position if ledger else None
-        published = publish(self._connections.catalog, self._name, Staged(files, entry, base, written.branch))
+        published = publish(self._connections.catalog, self._name, Landed(files, written.branch, entry, base))
         self._done("published")
         return _report(self._name, entry, published, len(files))
 

@@ -166,7 +166,7 @@ class _Redrive:
         files = self._audited(written)
         self._done("audited")
         staged = Redriven(
-            files, self._ledger(chosen.ledger, written), chosen.ledger.position, written.branch,
+            files, written.branch, self._ledger(chosen.ledger, written), chosen.ledger.position,
             chosen.head, frozenset(letter.key for letter in chosen.letters), chosen.names,
             chosen.ledger.total_expired,
         )  # fmt: skip

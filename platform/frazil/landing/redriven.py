@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.errors import OvertakenError
 from frazil.landing.dead_letters import DeadLetter
+from frazil.landing.landed import Landed
 from frazil.landing.position import Ledger, read_ledger
 from frazil.landing.present import NAMES, Key, keys_in
-from frazil.landing.publish import Staged
 from frazil.naming import TableName
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Redriven(Staged):
+class Redriven(Landed):
     """A redrive that is written and audited, but not visible.
 
     Args:

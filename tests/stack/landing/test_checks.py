@@ -16,8 +16,9 @@ from frazil.checks.run import CHECKS, run_check, run_checks
 from frazil.errors import PartDownError
 from frazil.landing.columns import metadata_names
 from frazil.landing.land import land
+from frazil.landing.landed import Landed
 from frazil.landing.position import Ledger, read_ledger
-from frazil.landing.publish import Staged, publish, staged_files
+from frazil.landing.publish import publish, staged_files
 from frazil.warehouse.tables import publish_table
 from kit.topics import TRADE, Topic
 
@@ -155,7 +156,7 @@ def test_a_row_that_no_landing_brought_is_out_of_range(
 def test_spans_that_do_not_meet_are_named(landed: Topic) -> None:
     before = ledger(landed)
     torn = replace(before, spans={0: (12, 15)}, records=0, gaps={0: 5}, landing="torn")
-    publish(landed.connections.catalog, landed.things.table, Staged((), torn, before.position))
+    publish(landed.connections.catalog, landed.things.table, Landed((), "", torn, before.position))
 
     result = check(landed, "row_count")
 

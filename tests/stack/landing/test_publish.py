@@ -17,8 +17,9 @@ from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import Step, land
+from frazil.landing.landed import Landed
 from frazil.landing.position import Ledger, ledger_of, read_ledger
-from frazil.landing.publish import Staged, publish
+from frazil.landing.publish import publish
 from frazil.landing.state import table_states
 from frazil.naming import TableName
 from kit.killed import landing_process
@@ -160,7 +161,7 @@ def test_a_strangers_append_in_the_middle_disturbs_no_landing(landed: Topic) -> 
 
 
 @dataclass(frozen=True)
-class Interrupted(Staged):
+class Interrupted(Landed):
     """A landing before whose commits others commit, one each."""
 
     others: list[Callable[[], object]] = field(default_factory=list)
@@ -181,7 +182,7 @@ def test_how_often_publishing_was_tried_again_is_counted(landed: Topic) -> None:
     published = publish(
         landed.connections.catalog,
         landed.things.table,
-        Interrupted((), entry, before.position, others=others),
+        Interrupted((), "", entry, before.position, others=others),
     )
 
     assert (published.conflicts, published.snapshot_id) == (2, head(landed))

@@ -1,0 +1,49 @@
+"""A landing that is written and audited, as it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.errors import OvertakenError
+from frazil.landing.position import Ledger, ledger_of, read_ledger
+from frazil.landing.publish import Staged
+from frazil.naming import TableName
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = ["Landed"]
+
+
+@dataclass(frozen=True)
+class Landed(Staged):
+    """Files of records, and the position that they bring the table to.
+
+    Args:
+        ledger: What the snapshot will say, but for its totals.
+        base: The position that the plan started from; None where the table had none.
+    """
+
+    ledger: Ledger
+    base: Mapping[int, int] | None
+
+    def made(self, snapshot: Snapshot) -> bool:
+        """See `Staged.made`."""
+        ledger = ledger_of(snapshot)
+        return ledger is not None and ledger.landing == self.ledger.landing
+
+    def upon(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.upon`."""
+        before = read_ledger(table.metadata)
+        position = before.position if before else None
+        if position != self.base:
+            raise OvertakenError(
+                f"Another landing of {name} was quicker; this one was dropped.",
+                where=f"position now {position}, planned from {dict(self.base or {})}",
+                meaning="Every record is in the table exactly once; nothing of this landing is visible.",
+                todo="Nothing. Land again if more records wait.",
+            )
+        return self.ledger.following(before)
