@@ -10,11 +10,11 @@ from pydantic import Field
 
 from assets.described import TopicTable
 from assets.outcome import engine_errors
+from frazil.any_table import AnyTable
 from frazil.catalogs.iceberg import load_table
 from frazil.connections import Connections
 from frazil.errors import FrazilError, MissingError
 from frazil.naming import TableName, legal, things
-from frazil.spec import TableSpec
 from frazil.upkeep.due import Memory, look_for_work
 from frazil.upkeep.many import Outcome, work_on
 from frazil.upkeep.work import KINDS, Kind, Work
@@ -106,7 +106,7 @@ def _works(
     return [Work(kind, by_name[name].spec, str(name), config.reasons.get(str(name), asked)) for name in named]
 
 
-def _all_due(specs: Sequence[TableSpec], connections: Connections, now: float) -> Sequence[Work]:
+def _all_due(specs: Sequence[AnyTable], connections: Connections, now: float) -> Sequence[Work]:
     """All that is due; one look is made for a sensor, and leaves some of many tables to the next."""
     memory = Memory()
     seen = look_for_work(specs, connections, now, memory)

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from frazil.any_table import AnyTable
 from frazil.connections import Connections
 from frazil.naming import Things
 from frazil.settings import Settings
@@ -56,7 +57,7 @@ class DagsterReporter:
 
     def synced(
         self,
-        spec: TableSpec,
+        spec: AnyTable,
         things: Things,
         glue: GlueState | None,
         snowflake: SnowflakeState | None,
@@ -70,7 +71,7 @@ class DagsterReporter:
             for event in shown_materializations(things, schema, glue, snowflake):
                 instance.report_runless_asset_event(event)
 
-    def kept_up(self, spec: TableSpec, things: Things, report: WorkReport) -> None:
+    def kept_up(self, spec: AnyTable, things: Things, report: WorkReport) -> None:
         """An observation of the Iceberg asset."""
         from resources.events import upkeep_observation
 
@@ -81,11 +82,10 @@ class DagsterReporter:
         """An evaluation of the asset check of that name."""
         import dagster as dg
 
-        from frazil.checks.run import CHECKS
+        from frazil.checks.run import all_checks
         from resources.metadata import check_metadata
 
-        check = CHECKS[result.check]
-        path: tuple[str, ...] = getattr(things, f"{check.asset}_path")
+        path: tuple[str, ...] = getattr(things, f"{result.layer}_path")
         with self._instance() as instance:
             instance.report_runless_asset_event(
                 dg.AssetCheckEvaluation(
@@ -95,7 +95,7 @@ class DagsterReporter:
                     severity=dg.AssetCheckSeverity(result.severity),
                     description=result.text,
                     metadata=check_metadata(result),
-                    blocking=check.blocking,
+                    blocking=all_checks(spec)[result.check].blocking,
                 )
             )
 

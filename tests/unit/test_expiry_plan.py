@@ -261,6 +261,17 @@ def test_the_landing_below_an_old_compaction_stays_with_it(history: History) -> 
     assert [history.position_at(i) for i in history.ids] == [2, 2, 2, 2, 3]
 
 
+def test_the_derivation_below_an_old_compaction_stays_with_it(history: History) -> None:
+    before, derivation = (history.commit(summary={"frazil.inputs": "{}"}) for _ in range(2))
+    compaction = history.compact()
+    history.hours(100)
+
+    gone = history.expire(upkeep(1, min_snapshots=1))
+
+    assert before in gone
+    assert history.ids == [derivation, compaction]
+
+
 def test_a_table_that_frazil_never_landed_keeps_no_more_than_was_asked_for() -> None:
     history = History()
     for _ in range(50):

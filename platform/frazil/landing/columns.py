@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from frazil.any_table import AnyTable
 from frazil.schemas.logical import Field, Map, Primitive, Struct, Type
 from frazil.spec import TableSpec
 
@@ -83,8 +84,10 @@ def metadata_columns(spec: TableSpec) -> tuple[MetadataColumn, ...]:
     return _STANDARD + _RAW if spec.metadata == "full" else _STANDARD
 
 
-def metadata_names(spec: TableSpec) -> tuple[str, ...]:
-    """Their names in the table."""
+def metadata_names(spec: AnyTable) -> tuple[str, ...]:
+    """Their names in the table; one that is made of other tables has none."""
+    if not isinstance(spec, TableSpec):
+        return ()
     return tuple(c.name(spec.metadata_names) for c in metadata_columns(spec))
 
 

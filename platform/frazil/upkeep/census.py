@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.iceberg import catalog_errors, load_table
 from frazil.keeping import Upkeep
 from frazil.landing.position import ancestors
 from frazil.naming import things
-from frazil.spec import TableSpec
 from frazil.upkeep.files import Deletes, live_files
 from frazil.upkeep.packing import Rule
 from frazil.upkeep.partitions import PartitionCensus, partitions_of
@@ -163,7 +163,7 @@ def take_census(table: Table, upkeep: Upkeep, target: int, now: float, *, sorts:
     )
 
 
-def census_of(spec: TableSpec, connections: Connections, now: float) -> Census:
+def census_of(spec: AnyTable, connections: Connections, now: float) -> Census:
     """The census of a spec's table.
 
     Raises:

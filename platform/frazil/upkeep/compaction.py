@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.iceberg import catalog_errors, load_table
 from frazil.catalogs.refs import drop_branch, leave_branch
 from frazil.errors import OvertakenError
 from frazil.landing.write import COMPACTING, new_branch, started_at
 from frazil.naming import TableName, things
-from frazil.spec import TableSpec
 from frazil.upkeep.compacted import Done, became, did, nothing, would
 from frazil.upkeep.entries import HeadReader, Held
 from frazil.upkeep.manifests import gathered, is_crowded
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 def compact(
-    spec: TableSpec,
+    spec: AnyTable,
     connections: Connections,
     now: float,
     *,
@@ -78,7 +78,7 @@ class _Compaction:
     """The parts that the rounds of one run share."""
 
     def __init__(
-        self, spec: TableSpec, connections: Connections, now: float, reason: str, on_step: Step
+        self, spec: AnyTable, connections: Connections, now: float, reason: str, on_step: Step
     ) -> None:
         self._spec = spec
         self._connections = connections

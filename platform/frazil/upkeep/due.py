@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.iceberg import catalog_errors, is_outage, load_table
 from frazil.naming import TableName, things
-from frazil.spec import TableSpec
 from frazil.upkeep.expiry_plan import plan_expiry
 from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.found import look_into
@@ -75,7 +75,7 @@ class _Looked:
 
 
 def look_for_work(
-    specs: Sequence[TableSpec],
+    specs: Sequence[AnyTable],
     connections: Connections,
     now: float,
     memory: Memory | None = None,
@@ -116,14 +116,14 @@ def look_for_work(
     )
 
 
-def _still_known(memory: Memory, names: Mapping[TableName, TableSpec]) -> dict[TableName, str]:
+def _still_known(memory: Memory, names: Mapping[TableName, AnyTable]) -> dict[TableName, str]:
     """Locations of what is remembered under the same spec; the rest is forgotten."""
     for name in [n for n, known in memory.tables.items() if names.get(n) != known.spec]:
         memory.forget(name)
     return dict(memory.locations)
 
 
-def _take_in(head: Head, spec: TableSpec, memory: Memory) -> None:
+def _take_in(head: Head, spec: AnyTable, memory: Memory) -> None:
     if head.location is None:
         memory.forget(head.name)
     elif head.table:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.commits import TRIES, heads, through
 from frazil.errors import CommitConflictError, RepairError
 from frazil.naming import TableName, things
-from frazil.spec import TableSpec
 from frazil.upkeep.deleting import delete_files
 from frazil.upkeep.expiry_plan import aged_refs, plan_expiry
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files
@@ -43,7 +43,7 @@ class _Expired:
 
 
 def expire(
-    spec: TableSpec, connections: Connections, now: float, *, dry_run: bool = False, reason: str = ""
+    spec: AnyTable, connections: Connections, now: float, *, dry_run: bool = False, reason: str = ""
 ) -> WorkReport:
     """Expires the snapshots of a table, and of its dead letters, that nothing asks to be kept.
 
@@ -71,7 +71,7 @@ def expire(
 class _Expiry:
     """The parts that the tables of one spec share."""
 
-    def __init__(self, spec: TableSpec, connections: Connections, now: float) -> None:
+    def __init__(self, spec: AnyTable, connections: Connections, now: float) -> None:
         self.name = things(spec, connections.settings).table
         self._upkeep = spec.upkeep
         self._catalog = connections.catalog

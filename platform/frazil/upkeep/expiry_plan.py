@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["aged_refs", "plan_expiry"]
 
-_LEDGER = "frazil.spans"
+_LEDGERS = ("frazil.spans", "frazil.inputs")
+"""What the snapshot of a landing says, and that of a derivation."""
+
 _PLAN = "frazil.plan"
 _FAR = 1000
 """Commits of other tools on top of a ledger, beyond which it is not kept for them."""
@@ -112,7 +114,7 @@ def _is_scaffold(snapshot: Snapshot) -> bool:
 def _what_tells_positions(metadata: TableMetadata, kept: set[int]) -> set[int]:
     """From each kept one down to the ledger that says its position: a rollback must find it."""
     by_id = {s.snapshot_id: s for s in metadata.snapshots}
-    landed = _LEDGER in metadata.properties
+    landed = any(ledger in metadata.properties for ledger in _LEDGERS)
     return {below for each in kept for below in _down_to_ledger(by_id, each, kept, landed)}
 
 
@@ -137,7 +139,8 @@ def _down_to_ledger(by_id: dict[int, Snapshot], snapshot_id: int, kept: set[int]
 
 
 def _has_ledger(snapshot: Snapshot) -> bool:
-    return snapshot.summary is not None and _LEDGER in snapshot.summary.additional_properties
+    told = snapshot.summary.additional_properties if snapshot.summary else {}
+    return any(ledger in told for ledger in _LEDGERS)
 
 
 def _age(snapshot: Snapshot, now: float) -> float:

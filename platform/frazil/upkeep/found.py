@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.landing.columns import metadata_columns
-from frazil.spec import TableSpec
+from frazil.any_table import AnyTable
 from frazil.upkeep.facts import Facts, History
 from frazil.upkeep.files import LiveFile, live_files
 from frazil.upkeep.gain import Gain, gain_of
 from frazil.upkeep.packing import Rule
 from frazil.upkeep.partitions import group_files
+from frazil.upkeep.row_age import row_age
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -48,9 +48,10 @@ class Found:
     oldest: float | None
 
 
-def look_into(table: Table, facts: Facts, history: History, spec: TableSpec, now: float) -> Found:
+def look_into(table: Table, facts: Facts, history: History, spec: AnyTable, now: float) -> Found:
     """Reads the manifests of the table's head."""
-    column = _timestamp_id(table.schema(), spec) if spec.keep_rows_for else None
+    age = row_age(spec)
+    column = _field_id(table.schema(), age.column) if age else None
     live = live_files(table, table.current_snapshot(), column)
     rule = Rule.of(spec.upkeep, int(spec.write.target_file_size), sorts=bool(spec.sort_by))
     groups = group_files(live.data, table.spec().spec_id)
@@ -81,8 +82,7 @@ def _waiting(files: Sequence[LiveFile], rule: Rule, compacted_to: int, older: bo
     return sum(f.bytes for f in files if f.bytes < rule.small and (unfinished or f.sequence > compacted_to))
 
 
-def _timestamp_id(schema: Schema, spec: TableSpec) -> int | None:
-    name = next(c for c in metadata_columns(spec) if c.word == "timestamp").name(spec.metadata_names)
+def _field_id(schema: Schema, name: str) -> int | None:
     return next((field.field_id for field in schema.fields if field.name == name), None)
 
 

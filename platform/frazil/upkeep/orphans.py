@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.commits import heads
 from frazil.errors import RepairError
 from frazil.naming import TableName, things
-from frazil.spec import TableSpec
 from frazil.upkeep.at_work import at_work
 from frazil.upkeep.deleting import delete_files
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files
@@ -43,7 +43,7 @@ class _Found:
 
 
 def remove_orphans(
-    spec: TableSpec, connections: Connections, now: float, *, dry_run: bool = False, reason: str = ""
+    spec: AnyTable, connections: Connections, now: float, *, dry_run: bool = False, reason: str = ""
 ) -> WorkReport:
     """Deletes files of a table, and of its dead letters, that no snapshot names and nobody is writing.
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from frazil.spec import TableSpec
+from frazil.any_table import AnyTable
 from frazil.upkeep.facts import Facts, History
 from frazil.upkeep.found import Found
 from frazil.upkeep.gain import Gain
 from frazil.upkeep.packing import DELETED_SHARE
+from frazil.upkeep.row_age import row_age
 from frazil.upkeep.sizes import size_text
 from frazil.upkeep.work import Kind, Number, Work
 
@@ -34,7 +35,7 @@ class Known:
         asked: When that was.
     """
 
-    spec: TableSpec
+    spec: AnyTable
     table: str
     facts: Facts
     history: History | None = None
@@ -135,7 +136,7 @@ def _at_most(known: Known) -> tuple[float, float]:
 
 
 def _rows_unknown(known: Known, now: float) -> bool:
-    if known.spec.keep_rows_for is None or not known.is_over("row_expiry", _ROWS_EVERY, now):
+    if row_age(known.spec) is None or not known.is_over("row_expiry", _ROWS_EVERY, now):
         return False
     found, last = known.found, known.facts.last.get("row_expiry")
     if found is None or (last and found.at < last.at):
@@ -209,17 +210,17 @@ def _orphans(known: Known, now: float) -> _Reason | None:
 
 
 def _row_expiry(known: Known, now: float) -> _Reason | None:
-    keep, found, last = known.spec.keep_rows_for, known.found, known.facts.last.get("row_expiry")
-    if keep is None or found is None or found.oldest is None:
+    kept, found, last = row_age(known.spec), known.found, known.facts.last.get("row_expiry")
+    if kept is None or found is None or found.oldest is None:
         return None
     if not known.is_over("row_expiry", _ROWS_EVERY, now) or (last and found.at < last.at):
         return None
-    age = now - found.oldest
-    if age < keep.total_seconds():
+    age, most = now - found.oldest, kept.most.total_seconds()
+    if age < most:
         return None
     oldest = datetime.fromtimestamp(found.oldest, UTC).isoformat(timespec="seconds")
-    text = f"the oldest row is of {oldest}, {age:.0f} s ago; rows are kept for {keep.total_seconds():.0f} s."
-    return _Reason(text, {"oldest_row_age": round(age, 3), "keep_rows_for": keep.total_seconds()})
+    text = f"the oldest row is of {oldest}, {age:.0f} s ago; rows are kept for {most:.0f} s."
+    return _Reason(text, {"oldest_row_age": round(age, 3), "keep_rows_for": most})
 
 
 def _since(what: str, age: float, pause: timedelta) -> str:

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.commits import TRIES, heads, through
 from frazil.catalogs.iceberg import load_table
 from frazil.catalogs.refs import drop_branch
 from frazil.errors import CommitConflictError, DifferentError
-from frazil.landing.columns import metadata_columns
 from frazil.landing.position import Ledger, ancestors, read_ledger
 from frazil.landing.write import EXPIRING, new_branch
 from frazil.naming import things
-from frazil.spec import TableSpec
 from frazil.upkeep.news import SUMMARY
 from frazil.upkeep.past_rows import Cutoff, PastRows, find_past_rows
+from frazil.upkeep.row_age import RowAge, row_age
 from frazil.upkeep.survivors import Survivors, write_survivors
 from frazil.upkeep.work import WorkReport
 
@@ -42,7 +42,7 @@ _LOOK_BACK = 100
 
 
 def expire_rows(
-    spec: TableSpec,
+    spec: AnyTable,
     connections: Connections,
     now: float,
     *,
@@ -65,26 +65,26 @@ def expire_rows(
         DifferentError: The table has no column of the record's timestamp.
         CommitConflictError: Others kept committing in between.
     """
-    if spec.keep_rows_for is None:
+    age = row_age(spec)
+    if age is None:
         name = things(spec, connections.settings).table
         text = "Rows are kept for ever: the spec says nothing of keep_rows_for."
         return WorkReport(str(name), "row_expiry", done=False, text=text, dry_run=dry_run)
-    return _RowExpiry(spec, connections, now, spec.keep_rows_for, on_step).run(reason, dry_run=dry_run)
+    return _RowExpiry(spec, connections, now, age, on_step).run(reason, dry_run=dry_run)
 
 
 class _RowExpiry:
     """The parts that the steps of one run share."""
 
     def __init__(
-        self, spec: TableSpec, connections: Connections, now: float, kept: timedelta, on_step: Step
+        self, spec: AnyTable, connections: Connections, now: float, age: RowAge, on_step: Step
     ) -> None:
         self._connections = connections
         self._catalog = connections.catalog
         self._name = things(spec, connections.settings).table
         self._max_bytes = int(spec.upkeep.max_bytes)
-        column = next(c for c in metadata_columns(spec) if c.word == "timestamp")
-        at = int(now * 1000) - int(kept.total_seconds() * 1000)
-        self._cutoff = Cutoff(column.name(spec.metadata_names), at)
+        at = int(now * 1000) - int(age.most.total_seconds() * 1000)
+        self._cutoff = Cutoff(age.column, at)
         self._done = on_step
         self._branches: list[str] = []
         self._tried: dict[int, PastRows] = {}

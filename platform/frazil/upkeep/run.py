@@ -6,12 +6,12 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.iceberg import catalog_errors, is_conflict, load_table
 from frazil.catalogs.refs import set_properties
 from frazil.catalogs.spark import spark_errors
 from frazil.errors import CommitConflictError
 from frazil.naming import TableName, things
-from frazil.spec import TableSpec
 from frazil.upkeep.news import only_upkeep_since
 from frazil.upkeep.work import Kind, LastWork, WorkReport, remembered
 
@@ -25,7 +25,7 @@ __all__ = ["do_work"]
 
 def do_work(
     kind: Kind,
-    spec: TableSpec,
+    spec: AnyTable,
     connections: Connections,
     now: float,
     *,
@@ -67,7 +67,7 @@ def do_work(
 
 def _do(
     kind: Kind,
-    spec: TableSpec,
+    spec: AnyTable,
     connections: Connections,
     now: float,
     *,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.glue_entries import GlueState, read_glue, sync_glue
 from frazil.catalogs.iceberg import catalog_errors, load_table
 from frazil.errors import MissingError
 from frazil.landing.columns import metadata_names
 from frazil.naming import things
-from frazil.spec import TableSpec
 from frazil.upkeep.news import only_upkeep_since
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["show_in_glue", "show_in_snowflake"]
 
 
-def show_in_glue(spec: TableSpec, connections: Connections) -> GlueState | None:
+def show_in_glue(spec: AnyTable, connections: Connections) -> GlueState | None:
     """Points Glue to the table's current metadata; None where nothing is to be done.
 
     Raises:
@@ -43,7 +43,7 @@ def show_in_glue(spec: TableSpec, connections: Connections) -> GlueState | None:
         return sync_glue(connections, names)
 
 
-def show_in_snowflake(spec: TableSpec, connections: Connections) -> SnowflakeState | None:
+def show_in_snowflake(spec: AnyTable, connections: Connections) -> SnowflakeState | None:
     """Refreshes Snowflake's table behind Glue; None where nothing is to be done.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
-from frazil.spec import TableSpec
+from frazil.any_table import AnyTable
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -34,7 +34,7 @@ class Work:
     """
 
     kind: Kind
-    spec: TableSpec
+    spec: AnyTable
     table: str
     reason: str
     numbers: Mapping[str, Number] = field(default_factory=dict)
