@@ -9,7 +9,9 @@ import dagster as dg
 from assets.checks import check_keys
 from assets.described import TopicTable, tables_of
 from assets.folders import folder_definitions
+from assets.graph import graph_of
 from assets.upkeep import upkeep_jobs
+from frazil.graph import AssetGraph
 from frazil.pipelines import load_pipelines, pipeline_folders
 from frazil.settings import Settings
 from resources.connections import FrazilConnections
@@ -18,7 +20,7 @@ from sensors.arrivals import arrivals_sensor
 from sensors.publishing import publishing_sensor
 from sensors.upkeep import upkeep_sensor
 
-__all__ = ["defs"]
+__all__ = ["defs", "graph"]
 
 # Dagster 1.13 gives these to itself: for each asset check of a component, for `--select "*"`, and for
 # a sensor whose jobs it binds to resources.
@@ -38,6 +40,11 @@ def defs() -> dg.Definitions:
     pipelines = load_pipelines(folders, settings)
     tables = [table for pipeline in pipelines for table in tables_of(pipeline, settings)]
     return dg.Definitions.merge(*map(folder_definitions, folders), _around(tables, settings))
+
+
+def graph() -> AssetGraph:
+    """The same without Dagster: what `frazil graph` draws."""
+    return graph_of(defs())
 
 
 def _around(tables: list[TopicTable], settings: Settings) -> dg.Definitions:

@@ -14,7 +14,9 @@ from frazil.errors import FrazilError
 
 __all__ = ["make_app", "run"]
 
-_MODULES = ("stack", "demo", "generate", "land", "repair", "tables", "census", "upkeep", "rollback", "schema")
+_MODULES = (
+    "stack", "demo", "generate", "land", "repair", "tables", "census", "upkeep", "rollback", "schema", "graph"
+)  # fmt: skip
 """Modules of `frazil.cli` with a function `register(app)`, in the order of `--help`."""
 
 _DEBUG = "FRAZIL_DEBUG"

@@ -1,0 +1,79 @@
+"""The asset graph in plain words: found by entry point, so the command line knows no Dagster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+
+from frazil.errors import MissingError
+
+__all__ = ["GROUP", "Asset", "AssetGraph", "Path", "load_graph"]
+
+GROUP = "frazil.graph"
+"""The entry point of this group is called without arguments and gives an `AssetGraph`."""
+
+Path = tuple[str, ...]
+"""An asset's key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One asset.
+
+    Args:
+        path: Its key.
+        kind: What it is: kafka, iceberg, glue, snowflake, or anything else.
+        group: Whose it is.
+        upstream: The assets that it is made from.
+    """
+
+    path: Path
+    kind: str
+    group: str
+    upstream: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AssetGraph:
+    """All assets, by key."""
+
+    assets: tuple[Asset, ...]
+
+    @property
+    def edges(self) -> tuple[tuple[Path, Path], ...]:
+        """What is made from what: (upstream, asset)."""
+        return tuple((upstream, asset.path) for asset in self.assets for upstream in asset.upstream)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups that there are."""
+        return tuple(sorted({asset.group for asset in self.assets}))
+
+    def of(self, groups: Collection[str]) -> AssetGraph:
+        """The assets of some groups, and what is made from what among them.
+
+        Raises:
+            MissingError: There is no such group.
+        """
+        if unknown := sorted(set(groups) - set(self.groups)):
+            raise MissingError(
+                f"There is no group {', '.join(unknown)}.", todo=f"Known are {', '.join(self.groups)}."
+            )
+        chosen = [asset for asset in self.assets if asset.group in groups]
+        known = {asset.path for asset in chosen}
+        return AssetGraph(
+            tuple(Asset(a.path, a.kind, a.group, tuple(u for u in a.upstream if u in known)) for a in chosen)
+        )
+
+
+def load_graph() -> AssetGraph:
+    """The graph of the profile in force.
+
+    Raises:
+        MissingError: Frazil is not installed as its pyproject.toml says.
+    """
+    for point in entry_points(group=GROUP):
+        found: AssetGraph = point.load()()
+        return found
+    raise MissingError("Nobody knows the asset graph.", todo="Install Frazil anew: `make demo` does.")
