@@ -14,6 +14,7 @@ from typing import Any, Literal
 import fastavro
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
+from frazil.local.generators.chance import Chance
 from frazil.local.generators.producer import Record
 from frazil.local.generators.resume import Origin
 from frazil.local.generators.stock_trades import SCHEMA, trades
@@ -147,7 +148,7 @@ class Trades:
 
     def records(self, schema_ids: Sequence[int]) -> Iterator[Record]:
         """Trades without end."""
-        return trades(random.Random(1), schema_ids[0], Origin())
+        return trades(Chance(1), schema_ids[0], Origin())
 
 
 _SCHEMA: dict[Kind, Callable[[Fields, int], str]] = {

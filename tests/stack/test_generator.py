@@ -22,7 +22,7 @@ from google.protobuf.message_factory import GetMessageClass
 from frazil.cli.generate import Kind
 from frazil.connections import Connections
 from frazil.errors import DifferentError, FrazilError, MissingError
-from frazil.local.generators.airlines import FLIGHT_AVRO, SKYONE
+from frazil.local.generators.airline import SKYONE
 from frazil.local.generators.generator import Generator, generate
 from frazil.local.generators.known import GENERATORS
 from frazil.local.generators.producer import produce
@@ -33,6 +33,7 @@ from frazil.schemas.registry import WriterSchema, subject_versions
 from frazil.settings import Settings
 from frazil.topics.client import consumer
 from frazil.topics.facts import topic_fact, topic_facts
+from kit.flights import FLIGHTS
 from kit.topics import create_topic
 
 
@@ -73,7 +74,7 @@ def test_topic_and_subject_are_made_and_any_deserializer_reads_the_trades(
     assert [v["symbol"].encode() for v in values] == [m.key() for m in messages]
 
 
-@pytest.mark.parametrize("generator", [SKYONE, FLIGHT_AVRO, SHIPMENTS], ids=lambda g: g.topic)
+@pytest.mark.parametrize("generator", [SKYONE, FLIGHTS, SHIPMENTS], ids=lambda g: g.topic)
 def test_records_of_every_format_count_on_in_their_headers_and_name_their_schemas(
     stack: Settings, connections: Connections, fresh_name: str, generator: Generator
 ) -> None:
@@ -95,7 +96,7 @@ def test_confluents_own_deserializers_read_every_format(
     stack: Settings, connections: Connections, fresh_name: str
 ) -> None:
     tickets, flights, shipments = (f"{fresh_name}_{n}" for n in range(3))
-    for generator, topic in ((SKYONE, tickets), (FLIGHT_AVRO, flights), (SHIPMENTS, shipments)):
+    for generator, topic in ((SKYONE, tickets), (FLIGHTS, flights), (SHIPMENTS, shipments)):
         generate(generator, stack, topic=topic, count=50, seed=2)
     registry = connections.registry
     json_reader = JSONDeserializer(None, schema_registry_client=registry)
@@ -213,7 +214,7 @@ def test_a_record_that_can_not_arrive_is_an_error(
 def test_the_command_prints_one_json_document(stack: Settings, fresh_name: str) -> None:
     done = generate_command("stock_trades", "--count", "50", "--topic", fresh_name, "--json")
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    (report,) = json.loads(done.stdout)
     assert (report["topic"], report["records"]) == (fresh_name, 50)
 
 

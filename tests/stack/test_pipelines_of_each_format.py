@@ -1,4 +1,4 @@
-"""The checkout's own pipelines, one topic of each format: every generated record is a row, in every layer."""
+"""Topics of each format, most of them the checkout's own: every generated record is a row, in every layer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import fastavro
@@ -33,10 +35,12 @@ from frazil.topics.client import consumer
 from frazil.topics.facts import topic_fact
 from frazil.topics.provision import ensure_topic
 from frazil.warehouse.tables import publish_table
+from kit.flights import FLIGHTS
 from kit.formats import plain
 
 COUNT = 200
-TOPICS = ("skyone", "flight_avro", "shipments")
+TOPICS = ("skyone", "sunset_avro", "shipments")
+MADE_UP = {**GENERATORS, "flights": FLIGHTS}
 
 Row = dict[str, Any]
 
@@ -51,16 +55,19 @@ class Landed:
 
 
 @pytest.fixture(scope="module")
-def landed(stack: Settings, connections: Connections) -> dict[str, Landed]:
-    """All of them landed at once, by the name of the pipeline's topic."""
+def landed(
+    stack: Settings, connections: Connections, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Landed]:
+    """All of them landed at once, by the name that the topic has elsewhere."""
     settings, prefix = Settings(), f"t{uuid.uuid4().hex[:8]}"
     pipelines = load_pipelines(pipeline_folders(settings), settings)
     named = {s.topic: s for p in pipelines for s in p.tables if s.topic in TOPICS}
+    named["flights"] = with_avro_keys(tmp_path_factory.mktemp("flights"))
     changes = {topic: {"topic": f"{prefix}_{topic}", "namespace": "pipeline_tests"} for topic in named}
     specs = {topic: spec.model_copy(update=changes[topic]) for topic, spec in named.items()}
     for topic, spec in specs.items():
         ensure_topic(spec, connections)
-        generate(GENERATORS[topic], stack, topic=spec.topic, count=COUNT, seed=4)
+        generate(MADE_UP[topic], stack, topic=spec.topic, count=COUNT, seed=4)
     outcomes = {spec.topic: outcome for spec, outcome in land_many(list(specs.values()), connections)}
     failed = [o for o in outcomes.values() if isinstance(o, Exception)]
     assert not failed, failed
@@ -68,6 +75,15 @@ def landed(stack: Settings, connections: Connections) -> dict[str, Landed]:
         topic: Landed(spec, outcomes[spec.topic], read(connections, spec.topic))  # type: ignore[arg-type]
         for topic, spec in specs.items()
     }
+
+
+def with_avro_keys(folder: Path) -> TableSpec:
+    """A topic whose keys have a schema: none of the checkout's pipelines has one."""
+    assert FLIGHTS.key
+    key, value = folder / "flights_key.avsc", folder / "flights.avsc"
+    key.write_text(FLIGHTS.key.text)
+    value.write_text(FLIGHTS.value.text)
+    return TableSpec(topic="flights", key_schema=key, value_schema=value, partitions=FLIGHTS.partitions)
 
 
 def read(connections: Connections, topic: str) -> list[Message]:
@@ -87,14 +103,18 @@ def rows(connections: Connections, spec: TableSpec) -> list[Row]:
     return sorted(found, key=lambda row: (row["$$partition"], row["$$offset"]))
 
 
-def ticket(message: Message) -> Row:
-    return dict(json.loads(message.value()[5:]))
+def json_ticket(message: Message) -> Row:
+    found = dict(json.loads(message.value()[5:], parse_float=Decimal))
+    return found | {"ticket_price": found["ticket_price"].quantize(Decimal("0.01"))}
+
+
+def avro_ticket(message: Message) -> Row:
+    return avro(GENERATORS["sunset_avro"].value.text, message.value())
 
 
 def flight(message: Message) -> Row:
-    key, value = GENERATORS["flight_avro"].key, GENERATORS["flight_avro"].value
-    assert key
-    return {**avro(key.text, message.key()), **avro(value.text, message.value())}
+    assert FLIGHTS.key
+    return {**avro(FLIGHTS.key.text, message.key()), **avro(FLIGHTS.value.text, message.value())}
 
 
 def avro(text: str, data: bytes) -> Row:
@@ -121,7 +141,8 @@ def shipment(message: Message) -> Row:
 
 
 @pytest.mark.parametrize(
-    ("topic", "decode"), [("skyone", ticket), ("flight_avro", flight), ("shipments", shipment)]
+    ("topic", "decode"),
+    [("skyone", json_ticket), ("sunset_avro", avro_ticket), ("flights", flight), ("shipments", shipment)],
 )
 def test_every_record_is_a_row_with_the_values_that_another_decoder_reads(
     connections: Connections, landed: dict[str, Landed], topic: str, decode: Callable[[Message], Row]

@@ -20,7 +20,11 @@ from frazil.errors import SpecError
 from frazil.spec import TableSpec
 from frazil.upkeep.work import KINDS
 
-TOPICS = ("stock_trades", "skyone", "flight_avro", "shipments")
+GROUPS = {
+    "stock_trades": "trading", "users": "trading", "skyone": "airline", "sunset": "airline",
+    "skyone_avro": "airline", "sunset_avro": "airline", "shipments": "shipping",
+}  # fmt: skip
+TOPICS = tuple(GROUPS)
 
 PIPELINE = """\
 type: assets.topic_tables.TopicTables
@@ -111,7 +115,6 @@ def test_dagster_accepts_the_definitions(graph: dg.Definitions) -> None:
     dg.Definitions.validate_loadable(graph)
 
 
-GROUPS = {"stock_trades": "trading", "skyone": "airlines", "flight_avro": "airlines", "shipments": "shipping"}
 LAYERS = ("kafka", "iceberg", "glue", "snowflake")
 
 
@@ -149,7 +152,6 @@ TICKET = [
     "flight_duration", "flight_number", "confirmation_code", "ticket_price", "aircraft",
     "booking_agency_email",
 ]  # fmt: skip
-FLIGHT = [*TICKET[:5], "flight_number", "confirmation_code", "airline"]
 TRADE = ["key", "side", "quantity", "symbol", "price", "account", "userid"]
 SHIPMENT = [
     "key", "shipment_id", "status", "updated_at", "destination", "parcels", "note", "labels", "carrier",
@@ -161,7 +163,7 @@ SHIPMENT = [
     [
         ("stock_trades", [*TRADE, *METADATA, "$$raw-key", "$$raw-value"]),
         ("skyone", [*TICKET, *METADATA]),
-        ("flight_avro", [*FLIGHT, *METADATA]),
+        ("skyone_avro", [*TICKET, *METADATA]),
         ("shipments", [*SHIPMENT, *METADATA]),
     ],
 )

@@ -51,9 +51,9 @@ def test_the_pipelines_of_the_checkout_can_be_read() -> None:
     pipelines = load_pipelines(pipeline_folders(settings), settings)
 
     assert {p.name: [t.topic for t in p.tables] for p in pipelines} == {
-        "airlines": ["skyone", "flight_avro"],
+        "airline": ["skyone", "sunset", "skyone_avro", "sunset_avro"],
         "shipping": ["shipments"],
-        "trading": ["stock_trades"],
+        "trading": ["stock_trades", "users"],
     }
 
 

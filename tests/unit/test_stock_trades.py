@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import random
 from itertools import islice
 from typing import Any
 
 import fastavro
 import pytest
 
+from frazil.local.generators.chance import Chance
 from frazil.local.generators.resume import Origin
 from frazil.local.generators.stock_trades import SCHEMA, trades
 
@@ -30,7 +30,7 @@ def decode(value: bytes | None) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def records() -> Records:
-    return list(islice(trades(random.Random(7), 513, Origin(2, 1000)), COUNT))
+    return list(islice(trades(Chance(7), 513, Origin(2, 1000)), COUNT))
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_headers_count_on_as_decimal_text(records: Records) -> None:
 
 
 def test_the_same_seed_gives_the_same_trades() -> None:
-    one, two = (list(islice(trades(random.Random(7), 1, Origin()), 1000)) for _ in range(2))
-    other = list(islice(trades(random.Random(8), 1, Origin()), 1000))
+    one, two = (list(islice(trades(Chance(7), 1, Origin()), 1000)) for _ in range(2))
+    other = list(islice(trades(Chance(8), 1, Origin()), 1000))
     assert one == two
     assert one != other

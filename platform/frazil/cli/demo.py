@@ -30,8 +30,8 @@ from frazil.warehouse.tables import SnowflakeState, read_table
 __all__ = ["register"]
 
 TABLE = "stock_trades"
-OTHERS = ("skyone", "flight_avro", "shipments")
-"""One topic of each other way to write records: JSON, Avro with Avro keys, Protobuf."""
+OTHERS = ("skyone", "sunset_avro", "shipments")
+"""One topic of each other way to write records: JSON, Avro with decimals, Protobuf."""
 
 _EACH = 300
 _WHILE = 5

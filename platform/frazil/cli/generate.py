@@ -1,12 +1,12 @@
-"""`frazil generate`: made-up records for a real topic."""
+"""`frazil generate`: made-up records for real topics."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,10 +14,11 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from frazil.cli.console import console, print_json
+from frazil.errors import ConfigureError
 from frazil.settings import Settings
 
 if TYPE_CHECKING:
-    from frazil.local.generators.generator import GeneratedReport
+    from frazil.local.generators.generator import GeneratedReport, Generator
 
 __all__ = ["generate_command", "register"]
 
@@ -26,17 +27,20 @@ class Kind(StrEnum):
     """What can be made up, by the topic it goes to."""
 
     STOCK_TRADES = "stock_trades"
+    USERS = "users"
     SKYONE = "skyone"
-    FLIGHT_AVRO = "flight_avro"
+    SUNSET = "sunset"
+    SKYONE_AVRO = "skyone_avro"
+    SUNSET_AVRO = "sunset_avro"
     SHIPMENTS = "shipments"
 
 
-Count = Annotated[int | None, typer.Option(min=1, help="How many records; none: until Ctrl-C.")]
+Count = Annotated[int | None, typer.Option(min=1, help="How many records of each; none: until Ctrl-C.")]
 Rate = Annotated[
-    float | None, typer.Option(min=0.001, help="Records a second; none: 10 without --count, else all.")
+    float | None, typer.Option(min=0.001, help="Of each, a second; none: 10 without --count, else all.")
 ]
-Seed = Annotated[int | None, typer.Option(help="The same seed gives the same records.")]
-Topic = Annotated[str | None, typer.Option(help="Where to; none: the topic of that name.")]
+Seed = Annotated[int | None, typer.Option(help="The same seed gives the same records, on and on.")]
+Topic = Annotated[str | None, typer.Option(help="Where to, of one kind; none: the topic of that name.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 _ENDLESS_RATE = 10.0
@@ -48,31 +52,44 @@ def register(app: typer.Typer) -> None:
 
 
 def generate_command(
-    kind: Annotated[Kind, typer.Argument(help="What to make up.")],
+    kinds: Annotated[list[Kind], typer.Argument(help="What to make up; several at once.")],
     count: Count = None,
     rate: Rate = None,
     seed: Seed = None,
     topic: Topic = None,
     as_json: Json = False,
 ) -> None:
-    """Produce made-up records; makes topic and subjects where they are missing."""
-    from frazil.local.generators.generator import generate  # 0.4 s of imports
-    from frazil.local.generators.known import GENERATORS
+    """Produce made-up records; makes topics and subjects where they are missing."""
+    from frazil.local.generators.several import generate_several  # 0.4 s of imports
 
     if count is None and rate is None:
         rate = _ENDLESS_RATE
-    with _until_interrupted() as stop, _progress(topic or kind.value, count) as on_progress:
-        report = generate(
-            GENERATORS[kind],
+    generators = _chosen(kinds, topic)
+    with _until_interrupted() as stop, _progress([g.topic for g in generators], count) as on_progress:
+        reports = generate_several(
+            generators,
             Settings.load(),
-            topic=topic,
             count=count,
             rate=rate,
             seed=seed,
             on_progress=on_progress,
             stop=stop,
         )
-    print_json(asdict(report)) if as_json else _show(report)
+    print_json([asdict(report) for report in reports]) if as_json else _show(reports)
+
+
+def _chosen(kinds: Sequence[Kind], topic: str | None) -> list[Generator]:
+    """The generators, each once; one alone may write to another topic."""
+    from frazil.local.generators.known import GENERATORS
+
+    found = [GENERATORS[kind] for kind in dict.fromkeys(kinds)]
+    if topic is None:
+        return found
+    if len(found) > 1:
+        raise ConfigureError(
+            f"{topic} can't take records of {len(found)} kinds.", todo="Name --topic for one kind at a time."
+        )
+    return [replace(found[0], topic=topic)]
 
 
 @contextmanager
@@ -87,20 +104,21 @@ def _until_interrupted() -> Iterator[threading.Event]:
 
 
 @contextmanager
-def _progress(topic: str, count: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar, on a terminal only."""
+def _progress(topics: Sequence[str], count: int | None) -> Iterator[Callable[[str, int], None]]:
+    """A bar for each topic, on a terminal only."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(show_speed=True))
-    bar = Progress(
+    bars = Progress(
         *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal, transient=True
     )
-    with bar:
-        task = bar.add_task(f"producing to {topic}", total=count)
-        yield lambda sent: bar.update(task, completed=sent)
+    with bars:
+        tasks = {topic: bars.add_task(f"producing to {topic}", total=count) for topic in topics}
+        yield lambda topic, sent: bars.update(tasks[topic], completed=sent)
 
 
-def _show(report: GeneratedReport) -> None:
-    speed = report.records / max(report.seconds, 0.001)
-    console.print(
-        f"{report.records:,} records to {report.topic} in {report.seconds:.1f} s "
-        f"({speed:,.0f}/s, {report.bytes:,} bytes, schema id {report.schema_id})"
-    )
+def _show(reports: Sequence[GeneratedReport]) -> None:
+    for report in reports:
+        speed = report.records / max(report.seconds, 0.001)
+        console.print(
+            f"{report.records:,} records to {report.topic} in {report.seconds:.1f} s "
+            f"({speed:,.0f}/s, {report.bytes:,} bytes, schema id {report.schema_id})"
+        )

@@ -6,20 +6,29 @@ import io
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from itertools import islice
 from typing import Any
 
+from frazil.local.generators.chance import BLOCK, Chance
 from frazil.local.generators.producer import Record
 from frazil.local.generators.resume import Origin
 from frazil.schemas.registry import WriterSchema
 from frazil.schemas.subjects import WantedSchema
 from frazil.topics.provision import TopicState
 
-__all__ = ["Encode", "Values", "encoded", "encoder"]
+__all__ = ["Encode", "Make", "Prepare", "Values", "encoded", "encoder"]
 
 Values = Mapping[str, Any]
 """One key or value, by field."""
 
 Encode = Callable[[Values], bytes]
+
+Make = Callable[[random.Random], tuple[bytes | Values | None, Values]]
+"""Makes up one key, if any, and one value."""
+
+Prepare = Callable[[Chance], Make]
+"""Draws what all records of a run share."""
 
 
 def encoder(schema: WantedSchema, schema_id: int) -> Encode:
@@ -30,24 +39,25 @@ def encoder(schema: WantedSchema, schema_id: int) -> Encode:
 
 
 def encoded(
-    make: Callable[[random.Random], tuple[bytes | Values | None, Values]],
-    value: WantedSchema,
-    key: WantedSchema | None = None,
-) -> Callable[[random.Random, TopicState, Origin], Iterator[Record]]:
+    name: str, prepare: Prepare, value: WantedSchema, key: WantedSchema | None = None
+) -> Callable[[Chance, TopicState, Origin], Iterator[Record]]:
     """Endless records for a `Generator`.
 
     Args:
-        make: Makes up a key and a value.
+        name: Whose records; of one name and seed they are the same, whatever their format.
+        prepare: Gives what makes up a key and a value.
         value: The schema of the values.
-        key: The schema of the keys; none where `make` gives bytes, or no key.
+        key: The schema of the keys; none where they are bytes, or there are none.
     """
 
-    def records(chance: random.Random, state: TopicState, origin: Origin) -> Iterator[Record]:
+    def records(chance: Chance, state: TopicState, origin: Origin) -> Iterator[Record]:
+        make = prepare(chance)
         encode = encoder(value, state.schema_id or 0)
         encode_key = encoder(key, state.key_schema_id or 0) if key else None
-        for headers in origin.headers():
-            made, values = make(chance)
-            yield _key(made, encode_key), encode(values), headers, None, None
+        headers = origin.headers()
+        for dice, left_out in chance.blocks(name, origin.iteration):
+            for made, values in islice((make(dice) for _ in range(BLOCK)), left_out, None):
+                yield _key(made, encode_key), encode(values), next(headers), None, None
 
     return records
 
@@ -72,7 +82,12 @@ def _avro(text: str) -> Encode:
 
 
 def _json(_: str) -> Encode:
-    return lambda values: json.dumps(values, separators=(",", ":")).encode()
+    return lambda values: json.dumps(values, separators=(",", ":"), default=_number).encode()
+
+
+def _number(value: Decimal) -> float:
+    """JSON has one kind of number; amounts of money this small lose nothing as a float."""
+    return float(value)
 
 
 def _protobuf(text: str) -> Encode:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from frazil.connections import Connections
+from frazil.local.generators.chance import Chance, Clock, utc_now
 from frazil.local.generators.producer import Record, produce_batches
 from frazil.local.generators.resume import Origin, next_origin
 from frazil.schemas.subjects import WantedSchema
@@ -32,14 +33,14 @@ class Generator:
         topic: Where to, where nobody says otherwise.
         value: The schema of the values; the pipeline of the topic ships the same.
         records: Endless records, encoded, by a source of chance, the schema ids of the topic, and
-            where the headers go on.
+            where they go on.
         key: The schema of the keys; none where they have none.
         partitions: Of a topic that must be made.
     """
 
     topic: str
     value: WantedSchema
-    records: Callable[[random.Random, TopicState, Origin], Iterator[Record]]
+    records: Callable[[Chance, TopicState, Origin], Iterator[Record]]
     key: WantedSchema | None = None
     partitions: int = 6
 
@@ -71,6 +72,7 @@ def generate(
     count: int | None = None,
     rate: float | None = None,
     seed: int | None = None,
+    clock: Clock = utc_now,
     on_progress: Callable[[int], None] = lambda _: None,
     stop: threading.Event | None = None,
 ) -> GeneratedReport:
@@ -82,7 +84,8 @@ def generate(
         topic: Where to; none: the generator's own topic.
         count: How many; without it until `stop`.
         rate: How many a second; without it as fast as Kafka takes them.
-        seed: The same seed gives the same records.
+        seed: The same seed gives the same records; a topic that has some of them gets the next ones.
+        clock: What today is, for records that speak of it.
         on_progress: Told from time to time how many were handed over.
         stop: Ends it early.
 
@@ -93,7 +96,8 @@ def generate(
     stop = stop or threading.Event()
     topic = topic or generator.topic
     state = _provide(generator, topic, Connections(settings))
-    records = generator.records(random.Random(seed), state, next_origin(settings, topic))
+    chance = Chance(random.getrandbits(32) if seed is None else seed, clock)
+    records = generator.records(chance, state, next_origin(settings, topic))
     batches = _paced(islice(records, count), rate, stop)
     done = produce_batches(settings, topic, batches, on_progress=on_progress)
     return GeneratedReport(topic, done.records, done.bytes, done.seconds, state.schema_id or 0)

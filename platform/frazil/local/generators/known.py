@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from frazil.local.generators.airlines import FLIGHT_AVRO, SKYONE
+from frazil.local.generators.airline import SKYONE, SKYONE_AVRO, SUNSET, SUNSET_AVRO
 from frazil.local.generators.generator import Generator
 from frazil.local.generators.shipments import SHIPMENTS
 from frazil.local.generators.stock_trades import STOCK_TRADES
+from frazil.local.generators.users import USERS
 
 __all__ = ["GENERATORS"]
 
-GENERATORS: dict[str, Generator] = {g.topic: g for g in (STOCK_TRADES, SKYONE, FLIGHT_AVRO, SHIPMENTS)}
+_ALL = (STOCK_TRADES, USERS, SKYONE, SUNSET, SKYONE_AVRO, SUNSET_AVRO, SHIPMENTS)
+
+GENERATORS: dict[str, Generator] = {generator.topic: generator for generator in _ALL}

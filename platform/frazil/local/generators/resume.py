@@ -17,7 +17,7 @@ __all__ = ["Origin", "next_origin"]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the headers of the next records begin.
+    """Where the next records begin: what stands in their headers, and which of a seed's they are.
 
     Args:
         generation: How many generators wrote to the topic before.

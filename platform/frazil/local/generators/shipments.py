@@ -85,4 +85,4 @@ def _parcel(chance: random.Random) -> dict[str, Any]:
 
 
 _VALUE = WantedSchema("PROTOBUF", SHIPMENT)
-SHIPMENTS = Generator("shipments", _VALUE, encoded(_shipment, _VALUE), partitions=3)
+SHIPMENTS = Generator("shipments", _VALUE, encoded("shipments", lambda _: _shipment, _VALUE), partitions=3)

@@ -1,0 +1,144 @@
+"""Tickets of two airlines as the Flink kickstarter of the same author makes them up, as JSON and as Avro.
+
+Their times are in UTC: the source writes each machine's own, and filters by another's.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from datetime import datetime, time, timedelta
+from decimal import Decimal
+from string import ascii_uppercase
+from typing import Any
+
+from frazil.local.generators.chance import Chance, Clock
+from frazil.local.generators.encode import Make, Prepare, Values, encoded
+from frazil.local.generators.generator import Generator
+from frazil.schemas.subjects import WantedSchema
+
+__all__ = ["AIRPORTS", "SKYONE", "SKYONE_AVRO", "SUNSET", "SUNSET_AVRO", "addresses", "ticket"]
+
+AIRPORTS = (
+    "ATL", "DFW", "DEN", "ORD", "LAX", "CLT", "MCO", "LAS", "PHX", "MIA",
+    "SEA", "IAH", "JFK", "EWR", "FLL", "MSP", "SFO", "DTW", "BOS", "SLC",
+    "PHL", "BWI", "TPA", "SAN", "LGA", "MDW", "BNA", "IAD", "DCA", "AUS",
+)  # fmt: skip
+
+PASSENGERS = 100
+CENT = Decimal("0.01")
+"""Prices are whole dollars, with two digits behind the point: as many as the schema says."""
+
+_TIME = "%Y-%m-%d %H:%M:%S"
+
+JSON_TICKET = """{
+  "$schema": "http://json-schema.org/draft-07/schema#",
+  "title": "AirlineData",
+  "description": "A flight that somebody booked.",
+  "type": "object",
+  "properties": {
+    "email_address": {"type": "string", "description": "Who flies.", "connect.index": 0},
+    "departure_time": {"type": "string", "description": "In UTC.", "connect.index": 1},
+    "departure_airport_code": {"type": "string", "connect.index": 2},
+    "arrival_time": {"type": "string", "description": "In UTC.", "connect.index": 3},
+    "arrival_airport_code": {"type": "string", "connect.index": 4},
+    "flight_duration": {"type": "integer", "description": "Minutes.", "connect.index": 5},
+    "flight_number": {"type": "string", "connect.index": 6},
+    "confirmation_code": {"type": "string", "connect.index": 7},
+    "ticket_price": {
+      "type": "number",
+      "description": "US dollars.",
+      "connect.index": 8,
+      "connect.type": "bytes",
+      "connect.parameters": {"connect.decimal.precision": "10", "scale": "2"}
+    },
+    "aircraft": {"type": "string", "connect.index": 9},
+    "booking_agency_email": {"type": "string", "connect.index": 10}
+  },
+  "required": ["flight_duration"]
+}
+"""
+
+AVRO_TICKET = """{
+  "type": "record",
+  "name": "AirlineAvroData",
+  "namespace": "kickstarter.model",
+  "doc": "A flight that somebody booked.",
+  "fields": [
+    {"name": "email_address", "type": "string", "doc": "Who flies."},
+    {"name": "departure_time", "type": "string", "doc": "In UTC."},
+    {"name": "departure_airport_code", "type": "string"},
+    {"name": "arrival_time", "type": "string", "doc": "In UTC."},
+    {"name": "arrival_airport_code", "type": "string"},
+    {"name": "flight_duration", "type": "long", "doc": "Minutes."},
+    {"name": "flight_number", "type": "string"},
+    {"name": "confirmation_code", "type": "string"},
+    {
+      "name": "ticket_price",
+      "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2},
+      "doc": "US dollars."
+    },
+    {"name": "aircraft", "type": "string"},
+    {"name": "booking_agency_email", "type": "string"}
+  ]
+}
+"""
+
+
+def addresses(chance: Chance) -> tuple[str, ...]:
+    """The passengers of one seed: both airlines fly the same people."""
+    dice, found = chance.of("addresses"), dict[str, None]()
+    while len(found) < PASSENGERS:
+        found[f"{_capitals(dice, 5)}@email.com"] = None
+    return tuple(found)
+
+
+def ticket(dice: random.Random, prefix: str, pool: Sequence[str], clock: Clock) -> dict[str, Any]:
+    """A ticket for a flight that departs within a year from the beginning of today."""
+    start, end = dice.sample(AIRPORTS, 2)
+    departure = datetime.combine(clock().date(), time()) + timedelta(minutes=dice.randrange(365 * 24 * 60))
+    minutes = dice.randrange(60, 22 * 60)
+    return {
+        "email_address": dice.choice(pool),
+        "departure_time": departure.strftime(_TIME),
+        "departure_airport_code": start,
+        "arrival_time": (departure + timedelta(minutes=minutes)).strftime(_TIME),
+        "arrival_airport_code": end,
+        "flight_duration": minutes,
+        "flight_number": f"{prefix}{dice.randrange(1000)}",
+        "confirmation_code": prefix + _capitals(dice, 6),
+        "ticket_price": Decimal(dice.randrange(500, 1500)).quantize(CENT),
+        "aircraft": "Aircraft" + _capitals(dice, 3),
+        "booking_agency_email": dice.choice(pool),
+    }
+
+
+def _tickets(prefix: str) -> Prepare:
+    """Tickets of the airline whose flights begin with the prefix; they have no key."""
+
+    def prepare(chance: Chance) -> Make:
+        pool = addresses(chance)
+
+        def make(dice: random.Random) -> tuple[None, Values]:
+            return None, ticket(dice, prefix, pool, chance.clock)
+
+        return make
+
+    return prepare
+
+
+def _capitals(dice: random.Random, count: int) -> str:
+    return "".join(dice.choices(ascii_uppercase, k=count))
+
+
+_JSON, _AVRO = WantedSchema("JSON", JSON_TICKET), WantedSchema("AVRO", AVRO_TICKET)
+
+
+def _airline(topic: str, name: str, prefix: str, value: WantedSchema) -> Generator:
+    return Generator(topic, value, encoded(name, _tickets(prefix), value), partitions=1)
+
+
+SKYONE = _airline("skyone", "skyone", "SKY1", _JSON)
+SUNSET = _airline("sunset", "sunset", "SUN", _JSON)
+SKYONE_AVRO = _airline("skyone_avro", "skyone", "SKY1", _AVRO)
+SUNSET_AVRO = _airline("sunset_avro", "sunset", "SUN", _AVRO)
