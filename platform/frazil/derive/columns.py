@@ -4,25 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from frazil.derive.analysis import Column, outputs
 from frazil.derive.query import Query
+from frazil.derive.type_rules import UNKNOWN
+from frazil.derived_spec import Parameter
 
 __all__ = ["UNKNOWN", "Column", "typed"]
 
-Column = tuple[str, str]
-"""A column's name and its type, as Spark writes it."""
 
-UNKNOWN = "unknown"
-"""A type that only Spark can tell."""
+def typed(
+    query: Query,
+    tables: Mapping[str, Sequence[Column] | None],
+    parameters: Mapping[str, Parameter] | None = None,
+) -> tuple[Column, ...]:
+    """The columns of a query's output; of type `unknown` where only Spark can tell it.
 
-
-def typed(query: Query, tables: Mapping[str, Sequence[Column]]) -> tuple[Column, ...]:
-    """The columns of a query's output.
+    Where it takes all columns of an unknown table, `*` stands for them.
 
     Args:
         query: The query.
-        tables: The columns of each of its inputs, named as the query names them.
+        tables: The columns of each of its inputs, named as the query names them; None: not known.
+        parameters: The values that it names.
 
     Raises:
         SpecError: It names a column that no input has.
     """
-    raise NotImplementedError
+    kinds = {name: _of_value(value) for name, value in (parameters or {}).items()}
+    return tuple((c.name, c.kind) for c in outputs(query, tables, kinds))
+
+
+def _of_value(value: Parameter) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case int():
+            return "int" if -(2**31) <= value < 2**31 else "bigint"
+        case float():
+            return "double"
+        case str():
+            return "string"

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from frazil.derive.columns import Column
+from frazil.derive.analysis import Column, outputs
 from frazil.derive.query import Query
 
 __all__ = ["lineage"]
 
 
 def lineage(
-    query: Query, tables: Mapping[str, Sequence[Column]]
+    query: Query, tables: Mapping[str, Sequence[Column] | None]
 ) -> Mapping[str, tuple[tuple[str, str], ...]]:
     """By output column, the (input, column) pairs that its values come from.
 
     Args:
         query: The query.
-        tables: The columns of each of its inputs, named as the query names them.
+        tables: The columns of each of its inputs, named as the query names them; None: not known.
 
     Raises:
         SpecError: It names a column that no input has.
     """
-    raise NotImplementedError
+    return {column.name: tuple(sorted(column.origins)) for column in outputs(query, tables, {})}

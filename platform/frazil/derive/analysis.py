@@ -1,0 +1,201 @@
+"""What a query puts out: each column's name, type and origins, found from those of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from frazil.derive.expression_types import Named, type_of
+from frazil.derive.query import Mistake, Query, refusal
+from frazil.derive.scopes import ALL, Output, Scope, Source
+from frazil.derive.syntax import cte_of, input_name, names_of, start_of
+from frazil.derive.type_rules import UNKNOWN, element, fields, wider
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["Column", "outputs"]
+
+Column = tuple[str, str]
+"""A column's name and its type, as Spark writes it."""
+
+
+def outputs(
+    query: Query, tables: Mapping[str, Sequence[Column] | None], parameters: Mapping[str, str]
+) -> tuple[Output, ...]:
+    """The output of a query; `ALL` among it where it takes all columns of an unknown table.
+
+    Args:
+        query: The query.
+        tables: Columns of its inputs, by the names that the query has for them; missing or None: unknown.
+        parameters: Types of what it names as `:name`.
+
+    Raises:
+        SpecError: It names columns that are not there.
+    """
+    reader = _Reader(tables, {"now": "timestamp", **parameters})
+    found = reader.read(query.tree, None)
+    if reader.mistakes:
+        raise refusal(query, reader.mistakes)
+    return tuple(found)
+
+
+@dataclass(slots=True)
+class _Reader:
+    tables: Mapping[str, Sequence[Column] | None]
+    parameters: Mapping[str, str]
+    mistakes: list[Mistake] = field(default_factory=list)
+    named: dict[int, list[Output]] = field(default_factory=dict)
+
+    def read(self, tree: exp.Expr, outer: Scope | None) -> list[Output]:
+        """The output of a SELECT, or of several put together."""
+        from sqlglot import exp
+
+        for cte in tree.ctes if isinstance(tree, exp.Query) else ():
+            self.named[id(cte)] = _renamed(self.read(cte.this, None), cte)
+        if isinstance(tree, exp.Subquery):
+            return self.read(tree.this, outer)
+        if isinstance(tree, exp.SetOperation):
+            return self._together(tree, self.read(tree.left, outer), self.read(tree.right, outer))
+        return self._select(tree, outer) if isinstance(tree, exp.Select) else [Output(ALL)]
+
+    def _together(self, tree: exp.SetOperation, one: list[Output], two: list[Output]) -> list[Output]:
+        """The first one names the columns, whatever the second calls them."""
+        if any(column.name == ALL for column in (*one, *two)):
+            return one
+        if tree.args.get("by_name"):
+            two = [next((c for c in two if c.name.lower() == o.name.lower()), Output(o.name)) for o in one]
+        if len(one) != len(two):
+            text = (
+                f"UNION of {len(one)} columns and {len(two)}: each SELECT needs the same, in the same order"
+            )
+            self.mistakes.append((start_of(tree.right), text))
+        return [
+            replace(a, kind=wider(a.kind, b.kind), origins=a.origins | b.origins)
+            for a, b in zip(one, two, strict=False)
+        ]
+
+    def _select(self, tree: exp.Select, outer: Scope | None) -> list[Output]:
+        scope = Scope(list(self._sources(tree, outer)), outer, self.mistakes, _merged(tree))
+        for lateral in tree.args.get("laterals") or ():
+            scope.sources.append(self._lateral(lateral, scope))
+        found: list[Output] = []
+        for item in tree.expressions:
+            made = list(self._items(item, scope))
+            scope.aliases.update({column.name.lower(): column for column in made})
+            found += made
+        for part in _parts_but_output(tree):
+            self._look_up(part, scope)
+        return found
+
+    def _sources(self, tree: exp.Select, outer: Scope | None) -> Iterator[Source]:
+        if start := tree.args.get("from_"):
+            yield self._source(start.this, outer)
+        for join in tree.args.get("joins") or ():
+            yield replace(self._source(join.this, outer), shown=join.kind not in ("SEMI", "ANTI"))
+
+    def _source(self, node: Any, outer: Scope | None) -> Source:
+        from sqlglot import exp
+
+        name, columns, spoken = node.alias_or_name, [Output(ALL)], node.alias_or_name
+        if isinstance(node, exp.Subquery):
+            columns = self.read(node.this, outer)
+        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            cte, spoken = cte_of(node), input_name(node)
+            columns = self.named[id(cte)] if cte else self._input(spoken)
+        if node.args.get("pivots") or node.args.get("joins"):
+            columns = [Output(ALL)]
+        return Source(name, _renamed(columns, node), spoken)
+
+    def _input(self, name: str) -> list[Output]:
+        columns = self.tables.get(name)
+        if columns is None:
+            return [Output(ALL)]
+        return [Output(column, kind, frozenset({(name, column)})) for column, kind in columns]
+
+    def _lateral(self, node: exp.Lateral, scope: Scope) -> Source:
+        made = self._made_of(node.this, scope)
+        kind = (
+            element(self._type(node.this.this, scope)) if type(node.this).__name__ == "Explode" else UNKNOWN
+        )
+        alias = node.args.get("alias")
+        names = [column.name for column in alias.columns] if alias else []
+        columns = [Output(name, kind if len(names) == 1 else UNKNOWN, made) for name in names]
+        return Source(node.alias, columns or [Output(ALL)], node.alias)
+
+    def _items(self, item: exp.Expr, scope: Scope) -> Iterator[Output]:
+        if names_of(item) == (ALL,):
+            yield from self._star(item, scope)
+            return
+        node = item.unalias()
+        made, names = self._made_of(node, scope), names_of(item)
+        kind = self._type(node, scope) if len(names) == 1 else UNKNOWN
+        yield from (Output(name, kind, made) for name in names)
+
+    def _star(self, item: Any, scope: Scope) -> Iterator[Output]:
+        """All columns of all sources, of one, or the fields of a column."""
+        star, of = (item, "") if not item.args.get("table") else (item.this, item.table)
+        left_out = {column.name.lower() for column in star.args.get("except_") or ()}
+        if of and not any(source.name.lower() == of.lower() for source in scope.sources):
+            yield from self._fields(of, scope)
+            return
+        seen: set[str] = set()
+        for source in scope.sources:
+            if (of or source.shown) and of.lower() in ("", source.name.lower()):
+                for column in source.columns:
+                    once = column.name.lower() in scope.merged and column.name.lower() in seen
+                    if column.name.lower() not in left_out and not once:
+                        yield column
+                    seen.add(column.name.lower())
+
+    def _fields(self, name: str, scope: Scope) -> Iterator[Output]:
+        from sqlglot import exp
+
+        top = scope.find(exp.column(name))
+        inner = fields(top.kind)
+        yield from (replace(top, name=part, kind=kind) for part, kind in inner.items())
+        yield from () if inner else (Output(ALL),)
+
+    def _made_of(self, node: exp.Expr, scope: Scope) -> frozenset[tuple[str, str]]:
+        return frozenset(origin for found in self._look_up(node, scope) for origin in found.origins)
+
+    def _look_up(self, node: exp.Expr, scope: Scope) -> list[Output]:
+        """All that an expression names, the output of queries in it included."""
+        from sqlglot import exp
+
+        found: list[Output] = []
+        for part in node.walk(prune=lambda part: isinstance(part, exp.Query | exp.Column)):
+            if isinstance(part, exp.Query):
+                found += self.read(part, scope)
+            elif isinstance(part, exp.Star) and isinstance(part.parent, exp.Struct):
+                found += self._star(part, scope)
+            elif isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
+                found.append(scope.find(part))
+        return found
+
+    def _type(self, node: exp.Expr, scope: Scope) -> str:
+        silent = replace(scope, mistakes=[])
+        return type_of(node, Named(lambda c: silent.find(c).kind, lambda p: self.parameters.get(p, UNKNOWN)))
+
+
+def _parts_but_output(tree: exp.Select) -> Iterator[exp.Expr]:
+    """Where columns are named, other than in the output and the sources."""
+    for word in ("where", "group", "having", "qualify", "order", "sort", "cluster", "distribute", "windows"):
+        part = tree.args.get(word)
+        yield from part if isinstance(part, list) else [part] if part else []
+    yield from (on for join in tree.args.get("joins") or () if (on := join.args.get("on")))
+
+
+def _merged(tree: exp.Select) -> frozenset[str]:
+    joins = tree.args.get("joins") or ()
+    return frozenset(column.name.lower() for join in joins for column in join.args.get("using") or ())
+
+
+def _renamed(columns: list[Output], node: Any) -> list[Output]:
+    """The columns by the names that an alias gives them: `AS t(a, b)`."""
+    alias = node.args.get("alias")
+    names = [column.name for column in alias.columns] if alias else []
+    if not names or len(names) != len(columns):
+        return columns
+    return [replace(column, name=name) for column, name in zip(columns, names, strict=True)]
