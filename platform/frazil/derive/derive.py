@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import reduce
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from frazil.derive.report import DeriveReport
-from frazil.derive.work import Step
+from frazil.catalogs.iceberg import catalog_errors, drop_old_metadata, load_table, load_table_or_none
+from frazil.catalogs.refs import leave_branch
+from frazil.derive.counting import Counted
+from frazil.derive.dead_letters import LetterBox, bad_rows, good_rows, keep_letters
+from frazil.derive.faults import spark_job
+from frazil.derive.increments import Increment
+from frazil.derive.kinds import kind_of
+from frazil.derive.ledger import DerivedLedger
+from frazil.derive.leftovers import drop_dead_branches
+from frazil.derive.making import Making, making_of
+from frazil.derive.output import ensure_output
+from frazil.derive.plan import Plan, make_plan
+from frazil.derive.reading import rows_of
+from frazil.derive.report import DeriveReport, nothing, report_of
+from frazil.derive.staged import Derived
+from frazil.derive.work import Result, Step, Task
 from frazil.derived_spec import DerivedSpec
+from frazil.errors import CommitConflictError, FrazilError
+from frazil.landing.publish import publish
+from frazil.landing.write import DERIVING, new_branch
+from frazil.naming import things
 
 if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyspark.sql import DataFrame
+
     from frazil.connections import Connections
 
 __all__ = ["derive"]
+
+_TRIES = 5
+"""Times that files are merged where compactions take them away all the while."""
 
 
 def derive(
@@ -40,4 +70,118 @@ def derive(
         OvertakenError: Another derivation of the same table was quicker; nothing of this one is visible.
         FrazilError: See docs/derive.md for the others. Never is a part of a derivation visible.
     """
-    raise NotImplementedError
+    started = time.monotonic()
+    clock = time.time() if now is None else now
+    with catalog_errors(connections.settings):
+        report = _Derivation(spec, connections, clock, run_id, on_step).run(rebuild=rebuild)
+    return replace(report, seconds=round(time.monotonic() - started, 3))
+
+
+class _Derivation:
+    """The parts that the steps of one derivation share."""
+
+    def __init__(
+        self, spec: DerivedSpec, connections: Connections, now: float, run_id: str, on_step: Step
+    ) -> None:
+        self._spec, self._connections, self._now, self._run_id = spec, connections, now, run_id
+        self._catalog = connections.catalog
+        self._name = things(spec, connections.settings).table
+        self._making: Making = making_of(spec)
+        self._kind = kind_of(spec.kind)
+        self._done = on_step
+
+    def run(self, *, rebuild: bool) -> DeriveReport:
+        """Plans, and does it unless nothing is new."""
+        plan = make_plan(self._catalog, self._name, self._making, rebuild=rebuild)
+        self._done("planned")
+        if not plan.due:
+            return nothing(self._spec, str(self._name), plan)
+        with self._rows(plan, plan.increments) as rows:
+            table = self._output(plan, rows)
+            return self._derive(plan, table, rows)
+
+    @contextmanager
+    def _rows(self, plan: Plan, new: Mapping[str, Increment]) -> Iterator[DataFrame]:
+        """What the query makes of increments, bad rows among it."""
+        spark = self._connections.spark
+        with spark_job(self._name):
+            frames = {
+                said: rows_of(spark, name, plan.inputs[str(name)], new[str(name)])
+                for said, name in plan.names.items()
+            }
+            with self._making.upon(spark, frames, self._now) as rows:
+                yield rows
+
+    def _output(self, plan: Plan, rows: DataFrame) -> Table:
+        shape = self._kind.shape(self._spec, good_rows(rows))
+        made_of = ", ".join(sorted(plan.inputs))
+        table = ensure_output(self._spec, self._name, self._catalog, shape, made_of)
+        drop_dead_branches(self._catalog, self._name, table)
+        return table
+
+    def _derive(self, plan: Plan, table: Table, rows: DataFrame) -> DeriveReport:
+        for attempt in range(_TRIES):
+            branch = new_branch(DERIVING)
+            counted = Counted(rows)
+            try:
+                result = self._kind.write(self._task(plan, table, good_rows(counted.rows), branch))
+                return self._publish(plan, table, result, counted.bad, branch)
+            except CommitConflictError:
+                leave_branch(self._catalog, self._name, branch)
+                if attempt == _TRIES - 1:
+                    raise
+                table = load_table(self._catalog, self._name)
+            except FrazilError:
+                leave_branch(self._catalog, self._name, branch)
+                raise
+        raise AssertionError("the last try returns or raises")
+
+    def _task(self, plan: Plan, table: Table, delta: DataFrame, branch: str) -> Task:
+        return Task(
+            connections=self._connections,
+            spec=self._spec,
+            name=self._name,
+            table=table,
+            query=self._making.query,
+            before=None if plan.whole else plan.before,
+            delta=delta,
+            branch=branch,
+            done=self._done,
+        )
+
+    def _publish(self, plan: Plan, table: Table, result: Result, bad: int, branch: str) -> DeriveReport:
+        drop_old_metadata(table, load_table(self._catalog, self._name))
+        entry = DerivedLedger(
+            inputs=plan.positions,
+            query=self._making.fingerprint,
+            derivation=branch,
+            rows=result.rows,
+            bad=bad,
+            late=result.late,
+            watermark=result.watermark,
+            now=self._now,
+            run_id=self._run_id,
+            version=version("frazil"),
+        )
+        self._keep_letters(plan, table, entry)
+        staged = Derived(result.files, branch, entry, plan.base, whole=plan.whole, removed=result.removed)
+        published = publish(self._catalog, self._name, staged)
+        self._done("published")
+        return report_of(self._spec, str(self._name), plan, entry, result, published)
+
+    def _keep_letters(self, plan: Plan, table: Table, entry: DerivedLedger) -> None:
+        """Keeps bad and late rows apart; takes those of before away where all is made anew."""
+        late = entry.late and self._spec.window and self._spec.window.late_rows == "dead_letter"
+        anew = plan.whole and load_table_or_none(self._catalog, self._name.dead_letters)
+        if not (entry.bad or late or anew):
+            return
+
+        @contextmanager
+        def letters(new: Mapping[str, Increment]) -> Iterator[DataFrame | None]:
+            with self._rows(plan, new) as rows:
+                late = self._kind.letters(self._task(plan, table, good_rows(rows), entry.derivation))
+                found = [frame for frame in (bad_rows(rows), late) if frame is not None]
+                yield reduce(lambda one, two: one.unionByName(two), found) if found else None
+
+        keep_letters(LetterBox(self._catalog, self._name, plan, entry, letters))
+        self._done("kept")

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from frazil.derived_spec import DerivedKind
+from frazil.derived_spec import DerivedKind, DerivedSpec
+from frazil.landing.position import ancestors
 
-__all__ = ["DeriveReport"]
+if TYPE_CHECKING:
+    from frazil.derive.ledger import DerivedLedger
+    from frazil.derive.plan import Plan
+    from frazil.derive.work import Result
+    from frazil.landing.publish import Published
+
+__all__ = ["DeriveReport", "nothing", "report_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +64,56 @@ class DeriveReport:
     conflicts: int = 0
     seconds: float = 0.0
     text: str = ""
+
+
+def nothing(spec: DerivedSpec, table: str, plan: Plan) -> DeriveReport:
+    """Of a derivation that found nothing new."""
+    head = next(ancestors(plan.table.metadata), None) if plan.table else None
+    before = plan.before
+    return DeriveReport(
+        table=table,
+        kind=spec.kind,
+        snapshot_id=head.snapshot_id if head else None,
+        total_rows=before.total_rows if before else 0,
+        watermark=before.watermark if before else None,
+        inputs={name: p.snapshot for name, p in before.inputs.items()} if before else {},
+        rolled_back_to=plan.rolled_back_to,
+        text=f"Nothing new for {table}: it holds all that its inputs do{_went_back(plan)}.",
+    )
+
+
+def report_of(
+    spec: DerivedSpec, table: str, plan: Plan, entry: DerivedLedger, result: Result, published: Published
+) -> DeriveReport:
+    """Of a derivation that is published."""
+    removed = sum(result.removed.values())
+    before = None if plan.whole else plan.before
+    rows, size = (sum(getattr(new, what) for new in plan.increments.values()) for what in ("rows", "bytes"))
+    apart = "".join(f", {n} {word}" for n, word in ((entry.bad, "bad"), (entry.late, "late")) if n)
+    read = f"{'all' if plan.whole else 'new'} {rows} rows of {', '.join(sorted(plan.inputs))}"
+    return DeriveReport(
+        table=table,
+        kind=spec.kind,
+        snapshot_id=published.snapshot_id,
+        done=True,
+        whole=plan.whole,
+        rows=entry.rows,
+        removed=removed,
+        total_rows=entry.rows - removed + (before.total_rows if before else 0),
+        bad=entry.bad,
+        late=entry.late,
+        input_rows=rows,
+        input_bytes=size,
+        state_bytes=result.state_bytes,
+        files=len(result.files),
+        watermark=entry.watermark,
+        inputs={name: p.snapshot for name, p in plan.positions.items()},
+        rolled_back_to=plan.rolled_back_to,
+        conflicts=published.conflicts,
+        text=f"{table}: {entry.rows} rows written of {read}{apart}{_went_back(plan)}.",
+    )
+
+
+def _went_back(plan: Plan) -> str:
+    where = plan.rolled_back_to
+    return f"; an input was rolled back, so it went back to snapshot {where} first" if where else ""

@@ -10,12 +10,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.commits import TRIES, heads, through
 from frazil.catalogs.iceberg import load_table
 from frazil.errors import CommitConflictError, SpecError
 from frazil.keeping import SortTerm, Write
 from frazil.naming import TableName
-from frazil.spec import TableSpec
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -48,7 +48,7 @@ def write_properties(write: Write) -> dict[str, str]:
     return _properties(write, write.model_fields_set | _ALWAYS)
 
 
-def arrange(spec: TableSpec, name: TableName, catalog: Catalog, table: Table) -> Table:
+def arrange(spec: AnyTable, name: TableName, catalog: Catalog, table: Table) -> Table:
     """Gives a table the layout that its spec asks for; old files keep theirs until they are rewritten.
 
     Raises:
@@ -90,7 +90,7 @@ def partition_spec(schema: Schema, transforms: Transforms) -> PartitionSpec:
     return PartitionSpec(*fields)
 
 
-def _asked(spec: TableSpec) -> dict[str, Any]:
+def _asked(spec: AnyTable) -> dict[str, Any]:
     """What a spec says of the layout; what it leaves open is not in it."""
     found: dict[str, Any] = {}
     if explicit := _properties(spec.write, spec.write.model_fields_set):
@@ -104,7 +104,7 @@ def _applied(table: Table) -> dict[str, Any]:
     return found
 
 
-def _stage(spec: TableSpec, table: Table, tx: Transaction) -> None:
+def _stage(spec: AnyTable, table: Table, tx: Transaction) -> None:
     asked, before = _asked(spec), _applied(table)
     if asked == before:
         return

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.update.schema import UpdateSchema
 
-__all__ = ["Evolution", "evolve", "plan_evolution"]
+__all__ = ["Evolution", "apply_changes", "evolve", "plan_evolution"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
     every = (*approved, *found)
     if refused(found):
         return Evolution(every, table.schema(), None)
-    _apply(tx, [v for v in found if v.wanted], metadata)
+    apply_changes(tx, [v for v in found if v.wanted], metadata)
     if gone := marks(table):
         tx.remove_properties(*gone)
     return Evolution(every, tx.table_metadata.schema(), tx.commit_transaction if tx._updates else None)
@@ -101,7 +101,8 @@ def _refusal(spec: TableSpec, stopping: Sequence[Verdict]) -> SchemaRefusedError
     )
 
 
-def _apply(tx: Transaction, changes: Sequence[Verdict], metadata: Collection[str]) -> None:
+def apply_changes(tx: Transaction, changes: Sequence[Verdict], metadata: Collection[str] = ()) -> None:
+    """Stages changes that the rules allow; new columns stand before those of Frazil's own."""
     if not changes:
         return
     names = [f.name for f in tx.table_metadata.schema().fields]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from frazil.connections import Connections
 
-__all__ = ["RollbackReport", "roll_back"]
+__all__ = ["RollbackReport", "moment_of", "move_main", "roll_back", "row_count", "target_of"]
 
 _OURS = tuple(Ledger("", "", {}, {}).properties())
 """Names of the properties that say a table's position."""
@@ -85,12 +85,12 @@ def roll_back(
     facts = topic_facts(connections.admin, [spec.topic]).get(spec.topic)
     with catalog_errors(connections.settings):
         for table in heads(connections.catalog, name):
-            target = _target(name, table, to)
+            target = target_of(name, table, to)
             ledger = _ledger_at(name, table, target)
             report = _report(spec, name, table, target, ledger, facts)
             if report.records_lost and not accept_loss:
                 raise _lossy(name, report)
-            if not report.done or _commit(table, target, ledger):
+            if not report.done or move_main(table, target, ledger.properties() if ledger else {}, _OURS):
                 return report
     raise CommitConflictError(
         f"The catalog refused a rollback of {name} {TRIES} times.",
@@ -99,7 +99,12 @@ def roll_back(
     )
 
 
-def _target(name: TableName, table: Table, to: int | datetime) -> Snapshot:
+def target_of(name: TableName, table: Table, to: int | datetime) -> Snapshot:
+    """The ancestor of `main` that is meant: by its id, or the newest one that is not younger.
+
+    Raises:
+        MissingError: There is none.
+    """
     for snapshot in ancestors(table.metadata):
         if snapshot.snapshot_id == to if isinstance(to, int) else snapshot.timestamp_ms <= _millis(to):
             return snapshot
@@ -119,7 +124,7 @@ def _ledger_at(name: TableName, table: Table, target: Snapshot) -> Ledger | None
         return None
     raise RepairError(
         f"The position of snapshot {target.snapshot_id} of {name} is no longer known.",
-        where=f"made {_moment(target)}; the snapshot of the landing before it is expired",
+        where=f"made {moment_of(target)}; the snapshot of the landing before it is expired",
         meaning="A landing behind it could not tell which records the table holds. Nothing was changed.",
         todo=f"Roll back to one of these: {_shown(s for s, _ in ledgers(table.metadata))}.",
     )
@@ -138,10 +143,10 @@ def _report(
     again = {p: (then.get(p, now.start.get(p, at)), at) for p, at in now.position.items()} if now else {}
     offsets, lost = sum(at - start for start, at in again.values()), _lost(again, now, topic)
     done = head.snapshot_id != target.snapshot_id
-    text = f"{name} is at snapshot {target.snapshot_id} already, made {_moment(target)}."
+    text = f"{name} is at snapshot {target.snapshot_id} already, made {moment_of(target)}."
     if done:
         text = (
-            f"{name} is again as it was at snapshot {target.snapshot_id}, made {_moment(target)}; "
+            f"{name} is again as it was at snapshot {target.snapshot_id}, made {moment_of(target)}; "
             f"its columns stay as they are. The next landing reads {offsets} offsets once more."
         )
         text += f" {lost} of them are gone from the topic: it will refuse to." if lost else ""
@@ -153,8 +158,8 @@ def _report(
         then,
         offsets,
         lost,
-        _rows(target),
-        _rows(head),
+        row_count(target),
+        row_count(head),
         done,
         text,
     )
@@ -167,18 +172,24 @@ def _lost(again: Mapping[int, Span], now: Ledger | None, topic: TopicFacts | Non
     return sum(max(0, min(topic.first.get(p, to), to) - start) for p, (start, to) in again.items())
 
 
-def _commit(table: Table, target: Snapshot, ledger: Ledger | None) -> bool:
-    """One try; False where the catalog refused."""
+def move_main(table: Table, target: Snapshot, said: Mapping[str, str], known: Iterable[str]) -> bool:
+    """Makes a snapshot the head of `main`; one try, False where the catalog refused.
+
+    Args:
+        table: As loaded: the commit is bound to its head.
+        target: The snapshot.
+        said: What its ledger says, as table properties.
+        known: Names of the properties that a ledger has; those that it does not say go.
+    """
     from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
 
     main = table.metadata.refs["main"]
     rules = main.model_dump(include={"max_ref_age_ms", "max_snapshot_age_ms", "min_snapshots_to_keep"})
-    said = ledger.properties() if ledger else {}
     tx = table.transaction()
-    if gone := [p for p in (*_OURS, SUSPENDED, SUSPENDED_BY) if p in table.properties and p not in said]:
+    if gone := [p for p in (*known, SUSPENDED, SUSPENDED_BY) if p in table.properties and p not in said]:
         tx.remove_properties(*gone)
     if said:
-        tx.set_properties(said)
+        tx.set_properties(dict(said))
     tx._apply(
         (SetSnapshotRefUpdate(ref_name="main", type="branch", snapshot_id=target.snapshot_id, **rules),),
         (AssertRefSnapshotId(ref="main", snapshot_id=main.snapshot_id),),
@@ -186,7 +197,8 @@ def _commit(table: Table, target: Snapshot, ledger: Ledger | None) -> bool:
     return through(tx.commit_transaction)
 
 
-def _rows(snapshot: Snapshot) -> int:
+def row_count(snapshot: Snapshot) -> int:
+    """Rows of the table at a snapshot."""
     summary = snapshot.summary.additional_properties if snapshot.summary else {}
     return int(summary.get("total-records", 0))
 
@@ -221,10 +233,11 @@ def _lossy(name: TableName, report: RollbackReport) -> OffsetsLostError:
 
 def _shown(snapshots: Iterable[Snapshot]) -> str:
     few = list(islice(snapshots, _SHOWN + 1))
-    told = ", ".join(f"{s.snapshot_id} ({_moment(s)})" for s in few[:_SHOWN])
+    told = ", ".join(f"{s.snapshot_id} ({moment_of(s)})" for s in few[:_SHOWN])
     return f"{told}, ..." if len(few) > _SHOWN else told
 
 
-def _moment(snapshot: Snapshot) -> str:
+def moment_of(snapshot: Snapshot) -> str:
+    """When it was made, for people."""
     made = datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
     return f"{made.isoformat(sep=' ', timespec='milliseconds').removesuffix('+00:00')} UTC"

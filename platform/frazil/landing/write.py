@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BRANCH",
     "COMPACTING",
+    "DERIVING",
     "EXPIRING",
     "REDRIVE",
     "Written",
@@ -38,6 +39,9 @@ __all__ = [
 
 BRANCH, REDRIVE, EXPIRING, COMPACTING = "landing_", "redrive_", "expiring_", "compaction_"
 """Prefixes of branches: of landings, redrives, row expiries and compactions."""
+
+DERIVING = "deriving_"
+"""Prefix of branches of derivations, which make tables of tables."""
 
 _SHIFT = 44
 _PLACE = f"shiftleft(CAST(partition AS bigint), {_SHIFT}) + offset"

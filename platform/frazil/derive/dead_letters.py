@@ -1,0 +1,147 @@
+"""Rows of a derivation that are none of its table: those the query calls bad, and late ones kept apart.
+
+They stand in `<table>__dead_letters`, a derived table of its own with its own position, published first:
+what a derivation that died in between kept is not kept again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.iceberg import load_table_or_none
+from frazil.catalogs.refs import branch_from_head, leave_branch
+from frazil.derive.increments import Increment, increment
+from frazil.derive.ledger import DerivedLedger
+from frazil.derive.plan import Plan, follow_inputs
+from frazil.derive.positions import standing
+from frazil.derive.query import ERROR_COLUMN
+from frazil.derive.quoting import quoted
+from frazil.derive.staged import Derived
+from frazil.derive.write import append
+from frazil.keeping import Write
+from frazil.landing.publish import publish
+from frazil.landing.tables import create_table
+from frazil.naming import TableName
+from frazil.schemas.logical import Field, Primitive
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+    from pyspark.sql import DataFrame
+
+__all__ = ["LetterBox", "bad_rows", "good_rows", "keep_letters"]
+
+_FIELDS = (
+    Field("reason", Primitive("string"), doc="What is wrong with the row."),
+    Field("row", Primitive("string"), optional=True, doc="The row as the query gave it, as JSON."),
+    Field("derivation", Primitive("string"), doc="frazil.derivation of the derivation that met it."),
+    Field("found_at", Primitive("timestamptz"), doc="When that was."),
+)
+_PARTITION_BY = (("day", "found_at"),)
+_PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
+
+Letters = Callable[["Mapping[str, Increment]"], AbstractContextManager["DataFrame | None"]]
+"""What of some increments is to be kept, as `reason` and `row`; None: nothing."""
+
+
+@dataclass(frozen=True)
+class LetterBox:
+    """Where bad rows go, and what they are.
+
+    Args:
+        catalog: The catalog of both tables.
+        name: The derived table.
+        plan: Of the derivation that met them.
+        ledger: What the derived table's snapshot will say.
+        letters: Gives them.
+    """
+
+    catalog: Catalog
+    name: TableName
+    plan: Plan
+    ledger: DerivedLedger
+    letters: Letters
+
+
+def good_rows(rows: DataFrame) -> DataFrame:
+    """Those that the query does not call bad, without the column that says so."""
+    if ERROR_COLUMN not in rows.columns:
+        return rows
+    return rows.where(f"{quoted(ERROR_COLUMN)} IS NULL").drop(ERROR_COLUMN)
+
+
+def bad_rows(rows: DataFrame) -> DataFrame | None:
+    """The others, as `reason` and `row`; None where the query has no word for them."""
+    if ERROR_COLUMN not in rows.columns:
+        return None
+    told = ", ".join(quoted(c) for c in rows.columns if c != ERROR_COLUMN)
+    reason = quoted(ERROR_COLUMN)
+    return rows.where(f"{reason} IS NOT NULL").selectExpr(
+        f"CAST({reason} AS string) AS reason", f"to_json(struct({told})) AS row"
+    )
+
+
+def keep_letters(box: LetterBox) -> None:
+    """Brings the dead-letter table to the position that the derived table is about to have.
+
+    Raises:
+        OvertakenError: Another derivation keeps the same rows.
+        FrazilError: See `append`.
+    """
+    name = box.name.dead_letters
+    table = load_table_or_none(box.catalog, name)
+    if table is None:
+        table = create_table(box.catalog, name, _FIELDS, _PARTITION_BY, _PROPERTIES)
+    table, before, _ = follow_inputs(box.catalog, name, table, box.ledger.query, box.plan.inputs)
+    new = box.plan.increments if box.plan.whole else _not_kept(box, before)
+    if not box.plan.whole and all(n.rows == 0 for n in new.values()):
+        return
+    branch = box.ledger.derivation
+    try:
+        _publish(box, name, table, before, new, branch)
+    finally:
+        leave_branch(box.catalog, name, branch)
+
+
+def _publish(
+    box: LetterBox,
+    name: TableName,
+    table: Table,
+    before: DerivedLedger | None,
+    new: Mapping[str, Increment],
+    branch: str,
+) -> None:
+    branch_from_head(box.catalog, name, branch)
+    with box.letters(new) as rows:
+        stamped = None if rows is None else _stamped(rows, branch)
+        files = append(box.catalog, name, table, stamped, branch, Write()) if stamped is not None else ()
+    entry = replace(
+        box.ledger, rows=sum(f.record_count for f in files), removed=0, bad=0, late=0, watermark=None
+    )
+    base = before.derivation if before else ""
+    publish(box.catalog, name, Derived(files, branch, entry, base, whole=box.plan.whole))
+
+
+def _stamped(rows: DataFrame, derivation: str) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    return rows.withColumns({"derivation": F.lit(derivation), "found_at": F.lit(datetime.now(UTC))})
+
+
+def _not_kept(box: LetterBox, before: DerivedLedger | None) -> dict[str, Increment]:
+    """What is new of those rows of which a derivation that died has not kept the bad ones."""
+    found = dict(box.plan.increments)
+    if before is None or before.query != box.ledger.query:
+        return found
+    for each, position in before.inputs.items():
+        table, main = box.plan.inputs[each], box.plan.before
+        ahead = main is None or position.sequence > main.inputs[each].sequence
+        if ahead and standing(position, table) == "held":
+            found[each] = increment(table, position)
+    return found

@@ -1,0 +1,48 @@
+"""Branches of derivations that died: dropped at the next one; their files go with snapshot expiry."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.refs import drop_branch
+from frazil.derive.ledger import ledger_in, read_derived
+from frazil.landing.leftovers import LONGEST_LANDING
+from frazil.landing.position import ancestors, is_first
+from frazil.landing.write import DERIVING, started_at
+from frazil.naming import TableName
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+__all__ = ["drop_dead_branches"]
+
+
+def drop_dead_branches(
+    catalog: Catalog, name: TableName, table: Table, now: float | None = None
+) -> list[str]:
+    """Drops the branches that can never be published any more; returns their names.
+
+    A younger one upon the newest derivation may belong to one that is at work in another process.
+    """
+    now = time.time() if now is None else now
+    dead = [
+        ref
+        for ref in table.metadata.refs
+        if ref.startswith(DERIVING) and (now - started_at(ref) > LONGEST_LANDING or _moved_on(table, ref))
+    ]
+    for ref in dead:
+        drop_branch(catalog, name, ref)
+    return dead
+
+
+def _moved_on(table: Table, branch: str) -> bool:
+    """Whether the branch stands upon another derivation than the newest; False where nothing tells."""
+    newest = read_derived(table.metadata)
+    for snapshot in ancestors(table.metadata, branch):
+        if ledger := ledger_in(snapshot):
+            return newest is None or ledger.derivation != newest.derivation
+        if is_first(snapshot):
+            return newest is not None
+    return False

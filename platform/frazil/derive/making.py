@@ -1,0 +1,162 @@
+"""What makes the rows of a derived table: a query, or a Python function."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+from frazil.derive.legality import refuse_unfit
+from frazil.derive.query import NOW, Query, read_query
+from frazil.derived_spec import DerivedSpec
+from frazil.errors import SpecError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Making", "making_of"]
+
+Frames = Mapping[str, "DataFrame"]
+"""Rows of each input, by the name that the user gave it."""
+
+
+@dataclass(frozen=True)
+class Making(ABC):
+    """How rows are made."""
+
+    spec: DerivedSpec
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the tables that are read, as the user wrote them."""
+
+    @property
+    @abstractmethod
+    def uses_now(self) -> bool:
+        """Whether the clock has a say."""
+
+    @property
+    @abstractmethod
+    def query(self) -> Query | None:
+        """The query; None where a function makes the rows."""
+
+    @property
+    @abstractmethod
+    def _code(self) -> str:
+        """What a change of it changes the rows."""
+
+    @abstractmethod
+    def upon(self, spark: SparkSession, frames: Frames, now: float) -> Any:
+        """A context that gives the rows made of those of the inputs; valid as long as it is open."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The same as long as equal inputs make equal rows."""
+        spec = self.spec
+        window = (spec.window.start, spec.window.length.total_seconds()) if spec.window else None
+        said = [
+            spec.kind, self._code, dict(sorted(spec.parameters.items())), spec.key, spec.latest_by, window,
+            spec.cumulative_by,
+        ]  # fmt: skip
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+    def _parameters(self, now: float) -> dict[str, Any]:
+        return {**self.spec.parameters, NOW: datetime.fromtimestamp(now, UTC)}
+
+
+def making_of(spec: DerivedSpec) -> Making:
+    """What the spec names.
+
+    Raises:
+        SpecError: The file can't be understood, or its query is none for the spec's kind.
+    """
+    if spec.python:
+        return _Function(spec, spec.python)
+    query = read_query(spec)
+    refuse_unfit(query, spec)
+    return _Select(spec, query)
+
+
+@dataclass(frozen=True)
+class _Select(Making):
+    """A SELECT."""
+
+    select: Query
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return self.select.inputs
+
+    @property
+    def uses_now(self) -> bool:
+        return self.select.uses_now
+
+    @property
+    def query(self) -> Query:
+        return self.select
+
+    @property
+    def _code(self) -> str:
+        return self.select.fingerprint
+
+    @contextmanager
+    def upon(self, spark: SparkSession, frames: Frames, now: float) -> Iterator[DataFrame]:
+        """Several derivations share a session, so the names of views are nobody else's."""
+        views = {name: f"frazil_{token_hex(8)}" for name in frames}
+        try:
+            for name, frame in frames.items():
+                frame.createOrReplaceTempView(views[name])
+            known = self._parameters(now)
+            named = [*self.select.parameters, *([NOW] if self.select.uses_now else [])]
+            yield spark.sql(self.select.upon(views), args={name: known[name] for name in named})
+        finally:
+            for view in views.values():
+                spark.catalog.dropTempView(view)
+
+
+@dataclass(frozen=True)
+class _Function(Making):
+    """A function `derive(inputs, parameters) -> DataFrame` in a file."""
+
+    file: Path
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return self.spec.inputs
+
+    @property
+    def uses_now(self) -> bool:
+        return NOW in self.file.read_text(encoding="utf-8")
+
+    @property
+    def query(self) -> None:
+        return None
+
+    @property
+    def _code(self) -> str:
+        return hashlib.sha256(self.file.read_bytes()).hexdigest()
+
+    @contextmanager
+    def upon(self, spark: SparkSession, frames: Frames, now: float) -> Iterator[DataFrame]:
+        """The function is told the clock as the parameter `now`."""
+        yield self._function()(dict(frames), self._parameters(now))
+
+    def _function(self) -> Any:
+        spec = importlib.util.spec_from_file_location(f"frazil_derive_{token_hex(8)}", self.file)
+        assert spec
+        assert spec.loader
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        function = getattr(module, "derive", None)
+        if not callable(function):
+            raise SpecError(f"{self.file}: there is no function derive(inputs, parameters) in it")
+        return function

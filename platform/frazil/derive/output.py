@@ -1,0 +1,91 @@
+"""The table that a derivation writes to: made from what the query gives, evolved by the rules."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.commits import TRIES, heads, through
+from frazil.catalogs.iceberg import load_table, load_table_or_none
+from frazil.derive.spark_types import fields_of
+from frazil.derived_spec import DerivedSpec
+from frazil.errors import CommitConflictError, SchemaRefusedError
+from frazil.landing.arrangement import arrange, write_properties
+from frazil.landing.evolve import apply_changes
+from frazil.landing.tables import create_table
+from frazil.naming import TableName
+from frazil.schemas.evolution import verdicts
+from frazil.schemas.iceberg import from_iceberg
+from frazil.schemas.logical import Struct
+from frazil.schemas.verdicts import Verdict, refused
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+    from pyspark.sql import DataFrame
+
+__all__ = ["ensure_output"]
+
+
+def ensure_output(
+    spec: DerivedSpec, name: TableName, catalog: Catalog, rows: DataFrame, made_of: str
+) -> Table:
+    """The table, made if missing, evolved if the query asks for it, with a head on `main`.
+
+    Args:
+        spec: The table's spec.
+        name: The table.
+        catalog: Its catalog.
+        rows: What it will hold; asked for its columns only.
+        made_of: The inputs, for people.
+
+    Raises:
+        SchemaRefusedError: A column would need a type that its rows can't have.
+        SpecError: A column's type is none that tables have, or the layout names a wrong column.
+    """
+    wanted = Struct(fields_of(rows))
+    table = load_table_or_none(catalog, name)
+    if table is None:
+        table = create_table(catalog, name, wanted, spec.transforms, _properties(spec, made_of))
+    return arrange(spec, name, catalog, _evolved(name, catalog, table, wanted))
+
+
+def _evolved(name: TableName, catalog: Catalog, table: Table, wanted: Struct) -> Table:
+    for found in chain([table], heads(catalog, name)):
+        have = from_iceberg(found.schema())
+        kept = [f.name for f in have if not wanted.get(f.name)]  # of an earlier query; null from now on
+        changes = verdicts(have, wanted, kept)
+        if stopping := refused(changes):
+            raise _refusal(name, stopping)
+        if not (todo := [c for c in changes if c.wanted]):
+            return found
+        found.metadata.properties["commit.retry.num-retries"] = "0"  # in this loaded copy only
+        tx = found.transaction()
+        apply_changes(tx, todo)
+        if through(tx.commit_transaction):
+            return load_table(catalog, name)
+    raise CommitConflictError(
+        f"The catalog refused a schema change of {name} {TRIES} times.",
+        meaning="Others commit to the table all the time; the table is as it was.",
+        todo="Derive it again.",
+    )
+
+
+def _properties(spec: DerivedSpec, made_of: str) -> dict[str, str]:
+    return {
+        "format-version": "2",
+        "comment": spec.description or f"Made of {made_of} by Frazil.",
+        **write_properties(spec.write),
+        "write.metadata.delete-after-commit.enabled": "true",
+        "write.metadata.previous-versions-max": "100",
+        "write.metadata.metrics.max-inferred-column-defaults": "1000",
+    }
+
+
+def _refusal(name: TableName, stopping: list[Verdict]) -> SchemaRefusedError:
+    return SchemaRefusedError(
+        f"The query no longer fits its table {name}.",
+        where="; ".join(f"column {v}" for v in stopping),
+        meaning="Nothing was derived; the table and its position are as they were.",
+        todo="CAST the column to its former type, or give the table another name: a rebuild does not help.",
+    )

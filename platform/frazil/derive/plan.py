@@ -1,0 +1,208 @@
+"""The plan of a derivation: where the output stands, what is new in its inputs, what must be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.commits import TRIES, heads
+from frazil.catalogs.iceberg import load_table, load_table_or_none
+from frazil.derive.increments import Increment, increment, is_same, whole
+from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
+from frazil.derive.making import Making
+from frazil.derive.positions import Inputs, all_held, standing
+from frazil.errors import CommitConflictError, DifferentError, PositionLostError, QueryChangedError
+from frazil.landing.position import ancestors, is_first
+from frazil.landing.rollback import move_main, row_count
+from frazil.naming import TableName
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = ["Plan", "follow_inputs", "load_inputs", "make_plan"]
+
+Names = Mapping[str, TableName]
+"""The tables that a query reads, by the name that the user gave each."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one derivation does.
+
+    Args:
+        names: The inputs, by the name that the user gave each.
+        inputs: The same as loaded, by `namespace.table`.
+        table: The output; None where it is yet to be made.
+        before: Its newest ledger; None where nothing was derived yet.
+        whole: Whether all rows are made anew.
+        increments: What is to be read, by `namespace.table`.
+        due: Whether there is anything to do.
+        rolled_back_to: The snapshot to which the output went back, because an input had.
+    """
+
+    names: Names
+    inputs: Inputs
+    table: Table | None
+    before: DerivedLedger | None
+    whole: bool
+    increments: Mapping[str, Increment]
+    due: bool
+    rolled_back_to: int | None = None
+
+    @property
+    def positions(self) -> dict[str, Position]:
+        """Of the inputs, once it is done."""
+        return {name: new.to for name, new in self.increments.items()}
+
+    @property
+    def base(self) -> str:
+        """The derivation that it follows."""
+        return self.before.derivation if self.before else ""
+
+
+def load_inputs(catalog: Catalog, making: Making, namespace: str) -> tuple[Names, Inputs]:
+    """The tables that are read, as they are now.
+
+    Raises:
+        MissingError: One is not there.
+    """
+    names = {said: TableName.parse(said, namespace) for said in making.inputs}
+    return names, {str(name): load_table(catalog, name) for name in names.values()}
+
+
+def make_plan(catalog: Catalog, name: TableName, making: Making, *, rebuild: bool) -> Plan:
+    """Compares the output's position with its inputs; takes the output back first, if an input went back.
+
+    Args:
+        catalog: Of all these tables.
+        name: The output.
+        making: What makes its rows.
+        rebuild: Whether all is made anew, whatever the position.
+
+    Raises:
+        MissingError: An input is not there.
+        DifferentError: The output holds rows that no derivation made.
+        PositionLostError: Nothing tells any more what is new.
+        QueryChangedError: The rows that are there come from another query.
+    """
+    names, inputs = load_inputs(catalog, making, name.namespace)
+    table = load_table_or_none(catalog, name)
+    before = read_derived(table.metadata) if table else None
+    if table and before is None:
+        _refuse_foreign(name, table)
+    went_back = None
+    if table and before and not rebuild and making.spec.kind != "full":
+        _refuse_other_query(name, making, before)
+        _refuse_lost(name, inputs, before)
+        table, before, went_back = follow_inputs(catalog, name, table, making.fingerprint, inputs)
+    everything = rebuild or before is None or making.spec.kind == "full"
+    new = {
+        each: whole(found) if everything or before is None else increment(found, before.inputs[each])
+        for each, found in inputs.items()
+    }
+    due = (
+        _is_due(making, before, inputs, rebuild=rebuild)
+        if everything
+        else any(n.is_due for n in new.values())
+    )
+    return Plan(names, inputs, table, before, everything, new, due, went_back)
+
+
+def follow_inputs(
+    catalog: Catalog, name: TableName, table: Table, query: str, inputs: Inputs
+) -> tuple[Table, DerivedLedger | None, int | None]:
+    """Takes a table back to its newest snapshot that holds nothing its inputs do not.
+
+    Args:
+        catalog: The catalog.
+        name: The table.
+        table: As loaded.
+        query: Fingerprint of what makes its rows now: an older snapshot may hold another query's.
+        inputs: As they are now.
+
+    Returns:
+        The table, its ledger then, and the snapshot's id; that is None where nothing had to go.
+
+    Raises:
+        PositionLostError: There is no such snapshot any more.
+        CommitConflictError: Others kept committing in between.
+    """
+    before = read_derived(table.metadata)
+    if before is None or all_held(before.inputs, inputs):
+        return table, before, None
+    for fresh in heads(catalog, name):
+        target, ledger = _newest_held(name, fresh, query, inputs)
+        if move_main(fresh, target, ledger.properties() if ledger else {}, before.properties()):
+            return load_table(catalog, name), ledger, target.snapshot_id
+    raise CommitConflictError(
+        f"The catalog refused to take {name} back {TRIES} times.",
+        meaning="Others commit to the table all the time; the table is as they left it.",
+        todo="Derive again.",
+    )
+
+
+def _newest_held(
+    name: TableName, table: Table, query: str, inputs: Inputs
+) -> tuple[Snapshot, DerivedLedger | None]:
+    for snapshot, ledger in derived_ledgers(table.metadata):
+        if ledger.query == query and all_held(ledger.inputs, inputs):
+            return snapshot, ledger
+    oldest = list(ancestors(table.metadata))[-1]
+    if is_first(oldest) and not row_count(oldest):
+        return oldest, None
+    raise PositionLostError(
+        f"An input of {name} was rolled back, and no snapshot of {name} is as old as what is left of it.",
+        where=", ".join(sorted(inputs)),
+        meaning=f"{name} holds rows that were made of rows which are no longer there. Nothing was changed.",
+        todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit.",
+    )
+
+
+def _is_due(making: Making, before: DerivedLedger | None, inputs: Inputs, *, rebuild: bool) -> bool:
+    """Whether making everything anew could give other rows."""
+    if rebuild or before is None or making.uses_now or before.query != making.fingerprint:
+        return True
+    if not all_held(before.inputs, inputs):
+        return True
+    return not all(is_same(table, before.inputs[name]) for name, table in inputs.items())
+
+
+def _refuse_foreign(name: TableName, table: Table) -> None:
+    head = next(ancestors(table.metadata), None)
+    if head and row_count(head):
+        raise DifferentError(
+            f"There is a table {name} already, with rows that no derivation made.",
+            where=f"{row_count(head)} rows",
+            meaning="A derivation would replace them. Nothing was changed.",
+            todo="Give the derived table another name, or drop that table.",
+        )
+
+
+def _refuse_other_query(name: TableName, making: Making, before: DerivedLedger) -> None:
+    if before.query != making.fingerprint:
+        raise QueryChangedError(
+            f"The rows of {name} come from another query, or from other parameters, than its spec has now.",
+            where=str(making.spec.sql or making.spec.python),
+            meaning="Rows of both would stand side by side. Nothing was changed.",
+            todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit; or give the new query a "
+            "table of its own.",
+        )
+
+
+def _refuse_lost(name: TableName, inputs: Inputs, before: DerivedLedger) -> None:
+    why = {
+        "recreated": "is another table of the same name now",
+        "expired": "no longer has the snapshot that was read last, nor those behind it",
+    }
+    for each, table in inputs.items():
+        found = standing(before.inputs[each], table)
+        if found in why:
+            raise PositionLostError(
+                f"What {name} has not seen of {each} can't be told any more: {each} {why[found]}.",
+                where=f"snapshot {before.inputs[each].snapshot} of {each}",
+                meaning=f"{name} is as it was.",
+                todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit.",
+            )

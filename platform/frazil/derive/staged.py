@@ -1,0 +1,105 @@
+"""A derivation that is written, as it is published: files that come, and files that go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from frazil.derive.ledger import DerivedLedger, ledger_in, read_derived
+from frazil.errors import CommitConflictError, OvertakenError
+from frazil.landing.position import ancestors
+from frazil.landing.publish import Staged
+from frazil.naming import TableName
+
+if TYPE_CHECKING:
+    from pyiceberg.manifest import ManifestEntry
+    from pyiceberg.table import Table, Transaction
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = ["Derived"]
+
+
+@dataclass(frozen=True)
+class Derived(Staged):
+    """Files of rows, and the position that they bring the table to.
+
+    Args:
+        ledger: What the snapshot will say, but for its totals.
+        base: The derivation whose ledger was the newest one when this one was planned; empty: there was none.
+        whole: Whether the files stand for all rows of the table.
+        removed: Else the files in whose place they are: path to rows.
+    """
+
+    ledger: DerivedLedger
+    base: str
+    whole: bool = False
+    removed: Mapping[str, int] = field(default_factory=dict)
+
+    work: ClassVar[str] = "derivation"
+    resumes: ClassVar[bool] = False
+
+    def made(self, snapshot: Snapshot) -> bool:
+        """See `Staged.made`."""
+        ledger = ledger_in(snapshot)
+        return ledger is not None and ledger.derivation == self.ledger.derivation
+
+    def upon(self, name: TableName, table: Table) -> DerivedLedger:
+        """See `Staged.upon`. The derivation tells more than the position: a rebuild may leave that as it is."""
+        before = read_derived(table.metadata)
+        if (before.derivation if before else "") != self.base:
+            raise OvertakenError(
+                f"Another derivation of {name}, or a rollback, was quicker; this one was dropped.",
+                where=f"newest is {before.derivation if before else 'none'}, planned behind {self.base or 'none'}",
+                meaning="Every row of the inputs counts exactly once; nothing of this derivation is visible.",
+                todo="Nothing. Derive again if rows wait.",
+            )
+        if self.whole:
+            return replace(self.ledger, removed=_rows(table)).following(None)
+        return replace(self.ledger, removed=sum(self.removed.values())).following(before)
+
+    def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
+        """See `Staged.put`.
+
+        Raises:
+            CommitConflictError: A compaction wrote files anew in whose place these ones are.
+        """
+        from frazil.catalogs.swap import Swap
+
+        entries, touched = _held(table, None if self.whole else self.removed)
+        if not self.whole and len(entries) != len(self.removed):
+            raise CommitConflictError(
+                f"Files of {'.'.join(table.name())} were written anew while a derivation merged them.",
+                meaning="Nothing of this derivation is visible.",
+                todo="Nothing: it tries again.",
+            )
+        if entries:
+            Swap(tx, said, entries, touched, self.files).commit()
+        else:
+            super().put(tx, table, said)
+
+
+def _held(table: Table, paths: Collection[str] | None) -> tuple[tuple[ManifestEntry, ...], frozenset[str]]:
+    """Entries of those files that the head names (None: of all), and the manifests that name them."""
+    from pyiceberg.manifest import ManifestContent
+    from pyiceberg.utils.concurrent import ExecutorFactory
+
+    if paths is not None and not paths:
+        return (), frozenset()
+    head = table.current_snapshot()
+    data = [m for m in head.manifests(table.io) if m.content == ManifestContent.DATA] if head else []
+    read = ExecutorFactory.get_or_create().map(lambda m: m.fetch_manifest_entry(table.io), data)
+    named = {
+        m.manifest_path: [e for e in entries if paths is None or e.data_file.file_path in paths]
+        for m, entries in zip(data, read, strict=True)
+    }
+    return (
+        tuple(e for entries in named.values() for e in entries),
+        frozenset(path for path, entries in named.items() if entries),
+    )
+
+
+def _rows(table: Table) -> int:
+    head = next(ancestors(table.metadata), None)
+    summary = head.summary if head else None
+    return int(summary.additional_properties.get("total-records", 0)) if summary else 0

@@ -1,0 +1,76 @@
+"""Rows that Spark writes upon a branch of the output, where nobody reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import stamina
+
+from frazil.catalogs.iceberg import load_table
+from frazil.catalogs.refs import branch_from_head
+from frazil.catalogs.spark import spark_name
+from frazil.derive.faults import overtaken, spark_job
+from frazil.derive.quoting import cast, types_of
+from frazil.errors import CommitConflictError
+from frazil.landing.position import ancestors
+from frazil.landing.publish import staged_files
+from frazil.naming import TableName
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import Table
+    from pyspark.sql import DataFrame
+
+    from frazil.derive.work import Result, Task
+    from frazil.keeping import Write
+
+__all__ = ["MARK", "append", "write_all"]
+
+MARK = {"frazil.plan": "derivation"}
+"""In summaries of snapshots that are a branch's, and never on `main`."""
+
+_WRITES = 12
+"""Times that a branch is written where others commit to the table all the while."""
+
+
+def write_all(task: Task, rows: DataFrame) -> Result:
+    """The rows as they are, upon a branch of the head: what kinds do that merge nothing."""
+    from frazil.derive.work import Result
+
+    catalog = task.connections.catalog
+    branch_from_head(catalog, task.name, task.branch)
+    task.done("branched")
+    files = append(catalog, task.name, task.table, rows, task.branch, task.spec.write)
+    task.done("written")
+    return Result(files)
+
+
+def append(
+    catalog: Catalog, name: TableName, table: Table, rows: DataFrame, branch: str, write: Write
+) -> tuple[DataFile, ...]:
+    """Appends rows to a branch that is there; returns the files that hold them.
+
+    Raises:
+        OvertakenError: The branch is gone: another derivation was quicker, and the one after it dropped it.
+        CommitConflictError: Others commit to the table time and again.
+        FrazilError: See `spark_job`.
+    """
+    fitting = cast(rows, types_of(table))
+    for attempt in stamina.retry_context(on=CommitConflictError, attempts=_WRITES, wait_max=1.0):
+        with attempt, spark_job(name):
+            writer = fitting.writeTo(spark_name(name, branch))
+            for key, value in MARK.items():
+                writer = writer.option(f"snapshot-property.{key}", value)
+            if write.distribution == "none":  # a sort order is for rewritten files
+                writer = writer.option("use-table-distribution-and-ordering", "false")
+            writer.option("fanout-enabled", "true").append()
+    return _written(catalog, name, branch)
+
+
+def _written(catalog: Catalog, name: TableName, branch: str) -> tuple[DataFile, ...]:
+    table = load_table(catalog, name)
+    tip = next(ancestors(table.metadata, branch), None)
+    if tip is None:
+        raise overtaken(name)
+    return tuple(staged_files(table, tip))
