@@ -187,8 +187,8 @@ def _refuse_other_query(name: TableName, making: Making, before: DerivedLedger) 
             f"The rows of {name} come from another query, or from other parameters, than its spec has now.",
             where=str(making.spec.sql or making.spec.python),
             meaning="Rows of both would stand side by side. Nothing was changed.",
-            todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit; or give the new query a "
-            "table of its own.",
+            todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit; "
+            "or give the new query a table of its own.",
         )
 
 

@@ -45,12 +45,13 @@ class Derived(Staged):
         return ledger is not None and ledger.derivation == self.ledger.derivation
 
     def upon(self, name: TableName, table: Table) -> DerivedLedger:
-        """See `Staged.upon`. The derivation tells more than the position: a rebuild may leave that as it is."""
+        """See `Staged.upon`. A rebuild may leave the position as it is, so it goes by the derivation."""
         before = read_derived(table.metadata)
-        if (before.derivation if before else "") != self.base:
+        newest = before.derivation if before else ""
+        if newest != self.base:
             raise OvertakenError(
                 f"Another derivation of {name}, or a rollback, was quicker; this one was dropped.",
-                where=f"newest is {before.derivation if before else 'none'}, planned behind {self.base or 'none'}",
+                where=f"newest is {newest or 'none'}, planned behind {self.base or 'none'}",
                 meaning="Every row of the inputs counts exactly once; nothing of this derivation is visible.",
                 todo="Nothing. Derive again if rows wait.",
             )
