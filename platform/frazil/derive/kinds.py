@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from frazil.derive.latest import Latest
+from frazil.derive.summed import Totals
+from frazil.derive.windows import Windows
 from frazil.derive.work import Kind, Result, Task
 from frazil.derive.write import write_all
 from frazil.derived_spec import DerivedKind, DerivedSpec
@@ -32,4 +35,5 @@ class _Plain:
 
 def kind_of(word: DerivedKind) -> Kind:
     """The kind that the spec names."""
-    return _Plain()
+    merging: dict[DerivedKind, Kind] = {"totals": Totals(), "windows": Windows(), "latest": Latest()}
+    return merging.get(word, _Plain())

@@ -1,0 +1,60 @@
+"""Of the rows of each key, the newest one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from frazil.derive.merge import Merging, State
+from frazil.derive.quoting import quoted
+from frazil.derive.work import Task
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from frazil.derived_spec import DerivedSpec
+
+__all__ = ["Latest", "newest"]
+
+_RANK = "$frazil_rank"
+
+
+class Latest(Merging):
+    """The newest row per key."""
+
+    def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
+        """The newest of them."""
+        return newest(delta, spec.key, spec.latest_by)
+
+    def keys(self, task: Task) -> tuple[str, ...]:
+        """As the spec says."""
+        return task.spec.key
+
+    def merged(self, task: Task, state: State, delta: DataFrame) -> DataFrame:
+        """The newest of both."""
+        rows = state.rows.unionByName(delta, allowMissingColumns=True) if state.rows is not None else delta
+        return newest(rows, task.spec.key, task.spec.latest_by)
+
+
+def newest(rows: DataFrame, key: Sequence[str], by: Sequence[str]) -> DataFrame:
+    """One row per key; a missing key is a key, a missing time is the oldest.
+
+    Where the columns of `by` are equal all others decide: no order of work shows in the result.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    order = [F.col(quoted(name)).desc_nulls_last() for name in by]
+    window = Window.partitionBy(*map(quoted, key)).orderBy(*order, *_ties(rows, {*key, *by}))
+    ranked = rows.withColumn(_RANK, F.row_number().over(window))
+    return ranked.where(f"{quoted(_RANK)} = 1").drop(_RANK)
+
+
+def _ties(rows: DataFrame, ordered: set[str]) -> Iterator[Column]:
+    from pyspark.sql import functions as F
+
+    for field in rows.schema.fields:
+        if field.name not in ordered:
+            column = F.col(quoted(field.name))
+            unordered = "map<" in field.dataType.simpleString()  # Spark compares no maps
+            yield (F.to_json(F.struct(column)) if unordered else column).desc_nulls_last()

@@ -1,0 +1,113 @@
+"""How new rows become part of those that a table holds: only files that can hold one of their keys are read.
+
+What is in these files, but outside the box around the new rows, goes to files of its own: so the part of a
+table that grows, such as its newest minutes, is soon by itself, and the rest is not read again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from frazil.catalogs.refs import branch_from_head
+from frazil.catalogs.spark import spark_name
+from frazil.derive.audited import asked, write_counted
+from frazil.derive.box import Box, box_from, measures
+from frazil.derive.quoting import cast, types_of
+from frazil.derive.touched import Touched, branch_of, touched
+from frazil.derive.work import Result, Task
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from frazil.derived_spec import DerivedSpec
+
+__all__ = ["Merging", "State"]
+
+
+@dataclass(frozen=True)
+class State:
+    """The rows of a table that the keys of a delta can be among.
+
+    Args:
+        rows: Them; None where no file can hold any.
+        head: The snapshot that they are of.
+        box: The box around the delta.
+    """
+
+    rows: DataFrame | None
+    head: int | None
+    box: Box
+
+
+class Merging(ABC):
+    """A kind whose new rows are merged with those that are there."""
+
+    @abstractmethod
+    def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
+        """What the table holds where `delta` is upon all that there ever was."""
+
+    @abstractmethod
+    def keys(self, task: Task) -> tuple[str, ...]:
+        """The columns that say which rows become one."""
+
+    @abstractmethod
+    def merged(self, task: Task, state: State, delta: DataFrame) -> DataFrame:
+        """The rows that stand for those of the state and those of the delta together."""
+
+    def letters(self, task: Task) -> DataFrame | None:
+        """No row is late."""
+        return None
+
+    def counted(self, task: Task) -> str:
+        """Which rows of the delta count: SQL that is never null."""
+        return "true"
+
+    def reach(self, task: Task, box: Box) -> Box:
+        """The box around all rows that new ones change; by default those of the same keys."""
+        return box
+
+    def facts(self, task: Task) -> dict[str, str]:
+        """Aggregates over the delta that `result` wants to know, by alias."""
+        return {}
+
+    def result(self, task: Task, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Further fields of `Result`."""
+        return {}
+
+    def write(self, task: Task) -> Result:
+        """Writes what is new, merged with what is there, upon a branch; or all anew."""
+        return self._anew(task) if task.before is None else self._merge(task)
+
+    def _anew(self, task: Task) -> Result:
+        branch_from_head(task.connections.catalog, task.name, task.branch)
+        task.done("branched")
+        files, facts = write_counted(task, self.shape(task.spec, task.delta), self.facts(task))
+        return Result(files, **self.result(task, facts))
+
+    def _merge(self, task: Task) -> Result:
+        types, keys, counted = types_of(task.table), self.keys(task), self.counted(task)
+        measured = {"rows": f"count_if({counted})"} | measures(types, keys, counted) | self.facts(task)
+        # A second run of the query over a few new rows is quicker than a cache: 0.6 s in all, and 1.6 s.
+        facts = asked(task.name, task.delta, measured)
+        more = self.result(task, facts)
+        if not facts["rows"]:
+            return Result((), **more)
+        box = self.reach(task, box_from(types, keys, facts))
+        there = touched(task.table, box.expression)
+        branch_of(task.connections.catalog, task.name, there, task.branch)
+        task.done("branched")
+        files, _ = write_counted(task, self._rows(task, there, box, task.delta.where(counted)), {})
+        return Result(files, there.rows, state_bytes=there.bytes, **more)
+
+    def _rows(self, task: Task, files: Touched, box: Box, delta: DataFrame) -> DataFrame:
+        """What the files held, with the new rows in it."""
+        types, head = types_of(task.table), task.table.metadata.current_snapshot_id
+        if not files.entries:
+            return cast(self.merged(task, State(None, head, box), delta), types)
+        there = task.connections.spark.table(spark_name(task.name, task.branch))
+        inside = State(there.where(box.sql), head, box)
+        others = there.where(f"NOT ({box.sql})")
+        return cast(self.merged(task, inside, delta), types).unionByName(cast(others, types))

@@ -1,0 +1,107 @@
+"""Totals by windows of event time: which of them are closed, and what becomes of what comes too late."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from frazil.catalogs.spark import spark_name
+from frazil.derive.box import Box
+from frazil.derive.cumulative import RunningTotals
+from frazil.derive.merge import State
+from frazil.derive.quoting import cast, quoted, types_in
+from frazil.derive.summed import Totals
+from frazil.derive.work import Task
+from frazil.derived_spec import DerivedSpec, Window
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["Windows", "late"]
+
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Windows(Totals):
+    """Totals by windows; running totals where the spec says whose."""
+
+    def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
+        """As the query has it, or the same as running totals."""
+        if not spec.cumulative_by:
+            return delta
+        return cast(_running(spec, delta).grown(None, delta, None), types_in(delta))
+
+    def merged(self, task: Task, state: State, delta: DataFrame) -> DataFrame:
+        """The totals of both; or the running totals of both, upon those of older windows."""
+        if not task.spec.cumulative_by:
+            return super().merged(task, state, delta)
+        return _running(task.spec, delta).grown(state.rows, delta, _older(task, state))
+
+    def reach(self, task: Task, box: Box) -> Box:
+        """A running total changes with every window before it."""
+        return box.upwards(_window(task.spec).start) if task.spec.cumulative_by else box
+
+    def counted(self, task: Task) -> str:
+        """All, or those of open windows."""
+        keeps = _window(task.spec).late_rows == "update"
+        return "true" if keeps else f"NOT {_late_in(task)}"
+
+    def letters(self, task: Task) -> DataFrame | None:
+        """The totals that came too late, each as JSON."""
+        from pyspark.sql import functions as F
+
+        window = _window(task.spec)
+        if window.late_rows != "dead_letter" or task.before is None:
+            return None
+        end = F.lit("came when its window was closed")
+        row = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
+        return task.delta.where(_late_in(task)).select(end.alias("reason"), row.alias("row"))
+
+    def facts(self, task: Task) -> dict[str, str]:
+        """How many are late, and when the newest window begins."""
+        begin = _begin(_window(task.spec))
+        return {"late": f"count_if({_late_in(task)})", "newest": f"max({begin})"}
+
+    def result(self, task: Task, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Both, and the watermark that follows."""
+        window, before = _window(task.spec), task.before.watermark if task.before else None
+        newest = facts["newest"]
+        reached = None if newest is None else newest - window.lateness // _MICROSECOND
+        marks = [mark for mark in (before, reached) if mark is not None]
+        return {"late": facts["late"], "watermark": max(marks, default=None)}
+
+
+def late(window: Window, watermark: int | None) -> str:
+    """SQL that says of a row whether its window was closed already; never null."""
+    if watermark is None:
+        return "false"
+    return f"coalesce({_begin(window)} + {window.length // _MICROSECOND} <= {watermark}, false)"
+
+
+def _late_in(task: Task) -> str:
+    return late(_window(task.spec), task.before.watermark if task.before else None)
+
+
+def _begin(window: Window) -> str:
+    return f"unix_micros(CAST({quoted(window.start)} AS timestamp))"
+
+
+def _window(spec: DerivedSpec) -> Window:
+    assert spec.window is not None
+    return spec.window
+
+
+def _running(spec: DerivedSpec, delta: DataFrame) -> RunningTotals:
+    return RunningTotals.of(spec.cumulative_by, _window(spec).start, delta.columns)
+
+
+def _older(task: Task, state: State) -> DataFrame | None:
+    """Rows of the same keys in windows before the state's; None where the state has all windows."""
+    start = _window(task.spec).start
+    side = next((s for s in state.box.sides if s.name == start), None)
+    if side is None or state.head is None:
+        return None
+    keys = Box(tuple(s for s in state.box.sides if s is not side))
+    head = task.connections.spark.read.option("versionAsOf", str(state.head))
+    return head.table(spark_name(task.name)).where(f"{keys.sql} AND NOT {side.sql}")
