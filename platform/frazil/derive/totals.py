@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from frazil.derive.query import Query
+from frazil.derive.functions import function_name, is_aggregate
+from frazil.derive.query import Mistake, Query, refusal
+from frazil.derive.syntax import names_of, start_of
 
-__all__ = ["Merge", "MergeFunction", "merge_of"]
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["Merge", "MergeFunction", "merge_of", "unmergeable"]
 
 MergeFunction = Literal["sum", "min", "max", "bool_and", "bool_or"]
-"""What two totals of the same rows' parts become by; counts are summed."""
+"""What makes one total of two; counts are summed."""
+
+_MERGED_BY: Mapping[str, MergeFunction] = {
+    "sum": "sum", "count": "sum", "count_if": "sum", "min": "min", "max": "max",
+    "bool_and": "bool_and", "every": "bool_and", "bool_or": "bool_or", "some": "bool_or", "any": "bool_or",
+}  # fmt: skip
+
+_INSTEAD = {
+    "avg": "; keep a sum and a count, and divide where it is read",
+    "mean": "; keep a sum and a count, and divide where it is read",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +34,8 @@ class Merge:
     """The columns of a table of totals.
 
     Args:
-        keys: The columns that it is grouped by.
-        functions: How two rows of equal keys become one, by column.
+        keys: Those that it is grouped by.
+        functions: How the values of two rows with equal keys become one, by column.
     """
 
     keys: tuple[str, ...]
@@ -31,6 +46,90 @@ def merge_of(query: Query) -> Merge:
     """How the rows of a table of totals or windows are merged.
 
     Raises:
-        SpecError: The query has totals that can't be merged, such as averages.
+        SpecError: It is no SELECT of totals, or has some that can't be merged, such as averages.
     """
-    raise NotImplementedError
+    if mistakes := list(unmergeable(query)):
+        raise refusal(query, mistakes)
+    functions: dict[str, MergeFunction] = {}
+    keys = []
+    for item in query.tree.expressions:
+        if (name := _total(item.unalias())) is None:
+            keys.append(names_of(item)[0])
+        else:
+            functions[names_of(item)[0]] = _MERGED_BY[name]
+    return Merge(tuple(keys), functions)
+
+
+def unmergeable(query: Query) -> Iterator[Mistake]:
+    """What keeps the totals of some rows and those of others from adding up to the totals of all."""
+    from sqlglot import exp
+
+    tree = query.tree
+    group = tree.args.get("group")
+    if not isinstance(tree, exp.Select) or group is None:
+        yield start_of(tree), "totals are those of one SELECT with GROUP BY, over one input"
+        return
+    yield from (mistake for item in tree.expressions for mistake in _odd_item(item))
+    if not group.args.get("all"):
+        yield from _odd_keys(tree, group)
+
+
+def _odd_item(item: exp.Expr) -> Iterator[Mistake]:
+    if names_of(item) == ("*",):
+        yield start_of(item), "*: name the columns that it is grouped by"
+        return
+    node = item.unalias()
+    inside = [part for part in node.walk() if is_aggregate(part)]
+    name = _total(node)
+    if name is None and inside:
+        text = "a total stands alone in its column: put what is computed inside, such as sum(coalesce(x, 0))"
+        yield start_of(item), text
+    elif name is not None and name not in _MERGED_BY:
+        known = "sum, count, count_if, min, max, bool_and and bool_or are"
+        yield start_of(item), f"{name}: can't be merged; {known}{_INSTEAD.get(name, '')}"
+    elif name is not None and _distinct(inside[0]):
+        yield start_of(item), f"{name}(DISTINCT ...): can't be merged: what was counted is not kept"
+
+
+def _total(node: exp.Expr) -> str | None:
+    """The name of the aggregate function that an expression is, with its FILTER or without; else None."""
+    from sqlglot import exp
+
+    function = node.this if isinstance(node, exp.Filter) else node
+    return function_name(function) if is_aggregate(function) else None
+
+
+def _distinct(node: exp.Expr) -> bool:
+    from sqlglot import exp
+
+    return isinstance(node.this, exp.Distinct)
+
+
+def _odd_keys(tree: exp.Select, group: exp.Group) -> Iterator[Mistake]:
+    if any(group.args.get(word) for word in ("grouping_sets", "cube", "rollup", "totals")):
+        yield start_of(group), "GROUPING SETS, CUBE and ROLLUP can't be merged: write plain columns"
+        return
+    keys = [
+        (n, item) for n, item in enumerate(tree.expressions, 1) if not any(map(is_aggregate, item.walk()))
+    ]
+    grouped = {_words(key): key for key in group.expressions}
+    said = {
+        word: n for n, item in keys for word in (str(n), _words(item.unalias()), item.alias_or_name.lower())
+    }
+    for word, key in grouped.items():
+        if word not in said:
+            yield start_of(key), "it is grouped by what is no column of the table: add it to the SELECT"
+    by = {said[word] for word in grouped if word in said}
+    for n, item in keys:
+        if n not in by:
+            yield start_of(item), f"{item.alias_or_name}: neither a total nor in GROUP BY"
+
+
+def _words(node: exp.Expr) -> str:
+    """An expression, so that equal ones are equal: in lower case, columns without the table's name."""
+    from sqlglot import exp
+
+    plain = node.copy()
+    for column in list(plain.find_all(exp.Column)):
+        column.set("table", None if not column.db else column.args.get("table"))
+    return str(plain.sql("spark", comments=False)).replace("`", "").lower()
