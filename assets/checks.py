@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import dagster as dg
 
-from assets.described import TopicTable
+from assets.described import PipelineTable
 from assets.outcome import engine_errors
 from frazil.checks.result import Check
-from frazil.checks.run import CHECKS, checks_for, run_check
+from frazil.checks.run import all_checks, checks_for, run_check
 from resources.connections import FrazilConnections
 from resources.metadata import check_metadata
 
 __all__ = ["check_keys", "table_checks"]
 
 
-def table_checks(table: TopicTable) -> list[dg.AssetChecksDefinition]:
+def table_checks(table: PipelineTable) -> list[dg.AssetChecksDefinition]:
     """All checks of one table, the deep ones too."""
-    return [_check(table, CHECKS[name]) for name in checks_for(table.spec, deep=True)]
+    return [_check(table, check) for check in _checks(table)]
 
 
-def check_keys(table: TopicTable, *, deep: bool) -> list[dg.AssetCheckKey]:
+def check_keys(table: PipelineTable, *, deep: bool) -> list[dg.AssetCheckKey]:
     """Keys of the checks that read the data (deep), or of those that read metadata only."""
     return [
-        dg.AssetCheckKey(_guarded(table, CHECKS[name]), name)
-        for name in checks_for(table.spec, deep=True)
-        if CHECKS[name].deep == deep
+        dg.AssetCheckKey(_guarded(table, check), check.name) for check in _checks(table) if check.deep == deep
     ]
 
 
-def _check(table: TopicTable, check: Check) -> dg.AssetChecksDefinition:
+def _checks(table: PipelineTable) -> list[Check]:
+    known = all_checks(table.spec)
+    return [known[name] for name in checks_for(table.spec, deep=True)]
+
+
+def _check(table: PipelineTable, check: Check) -> dg.AssetChecksDefinition:
     @dg.asset_check(
         asset=_guarded(table, check),
         name=check.name,
@@ -48,7 +51,7 @@ def _check(table: TopicTable, check: Check) -> dg.AssetChecksDefinition:
     return run
 
 
-def _guarded(table: TopicTable, check: Check) -> dg.AssetKey:
+def _guarded(table: PipelineTable, check: Check) -> dg.AssetKey:
     names = table.things
     paths = {
         "iceberg": names.iceberg_path,
@@ -56,4 +59,4 @@ def _guarded(table: TopicTable, check: Check) -> dg.AssetKey:
         "glue": names.glue_path,
         "snowflake": names.snowflake_path,
     }
-    return dg.AssetKey(paths[check.asset])
+    return dg.AssetKey(paths[check.layer])

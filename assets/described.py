@@ -1,37 +1,115 @@
-"""How the four assets of a topic are described: what all kinds of asset have in common."""
+"""How the assets of a table are described: what all kinds of asset have in common."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
 import dagster as dg
 
+from assets.columns import known_columns
+from frazil.any_table import AnyTable
 from frazil.naming import Things, things
 from frazil.pipelines import Pipeline
 from frazil.settings import Settings
 from frazil.spec import TableSpec
 
-__all__ = ["Path", "TopicTable", "asset_spec", "op_name", "tables_of"]
+__all__ = ["Path", "PipelineTable", "TopicTable", "asset_spec", "op_name", "tables_of"]
 
 Path = tuple[str, ...]
 """An asset key, as the engine's `Things` give it."""
 
+_SHORTEST = timedelta(minutes=1)
+"""Dagster's freshness daemon takes no shorter window; the `freshness` check does."""
 
-@dataclass(frozen=True, slots=True)
-class TopicTable:
+
+@dataclass(frozen=True)
+class PipelineTable:
     """One table of a pipeline: what the user wrote, where, and what its things are called."""
 
-    spec: TableSpec
+    spec: AnyTable
     things: Things
     pipeline: Pipeline
     line: int
 
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """Tags of its assets, beside the user's: how it is made."""
+        return {}
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What each of its assets says before the first run: what it is made of."""
+        return {}
+
+    @property
+    def columns(self) -> dg.TableSchema | None:
+        """Those that are known before the first run."""
+        return None
+
+    @property
+    def freshness(self) -> dg.FreshnessPolicy | None:
+        """How old its newest materialization may be."""
+        limit = self.spec.freshness
+        return dg.FreshnessPolicy.time_window(fail_window=max(limit, _SHORTEST)) if limit else None
+
+    @property
+    def keeps_dead_letters(self) -> bool:
+        """Whether it has a dead-letter table."""
+        return False
+
+    @property
+    def written(self) -> Sequence[dg.LocalFileCodeReference]:
+        """The lines and files that the user wrote."""
+        file = str(self.pipeline.file)
+        return [dg.LocalFileCodeReference(file_path=file, line_number=self.line, label="spec")]
+
+    @property
+    def shown(self) -> list[dg.AssetKey]:
+        """The assets of the table itself, and of all that follows from it."""
+        names, publish = self.things, self.spec.publish
+        paths = [
+            names.iceberg_path,
+            *([names.dead_letters_path] if self.keeps_dead_letters else []),
+            *([names.glue_path] if "glue" in publish else []),
+            *([names.snowflake_path] if "snowflake" in publish else []),
+        ]
+        return [dg.AssetKey(path) for path in paths]
+
+
+@dataclass(frozen=True)
+class TopicTable(PipelineTable):
+    """A table that is made of a topic."""
+
+    spec: TableSpec
+
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """See `PipelineTable`."""
+        return {"frazil/mode": self.spec.mode}
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """See `PipelineTable`."""
+        return {"topic": self.spec.topic}
+
+    @cached_property
+    def columns(self) -> dg.TableSchema | None:
+        """See `PipelineTable`; by the schema files beside the pipeline."""
+        return known_columns(self.spec)
+
+    @property
+    def keeps_dead_letters(self) -> bool:
+        """See `PipelineTable`."""
+        return self.spec.on_bad_record == "dead_letter"
+
 
 def tables_of(pipeline: Pipeline, settings: Settings) -> tuple[TopicTable, ...]:
-    """The tables of one pipeline under one profile."""
+    """The tables of one pipeline that are made of topics, under one profile."""
     return tuple(
         TopicTable(spec, things(spec, settings), pipeline, line)
         for spec, line in zip(pipeline.tables, pipeline.lines, strict=True)
@@ -39,18 +117,19 @@ def tables_of(pipeline: Pipeline, settings: Settings) -> tuple[TopicTable, ...]:
 
 
 def asset_spec(
-    table: TopicTable,
+    table: PipelineTable,
     path: Path,
     *,
     kinds: set[str],
     about: str,
     code: Callable[..., Any],
-    upstream: Path | None = None,
+    upstream: Sequence[Path] = (),
     columns: dg.TableSchema | None = None,
     automation: dg.AutomationCondition[Any] | None = None,
     freshness: dg.FreshnessPolicy | None = None,
+    lineage: dg.TableColumnLineage | None = None,
 ) -> dg.AssetSpec:
-    """One of the four assets of a table.
+    """One of the assets of a table.
 
     Args:
         table: What the user wrote.
@@ -62,20 +141,22 @@ def asset_spec(
         columns: Where they are known before the first run.
         automation: When it runs by itself.
         freshness: How old it may be.
+        lineage: Which columns its columns are made of, where that is known before the first run.
     """
     spec, pipeline = table.spec, table.pipeline
     return dg.AssetSpec(
         key=dg.AssetKey(path),
-        deps=[dg.AssetKey(upstream)] if upstream else [],
+        deps=[dg.AssetKey(other) for other in upstream],
         description="\n\n".join(filter(None, (spec.description, about))),
         group_name=pipeline.group,
         owners=list(spec.owners or pipeline.owners),
-        tags={"frazil/mode": spec.mode, "frazil/layer": path[0], **spec.tags},
+        tags={**table.tags, "frazil/layer": path[0], **spec.tags},
         kinds=kinds,
         metadata={
             "dagster/code_references": _code(table, code),
-            "topic": spec.topic,
+            **table.metadata,
             **({"dagster/column_schema": columns} if columns else {}),
+            **({"dagster/column_lineage": lineage} if lineage else {}),
         },
         automation_condition=automation,
         freshness_policy=freshness,
@@ -87,18 +168,10 @@ def op_name(path: Path) -> str:
     return dg.AssetKey(path).to_python_identifier()
 
 
-def _code(table: TopicTable, code: Callable[..., Any]) -> dg.CodeReferencesMetadataValue:
+def _code(table: PipelineTable, code: Callable[..., Any]) -> dg.CodeReferencesMetadataValue:
     """The user's lines, and the engine's."""
     own = inspect.unwrap(code)
-    return dg.CodeReferencesMetadataValue(
-        code_references=[
-            dg.LocalFileCodeReference(
-                file_path=str(table.pipeline.file), line_number=table.line, label="spec"
-            ),
-            dg.LocalFileCodeReference(
-                file_path=own.__code__.co_filename,
-                line_number=own.__code__.co_firstlineno,
-                label=own.__name__,
-            ),
-        ]
+    engine = dg.LocalFileCodeReference(
+        file_path=own.__code__.co_filename, line_number=own.__code__.co_firstlineno, label=own.__name__
     )
+    return dg.CodeReferencesMetadataValue(code_references=[*table.written, engine])

@@ -7,8 +7,7 @@ from typing import Any
 import dagster as dg
 
 from assets.automation import after_upstream
-from assets.columns import known_columns
-from assets.described import TopicTable, asset_spec, op_name
+from assets.described import PipelineTable, asset_spec, op_name
 from assets.outcome import engine_errors
 from frazil.catalogs.glue_entries import sync_glue
 from frazil.catalogs.iceberg import catalog_errors, load_table
@@ -21,7 +20,7 @@ _ABOUT = """Glue entry `{name}`, of type ICEBERG. Materializing it points the en
 metadata of Iceberg table `{table}`, under Glue's version check."""
 
 
-def glue_asset(table: TopicTable) -> dg.AssetsDefinition:
+def glue_asset(table: PipelineTable) -> dg.AssetsDefinition:
     """The Glue entry of one table, in step with it by automation."""
     names = table.things
     spec = asset_spec(
@@ -30,8 +29,8 @@ def glue_asset(table: TopicTable) -> dg.AssetsDefinition:
         kinds={"glue"},
         about=_ABOUT.format(name=".".join(names.glue_path[1:]), table=names.table),
         code=sync_glue,
-        upstream=names.iceberg_path,
-        columns=known_columns(table.spec),
+        upstream=[names.iceberg_path],
+        columns=table.columns,
         automation=after_upstream(),
     )
 

@@ -3,12 +3,10 @@
 # No `from __future__ import annotations`: Dagster compares the type of `context`, not its name.
 import time
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from typing import Any
 
 import dagster as dg
 
-from assets.columns import known_columns
 from assets.described import TopicTable, asset_spec
 from assets.outcome import engine_errors
 from frazil.catalogs.iceberg import load_table
@@ -25,9 +23,6 @@ __all__ = ["landing"]
 
 _ABOUT = """Iceberg table `{table}`: every record of topic `{topic}` exactly once. Materializing it \
 lands what the topic holds beyond the table's position, which the snapshots themselves record."""
-
-_SHORTEST = timedelta(minutes=1)
-"""Dagster's freshness daemon takes no shorter window; the `freshness` check does."""
 
 
 def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
@@ -65,18 +60,16 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
 
 
 def _spec(table: TopicTable) -> dg.AssetSpec:
-    spec, names = table.spec, table.things
+    names = table.things
     return asset_spec(
         table,
         names.iceberg_path,
         kinds={"iceberg", "spark"},
         about=_ABOUT.format(table=names.table, topic=names.topic),
         code=land,
-        upstream=names.kafka_path,
-        columns=known_columns(spec),
-        freshness=dg.FreshnessPolicy.time_window(fail_window=max(spec.freshness, _SHORTEST))
-        if spec.freshness
-        else None,
+        upstream=[names.kafka_path],
+        columns=table.columns,
+        freshness=table.freshness,
     )
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import dagster as dg
 
 from assets.automation import after_upstream
-from assets.columns import known_columns
-from assets.described import TopicTable, asset_spec, op_name
+from assets.described import PipelineTable, asset_spec, op_name
 from assets.outcome import engine_errors
 from frazil.catalogs.iceberg import catalog_errors, load_table
 from frazil.landing.columns import metadata_names
@@ -22,7 +21,7 @@ _ABOUT = """Snowflake's Iceberg table `{name}`, read in place. Materializing it 
 catalog integration, table and view where they are missing, and refreshes the table to what Glue says."""
 
 
-def snowflake_asset(table: TopicTable) -> dg.AssetsDefinition:
+def snowflake_asset(table: PipelineTable) -> dg.AssetsDefinition:
     """The Snowflake table of one table. Its upstream is the Glue entry: that is where it looks."""
     names = table.things
     spec = asset_spec(
@@ -31,8 +30,8 @@ def snowflake_asset(table: TopicTable) -> dg.AssetsDefinition:
         kinds={"snowflake", "iceberg"},
         about=_ABOUT.format(name=".".join(names.snowflake_path[1:])),
         code=publish_table,
-        upstream=names.glue_path,
-        columns=known_columns(table.spec),
+        upstream=[names.glue_path],
+        columns=table.columns,
         automation=after_upstream(),
     )
 

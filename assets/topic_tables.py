@@ -55,7 +55,7 @@ def _assets(tables: Sequence[TopicTable]) -> Iterable[dg.AssetsDefinition]:
     for topic in dict.fromkeys(table.spec.topic for table in tables):
         yield topic_asset([table for table in tables if table.spec.topic == topic])
     for table in tables:
-        if table.spec.on_bad_record == "dead_letter":
+        if table.keeps_dead_letters:
             yield dead_letter_asset(table)
         if "glue" in table.spec.publish:
             yield glue_asset(table)

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.described import TopicTable
+from assets.described import PipelineTable
 from assets.outcome import engine_errors
 from frazil.any_table import AnyTable
 from frazil.catalogs.iceberg import load_table
@@ -55,7 +55,7 @@ class UpkeepConfig(dg.Config):
 
 
 def upkeep_jobs(
-    tables: Sequence[TopicTable], clock: Callable[[], float] = time.time
+    tables: Sequence[PipelineTable], clock: Callable[[], float] = time.time
 ) -> list[dg.JobDefinition]:
     """A job for each kind.
 
@@ -66,7 +66,7 @@ def upkeep_jobs(
     return [_job(kind, tables, clock) for kind in KINDS]
 
 
-def _job(kind: Kind, tables: Sequence[TopicTable], clock: Callable[[], float]) -> dg.JobDefinition:
+def _job(kind: Kind, tables: Sequence[PipelineTable], clock: Callable[[], float]) -> dg.JobDefinition:
     @dg.op(name=STEPS[kind], description=_ABOUT[kind], out=dg.Out(dg.Nothing))
     def step(
         context: dg.OpExecutionContext, config: UpkeepConfig, frazil: FrazilConnections
@@ -91,7 +91,7 @@ def _job(kind: Kind, tables: Sequence[TopicTable], clock: Callable[[], float]) -
 
 
 def _works(
-    kind: Kind, tables: Sequence[TopicTable], config: UpkeepConfig, connections: Connections, now: float
+    kind: Kind, tables: Sequence[PipelineTable], config: UpkeepConfig, connections: Connections, now: float
 ) -> Sequence[Work]:
     if not config.tables:
         due = _all_due([t.spec for t in tables], connections, now)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from frazil.catalogs.glue_entries import GlueState
     from frazil.checks.result import CheckResult
+    from frazil.derive.report import DeriveReport
+    from frazil.derive.state import DerivedState
     from frazil.landing.dead_letters import DeadLetters
     from frazil.landing.land import LandingReport
     from frazil.landing.state import TableState
@@ -32,6 +34,7 @@ __all__ = [
     "column_lineage",
     "column_schema",
     "dead_letters_metadata",
+    "derive_metadata",
     "glue_metadata",
     "landing_metadata",
     "snowflake_metadata",
@@ -93,7 +96,32 @@ def landing_metadata(report: LandingReport) -> Metadata:
     return found
 
 
-def table_metadata(table: Table, state: TableState) -> Metadata:
+def derive_metadata(report: DeriveReport) -> Metadata:
+    """One derivation: what it read, and what became of it."""
+    seconds = max(report.seconds, 0.001)
+    found: Metadata = {
+        "rows_added": report.rows,
+        "rows_replaced": report.removed,
+        "rows_read": report.input_rows,
+        "bytes_read": report.input_bytes + report.state_bytes,
+        "state_bytes_read": report.state_bytes,
+        "dead_letters": report.bad,
+        "late_rows": report.late,
+        "files_written": report.files,
+        "conflicts": report.conflicts,
+        "whole_inputs": report.whole,
+        "seconds": report.seconds,
+        "rows_per_second": round(report.input_rows / seconds, 1),
+        "inputs_read": _snapshots(report.inputs or {}),
+    }
+    if report.watermark is not None:
+        found["watermark"] = dg.MetadataValue.timestamp(report.watermark / 1_000_000)
+    if report.rolled_back_to is not None:
+        found["rolled_back_to"] = report.rolled_back_to
+    return found
+
+
+def table_metadata(table: Table, state: TableState | DerivedState) -> Metadata:
     """An Iceberg table as it stands now."""
     return {
         "dagster/row_count": state.rows,
@@ -203,4 +231,11 @@ def counts_table(of: str, counts: Mapping[str, int]) -> dg.TableMetadataValue:
 def _offsets(first: Mapping[int, int], end: Mapping[int, int]) -> dg.TableMetadataValue:
     rows = [dg.TableRecord({"partition": p, "first": first.get(p, 0), "end": end[p]}) for p in sorted(end)]
     columns = [dg.TableColumn(name, "int") for name in ("partition", "first", "end")]
+    return dg.MetadataValue.table(rows, dg.TableSchema(columns))
+
+
+def _snapshots(inputs: Mapping[str, int]) -> dg.TableMetadataValue:
+    """Ids as text: a browser's numbers are too short for them."""
+    rows = [dg.TableRecord({"table": table, "snapshot": str(at)}) for table, at in sorted(inputs.items())]
+    columns = [dg.TableColumn(name, "string") for name in ("table", "snapshot")]
     return dg.MetadataValue.table(rows, dg.TableSchema(columns))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.any_table import AnyTable
 from frazil.connections import Connections
+from frazil.derived_spec import DerivedSpec
 from frazil.naming import Things
 from frazil.settings import Settings
 from frazil.spec import TableSpec
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from frazil.catalogs.glue_entries import GlueState
     from frazil.checks.result import CheckResult
+    from frazil.derive.report import DeriveReport
     from frazil.landing.land import LandingReport
     from frazil.upkeep.work import WorkReport
     from frazil.warehouse.tables import SnowflakeState
@@ -53,6 +55,19 @@ class DagsterReporter:
         state = table_states([spec], self._connections)[0]
         census = census_metadata(census_of(spec, self._connections, time.time()))
         found = {**landing_metadata(report), **table_metadata(table, state), **census}
+        self._materialized(things.iceberg_path, found)
+
+    def derived(self, spec: DerivedSpec, things: Things, report: DeriveReport) -> None:
+        """A materialization of the Iceberg asset."""
+        from frazil.catalogs.iceberg import load_table
+        from frazil.derive.state import derived_states
+        from frazil.upkeep.census import census_of
+        from resources.metadata import census_metadata, derive_metadata, table_metadata
+
+        table = load_table(self._connections.catalog, things.table)
+        state = derived_states([spec], self._connections)[0]
+        census = census_metadata(census_of(spec, self._connections, time.time()))
+        found = {**derive_metadata(report), **table_metadata(table, state), **census}
         self._materialized(things.iceberg_path, found)
 
     def synced(

@@ -25,7 +25,7 @@ def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
 
     @dg.sensor(
         name="arrivals",
-        target=dg.AssetSelection.assets(*(key for t in tables for key in _assets(t))),
+        target=dg.AssetSelection.assets(*(key for t in tables for key in t.shown)),
         minimum_interval_seconds=10,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Lands tables whose topic has moved far enough, or long enough ago.",
@@ -56,21 +56,10 @@ def _request(instance: dg.DagsterInstance, due: Sequence[Due], tables: Sequence[
     plan = digest((d.table, sorted(d.position.items()), d.records) for d in due)
     return dg.RunRequest(
         run_key=run_key(instance, plan),
-        asset_selection=[key for t in tables for key in _assets(t)],
+        asset_selection=[key for t in tables for key in t.shown],
         asset_check_keys=[key for t in tables for key in check_keys(t, deep=False)],
         tags={ARRIVALS: plan},
     )
-
-
-def _assets(table: TopicTable) -> list[dg.AssetKey]:
-    names, publish = table.things, table.spec.publish
-    paths = [
-        names.iceberg_path,
-        *([names.dead_letters_path] if table.spec.on_bad_record == "dead_letter" else []),
-        *([names.glue_path] if "glue" in publish else []),
-        *([names.snowflake_path] if "snowflake" in publish else []),
-    ]
-    return [dg.AssetKey(path) for path in paths]
 
 
 def _nothing(seen: Arrivals, left_out: int) -> str:

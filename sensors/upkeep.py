@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import dagster as dg
 
-from assets.described import TopicTable
+from assets.described import PipelineTable
 from assets.upkeep import STEPS, UPKEEP
 from frazil.errors import FrazilError
 from frazil.upkeep.due import Memory, Outlook, look_for_work
@@ -24,7 +24,7 @@ _SHOWN = 3
 
 
 def upkeep_sensor(
-    tables: Sequence[TopicTable],
+    tables: Sequence[PipelineTable],
     jobs: Sequence[dg.JobDefinition],
     clock: Callable[[], float] = time.time,
 ) -> dg.SensorDefinition:

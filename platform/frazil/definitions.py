@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import dagster as dg
 
 from assets.checks import check_keys
-from assets.described import TopicTable, tables_of
+from assets.derivations import DerivedTable, Known, derived_of
+from assets.described import PipelineTable, TopicTable, tables_of
 from assets.folders import folder_definitions
 from assets.graph import graph_of
 from assets.upkeep import upkeep_jobs
@@ -33,13 +36,15 @@ def defs() -> dg.Definitions:
     """The pipelines of the profile in force, what they need, and what watches them.
 
     Raises:
-        SpecError: A pipeline can't be understood; told before Dagster's component loader would.
+        SpecError: A pipeline or a query can't be understood; told before Dagster's component loader would.
     """
     settings = Settings.load()
     folders = pipeline_folders(settings)
     pipelines = load_pipelines(folders, settings)
-    tables = [table for pipeline in pipelines for table in tables_of(pipeline, settings)]
-    return dg.Definitions.merge(*map(folder_definitions, folders), _around(tables, settings))
+    topics = [table for pipeline in pipelines for table in tables_of(pipeline, settings)]
+    known = Known(settings)
+    derived = [table for pipeline in pipelines for table in derived_of(pipeline, settings, known)]
+    return dg.Definitions.merge(*map(folder_definitions, folders), _around(topics, derived, settings))
 
 
 def graph() -> AssetGraph:
@@ -47,16 +52,21 @@ def graph() -> AssetGraph:
     return graph_of(defs())
 
 
-def _around(tables: list[TopicTable], settings: Settings) -> dg.Definitions:
+def _around(topics: list[TopicTable], derived: list[DerivedTable], settings: Settings) -> dg.Definitions:
     spark = spark_resource(settings)
-    deep = [key for table in tables for key in check_keys(table, deep=True)]
-    counting = [dg.define_asset_job("count_every_offset", dg.AssetSelection.checks(*deep))] if deep else []
+    tables: list[PipelineTable] = [*topics, *derived]
     upkeep = upkeep_jobs(tables) if tables else []
-    sensors = [arrivals_sensor(tables), publishing_sensor(), upkeep_sensor(tables, upkeep)]
+    sensors = [arrivals_sensor(topics), publishing_sensor(), upkeep_sensor(tables, upkeep)]
     return dg.Definitions(
         resources={"frazil": FrazilConnections(spark=spark), "spark": spark},
         sensors=sensors if tables else [],
-        jobs=[*counting, *upkeep],
+        jobs=[*_deep("count_every_offset", topics), *_deep("derive_again_and_compare", derived), *upkeep],
         # A process per step would pay three to five seconds of imports for each.
         executor=dg.in_process_executor,
     )
+
+
+def _deep(name: str, tables: Sequence[PipelineTable]) -> Iterator[Any]:
+    """A job of all checks that read the data, where there are any."""
+    if keys := [key for table in tables for key in check_keys(table, deep=True)]:
+        yield dg.define_asset_job(name, dg.AssetSelection.checks(*keys))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol
 
+from frazil.any_table import AnyTable
+from frazil.derived_spec import DerivedSpec
 from frazil.naming import Things
 from frazil.settings import Settings
 from frazil.spec import TableSpec
@@ -12,6 +14,7 @@ from frazil.spec import TableSpec
 if TYPE_CHECKING:
     from frazil.catalogs.glue_entries import GlueState
     from frazil.checks.result import CheckResult
+    from frazil.derive.report import DeriveReport
     from frazil.landing.land import LandingReport
     from frazil.upkeep.work import WorkReport
     from frazil.warehouse.tables import SnowflakeState
@@ -32,19 +35,22 @@ class Reporter(Protocol):
     def landed(self, spec: TableSpec, things: Things, report: LandingReport) -> None:
         """A landing is published."""
 
+    def derived(self, spec: DerivedSpec, things: Things, report: DeriveReport) -> None:
+        """Rows were derived, or there was nothing new."""
+
     def synced(
         self,
-        spec: TableSpec,
+        spec: AnyTable,
         things: Things,
         glue: GlueState | None,
         snowflake: SnowflakeState | None,
     ) -> None:
         """Glue and Snowflake show the table as it is now; None where it is not published."""
 
-    def kept_up(self, spec: TableSpec, things: Things, report: WorkReport) -> None:
+    def kept_up(self, spec: AnyTable, things: Things, report: WorkReport) -> None:
         """Upkeep was done on the table."""
 
-    def checked(self, spec: TableSpec, things: Things, result: CheckResult) -> None:
+    def checked(self, spec: AnyTable, things: Things, result: CheckResult) -> None:
         """A check was run."""
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from frazil.catalogs.iceberg import load_table
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.landing.position import Ledger, ledgers, read_ledger
+from frazil.spec import TableSpec
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["judge_dead_letters"]
 
 
-def judge_dead_letters(subject: Subject) -> Verdict:
+def judge_dead_letters(subject: Subject[TableSpec]) -> Verdict:
     """Dead letters per offset landed, of all landings and of the newest; redriven ones no longer count."""
     table = load_table(subject.connections.catalog, subject.things.table)
     ledger, most = read_ledger(table.metadata), subject.spec.max_dead_letter_rate

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from frazil.any_table import AnyTable
 from frazil.checks.result import Subject, Verdict
 from frazil.keeping import Upkeep
 from frazil.upkeep.census import Census, census_of
@@ -32,7 +33,7 @@ class _Limit:
         return self.value > self.most
 
 
-def judge_files(subject: Subject) -> Verdict:
+def judge_files(subject: Subject[AnyTable]) -> Verdict:
     """Small files, deleted rows, manifests, snapshots and dead branches, each within its limit."""
     census = census_of(subject.spec, subject.connections, time.time())
     limits = _limits(census, subject.spec.upkeep)

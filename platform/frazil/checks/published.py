@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.glue_entries import read_glue
 from frazil.catalogs.iceberg import load_table
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.landing.state import table_states
+from frazil.spec import TableSpec
 from frazil.warehouse.tables import read_table
 
 __all__ = ["compare_glue", "compare_snowflake", "judge_freshness"]
 
 
-def compare_glue(subject: Subject) -> Verdict:
+def compare_glue(subject: Subject[AnyTable]) -> Verdict:
     """Glue's `metadata_location` is the catalog's current one."""
     current = load_table(subject.connections.catalog, subject.things.table).metadata_location
     entry = read_glue(subject.connections.glue, subject.things)
@@ -27,7 +29,7 @@ def compare_glue(subject: Subject) -> Verdict:
     return Verdict(agree, text, {"current": current, "glue": entry.metadata_location})
 
 
-def compare_snowflake(subject: Subject) -> Verdict:
+def compare_snowflake(subject: Subject[AnyTable]) -> Verdict:
     """Snowflake's row count and metadata pointer equal the Iceberg table's."""
     table = load_table(subject.connections.catalog, subject.things.table)
     head = table.current_snapshot()
@@ -49,7 +51,7 @@ def compare_snowflake(subject: Subject) -> Verdict:
     return Verdict(agree, text, numbers)
 
 
-def judge_freshness(subject: Subject) -> Verdict:
+def judge_freshness(subject: Subject[TableSpec]) -> Verdict:
     """Records wait no longer than the spec allows."""
     state = table_states([subject.spec], subject.connections)[0]
     if state.state == "topic missing":

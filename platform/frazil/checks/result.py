@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from frazil.any_table import AnyTable
 from frazil.naming import Things
-from frazil.spec import TableSpec
 
 if TYPE_CHECKING:
     from frazil.connections import Connections
 
 __all__ = ["Check", "CheckResult", "Number", "Subject", "Verdict"]
+
+S = TypeVar("S", bound=AnyTable, covariant=True)
 
 Number = int | float | str
 Layer = Literal["iceberg", "dead_letters", "glue", "snowflake"]
@@ -21,7 +23,7 @@ Severity = Literal["ERROR", "WARN"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check of one table: a sentence with the numbers that it compared."""
+    """One check of one table: a sentence with the numbers that it compared; `layer` is what it guards."""
 
     check: str
     table: str
@@ -29,13 +31,14 @@ class CheckResult:
     severity: Severity
     text: str
     numbers: Mapping[str, Number]
+    layer: Layer
 
 
 @dataclass(frozen=True)
-class Subject:
+class Subject(Generic[S]):
     """What a check looks at."""
 
-    spec: TableSpec
+    spec: S
     things: Things
     connections: Connections
 
@@ -58,8 +61,8 @@ class Check:
     """
 
     name: str
-    asset: Layer
+    layer: Layer
     blocking: bool
     description: str
-    look: Callable[[Subject], Verdict]
+    look: Callable[[Subject[Any]], Verdict]
     deep: bool = False

@@ -5,27 +5,29 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.iceberg import load_table
 from frazil.catalogs.spark import spark_name
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.landing.columns import metadata_columns
 from frazil.landing.position import Ledger, ledgers, read_ledger
+from frazil.spec import TableSpec
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-__all__ = ["count_offsets", "count_rows"]
+__all__ = ["count_offsets", "count_rows", "live_rows"]
 
 _EMPTY = Verdict(True, "Nothing was landed yet: no row, no offset.", {"offsets": 0, "rows": 0})
 
 
-def count_rows(subject: Subject) -> Verdict:
+def count_rows(subject: Subject[TableSpec]) -> Verdict:
     """Offsets landed = rows + what is known to be no row, and spans follow each other without a hole."""
     table = load_table(subject.connections.catalog, subject.things.table)
     ledger = read_ledger(table.metadata)
     if ledger is None:
         return _EMPTY
-    rows = _live_rows(subject, table)
+    rows = live_rows(subject, table)
     adds_up = ledger.offsets == rows + ledger.known
     broken = _breaks(table)
     text = (
@@ -35,7 +37,7 @@ def count_rows(subject: Subject) -> Verdict:
     return Verdict(adds_up and not broken, text, _numbers(ledger, rows))
 
 
-def count_offsets(subject: Subject) -> Verdict:
+def count_offsets(subject: Subject[TableSpec]) -> Verdict:
     """Counts every (partition, offset) of the table: none twice, none missing, none out of range."""
     ledger = read_ledger(load_table(subject.connections.catalog, subject.things.table).metadata)
     if ledger is None:
@@ -55,7 +57,7 @@ def count_offsets(subject: Subject) -> Verdict:
     return Verdict(passed, text, numbers)
 
 
-def _live_rows(subject: Subject, table: Table) -> int:
+def live_rows(subject: Subject[AnyTable], table: Table) -> int:
     """From the head's summary; where it has delete files, counted: they may name rows that are gone."""
     head = table.current_snapshot()
     summary = head.summary.additional_properties if head and head.summary else {}
@@ -79,7 +81,7 @@ def _breaks(table: Table) -> str:
     return ""
 
 
-def _count_by_partition(subject: Subject) -> dict[int, dict[str, Any]]:
+def _count_by_partition(subject: Subject[TableSpec]) -> dict[int, dict[str, Any]]:
     names = {c.word: c.name(subject.spec.metadata_names) for c in metadata_columns(subject.spec)}
     partition, offset = f"`{names['partition']}`", f"`{names['offset']}`"
     rows = subject.connections.spark.sql(

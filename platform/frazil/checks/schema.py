@@ -14,6 +14,7 @@ from frazil.schemas.iceberg import from_iceberg
 from frazil.schemas.logical import Struct
 from frazil.schemas.verdicts import Verdict as Change
 from frazil.schemas.verdicts import refused
+from frazil.spec import TableSpec
 
 __all__ = ["compare_schema"]
 
@@ -21,7 +22,7 @@ _HARMLESS = ("reorder", "tighten")
 """Changes that leave the table as it is, for good."""
 
 
-def compare_schema(subject: Subject) -> Verdict:
+def compare_schema(subject: Subject[TableSpec]) -> Verdict:
     """The registry's newest schemas and the spec's metadata columns against the table's columns."""
     spec, registry = subject.spec, subject.connections.registry
     columns = topic_columns(spec, registry)

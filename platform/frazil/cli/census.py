@@ -11,11 +11,11 @@ from typing import Any
 import typer
 from rich.table import Table
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import Json, Selection, Tables, select
 from frazil.naming import Things
-from frazil.spec import TableSpec
 from frazil.upkeep.census import Census, census_of
 from frazil.upkeep.partitions import PartitionCensus
 from frazil.upkeep.sizes import size_text
@@ -48,11 +48,11 @@ def census_command(tables: Tables = None, as_json: Json = False) -> None:
         _show_partitions(found[0].partitions)
 
 
-def _take(selection: Selection, *, named: bool) -> list[Census]:
+def _take(selection: Selection[AnyTable], *, named: bool) -> list[Census]:
     """The censuses; tables that no landing made yet are left out unless they were named."""
     now, connections = time.time(), selection.connections
 
-    def take(pair: tuple[TableSpec, Things]) -> Census | None:
+    def take(pair: tuple[AnyTable, Things]) -> Census | None:
         spec, names = pair
         if not named and load_table_or_none(connections.catalog, names.table) is None:
             return None

@@ -16,14 +16,15 @@ from rich.table import Table
 
 from frazil.catalogs.glue_entries import read_glue
 from frazil.checks.result import CheckResult
-from frazil.checks.run import CHECKS, run_checks
+from frazil.checks.run import run_checks
 from frazil.cli.console import console, print_table
-from frazil.cli.selection import Selection, select
+from frazil.cli.selection import Selection, select_topics
 from frazil.cli.stack import up
 from frazil.connections import Connections
 from frazil.errors import AuditFailedError, FrazilError
 from frazil.landing.state import TableState, table_states
 from frazil.naming import Things
+from frazil.spec import TableSpec
 from frazil.topics.facts import topic_fact
 from frazil.warehouse.tables import SnowflakeState, read_table
 
@@ -49,7 +50,7 @@ def register(app: typer.Typer) -> None:
 def demo(records: Records = 200_000) -> None:
     """Start the stack, let trades flow to Snowflake through Dagster, and prove that none was lost."""
     up()
-    selection = select([TABLE, *OTHERS], every=False)
+    selection = select_topics([TABLE, *OTHERS], every=False)
     connections = selection.connections
     _step(f"{records:,} trades into Kafka", lambda: _generate(connections, TABLE, records))
     _step("Dagster: topic, Iceberg, Glue, Snowflake", lambda: _materialize(connections, TABLE))
@@ -79,7 +80,7 @@ class Layers:
 
     def passed(self, layer: str) -> str:
         """How many of a layer's checks passed, of how many."""
-        verdicts = [r.passed for r in self.results if CHECKS[r.check].asset == layer]
+        verdicts = [r.passed for r in self.results if r.layer == layer]
         return f"{sum(verdicts)}/{len(verdicts)}"
 
 
@@ -118,7 +119,7 @@ def _materialize(connections: Connections, *topics: str) -> None:
         )
 
 
-def _look(selection: Selection) -> list[Layers]:
+def _look(selection: Selection[TableSpec]) -> list[Layers]:
     """All layers of all topics."""
     specs, connections = selection.specs, selection.connections
     results = run_checks(specs, connections, deep=True)

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from frazil.any_table import AnyTable
 from frazil.catalogs.glue_entries import sync_glue
 from frazil.catalogs.iceberg import catalog_errors
 from frazil.cli.console import console, print_json, print_table
-from frazil.cli.selection import AllTables, Json, Selection, Tables, select
+from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_topics
 from frazil.errors import FrazilError
 from frazil.landing.columns import metadata_names
 from frazil.landing.land import LandingReport, land
@@ -34,7 +35,7 @@ def land_command(
     tables: Tables = None, every: AllTables = False, max_records: MaxRecords = None, as_json: Json = False
 ) -> None:
     """Land topics into their tables, up to what is in Kafka now."""
-    selection = select(tables, every=every)
+    selection = select_topics(tables, every=every)
     reports, failed = land_tables(selection, max_records)
     print_json([landed(r) for r in reports]) if as_json else show_landings(reports)
     fail(failed)
@@ -53,7 +54,7 @@ def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json 
 
 
 def land_tables(
-    selection: Selection, max_records: int | None = None
+    selection: Selection[TableSpec], max_records: int | None = None
 ) -> tuple[list[LandingReport], list[FrazilError]]:
     """Lands each table; one that fails does not keep the others from landing."""
     reports, failed = [], []
@@ -76,7 +77,7 @@ def land_tables(
     return reports, failed
 
 
-def sync_tables(selection: Selection) -> tuple[list[dict[str, Any]], list[FrazilError]]:
+def sync_tables(selection: Selection[AnyTable]) -> tuple[list[dict[str, Any]], list[FrazilError]]:
     """Syncs each table where its spec publishes it."""
     synced, failed = [], []
     for spec, names in selection.pairs:
@@ -88,7 +89,7 @@ def sync_tables(selection: Selection) -> tuple[list[dict[str, Any]], list[Frazil
     return synced, failed
 
 
-def _sync(selection: Selection, spec: TableSpec, names: Things) -> dict[str, Any]:
+def _sync(selection: Selection[AnyTable], spec: AnyTable, names: Things) -> dict[str, Any]:
     glue = snowflake = None
     if spec.publish:
         glue = sync_glue(selection.connections, names)

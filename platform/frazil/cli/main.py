@@ -15,7 +15,8 @@ from frazil.errors import FrazilError
 __all__ = ["make_app", "run"]
 
 _MODULES = (
-    "stack", "demo", "generate", "land", "repair", "tables", "census", "upkeep", "rollback", "schema", "graph"
+    "stack", "demo", "generate", "land", "derive", "repair", "tables", "describe", "census", "upkeep",
+    "rollback", "schema", "graph",
 )  # fmt: skip
 """Modules of `frazil.cli` with a function `register(app)`, in the order of `--help`."""
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import landed, show_landings
-from frazil.cli.selection import Json, Selection, select
+from frazil.cli.selection import Json, Selection, select_topics
 from frazil.landing.land import LandingReport
 from frazil.landing.present import Key
 from frazil.landing.redrive import RedriveReport, redrive
@@ -49,7 +49,7 @@ def register(app: typer.Typer) -> None:
 
 def redrive_command(table: Name, where: Where = "", repair: With = "", as_json: Json = False) -> None:
     """Land the dead letters of a table that decode by now, or after a repair; each one once."""
-    selection = select([table], every=False)
+    selection = select_topics([table], every=False)
     spec, names = _only(selection)
     sys.path.insert(0, str(Path.cwd()))  # as `python -m` does: the user's module lies there
     function = find_repair(repair) if repair else None
@@ -62,7 +62,7 @@ def redrive_command(table: Name, where: Where = "", repair: With = "", as_json: 
 
 def resume_command(table: Name, past: Past = None, as_json: Json = False) -> None:
     """Lift a table's suspension and land what waits."""
-    selection = select([table], every=False)
+    selection = select_topics([table], every=False)
     spec, names = _only(selection)
     keys = [_key(text) for text in past or ()]
     with console.status(f"landing {names.table}"):
@@ -71,7 +71,7 @@ def resume_command(table: Name, past: Past = None, as_json: Json = False) -> Non
     print_json([landed(report)]) if as_json else show_landings([report])
 
 
-def _only(selection: Selection) -> tuple[TableSpec, Things]:
+def _only(selection: Selection[TableSpec]) -> tuple[TableSpec, Things]:
     (pair,) = selection.pairs
     return pair
 
@@ -87,7 +87,7 @@ def _key(text: str) -> Key:
     return int(found[1]), int(found[2])
 
 
-def _tell(selection: Selection, spec: TableSpec, names: Things, report: LandingReport) -> None:
+def _tell(selection: Selection[TableSpec], spec: TableSpec, names: Things, report: LandingReport) -> None:
     for reporter in selection.reporters:
         reporter.landed(spec, names, report)
 

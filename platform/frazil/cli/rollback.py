@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from frazil.cli.console import console, print_json
-from frazil.cli.selection import Json, select
+from frazil.cli.selection import Json, select_topics
 from frazil.landing.land import LandingReport
 from frazil.landing.rollback import RollbackReport, roll_back
 
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 def rollback_command(table: Name, to: To, accept_loss: AcceptLoss = False, as_json: Json = False) -> None:
     """Put a table back to an earlier snapshot; the next landing continues from the position of that one."""
-    selection = select([table], every=False)
+    selection = select_topics([table], every=False)
     ((spec, names),) = selection.pairs
     report = roll_back(spec, selection.connections, _meant(to), accept_loss=accept_loss)
     if report.done:

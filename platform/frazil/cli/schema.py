@@ -11,7 +11,7 @@ from rich.table import Table
 
 from frazil.checks.candidate import Preview, preview
 from frazil.cli.console import console, print_json, print_table
-from frazil.cli.selection import Json, select
+from frazil.cli.selection import Json, select_topics
 from frazil.errors import FrazilError
 from frazil.landing.decoders.protocol import KEY, VALUE
 
@@ -38,7 +38,7 @@ def diff_command(
     table: Annotated[str, typer.Argument()], candidate: Candidate, key: ForKey = False, as_json: Json = False
 ) -> None:
     """Compare a schema with the live table; exit code 1 when a change is refused."""
-    selection = select([table], every=False)
+    selection = select_topics([table], every=False)
     spec, names = next(iter(selection.pairs))
     found = preview(spec, names, selection.connections, candidate, KEY if key else VALUE)
     print_json(_document(found, candidate)) if as_json else _show(found)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
 
 import typer
 
+from frazil.any_table import AnyTable
 from frazil.connections import Connections
-from frazil.errors import MissingError
+from frazil.derived_spec import DerivedSpec
+from frazil.errors import ConfigureError, MissingError
 from frazil.naming import TableName, Things, legal, things
 from frazil.pipelines import load_pipelines, pipeline_folders
 from frazil.reporting import Reporter, load_reporters
 from frazil.settings import Settings
 from frazil.spec import TableSpec
 
-__all__ = ["AllTables", "Json", "Selection", "Tables", "select"]
+__all__ = ["AllTables", "Json", "Selection", "Tables", "select", "select_derived", "select_topics"]
+
+S = TypeVar("S", bound=AnyTable, covariant=True)
 
 Tables = Annotated[
     list[str] | None, typer.Argument(metavar="TABLE...", help="namespace.table, or the table alone.")
@@ -28,14 +32,14 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(Generic[S]):
     """The tables that a command works on."""
 
-    specs: tuple[TableSpec, ...]
+    specs: tuple[S, ...]
     connections: Connections
 
     @property
-    def pairs(self) -> Iterable[tuple[TableSpec, Things]]:
+    def pairs(self) -> Iterable[tuple[S, Things]]:
         """Each spec with the names of its things."""
         return [(spec, things(spec, self.connections.settings)) for spec in self.specs]
 
@@ -44,8 +48,18 @@ class Selection:
         """Who wants to hear of the work."""
         return load_reporters(self.connections.settings)
 
+    @property
+    def topics(self) -> Selection[TableSpec]:
+        """Those that are made of topics."""
+        return Selection(tuple(s for s in self.specs if isinstance(s, TableSpec)), self.connections)
 
-def select(names: Iterable[str] | None, *, every: bool) -> Selection:
+    @property
+    def derived(self) -> Selection[DerivedSpec]:
+        """Those that are made of other tables."""
+        return Selection(tuple(s for s in self.specs if isinstance(s, DerivedSpec)), self.connections)
+
+
+def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
     """The tables of those names, or all.
 
     Raises:
@@ -56,13 +70,44 @@ def select(names: Iterable[str] | None, *, every: bool) -> Selection:
     names = list(names or ())
     if bool(names) == every:
         raise typer.BadParameter("Name tables, or give --all, not both.")
-    pipelines = load_pipelines(pipeline_folders(settings))
-    known = {things(s, settings).table: s for p in pipelines for s in p.tables}
+    pipelines = load_pipelines(pipeline_folders(settings), settings)
+    known = {things(spec, settings).table: spec for p in pipelines for spec, _ in p.every_table}
     wanted = [TableName.parse(n, legal(settings.cluster)) for n in names] if names else list(known)
     return Selection(tuple(_find(known, name) for name in wanted), Connections(settings))
 
 
-def _find(known: dict[TableName, TableSpec], name: TableName) -> TableSpec:
+def select_topics(names: Iterable[str] | None, *, every: bool) -> Selection[TableSpec]:
+    """As `select`, of tables that are made of topics.
+
+    Raises:
+        ConfigureError: One of the names is of a table that is made of others.
+    """
+    selection = select(names, every=every)
+    if not every:
+        _refuse(selection.derived, "is made of other tables, not of a topic", "derive")
+    return selection.topics
+
+
+def select_derived(names: Iterable[str] | None, *, every: bool) -> Selection[DerivedSpec]:
+    """As `select`, of tables that are made of others.
+
+    Raises:
+        ConfigureError: One of the names is of a table that is made of a topic.
+    """
+    selection = select(names, every=every)
+    if not every:
+        _refuse(selection.topics, "is made of a topic, not of other tables", "land")
+    return selection.derived
+
+
+def _refuse(selection: Selection[AnyTable], why: str, instead: str) -> None:
+    for _, names in selection.pairs:
+        raise ConfigureError(
+            f"Table {names.table} {why}.", todo=f"`frazil {instead} {names.table}` brings it up to date."
+        )
+
+
+def _find(known: Mapping[TableName, AnyTable], name: TableName) -> AnyTable:
     if spec := known.get(name):
         return spec
     near = difflib.get_close_matches(str(name), map(str, known), n=3)

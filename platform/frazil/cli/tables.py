@@ -1,62 +1,58 @@
-"""`frazil tables`, `lag`, `describe` and `check`: how the tables stand."""
+"""`frazil tables`, `lag` and `check`: how the tables stand."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from frazil.catalogs.iceberg import load_table_or_none
+from frazil.any_table import AnyTable
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_checks
-from frazil.cli.console import console, print_json, print_table
-from frazil.cli.selection import AllTables, Json, Selection, Tables, select
+from frazil.cli.console import print_json, print_table
+from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_topics
+from frazil.derive.state import DerivedState, derived_states
 from frazil.errors import FrazilError
-from frazil.landing.decoders.choose import topic_columns
-from frazil.landing.evolve import plan_evolution
-from frazil.landing.position import Ledger, ancestors, ledger_of
 from frazil.landing.state import TableState, table_states
-from frazil.spec import TableSpec
 from frazil.topics.facts import topic_facts
 
-if TYPE_CHECKING:
-    from pyiceberg.table import Table as IcebergTable
+__all__ = ["State", "register", "row_of", "states_of"]
 
-    from frazil.connections import Connections
+State = TableState | DerivedState
+"""How a table stands, made of a topic or of others."""
 
-__all__ = ["register"]
-
-Deep = Annotated[bool, typer.Option("--deep", help="Also count every single offset.")]
+Deep = Annotated[
+    bool, typer.Option("--deep", help="Also read the data: count every offset, derive all rows again.")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     app.command("tables")(tables_command)
     app.command("lag")(lag_command)
-    app.command("describe")(describe_command)
     app.command("check")(check_command)
 
 
 def tables_command(as_json: Json = False) -> None:
-    """List all tables of all pipelines: rows, files, position, lag, freshness."""
+    """List all tables of all pipelines: what they are made of, rows, files, what waits, freshness."""
     selection = select((), every=True)
-    states = table_states(selection.specs, selection.connections)
+    states = states_of(selection)
     if as_json:
-        print_json([_row(s) for s in states])
+        print_json([row_of(s) for s in states])
         return
-    table = Table("table", "topic", "state", "rows", "files", "bytes", "lag", "fresh (s)", "dead letters")
+    table = Table("table", "made of", "state", "rows", "files", "bytes", "lag", "fresh (s)", "dead letters")
     for s in states:
         fresh = "never" if s.freshness is None else f"{s.freshness:.0f}"
         numbers = (f"{n:,}" for n in (s.rows, s.files, s.bytes, s.lag))
-        table.add_row(s.identifier, s.topic, s.state, *numbers, fresh, f"{s.dead_letters:,}")
+        table.add_row(s.identifier, _made_of(s), s.state, *numbers, fresh, f"{s.dead_letters:,}")
     print_table(table)
 
 
 def lag_command(as_json: Json = False) -> None:
     """Show what waits in the topics, per partition."""
-    selection = select((), every=True)
+    selection = select_topics((), every=True)
     states = table_states(selection.specs, selection.connections)
     facts = topic_facts(selection.connections.admin, {s.topic for s in selection.specs})
     rows = [
@@ -74,19 +70,6 @@ def lag_command(as_json: Json = False) -> None:
     for row in rows:
         table.add_row(*(f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()))
     print_table(table)
-
-
-def describe_command(table: Annotated[str, typer.Argument()], as_json: Json = False) -> None:
-    """Show one table: its state, columns and last landings."""
-    told = _describe(select([table], every=False))
-    if as_json:
-        print_json(told)
-        return
-    for name, value in told.items():
-        console.print(f"[bold]{name}[/]")
-        rows = value if isinstance(value, list) else [value]
-        for row in rows:
-            console.print("  ", *(f"{k}={v}" for k, v in row.items()), markup=False)
 
 
 def check_command(
@@ -113,51 +96,24 @@ def _show(results: list[CheckResult]) -> None:
     print_table(table)
 
 
-def _describe(selection: Selection) -> dict[str, Any]:
-    (spec, names), connections = next(iter(selection.pairs)), selection.connections
-    state = table_states([spec], connections)[0]
-    table = load_table_or_none(connections.catalog, names.table)
-    fields = table.schema().fields if table else ()
-    return {
-        "state": _row(state),
-        "schema": _verdicts(spec, connections, table) if table else [],
-        "columns": [
-            {"name": f.name, "type": str(f.field_type), "required": f.required, "doc": f.doc or ""}
-            for f in fields
-        ],
-        "landings": [
-            _landing(s.snapshot_id, s.timestamp_ms, ledger)
-            for s in (ancestors(table.metadata) if table else ())
-            if (ledger := ledger_of(s))
-        ][:10],
-        "shown_in": {"glue": "/".join(names.glue_path), "snowflake": "/".join(names.snowflake_path)},
-    }
+def states_of(selection: Selection[AnyTable]) -> list[State]:
+    """How the tables stand, in their order."""
+    topics, derived = selection.topics, selection.derived
+    found: list[State] = [
+        *(table_states(topics.specs, topics.connections) if topics.specs else []),
+        *(derived_states(derived.specs, derived.connections) if derived.specs else []),
+    ]
+    by_name = {state.identifier: state for state in found}
+    return [by_name[str(names.table)] for _, names in selection.pairs]
 
 
-def _verdicts(spec: TableSpec, connections: Connections, table: IcebergTable) -> list[dict[str, Any]]:
-    """What the newest schemas ask of the table; none where it fits, or where they say nothing of it."""
-    try:
-        columns = topic_columns(spec, connections.registry)
-        found = plan_evolution(spec, table, columns).verdicts
-    except FrazilError as e:
-        return [{"outcome": "unknown", "rule": e.what, "where": e.where, "todo": e.todo}]
-    return [v.document() for v in found if v.outcome != "no change"]
-
-
-def _landing(snapshot_id: int, timestamp_ms: int, ledger: Ledger) -> dict[str, Any]:
-    return {
-        "snapshot_id": snapshot_id,
-        "at_ms": timestamp_ms,
-        "records": ledger.records,
-        "dead_letters": ledger.dead_letters,
-        "redriven": ledger.redriven,
-        "expired": ledger.expired,
-        "gaps": sum(ledger.gaps.values()),
-        "run_id": ledger.run_id,
-        "spans": {str(p): list(s) for p, s in ledger.spans.items()},
-    }
-
-
-def _row(state: TableState) -> dict[str, Any]:
+def row_of(state: State) -> dict[str, Any]:
+    """A state for scripts."""
     row = asdict(state)
+    if isinstance(state, DerivedState):
+        return row
     return {**row, "position": {str(p): at for p, at in state.position.items()}}
+
+
+def _made_of(state: State) -> str:
+    return ", ".join(i.table for i in state.inputs) if isinstance(state, DerivedState) else state.topic

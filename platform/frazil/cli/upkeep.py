@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from frazil.any_table import AnyTable
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import fail
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select
@@ -68,7 +69,7 @@ def orphans_command(
 
 
 def _keep_up(
-    kind: Kind, selection: Selection, *, dry_run: bool, as_json: bool, everything: bool = False
+    kind: Kind, selection: Selection[AnyTable], *, dry_run: bool, as_json: bool, everything: bool = False
 ) -> None:
     outcomes = []
     works = [Work(kind, spec, str(n.table), "asked for on the command line") for spec, n in selection.pairs]
@@ -84,7 +85,7 @@ def _keep_up(
     fail(_errors(outcomes))
 
 
-def _tell(selection: Selection, outcome: Outcome) -> None:
+def _tell(selection: Selection[AnyTable], outcome: Outcome) -> None:
     spec, report = outcome.work.spec, outcome.report
     names = things(spec, selection.connections.settings)
     for reporter in selection.reporters:

@@ -1,0 +1,54 @@
+"""Tables made of others: do they hold the rows that derivations wrote, and all that their inputs hold?"""
+
+from __future__ import annotations
+
+from frazil.catalogs.iceberg import load_table
+from frazil.checks.result import Number, Subject, Verdict
+from frazil.checks.rows import live_rows
+from frazil.derive.ledger import read_derived
+from frazil.derive.state import derived_states
+from frazil.derived_spec import DerivedSpec
+
+__all__ = ["count_derived", "judge_inputs"]
+
+
+def count_derived(subject: Subject[DerivedSpec]) -> Verdict:
+    """Rows of the table = rows that all derivations wrote, less those that they replaced."""
+    table = load_table(subject.connections.catalog, subject.things.table)
+    ledger = read_derived(table.metadata)
+    if ledger is None:
+        return Verdict(True, "Nothing was derived yet: no row.", {"rows": 0, "derived": 0})
+    rows = live_rows(subject, table)
+    agree = rows == ledger.total_rows
+    text = (
+        f"{rows} rows {'=' if agree else '!='} {ledger.total_rows} derived, less those replaced; "
+        f"{ledger.total_bad} more were bad, {ledger.total_late} came late"
+        f"{'.' if agree else f': `frazil derive {subject.things.table} --rebuild` makes them anew.'}"
+    )
+    numbers: dict[str, Number] = {
+        "rows": rows,
+        "derived": ledger.total_rows,
+        "bad": ledger.total_bad,
+        "late": ledger.total_late,
+    }
+    return Verdict(agree, text, numbers)
+
+
+def judge_inputs(subject: Subject[DerivedSpec]) -> Verdict:
+    """No row waits in an input, longer than the spec allows; and every input can still be followed."""
+    state = derived_states([subject.spec], subject.connections)[0]
+    limit, age = subject.spec.freshness, state.freshness
+    allowed = limit is not None and age is not None and age <= limit.total_seconds()
+    passed = state.state == "current" or (state.state == "behind" and allowed)
+    since = "never derived" if age is None else f"last derived {age:.0f} s ago"
+    waiting = "; ".join(f"{i.waiting} rows wait in {i.table}" for i in state.inputs if i.waiting)
+    text = f"{state.reason or waiting or 'All inputs are read'}; {since}"
+    numbers: dict[str, Number] = {
+        "waiting": state.lag,
+        "inputs": len(state.inputs),
+        "seconds": -1.0 if age is None else age,
+    }
+    return Verdict(
+        passed, f"{text}{'.' if passed else f': `frazil derive {state.identifier}` reads them.'}", numbers,
+        severity="WARN",
+    )  # fmt: skip

@@ -1,0 +1,120 @@
+"""`frazil describe`: all that is known of one table."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from frazil.any_table import AnyTable
+from frazil.catalogs.iceberg import load_table_or_none
+from frazil.cli.console import console, print_json
+from frazil.cli.selection import Json, Selection, select
+from frazil.cli.tables import row_of, states_of
+from frazil.derive.ledger import DerivedLedger, derived_ledgers
+from frazil.derived_spec import DerivedSpec
+from frazil.errors import FrazilError
+from frazil.landing.decoders.choose import topic_columns
+from frazil.landing.evolve import plan_evolution
+from frazil.landing.position import Ledger, ledgers
+from frazil.spec import TableSpec
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
+
+    from frazil.connections import Connections
+
+__all__ = ["register"]
+
+_NEWEST = 10
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("describe")(describe_command)
+
+
+def describe_command(table: Annotated[str, typer.Argument()], as_json: Json = False) -> None:
+    """Show one table: its state, what it is made of, its columns and its last landings or derivations."""
+    told = _describe(select([table], every=False))
+    if as_json:
+        print_json(told)
+        return
+    for name, value in told.items():
+        console.print(f"[bold]{name}[/]")
+        rows = value if isinstance(value, list) else [value]
+        for row in rows:
+            console.print("  ", *(f"{k}={v}" for k, v in row.items()), markup=False)
+
+
+def _describe(selection: Selection[AnyTable]) -> dict[str, Any]:
+    (spec, names), connections = next(iter(selection.pairs)), selection.connections
+    state = row_of(states_of(selection)[0])
+    table = load_table_or_none(connections.catalog, names.table)
+    own = _derived(spec, state, table) if isinstance(spec, DerivedSpec) else _landed(spec, connections, table)
+    return {
+        "state": state,
+        **own,
+        "columns": [
+            {"name": f.name, "type": str(f.field_type), "required": f.required, "doc": f.doc or ""}
+            for f in (table.schema().fields if table else ())
+        ],
+        "shown_in": {"glue": "/".join(names.glue_path), "snowflake": "/".join(names.snowflake_path)},
+    }
+
+
+def _derived(spec: DerivedSpec, state: dict[str, Any], table: Table | None) -> dict[str, Any]:
+    """What it is made of, and by what."""
+    made = {"kind": spec.kind, "file": str(spec.sql or spec.python), "parameters": dict(spec.parameters)}
+    newest = islice(derived_ledgers(table.metadata) if table else (), _NEWEST)
+    return {
+        "made_by": made,
+        "inputs": state.pop("inputs"),
+        "derivations": [_derivation(*pair) for pair in newest],
+    }
+
+
+def _landed(spec: AnyTable, connections: Connections, table: Table | None) -> dict[str, Any]:
+    newest = islice(ledgers(table.metadata) if table else (), _NEWEST)
+    asked = _verdicts(spec, connections, table) if table and isinstance(spec, TableSpec) else []
+    return {"schema": asked, "landings": [_landing(*pair) for pair in newest]}
+
+
+def _verdicts(spec: TableSpec, connections: Connections, table: Table) -> list[dict[str, Any]]:
+    """What the newest schemas ask of the table; none where it fits, or where they say nothing of it."""
+    try:
+        columns = topic_columns(spec, connections.registry)
+        found = plan_evolution(spec, table, columns).verdicts
+    except FrazilError as e:
+        return [{"outcome": "unknown", "rule": e.what, "where": e.where, "todo": e.todo}]
+    return [v.document() for v in found if v.outcome != "no change"]
+
+
+def _landing(snapshot: Snapshot, ledger: Ledger) -> dict[str, Any]:
+    return {
+        "snapshot_id": snapshot.snapshot_id,
+        "at_ms": snapshot.timestamp_ms,
+        "records": ledger.records,
+        "dead_letters": ledger.dead_letters,
+        "redriven": ledger.redriven,
+        "expired": ledger.expired,
+        "gaps": sum(ledger.gaps.values()),
+        "run_id": ledger.run_id,
+        "spans": {str(p): list(s) for p, s in ledger.spans.items()},
+    }
+
+
+def _derivation(snapshot: Snapshot, ledger: DerivedLedger) -> dict[str, Any]:
+    return {
+        "snapshot_id": snapshot.snapshot_id,
+        "at_ms": snapshot.timestamp_ms,
+        "rows": ledger.rows,
+        "replaced": ledger.removed,
+        "dead_letters": ledger.bad,
+        "late": ledger.late,
+        "watermark": ledger.watermark,
+        "run_id": ledger.run_id,
+        "inputs": {name: position.snapshot for name, position in ledger.inputs.items()},
+    }

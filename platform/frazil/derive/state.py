@@ -1,0 +1,199 @@
+"""How tables made of others stand: rows, files, what waits in their inputs. From metadata only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
+from frazil.derive.increments import increment, is_same, whole
+from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
+from frazil.derive.making import Making, making_of
+from frazil.derive.positions import standing
+from frazil.derived_spec import DerivedKind, DerivedSpec
+from frazil.errors import PositionLostError
+from frazil.landing.write import started_at
+from frazil.naming import TableName, things
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+    from frazil.connections import Connections
+
+__all__ = ["DerivedState", "InputState", "derived_states", "inputs_of"]
+
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class InputState:
+    """One input of a table.
+
+    Args:
+        table: Its identifier.
+        state: missing: it has no snapshot; new: it was never read; lost: nothing tells what is new in it.
+        waiting: Rows that were not read yet.
+        read_to: The snapshot that was read last.
+        head: Its newest one.
+        reason: Where it is lost: why.
+    """
+
+    table: str
+    state: Literal["missing", "new", "current", "behind", "rolled back", "lost"]
+    waiting: int = 0
+    read_to: int | None = None
+    head: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedState:
+    """One table and its inputs, side by side.
+
+    `lag` counts rows that wait in the inputs. `freshness` is 0 where none waits, else the seconds since
+    the last derivation; None before the first one. `watermark`: microseconds since the epoch.
+    """
+
+    identifier: str
+    kind: DerivedKind
+    inputs: tuple[InputState, ...]
+    snapshot_id: int | None
+    rows: int
+    files: int
+    bytes: int
+    lag: int
+    freshness: float | None
+    state: Literal["new", "current", "behind", "input missing", "rebuild needed"]
+    reason: str = ""
+    derived_at: float | None = None
+    dead_letters: int = 0
+    late: int = 0
+    watermark: int | None = None
+
+
+def inputs_of(making: Making, name: TableName) -> tuple[TableName, ...]:
+    """The tables that a table is made of."""
+    return tuple(TableName.parse(text, name.namespace) for text in making.inputs)
+
+
+def derived_states(
+    specs: Sequence[DerivedSpec], connections: Connections, clock: Callable[[], float] = time.time
+) -> list[DerivedState]:
+    """The state of each table, in the order of the specs.
+
+    Raises:
+        PartDownError: The catalog does not answer.
+        SpecError: A query can't be understood.
+    """
+    made = [(things(spec, connections.settings).table, making_of(spec)) for spec in specs]
+    wanted = dict.fromkeys(table for name, making in made for table in (name, *inputs_of(making, name)))
+    with catalog_errors(connections.settings), ThreadPoolExecutor(_AT_ONCE) as pool:
+        catalog = connections.catalog
+        loaded = pool.map(lambda name: load_table_or_none(catalog, name), wanted)
+        tables = dict(zip(wanted, loaded, strict=True))
+    now = clock()
+    return [_state(making, name, tables, now) for name, making in made]
+
+
+def _state(
+    making: Making, name: TableName, tables: Mapping[TableName, Table | None], now: float
+) -> DerivedState:
+    table = tables[name]
+    ledger = read_derived(table.metadata) if table else None
+    read = ledger.inputs if ledger else {}
+    inputs = tuple(
+        _input(making, other, tables[other], read.get(str(other))) for other in inputs_of(making, name)
+    )
+    word, reason = _word(making, ledger, inputs)
+    found = _sizes(name, making, inputs, table)
+    if table is None or ledger is None:
+        return replace(found, state=word, reason=reason)
+    derived_at = _derived_at(table, ledger)
+    return replace(
+        found,
+        state=word,
+        reason=reason,
+        freshness=0.0 if word == "current" else round(now - derived_at, 3),
+        derived_at=derived_at,
+        dead_letters=ledger.total_bad,
+        late=ledger.total_late,
+        watermark=ledger.watermark,
+    )
+
+
+def _sizes(
+    name: TableName, making: Making, inputs: tuple[InputState, ...], table: Table | None
+) -> DerivedState:
+    head = table.current_snapshot() if table else None
+    summary = head.summary.additional_properties if head and head.summary else {}
+    return DerivedState(
+        identifier=str(name),
+        kind=making.spec.kind,
+        inputs=inputs,
+        snapshot_id=head.snapshot_id if head else None,
+        rows=int(summary.get("total-records", 0)),
+        files=int(summary.get("total-data-files", 0)),
+        bytes=int(summary.get("total-files-size", 0)),
+        lag=sum(i.waiting for i in inputs),
+        freshness=None,
+        state="new",
+    )
+
+
+def _input(making: Making, name: TableName, table: Table | None, position: Position | None) -> InputState:
+    head = table.current_snapshot() if table else None
+    if table is None or head is None:
+        return InputState(str(name), "missing", reason=f"Table {name} has no rows yet.")
+    found = InputState(str(name), "new", whole(table).rows, head=head.snapshot_id)
+    if position is None:
+        return found
+    found = replace(found, state="behind", read_to=position.snapshot)
+    if making.spec.kind != "full":
+        return _followed(found, table, position)
+    unmoved = standing(position, table) == "held" and is_same(table, position)
+    return replace(found, state="current", waiting=0) if unmoved else found
+
+
+def _followed(found: InputState, table: Table, position: Position) -> InputState:
+    """An input of which only what is new is read."""
+    match standing(position, table):
+        case "held":
+            try:
+                waiting = increment(table, position).rows
+            except PositionLostError as e:
+                return replace(found, state="lost", waiting=0, reason=e.what)
+            return replace(found, state="behind" if waiting else "current", waiting=waiting)
+        case "rolled_back":
+            return replace(found, state="rolled back", waiting=0, reason=f"{found.table} was rolled back.")
+        case "expired":
+            reason = f"The snapshot of {found.table} that was read last has expired."
+        case "recreated":
+            reason = f"{found.table} is another table than the one that was read."
+    return replace(found, state="lost", waiting=0, reason=reason)
+
+
+def _word(
+    making: Making, ledger: DerivedLedger | None, inputs: Sequence[InputState]
+) -> tuple[Literal["new", "current", "behind", "input missing", "rebuild needed"], str]:
+    """How the table stands, and where a person should know more: why."""
+    reason = next((i.reason for i in inputs if i.reason), "")
+    states = {i.state for i in inputs}
+    if "missing" in states:
+        return "input missing", reason
+    if ledger is None:
+        return "new", ""
+    if ledger.query != making.fingerprint:
+        return "rebuild needed", "The query is another than the one that made its rows."
+    if "lost" in states:
+        return "rebuild needed", reason
+    return ("current", "") if states <= {"current"} else ("behind", reason)
+
+
+def _derived_at(table: Table, newest: DerivedLedger) -> float:
+    """When the newest derivation was committed, in seconds since the epoch; where it expired: begun."""
+    for snapshot, _ in derived_ledgers(table.metadata):
+        return snapshot.timestamp_ms / 1000
+    return started_at(newest.derivation)
