@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from frazil.catalogs.iceberg import load_table
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.checks.rows import live_rows
+from frazil.derive.columns import UNKNOWN, typed
 from frazil.derive.ledger import read_derived
+from frazil.derive.making import making_of
+from frazil.derive.plan import load_inputs
+from frazil.derive.query import ERROR_COLUMN
+from frazil.derive.quoting import types_of
 from frazil.derive.state import derived_states
+from frazil.derive.type_rules import wider
 from frazil.derived_spec import DerivedSpec
 
-__all__ = ["count_derived", "judge_inputs"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyiceberg.table import Table
+
+__all__ = ["compare_columns", "count_derived", "judge_inputs"]
 
 
 def count_derived(subject: Subject[DerivedSpec]) -> Verdict:
@@ -32,6 +45,41 @@ def count_derived(subject: Subject[DerivedSpec]) -> Verdict:
         "late": ledger.total_late,
     }
     return Verdict(agree, text, numbers)
+
+
+def compare_columns(subject: Subject[DerivedSpec]) -> Verdict:
+    """The query's columns, upon its inputs as they are now, against those of the table."""
+    catalog, name = subject.connections.catalog, subject.things.table
+    table, making = load_table(catalog, name), making_of(subject.spec)
+    names, inputs = load_inputs(catalog, making, name.namespace)
+    if making.query is None:
+        said = f"{len(types_of(table))} columns, as {subject.spec.python} made them: it alone knows which."
+        return Verdict(True, said, {"table_columns": len(types_of(table))})
+    known = {each: list(types_of(inputs[str(names[each])]).items()) for each in making.inputs}
+    wanted = typed(making.query, known, subject.spec.parameters)
+    changes = list(_changes(dict(wanted), table))
+    text = (
+        f"{len(types_of(table))} columns against {len(wanted)} of the query: "
+        f"{'; '.join(changes) or 'names and types agree'}."
+    )
+    numbers: dict[str, Number] = {
+        "table_columns": len(types_of(table)),
+        "query_columns": len(wanted),
+        "differences": len(changes),
+    }
+    return Verdict(not changes, text, numbers)
+
+
+def _changes(wanted: Mapping[str, str], table: Table) -> Iterator[str]:
+    """What the query has otherwise; a column of an earlier query stays, and is null from then on."""
+    have = types_of(table)
+    for name, kind in wanted.items():
+        if name == ERROR_COLUMN:
+            continue
+        if name not in have:
+            yield f"{name} is missing"
+        elif kind != UNKNOWN and wider(kind, have[name]) not in (have[name], UNKNOWN):
+            yield f"{name} is {have[name]} and should be {kind}"
 
 
 def judge_inputs(subject: Subject[DerivedSpec]) -> Verdict:

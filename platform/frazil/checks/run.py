@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from frazil.any_table import AnyTable
 from frazil.catalogs.iceberg import catalog_errors
+from frazil.checks.agreement import compare_query
 from frazil.checks.dead_letters import judge_dead_letters
-from frazil.checks.derived import count_derived, judge_inputs
+from frazil.checks.derived import compare_columns, count_derived, judge_inputs
 from frazil.checks.files import judge_files
 from frazil.checks.published import compare_glue, compare_snowflake, judge_freshness
 from frazil.checks.result import Check, CheckResult, Subject, Verdict
@@ -46,7 +47,12 @@ _OF_TOPICS = (
 
 _OF_DERIVED = (
     Check("row_count", "iceberg", True, "Rows = rows that derivations wrote.", count_derived),
+    Check("schema", "iceberg", True, "Columns agree with the query.", compare_columns),
     Check("inputs_read", "iceberg", False, "No row waits in the inputs.", judge_inputs),
+    Check(
+        "query_agrees", "iceberg", False, "The rows are those that the query makes of the whole inputs.",
+        compare_query, deep=True,
+    ),
 )  # fmt: skip
 
 

@@ -185,6 +185,8 @@ def _word(
         return "input missing", reason
     if ledger is None:
         return "new", ""
+    if ledger.query != making.fingerprint and making.spec.kind == "full":
+        return "behind", "The query is another than the one that made its rows."
     if ledger.query != making.fingerprint:
         return "rebuild needed", "The query is another than the one that made its rows."
     if "lost" in states:

@@ -1,0 +1,129 @@
+"""Every check of a derived table fails when what it guards is broken, and says so in numbers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pyarrow as pa
+import pytest
+
+from frazil.checks.result import CheckResult
+from frazil.checks.run import run_check
+from frazil.derive.state import derived_states
+from kit.made import Made, MakeTable, Source
+
+
+def doubled(source: Source) -> str:
+    return f"SELECT symbol, quantity * :times AS twice FROM {source.name.table} WHERE quantity > 0"
+
+
+@pytest.fixture
+def made(source: Source, make_table: MakeTable) -> Made:
+    """A table of two trades, twice as large."""
+    source.trades(1, 2, -1)
+    table = make_table(doubled(source), parameters={"times": 2})
+    table.derive()
+    return table
+
+
+def check(made: Made, name: str, **changed: object) -> CheckResult:
+    return run_check(name, made.spec.model_copy(update=changed), made.connections)
+
+
+def test_a_sound_table_passes(source: Source, made: Made) -> None:
+    source.trades(3)
+    made.derive()
+
+    found = {name: check(made, name) for name in ("row_count", "schema", "inputs_read", "query_agrees")}
+
+    assert {name: result.text for name, result in found.items() if not result.passed} == {}
+    assert found["row_count"].numbers["rows"] == 3
+    assert found["query_agrees"].numbers == {"missing": 0, "extra": 0, "compared": 1}
+
+
+def test_a_table_that_was_never_derived_fails(source: Source, make_table: MakeTable) -> None:
+    found = check(make_table(doubled(source), parameters={"times": 2}), "row_count")
+
+    assert not found.passed
+    assert "does not exist" in found.text
+
+
+def test_rows_that_somebody_deleted_are_missed(made: Made) -> None:
+    made.table.delete("twice = 2")
+
+    found = check(made, "row_count")
+
+    assert (found.passed, found.severity) == (False, "ERROR")
+    assert (found.numbers["rows"], found.numbers["derived"]) == (1, 2)
+
+
+def test_rows_that_are_not_the_querys_are_found(made: Made) -> None:
+    """As many as before: the row count sees nothing of it."""
+    rows = made.table.scan().to_arrow()
+    changed = [{**row, "twice": row["twice"] + 1} for row in rows.to_pylist()]
+    made.table.overwrite(pa.Table.from_pylist(changed, schema=rows.schema))
+
+    found = check(made, "query_agrees")
+
+    assert not found.passed
+    assert (found.numbers["missing"], found.numbers["extra"]) == (2, 2)
+
+
+def test_rows_that_wait_are_counted(source: Source, made: Made) -> None:
+    source.trades(7, 8)
+
+    found = check(made, "inputs_read")
+
+    assert (found.passed, found.severity) == (False, "WARN")
+    assert found.numbers["waiting"] == 2
+    assert f"`frazil derive {made.name}` reads them" in found.text
+
+
+def test_rows_may_wait_as_long_as_the_spec_says(source: Source, made: Made) -> None:
+    source.trades(7)
+
+    assert check(made, "inputs_read", freshness=timedelta(hours=1)).passed
+
+
+def test_a_column_that_the_query_has_and_the_table_lacks_is_named(source: Source, made: Made) -> None:
+    asked = made.ask(f"SELECT symbol, quantity * :times AS twice, at FROM {source.name.table}")
+
+    found = check(asked, "schema")
+
+    assert not found.passed
+    assert "at is missing" in found.text
+
+
+def test_a_query_about_the_clock_can_not_be_asked_again(source: Source, make_table: MakeTable) -> None:
+    source.trades(1)
+    made = make_table(f"SELECT symbol, :now AS seen FROM {source.name.table}")
+    made.derive()
+
+    found = check(made, "query_agrees")
+
+    assert found.passed
+    assert "asks for :now" in found.text
+
+
+def test_an_input_that_was_rewritten_is_said_before_the_next_derivation(source: Source, made: Made) -> None:
+    source.table.delete("quantity = 1")
+
+    (state,) = derived_states([made.spec], made.connections)
+    found = check(made, "inputs_read")
+
+    assert state.state == "rebuild needed"
+    assert not found.passed
+    assert "changed or deleted" in found.text
+
+
+def test_totals_agree_with_their_query(source: Source, make_table: MakeTable) -> None:
+    source.trades(1, 2)
+    made = make_table(
+        f"SELECT symbol, sum(quantity) AS total FROM {source.name.table} GROUP BY symbol", kind="totals"
+    )
+    made.derive()
+    source.trades(5)
+    made.derive()
+
+    assert made.rows() == [("ZTEST", 8)]
+    assert [check(made, name).passed for name in ("row_count", "query_agrees")] == [True, True]
