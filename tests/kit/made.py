@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -136,3 +136,10 @@ def make_made(connections: Connections, folder: Path, table: str, sql: str, **sp
     file.write_text(sql)
     named = {"namespace": NAMESPACE, "table": table, "sql": file, **spec}
     return Made(connections, DerivedSpec.model_validate(named))
+
+
+MakeSource = Callable[..., Source]
+"""`make_input()`, or `make_input(fields)`."""
+
+MakeTable = Callable[..., Made]
+"""`make_table("SELECT ...", kind="full")`: the rest goes into the spec."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,7 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.schemas.logical import Field
-from kit.made import TRADES, Made, Source, make_made, make_source
-
-MakeSource = Callable[..., Source]
-MakeTable = Callable[..., Made]
+from kit.made import TRADES, Made, MakeSource, MakeTable, Source, make_made, make_source
 
 
 @pytest.fixture

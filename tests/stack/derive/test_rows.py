@@ -1,0 +1,203 @@
+"""Tables whose rows follow from new rows alone: each counts once, and bad ones are kept apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyiceberg.types import StringType
+
+from frazil.connections import Connections
+from frazil.derive.derive import derive
+from frazil.derived_spec import DerivedSpec
+from frazil.errors import (
+    DifferentError,
+    MissingError,
+    OvertakenError,
+    QueryChangedError,
+    RepairError,
+    SchemaRefusedError,
+    SpecError,
+)
+from frazil.schemas.logical import Field, Primitive
+from kit.made import NAMESPACE, Made, MakeSource, MakeTable, Source
+
+
+def doubled(source: Source) -> str:
+    """The query of most of these tests."""
+    return f"SELECT symbol, quantity * :times AS twice FROM {source.name.table} WHERE quantity > 0"
+
+
+@pytest.fixture
+def made(source: Source, make_table: MakeTable) -> Made:
+    """A table of three trades, one of which the query leaves out."""
+    source.trades(1, 2, -1)
+    table = make_table(doubled(source), parameters={"times": 2})
+    table.derive()
+    return table
+
+
+def test_the_first_derivation_reads_all_and_the_next_ones_what_is_new(source: Source, made: Made) -> None:
+    source.trades(3)
+    source.trades(4, -4)
+
+    report = made.derive(run_id="a run")
+
+    assert (report.done, report.whole, report.input_rows, report.rows) == (True, False, 3, 2)
+    assert (report.total_rows, made.rows("twice")) == (4, [(2,), (4,), (6,), (8,)])
+    ledger = made.ledger
+    assert (ledger.rows, ledger.total_rows, ledger.run_id) == (2, 4, "a run")
+    assert {n: p.snapshot for n, p in ledger.inputs.items()} == {str(source.name): source.head}
+    assert made.table.properties["comment"] == f"Made of {source.name} by Frazil."
+    assert list(made.table.metadata.refs) == ["main"]
+
+
+def test_where_nothing_is_new_nothing_is_written(made: Made) -> None:
+    before = made.table.metadata_location
+
+    report = made.derive()
+
+    assert (report.done, report.rows, report.total_rows) == (False, 0, 2)
+    assert made.table.metadata_location == before
+
+
+def test_only_files_with_new_rows_are_read(source: Source, made: Made) -> None:
+    source.append([{"symbol": "OLD" * 50, "quantity": n} for n in range(20_000)])
+    first = made.derive()
+    source.trades(7)
+
+    report = made.derive()
+
+    assert report.input_bytes * 20 < first.input_bytes
+    assert report.input_rows == report.rows == 1
+
+
+def test_a_union_takes_what_is_new_of_each_input(make_input: MakeSource, make_table: MakeTable) -> None:
+    one, two = make_input(), make_input()
+    one.trades(1)
+    sql = f"SELECT quantity, 'one' AS side FROM {one.name} UNION ALL SELECT quantity, 'two' FROM {two.name}"
+    made = make_table(sql)
+    made.derive()
+    two.trades(2)
+    made.derive()
+    one.trades(3)
+    two.trades(4)
+    made.derive()
+
+    assert made.rows("quantity", "side") == [(1, "one"), (2, "two"), (3, "one"), (4, "two")]
+
+
+def test_rows_that_the_query_calls_bad_are_kept_apart_once(source: Source, make_table: MakeTable) -> None:
+    source.trades(1, 0)
+    made = make_table(
+        f"SELECT quantity, IF(quantity = 0, 'no quantity', NULL) AS `$$error` FROM {source.name.table}"
+    )
+    made.derive()
+    source.trades(0, 2)
+    report = made.derive()
+    source.trades(3)
+    made.derive()
+
+    assert made.rows("quantity") == [(1,), (2,), (3,)]
+    assert made.dead_letters() == [("no quantity", '{"quantity":0}')] * 2
+    assert (report.bad, made.ledger.total_bad, made.ledger.total_rows) == (1, 2, 3)
+
+    rebuilt = made.derive(rebuild=True)
+
+    assert (rebuilt.rows, rebuilt.bad, made.ledger.total_bad) == (3, 2, 2)
+    assert made.dead_letters() == [("no quantity", '{"quantity":0}')] * 2
+
+
+def test_a_function_makes_rows_as_a_query_does(
+    connections: Connections, source: Source, fresh_name: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "tripled.py"
+    file.write_text(
+        "def derive(inputs, parameters):\n"
+        f"    return inputs['{source.name}'].selectExpr(f\"quantity * {{parameters['times']}} AS n\")\n"
+    )
+    source.trades(1)
+    spec = DerivedSpec(
+        namespace=NAMESPACE, table=f"{fresh_name}_f", python=file, inputs=(str(source.name),),
+        parameters={"times": 3},
+    )  # fmt: skip
+    made = Made(connections, spec)
+    made.derive()
+    source.trades(2)
+    made.derive()
+
+    assert made.rows() == [(3,), (6,)]
+
+
+def test_a_column_that_comes_with_the_input_comes_to_the_table(source: Source, make_table: MakeTable) -> None:
+    source.trades(1)
+    made = make_table(f"SELECT * FROM {source.name.table}")
+    made.derive()
+    with source.table.update_schema() as update:
+        update.add_column("venue", StringType())
+    assert not made.derive().done
+    source.append([{"symbol": "ZTEST", "quantity": 2, "venue": "X"}])
+    made.derive()
+
+    assert made.rows("quantity", "venue") == [(1, None), (2, "X")]
+    assert made.derive(rebuild=True).rows == 2
+    assert made.rows("quantity", "venue") == [(1, None), (2, "X")]
+
+
+def test_another_query_or_parameter_is_refused_until_all_is_made_anew(source: Source, made: Made) -> None:
+    source.trades(3)
+    threefold = Made(made.connections, made.spec.model_copy(update={"parameters": {"times": 3}}))
+    with pytest.raises(QueryChangedError, match="another query"):
+        threefold.derive()
+    assert made.rows("twice") == [(2,), (4,)]
+
+    report = threefold.derive(rebuild=True)
+
+    assert (report.whole, report.rows, report.total_rows) == (True, 3, 3)
+    assert made.rows("twice") == [(3,), (6,), (9,)]
+
+
+def test_a_type_that_the_table_can_not_take_is_refused(source: Source, made: Made) -> None:
+    changed = made.ask(doubled(source).replace("quantity * :times", "'text'"), parameters={})
+
+    with pytest.raises(SchemaRefusedError, match="no longer fits"):
+        changed.derive(rebuild=True)
+    assert made.rows("twice") == [(2,), (4,)]
+
+
+def test_a_wider_type_and_a_new_column_come_with_a_rebuild(source: Source, made: Made) -> None:
+    wider = f"SELECT symbol, CAST(quantity AS BIGINT) AS twice, 1 AS one FROM {source.name.table}"
+    made.ask(wider, parameters={}).derive(rebuild=True)
+
+    assert made.rows("twice", "one") == [(-1, 1), (1, 1), (2, 1)]
+
+
+def test_mistakes_are_told_without_a_trace_of_java(
+    source: Source, make_input: MakeSource, make_table: MakeTable
+) -> None:
+    source.trades(1)
+    with pytest.raises(SpecError, match="does not fit its inputs"):
+        make_table(f"SELECT quantitty FROM {source.name.table}").derive()
+    with pytest.raises(RepairError, match="fails on a row"):
+        make_table(f"SELECT quantity / (quantity - 1) AS q FROM {source.name.table}").derive()
+    with pytest.raises(MissingError, match="no table"):
+        make_table("SELECT quantity FROM nowhere").derive()
+    other = make_input((Field("n", Primitive("int"), optional=True),))
+    other.append([{"n": 1}])
+    taken = make_table(doubled(source), parameters={"times": 2})
+    named = taken.spec.model_copy(update={"table": other.name.table})
+    with pytest.raises(DifferentError, match="no derivation made"):
+        derive(named, taken.connections)
+
+
+def test_of_two_derivations_at_once_one_is_dropped(source: Source, made: Made) -> None:
+    source.trades(3)
+
+    def overtake(step: str) -> None:
+        if step == "written":
+            assert made.derive().rows == 1
+
+    with pytest.raises(OvertakenError, match="was quicker"):
+        made.derive(on_step=overtake)
+    assert made.rows("twice") == [(2,), (4,), (6,)]
+    assert list(made.table.metadata.refs) == ["main"]
