@@ -15,6 +15,7 @@ from frazil.catalogs.refs import leave_branch
 from frazil.derive.counting import Counted
 from frazil.derive.dead_letters import LetterBox, bad_rows, good_rows, keep_letters
 from frazil.derive.faults import spark_job
+from frazil.derive.feed import FeedReport, feed
 from frazil.derive.increments import Increment
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger
@@ -74,7 +75,15 @@ def derive(
     clock = time.time() if now is None else now
     with catalog_errors(connections.settings):
         report = _Derivation(spec, connections, clock, run_id, on_step).run(rebuild=rebuild)
+        if spec.feeds:
+            report = _fed(report, feed(spec, connections, on_step=on_step))
     return replace(report, seconds=round(time.monotonic() - started, 3))
+
+
+def _fed(report: DeriveReport, fed: FeedReport) -> DeriveReport:
+    return replace(
+        report, fed=fed.records, text=f"{report.text} Topic {fed.topic} got {fed.records} records."
+    )
 
 
 class _Derivation:

@@ -40,6 +40,7 @@ class DeriveReport:
         inputs: The snapshot of each input that the table now holds.
         rolled_back_to: The snapshot to which the table went back first, because an input had.
         conflicts: How often publishing was tried again because others had committed in between.
+        fed: Records that the table's topic got.
         seconds: How long it took.
         text: The same in a sentence.
     """
@@ -62,6 +63,7 @@ class DeriveReport:
     inputs: dict[str, int] | None = None
     rolled_back_to: int | None = None
     conflicts: int = 0
+    fed: int = 0
     seconds: float = 0.0
     text: str = ""
 

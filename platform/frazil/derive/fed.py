@@ -1,0 +1,109 @@
+"""How far a table's rows were fed to its topic: with the records in Kafka, and in the table's properties.
+
+Kafka's copy is committed by the transaction that the records belong to: it can't disagree with them. But
+Kafka forgets the position of a group that says nothing for a week (`offsets.retention.minutes`); the table's
+own copy, written after the transaction, does not go. The later one counts.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.commits import TRIES, heads, through
+from frazil.derive.ledger import Position
+from frazil.errors import CommitConflictError
+from frazil.naming import TableName
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+__all__ = ["FED", "FedTo", "committed", "group_of", "latest", "note", "noted"]
+
+FED = "frazil.fed"
+"""The property, with the topic behind it."""
+
+_TIMEOUT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class FedTo:
+    """All rows before a snapshot were fed, and so many of its own.
+
+    Args:
+        position: The snapshot.
+        rows: How many of the rows that it brought, in the order of its files; None: all.
+        whole: Whether all rows that it held count as brought: so for the first one that is fed.
+        sent: Records fed since the topic's first one.
+    """
+
+    position: Position
+    rows: int | None = None
+    whole: bool = False
+    sent: int = 0
+
+    def text(self) -> str:
+        """As Kafka and the table keep it."""
+        at = self.position
+        return json.dumps([at.uuid, at.snapshot, at.sequence, self.rows, self.whole, self.sent])
+
+    @classmethod
+    def parse(cls, text: str) -> FedTo:
+        """The opposite of `text`."""
+        uuid, snapshot, sequence, rows, whole, sent = json.loads(text)
+        return cls(Position(uuid, snapshot, sequence), rows, whole, sent)
+
+
+def group_of(name: TableName) -> str:
+    """The consumer group, and the transactional id, that a table feeds under."""
+    return f"frazil-feed-{name}"
+
+
+def committed(admin: AdminClient, name: TableName, topic: str) -> FedTo | None:
+    """What Kafka knows; wait for open transactions before (`init_transactions`)."""
+    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+    from frazil.topics.client import kafka_errors
+
+    asked = [ConsumerGroupTopicPartitions(group_of(name), [TopicPartition(topic, 0)])]
+    with kafka_errors(f"consumer group {group_of(name)}"):
+        answers = admin.list_consumer_group_offsets(asked, require_stable=True, request_timeout=_TIMEOUT)
+        (future,) = answers.values()
+        (found,) = future.result().topic_partitions
+    return FedTo.parse(found.metadata) if found.metadata else None
+
+
+def noted(table: Table, topic: str) -> FedTo | None:
+    """What the table knows."""
+    text = table.properties.get(f"{FED}.{topic}")
+    return FedTo.parse(text) if text else None
+
+
+def note(catalog: Catalog, name: TableName, topic: str, fed: FedTo) -> None:
+    """Lets the table know.
+
+    Raises:
+        CommitConflictError: The catalog refused time and again.
+    """
+    for table in heads(catalog, name):
+        tx = table.transaction()
+        tx.set_properties(_properties(topic, fed))
+        if through(tx.commit_transaction):
+            return
+    raise CommitConflictError(
+        f"The catalog refused a property of {name} {TRIES} times.",
+        meaning="All rows were fed, and Kafka knows it.",
+        todo="Derive again.",
+    )
+
+
+def latest(*known: FedTo | None) -> FedTo | None:
+    """The one that is furthest."""
+    return max(filter(None, known), key=lambda fed: (fed.sent, fed.position.sequence), default=None)
+
+
+def _properties(topic: str, fed: FedTo) -> dict[str, str]:
+    return {f"{FED}.{topic}": replace(fed, rows=None).text()}

@@ -1,0 +1,131 @@
+"""A derived table feeds a Kafka topic: each new row is one Avro record, exactly once (docs/derive.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.catalogs.iceberg import load_table
+from frazil.derive.fed import FedTo, committed, latest, note, noted
+from frazil.derive.feed_rows import Rows, batches, has_news
+from frazil.derive.positions import at_head
+from frazil.derive.work import Step
+from frazil.derived_spec import DerivedSpec, Feed
+from frazil.errors import PositionLostError
+from frazil.naming import TableName, things
+from frazil.spec import TableSpec
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+    from frazil.connections import Connections
+    from frazil.derive.records import Encoders
+    from frazil.derive.transactions import Transactions
+
+__all__ = ["FeedReport", "feed"]
+
+_RECORDS = 50_000
+"""Of one transaction: readers of committed records wait for its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedReport:
+    """What one call of `feed` did.
+
+    Args:
+        topic: Where to.
+        records: How many records were sent.
+        total: How many there are, since the topic's first one.
+    """
+
+    topic: str
+    records: int
+    total: int
+
+
+def feed(
+    spec: DerivedSpec,
+    connections: Connections,
+    *,
+    on_step: Step = lambda _: None,
+    records: int = _RECORDS,
+) -> FeedReport:
+    """Sends the rows that the topic does not have yet; makes topic and subjects where they are missing.
+
+    Args:
+        spec: The table; its `feeds` say where to.
+        connections: The outside systems.
+        on_step: Told what is done: `sent` and `committed` for each transaction, and `noted`.
+        records: At most so many in one transaction.
+
+    Raises:
+        PositionLostError: The table no longer has what was fed; another topic can have all of it.
+        OvertakenError: Another feed of the same table took over.
+    """
+    assert spec.feeds
+    to, name = spec.feeds, things(spec, connections.settings).table
+    table = load_table(connections.catalog, name)
+    before = noted(table, to.topic)
+    if not _due(table, to, before):
+        return FeedReport(to.topic, 0, before.sent if before else 0)
+    encode = _prepared(connections, to, name, table)
+    sent, after = _send_all(connections, to, name, encode, on_step, records)
+    note(connections.catalog, name, to.topic, after)
+    on_step("noted")
+    return FeedReport(to.topic, sent, after.sent)
+
+
+def _due(table: Table, to: Feed, before: FedTo | None) -> bool:
+    if table.current_snapshot() is None or before is None:
+        return table.current_snapshot() is not None
+    try:
+        return has_news(table, before)
+    except PositionLostError as e:
+        raise _lost(to, e) from None
+
+
+def _prepared(connections: Connections, to: Feed, name: TableName, table: Table) -> Encoders:
+    from frazil.derive.records import encoders
+    from frazil.topics.provision import provide_topic
+
+    encode = encoders(connections.registry, to, name, table.schema())
+    provide_topic(TableSpec(topic=to.topic, partitions=to.partitions), connections, key=None, value=None)
+    return encode
+
+
+def _send_all(
+    connections: Connections, to: Feed, name: TableName, encode: Encoders, on_step: Step, size: int
+) -> tuple[int, FedTo]:
+    """How many records were sent, and how far the topic is now."""
+    from frazil.derive.transactions import transactions
+
+    with transactions(connections.settings, name, to.topic) as producer:
+        in_kafka = committed(connections.admin, name, to.topic)
+        table = load_table(connections.catalog, name)  # not before: it has all that any other feed has sent
+        fed = latest(in_kafka, noted(table, to.topic))
+        before = fed.sent if fed else 0
+        try:
+            for some in batches(table, fed, size):
+                _send(producer, encode, some, on_step)
+                fed = some.to
+        except PositionLostError as e:
+            raise _lost(to, e) from None
+    sent = fed.sent if fed else 0
+    return sent - before, FedTo(at_head(table), sent=sent)
+
+
+def _send(producer: Transactions, encode: Encoders, some: Rows, on_step: Step) -> None:
+    key, value = encode.key, encode.value
+    producer.commit(
+        ((key(row) if key else None, value(row)) for row in some.rows), some.to, lambda: on_step("sent")
+    )
+    on_step("committed")
+
+
+def _lost(to: Feed, error: PositionLostError) -> PositionLostError:
+    return PositionLostError(
+        f"Topic {to.topic} can't follow its table.",
+        where=f"{error.what} {error.where}",
+        meaning="The table is right. The topic holds what was sent before, and gets no more.",
+        todo="Name another topic in `feeds`: it begins with all rows that the table holds.",
+    )
