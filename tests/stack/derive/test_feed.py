@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -12,9 +13,10 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from frazil.connections import Connections
 from frazil.derive.fed import group_of
 from frazil.derive.feed import feed
-from frazil.errors import OvertakenError, PositionLostError, SpecError
+from frazil.errors import OvertakenError, PositionLostError, RepairError, SpecError
 from frazil.naming import TableName
 from kit.fed import IN_A_TRANSACTION, NAMESPACE, Fed, fed, killed_feed, numbers
+from kit.made import MakeTable, Source
 
 MOMENT = datetime(2026, 11, 21, 17, 30, 0, 123456, UTC)
 
@@ -157,3 +159,29 @@ def test_a_new_column_is_a_new_version_of_the_subject(one: Fed) -> None:
     assert sorted(value["n"] for _, value in one.records()) == [1, 2]
     assert [value.get("name") for _, value in one.records() if value["n"] == 2] == ["b"]
     assert one.connections.registry.get_versions(f"{one.topic}-value") == [1, 2]
+
+
+def test_a_derivation_feeds_what_it_made_and_then_what_one_that_died_left(
+    source: Source, make_table: MakeTable, fresh_name: str
+) -> None:
+    made = make_table(f"SELECT quantity AS n FROM {source.name.table}", feeds={"topic": fresh_name})
+    one = Fed(made.connections, made.spec)
+    source.trades(1, 2)
+    assert made.derive().fed == 2
+    source.trades(3)
+
+    with pytest.raises(RepairError, match="died"):
+        made.derive(on_step=dying_at("published"))
+    report = made.derive()
+
+    assert (report.rows, report.fed) == (0, 1)
+    assert report.text.endswith(f"Topic {fresh_name} got 1 records.")
+    assert one.numbers() == [1, 2, 3]
+
+
+def dying_at(step: str) -> Callable[[str], None]:
+    def die(done: str) -> None:
+        if done == step:
+            raise RepairError("died")
+
+    return die
