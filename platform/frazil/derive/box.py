@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -102,17 +102,19 @@ class Box:
         return And(AlwaysTrue(), AlwaysTrue(), *(side.expression for side in self.sides))
 
     def upwards(self, name: str) -> Box:
-        """The same without an upper end in one column."""
-        return Box(
-            tuple(Side(s.name, s.kind, s.low, None, s.missing) if s.name == name else s for s in self.sides)
+        """The same without an upper end in one column; whoever has no value there comes before all others."""
+        others = (side for side in self.sides if side.name != name)
+        open_ended = (
+            replace(side, high=None) for side in self.sides if side.name == name and not side.missing
         )
+        return Box((*others, *open_ended))
 
 
 def measures(types: Mapping[str, str], columns: Iterable[str], only: str = "true") -> dict[str, str]:
     """Aggregates that tell the box around those rows for which `only` is true, by their aliases."""
     found = {}
     for number, name in enumerate(_bounded(types, columns)):
-        value = _forms(types[name])[0].format(quoted(name))
+        value = _forms(types[name])[0].format(f"CAST({quoted(name)} AS {types[name]})")
         found[f"low_{number}"] = f"min({value}) FILTER (WHERE {only})"
         found[f"high_{number}"] = f"max({value}) FILTER (WHERE {only})"
         found[f"missing_{number}"] = f"count_if({quoted(name)} IS NULL) FILTER (WHERE {only})"
@@ -132,7 +134,7 @@ def box_from(types: Mapping[str, str], columns: Iterable[str], measured: Mapping
 
 
 def _bounded(types: Mapping[str, str], columns: Iterable[str]) -> Iterator[str]:
-    return (name for name in columns if _plain(types[name]) in _MEASURED and "." not in name)
+    return (name for name in columns if _plain(types.get(name, "")) in _MEASURED and "." not in name)
 
 
 def _forms(kind: str) -> tuple[str, str]:
