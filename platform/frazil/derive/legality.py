@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from frazil.derive.fields import odd_fields
 from frazil.derive.functions import function_name, is_aggregate, is_chance, is_clock
-from frazil.derive.query import ERROR_COLUMN, Mistake, Query, refusal
-from frazil.derive.scopes import ALL, nearest
-from frazil.derive.syntax import start_of
-from frazil.derive.totals import merge_of, unmergeable
+from frazil.derive.query import NOW, Mistake, Query, refusal
+from frazil.derive.scopes import nearest
+from frazil.derive.syntax import parameters_of, start_of
+from frazil.derive.totals import is_grouped, merge_of, unmergeable
 from frazil.derived_spec import DerivedSpec
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["refuse_unfit"]
+__all__ = ["refuse_unfit", "unfit"]
 
 _CLAUSES = {
     "distinct": "DISTINCT",
@@ -37,24 +38,29 @@ def refuse_unfit(query: Query, spec: DerivedSpec) -> None:
     """Refuses a query that its kind of table can't be made by.
 
     Raises:
-        SpecError: Names every such part of the query with its place.
+        SpecError: Names every such part of the query with its place, and fields of the spec that do not fit.
     """
-    if mistakes := [*_unfit(query, spec), *_error_column(query, spec)]:
+    mistakes = list(unfit(query, spec))
+    merge = merge_of(query) if spec.kind in ("totals", "windows") and not mistakes else None
+    fields = odd_fields(query, spec, query.columns, merge)
+    if mistakes := [*mistakes, *((0, text) for text in fields)]:
         raise refusal(query, mistakes)
 
 
-def _unfit(query: Query, spec: DerivedSpec) -> Iterator[Mistake]:
+def unfit(query: Query, spec: DerivedSpec) -> Iterator[Mistake]:
+    """Parts of a query that its kind of table can't be made by."""
+    yield from _odd_parameters(query, spec)
     totals = spec.kind in ("totals", "windows")
-    if spec.kind != "full":
-        yield from _not_by_row(query.tree, totals)
     if totals:
-        if mistakes := list(unmergeable(query)):
-            yield from mistakes
-        else:
-            yield from _odd_windows(query, spec)
-    if spec.kind == "latest" and ALL not in query.columns:
-        yield from missing(spec.key, query.columns, "key")
-        yield from missing(spec.latest_by, query.columns, "latest_by")
+        yield from unmergeable(query)
+    if spec.kind != "full" and (not totals or is_grouped(query)):
+        yield from _not_by_row(query.tree, totals)
+
+
+def _odd_parameters(query: Query, spec: DerivedSpec) -> Iterator[Mistake]:
+    for start, name in parameters_of(query.text):
+        if name not in spec.parameters and name != NOW:
+            yield start, f":{name}: no such parameter; {nearest(name, [*spec.parameters, NOW])}"
 
 
 def _not_by_row(tree: exp.Query, totals: bool) -> Iterator[Mistake]:
@@ -124,31 +130,3 @@ def _within_expression(node: exp.Query) -> bool:
 
     plain = (exp.From, exp.CTE, exp.SetOperation, exp.Subquery, exp.Join, exp.Lateral)
     return node.parent is not None and not isinstance(node.parent, plain)
-
-
-def _odd_windows(query: Query, spec: DerivedSpec) -> Iterator[Mistake]:
-    merge = merge_of(query)
-    if spec.window is None:
-        return
-    yield from missing((spec.window.start,), merge.keys, "window.start")
-    if spec.cumulative_by:
-        yield from missing(spec.cumulative_by, merge.keys, "cumulative_by")
-        start = spec.window.start
-        others = [key for key in merge.keys if key not in (start, *spec.cumulative_by)]
-        if others:
-            yield 0, f"cumulative_by: name {', '.join(others)}, too: all of GROUP BY but {start}"
-        for name, how in merge.functions.items():
-            if how != "sum":
-                yield 0, f"{name}: only sums and counts can be cumulative, this is {how}"
-
-
-def _error_column(query: Query, spec: DerivedSpec) -> Iterator[Mistake]:
-    if ERROR_COLUMN in query.columns and spec.kind != "rows":
-        yield 0, f"`{ERROR_COLUMN}`: only kind: rows keeps bad rows apart, this is {spec.kind}"
-
-
-def missing(names: Sequence[str], known: Sequence[str], word: str) -> Iterator[Mistake]:
-    """Names of a spec's field that are no columns."""
-    for name in names:
-        if name not in known:
-            yield 0, f"{word}: {name} is none of its columns; {nearest(name, known)}"

@@ -177,9 +177,11 @@ def _odd_inputs(query: Query, tables: Sequence[exp.Table]) -> Iterator[Mistake]:
 def _odd_parts(tree: exp.Query) -> Iterator[Mistake]:
     from sqlglot import exp
 
-    for part in tree.find_all(exp.With):
-        if part.recursive:
+    for part in tree.find_all(exp.With, exp.Select):
+        if isinstance(part, exp.With) and part.recursive:
             yield start_of(part), "WITH RECURSIVE is not taken"
+        if isinstance(part, exp.Select) and not part.expressions:
+            yield start_of(part), "a SELECT of no column"
 
 
 def _fingerprint(text: str) -> str:

@@ -13,7 +13,7 @@ from frazil.derive.syntax import names_of, start_of
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Merge", "MergeFunction", "merge_of", "unmergeable"]
+__all__ = ["Merge", "MergeFunction", "is_grouped", "merge_of", "unmergeable"]
 
 MergeFunction = Literal["sum", "min", "max", "bool_and", "bool_or"]
 """What makes one total of two; counts are summed."""
@@ -60,13 +60,17 @@ def merge_of(query: Query) -> Merge:
     return Merge(tuple(keys), functions)
 
 
-def unmergeable(query: Query) -> Iterator[Mistake]:
-    """What keeps the totals of some rows and those of others from adding up to the totals of all."""
+def is_grouped(query: Query) -> bool:
+    """Whether it is one SELECT with GROUP BY."""
     from sqlglot import exp
 
-    tree = query.tree
-    group = tree.args.get("group")
-    if not isinstance(tree, exp.Select) or group is None:
+    return isinstance(query.tree, exp.Select) and query.tree.args.get("group") is not None
+
+
+def unmergeable(query: Query) -> Iterator[Mistake]:
+    """What keeps the totals of some rows and those of others from adding up to the totals of all."""
+    tree, group = query.tree, query.tree.args.get("group")
+    if group is None or not is_grouped(query):
         yield start_of(tree), "totals are those of one SELECT with GROUP BY, over one input"
         return
     yield from (mistake for item in tree.expressions for mistake in _odd_item(item))
@@ -105,7 +109,7 @@ def _distinct(node: exp.Expr) -> bool:
     return isinstance(node.this, exp.Distinct)
 
 
-def _odd_keys(tree: exp.Select, group: exp.Group) -> Iterator[Mistake]:
+def _odd_keys(tree: exp.Query, group: exp.Group) -> Iterator[Mistake]:
     if any(group.args.get(word) for word in ("grouping_sets", "cube", "rollup", "totals")):
         yield start_of(group), "GROUPING SETS, CUBE and ROLLUP can't be merged: write plain columns"
         return
