@@ -39,8 +39,8 @@ lint: $(READY) ## Check style, types, and what imports what.
 	mypy
 	lint-imports
 
-bench: up ## Measure a landing against a bare Spark job, and a compaction against Iceberg's own.
-	python tests/bench/bench.py; landing=$$?; python tests/bench/upkeep.py && exit $$landing
+bench: up ## Measure landings against a bare Spark job, compactions against Iceberg's own, derivations against all anew.
+	missed=0; for part in bench upkeep derive; do python tests/bench/$$part.py || missed=1; done; exit $$missed
 
 week: up ## Live through a week of landings, one a minute, with upkeep on: an hour and more.
 	PYTHONPATH=tests python tests/bench/week.py

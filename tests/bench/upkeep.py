@@ -9,7 +9,6 @@ on stdout; exits with 1 where a target is missed, but not with --quick.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
 import time
@@ -17,14 +16,13 @@ import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
+from figures import Line, console, show
 from meter import Cost, Meter, medians
 from pyiceberg.table import Table as IcebergTable
-from rich.console import Console
-from rich.table import Table
 from samples import Trades
 from stamina.instrumentation import set_on_retry_hooks
 from topics import spread, topic_of
@@ -40,7 +38,6 @@ from frazil.upkeep.compaction import compact
 
 NAMESPACE = "bench"
 CPU_TARGET, LOSS_TARGET = 1.15, 0.25
-console = Console(stderr=True, width=None if sys.stderr.isatty() else 130)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +59,6 @@ class Size:
 
 WHOLE = Size(files=300, rows=2_000, records=2_000_000, repeats=3)
 QUICK = Size(files=40, rows=1_000, records=200_000, repeats=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One figure."""
-
-    figure: str
-    value: float
-    unit: str
-    target: str = ""
-    met: bool = True
 
 
 class SmallFiles:
@@ -223,18 +209,8 @@ def main() -> int:
     bench = Bench(Settings.load(), QUICK if options.quick else WHOLE)
     halves = {"compaction": bench.compaction, "landing": bench.landing}
     lines = [line for name, half in halves.items() if options.only in (None, name) for line in half()]
-    _show(lines)
+    show(lines)
     return 0 if options.quick or all(line.met for line in lines) else 1
-
-
-def _show(lines: list[Line]) -> None:
-    table = Table("figure", "value", "target")
-    for line in lines:
-        colour = "green" if line.met else "red"
-        value = f"{line.value:,.2f} {line.unit}"
-        table.add_row(line.figure, f"[{colour}]{value}" if line.target else value, line.target)
-    console.print(table)
-    sys.stdout.write(json.dumps([{**asdict(line), "value": round(line.value, 3)} for line in lines]) + "\n")
 
 
 if __name__ == "__main__":
