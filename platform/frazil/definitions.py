@@ -14,6 +14,7 @@ from assets.described import PipelineTable, TopicTable, tables_of
 from assets.folders import folder_definitions
 from assets.graph import graph_of
 from assets.upkeep import upkeep_jobs
+from frazil.derive.check import check_queries
 from frazil.graph import AssetGraph
 from frazil.pipelines import load_pipelines, pipeline_folders
 from frazil.settings import Settings
@@ -41,6 +42,7 @@ def defs() -> dg.Definitions:
     settings = Settings.load()
     folders = pipeline_folders(settings)
     pipelines = load_pipelines(folders, settings)
+    check_queries(pipelines, settings)
     topics = [table for pipeline in pipelines for table in tables_of(pipeline, settings)]
     known = Known(settings)
     derived = [table for pipeline in pipelines for table in derived_of(pipeline, settings, known)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,9 @@ import yaml
 
 from frazil.connections import Connections
 from frazil.definitions import defs
-from frazil.naming import Things
+from frazil.derived_spec import DerivedSpec
+from frazil.naming import Things, things
+from frazil.pipeline_file import COMPONENT, DERIVED
 from frazil.spec import TableSpec
 from kit.topics import TRADE, Topic
 
@@ -27,18 +29,30 @@ class Graph:
 
     definitions: dg.Definitions
     topics: tuple[Topic, ...]
+    derived: tuple[DerivedSpec, ...] = ()
 
     @property
     def things(self) -> Things:
         """Of the first topic."""
         return self.topics[0].things
 
+    @property
+    def made(self) -> Things:
+        """Of the first table that is made of others."""
+        return things(self.derived[0], self.topics[0].connections.settings)
+
     def run(
-        self, instance: dg.DagsterInstance, paths: Iterable[tuple[str, ...]]
+        self,
+        instance: dg.DagsterInstance,
+        paths: Iterable[tuple[str, ...]],
+        config: Mapping[str, Any] | None = None,
     ) -> dg.ExecuteInProcessResult:
         """Materializes assets and runs their checks, in this process."""
         return self.definitions.resolve_implicit_global_asset_job_def().execute_in_process(
-            instance=instance, asset_selection=list(map(dg.AssetKey, paths)), raise_on_error=False
+            instance=instance,
+            asset_selection=list(map(dg.AssetKey, paths)),
+            run_config=dict(config or {}),
+            raise_on_error=False,
         )
 
 
@@ -46,17 +60,34 @@ def all_paths(names: Things) -> list[tuple[str, ...]]:
     return [names.kafka_path, names.iceberg_path, names.glue_path, names.snowflake_path]
 
 
-def write_graph(folder: Path, connections: Connections, *tables: dict[str, Any]) -> Graph:
-    """Writes a pipeline and loads it, as Dagster does."""
+def write_graph(
+    folder: Path,
+    connections: Connections,
+    *tables: dict[str, Any],
+    derived: Sequence[dict[str, Any]] = (),
+) -> Graph:
+    """Writes a pipeline and loads it, as Dagster does.
+
+    Args:
+        folder: Where the pipeline's folder is made.
+        connections: The environment.
+        tables: A table each, made of a topic.
+        derived: A table each, made of others; `sql` is the query itself.
+    """
     pipeline = folder / f"pipeline_{tables[0]['topic']}"
     pipeline.mkdir()
     (pipeline / "trade.avsc").write_text(json.dumps(TRADE))
     written = [{"namespace": NAMESPACE, "value_schema": "trade.avsc", **t} for t in tables]
-    component = {"type": "assets.topic_tables.TopicTables", "attributes": {"tables": written}}
-    (pipeline / "defs.yaml").write_text(yaml.safe_dump(component))
+    made = [{"namespace": NAMESPACE, **t, "sql": f"{t['table']}.sql"} for t in derived]
+    for table in derived:
+        (pipeline / f"{table['table']}.sql").write_text(table["sql"])
+    documents = [{"type": COMPONENT, "attributes": {"tables": written}}]
+    documents += [{"type": DERIVED, "attributes": {"tables": made}}] if made else []
+    (pipeline / "defs.yaml").write_text(yaml.safe_dump_all(documents))
     os.environ["FRAZIL_PIPELINES"] = str(folder)  # the caller's monkeypatch takes it back
     specs = [TableSpec.model_validate(t) for t in written]
-    return Graph(defs(), tuple(Topic(s.topic, connections, s) for s in specs))
+    queries = [DerivedSpec.model_validate({**t, "sql": pipeline / t["sql"]}) for t in made]
+    return Graph(defs(), tuple(Topic(s.topic, connections, s) for s in specs), tuple(queries))
 
 
 def materialized(result: dg.ExecuteInProcessResult) -> dict[str, dict[str, Any]]:

@@ -90,7 +90,7 @@ def load_table(catalog: Catalog, name: TableName) -> Table:
     if table is None:
         raise MissingError(
             f"There is no table {name} in the catalog.",
-            todo=f"`frazil land {name}` makes it, if a pipeline names its topic.",
+            todo=f"`frazil land {name}`, or `frazil derive {name}`, makes it, if a pipeline names it.",
         )
     return table
 

@@ -42,10 +42,12 @@ def test_a_sound_table_passes(source: Source, made: Made) -> None:
 
 
 def test_a_table_that_was_never_derived_fails(source: Source, make_table: MakeTable) -> None:
-    found = check(make_table(doubled(source), parameters={"times": 2}), "row_count")
+    table = make_table(doubled(source), parameters={"times": 2})
+
+    found = check(table, "row_count")
 
     assert not found.passed
-    assert "does not exist" in found.text
+    assert f"`frazil derive {table.name}`" in found.text
 
 
 def test_rows_that_somebody_deleted_are_missed(made: Made) -> None:

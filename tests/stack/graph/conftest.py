@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,18 @@ def instance() -> Iterator[dg.DagsterInstance]:
 def make_graph(
     tmp_path: Path, connections: Connections, fresh_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> MakeGraph:
-    """A pipeline with a table for each set of settings given: `make_graph({}, {"publish": []})`."""
+    """A pipeline with a table for each set of settings given: `make_graph({}, {"publish": []})`.
+
+    Tables made of others are named `derived=[{"table": "flags", "sql": "SELECT ... FROM {input}"}]`.
+    """
     monkeypatch.setenv("FRAZIL_PIPELINES", "")
 
-    def make(*tables: dict[str, Any]) -> Graph:
+    def make(*tables: dict[str, Any], derived: Sequence[dict[str, Any]] = ()) -> Graph:
         named = [{"topic": f"{fresh_name}_{i}", **t} for i, t in enumerate(tables or ({},))]
-        return write_graph(tmp_path, connections, *named)
+        made = [
+            {**t, "table": f"{fresh_name}_{t['table']}", "sql": t["sql"].format(input=f"{fresh_name}_0")}
+            for t in derived
+        ]
+        return write_graph(tmp_path, connections, *named, derived=made)
 
     return make
