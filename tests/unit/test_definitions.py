@@ -25,6 +25,17 @@ GROUPS = {
     "skyone_avro": "airline", "sunset_avro": "airline", "shipments": "shipping",
 }  # fmt: skip
 TOPICS = tuple(GROUPS)
+DERIVED = {
+    "stock_trades_with_totals": ["stock_trades"],
+    "stock_trade_totals": ["stock_trades"],
+    "flagged_stock_trades": ["stock_trades"],
+    "anomalous_stock_trades": ["flagged_stock_trades"],
+    "users_latest": ["users"],
+    "flight": ["skyone", "sunset"],
+    "flight_avro": ["skyone_avro", "sunset_avro"],
+    "flyer_stats": ["flight"],
+}
+"""The tables of the checkout that are made of others, and what each is made of."""
 
 PIPELINE = """\
 type: assets.topic_tables.TopicTables
@@ -105,6 +116,15 @@ def test_each_layer_is_guarded_by_its_checks(graph: dg.Definitions, topic: str) 
         glue: ["glue_pointer"],
         snowflake: ["snowflake_current"],
     }
+
+
+@pytest.mark.parametrize(("table", "inputs"), DERIVED.items())
+def test_a_table_made_of_others_hangs_on_them(graph: dg.Definitions, table: str, inputs: list[str]) -> None:
+    found = edges(graph)
+    _, iceberg, glue, snowflake = of(table)
+
+    assert found[iceberg] == [of(name)[1] for name in inputs]
+    assert (found[glue], found[snowflake]) == ([iceberg], [glue])
 
 
 def test_the_graph_holds_nothing_else(graph: dg.Definitions) -> None:
@@ -252,7 +272,13 @@ def requested(graph: dg.Definitions, instance: dg.DagsterInstance, cursor: Any) 
 
 
 ALL = of("stock_trades")
-EVERYTHING = sorted(key for topic in TOPICS for key in of(topic))
+EVERYTHING = sorted(
+    [
+        *(key for topic in TOPICS for key in of(topic)),
+        *(key for table in DERIVED for key in of(table)[1:]),
+        *(f"iceberg/local/{table}__dead_letters" for table in ("flight", "flight_avro")),
+    ]
+)
 
 
 def test_glue_and_snowflake_follow_a_landing_by_themselves(
