@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.derive.expression_types import Named, type_of
 from frazil.derive.query import Mistake, Query, refusal
-from frazil.derive.scopes import ALL, Output, Scope, Source
+from frazil.derive.scopes import ALL, Output, Scope, Source, nearest
 from frazil.derive.syntax import cte_of, input_name, names_of, start_of
-from frazil.derive.type_rules import UNKNOWN, element, fields, wider
+from frazil.derive.type_rules import UNKNOWN, element, wider
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -133,29 +133,20 @@ class _Reader:
         kind = self._type(node, scope) if len(names) == 1 else UNKNOWN
         yield from (Output(name, kind, made) for name in names)
 
-    def _star(self, item: Any, scope: Scope) -> Iterator[Output]:
-        """All columns of all sources, of one, or the fields of a column."""
-        star, of = (item, "") if not item.args.get("table") else (item.this, item.table)
-        left_out = {column.name.lower() for column in star.args.get("except_") or ()}
-        if of and not any(source.name.lower() == of.lower() for source in scope.sources):
-            yield from self._fields(of, scope)
-            return
-        seen: set[str] = set()
-        for source in scope.sources:
-            if (of or source.shown) and of.lower() in ("", source.name.lower()):
-                for column in source.columns:
-                    once = column.name.lower() in scope.merged and column.name.lower() in seen
-                    if column.name.lower() not in left_out and not once:
-                        yield column
-                    seen.add(column.name.lower())
-
-    def _fields(self, name: str, scope: Scope) -> Iterator[Output]:
+    def _star(self, item: Any, scope: Scope) -> list[Output]:
+        """What `*` stands for, without what its EXCEPT leaves out."""
         from sqlglot import exp
 
-        top = scope.find(exp.column(name))
-        inner = fields(top.kind)
-        yield from (replace(top, name=part, kind=kind) for part, kind in inner.items())
-        yield from () if inner else (Output(ALL),)
+        star = item.this if isinstance(item, exp.Column) else item
+        of = [part.name for part in item.parts[:-1]] if isinstance(item, exp.Column) else []
+        found = scope.every(of, start_of(item))
+        for column in star.args.get("except_") or ():
+            kept = [output for output in found if output.name.lower() != column.name.lower()]
+            if len(kept) == len(found) and all(output.name != ALL for output in found):
+                known = [output.name for output in found]
+                self.mistakes.append((start_of(column), f"{column.name}: {nearest(column.name, known)}"))
+            found = kept
+        return found
 
     def _made_of(self, node: exp.Expr, scope: Scope) -> frozenset[tuple[str, str]]:
         return frozenset(origin for found in self._look_up(node, scope) for origin in found.origins)
@@ -171,12 +162,18 @@ class _Reader:
             elif isinstance(part, exp.Star) and isinstance(part.parent, exp.Struct):
                 found += self._star(part, scope)
             elif isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
-                found.append(scope.find(part))
+                found.append(scope.find([step.name for step in part.parts], start_of(part)))
         return found
 
     def _type(self, node: exp.Expr, scope: Scope) -> str:
         silent = replace(scope, mistakes=[])
-        return type_of(node, Named(lambda c: silent.find(c).kind, lambda p: self.parameters.get(p, UNKNOWN)))
+        return type_of(
+            node,
+            Named(
+                lambda c: silent.find([step.name for step in c.parts], 0).kind,
+                lambda p: self.parameters.get(p, UNKNOWN),
+            ),
+        )
 
 
 def _parts_but_output(tree: exp.Select) -> Iterator[exp.Expr]:

@@ -138,13 +138,17 @@ def _parsed(text: str, where: str) -> exp.Query:
     except ParseError as e:
         first = e.errors[0]
         place = f"{where}:{first['line']}:{first['col']}"
-        what = str(first["description"]).partition(" but got <Token")[0]
-        raise SpecError(f"{place}: {what} at {first['highlight']!r}") from None
+        raise SpecError(f"{place}: {_spoken(first['description'])}: {first['highlight']!r}") from None
     except TokenError as e:
         raise SpecError(f"{where}:1: {e}") from None
     if len(trees) != 1 or not all(isinstance(b, exp.Select) for b in branches(trees[0])):
         raise SpecError(f"{where}:1: one SELECT is expected here, and nothing else")
     return trees[0]  # type: ignore[return-value]
+
+
+def _spoken(description: str) -> str:
+    """The parser's words without its classes."""
+    return "something is missing" if "<class" in description else description.partition(" but got <Token")[0]
 
 
 def _nameless(names: Sequence[tuple[int, str]]) -> Iterator[Mistake]:

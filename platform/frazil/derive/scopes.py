@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from frazil.derive.syntax import start_of
 from frazil.derive.type_rules import UNKNOWN, element, fields
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-
     from frazil.derive.query import Mistake
 
 __all__ = ["ALL", "Output", "Scope", "Source", "nearest"]
@@ -83,46 +80,69 @@ class Scope:
     merged: frozenset[str] = frozenset()
     aliases: dict[str, Output] = field(default_factory=dict)
 
-    def find(self, column: exp.Column) -> Output:
-        """The column that a name means, or a field within it; unknown where only a server knows."""
-        names = [part.name for part in column.parts]
-        if found := self._found(column, names):
+    def find(self, names: Sequence[str], at: int) -> Output:
+        """The column that a name means, or a field within it; unknown where only a server knows.
+
+        Args:
+            names: The parts of the name, such as `t`, `address`, `city`.
+            at: Where it stands.
+        """
+        if found := self._found(names, at):
             top, inner = found
-            return self._field(column, top, inner)
+            return self._field(top, inner, at)
         if names[0].lower() not in _WORDS and self._all_known():
-            self.mistakes.append((start_of(column), self._unknown(names)))
+            self.mistakes.append((at, self._unknown(names)))
         return Output(names[-1])
 
-    def _found(self, column: exp.Column, names: list[str]) -> tuple[Output, list[str]] | None:
-        for source in self.sources:
-            if len(names) > 1 and source.name.lower() == names[0].lower() and (top := source.get(names[1])):
-                return top, names[2:]
-        tops = [top for source in self.sources if (top := source.get(names[0]))]
-        if len(tops) > 1 and names[0].lower() not in self.merged:
-            given = " or ".join(s.name for s in self.sources if s.get(names[0]))
-            self.mistakes.append((start_of(column), f"{names[0]}: of {given}? Write which"))
-        if tops:
-            return tops[0], names[1:]
-        if alias := self.aliases.get(names[0].lower()):
-            return alias, names[1:]
-        return self.outer._found(column, names) if self.outer else None
+    def every(self, of: Sequence[str], at: int) -> list[Output]:
+        """What `*` stands for: all columns, those of one source, or the fields of a column.
 
-    def _field(self, column: exp.Column, top: Output, inner: Iterable[str]) -> Output:
+        Args:
+            of: What stands before it.
+            at: Where it stands.
+        """
+        sources = [s for s in self.sources if (s.name.lower() == of[0].lower() if len(of) == 1 else s.shown)]
+        if len(of) > 1 or not sources:
+            top = self.find(of, at)
+            inner = [replace(top, name=name, kind=kind) for name, kind in fields(top.kind).items()]
+            return inner or [Output(ALL)]
+        found: dict[str, Output] = {}
+        for number, source in enumerate(sources):
+            for column in source.columns:
+                name = column.name.lower()
+                found.setdefault(name if name in self.merged else f"{number}.{name}", column)
+        return list(found.values())
+
+    def _found(self, names: Sequence[str], at: int) -> tuple[Output, Sequence[str]] | None:
+        first = names[0].lower()
+        for source in self.sources:
+            if len(names) > 1 and source.name.lower() == first and (top := source.get(names[1])):
+                return top, names[2:]
+        holders = [source for source in self.sources if source.get(first)]
+        if len(holders) > 1 and first not in self.merged:
+            told = f"{names[0]}: of {' or '.join(source.name for source in holders)}? Write which"
+            self.mistakes.append((at, told))
+        top = holders[0].get(first) if holders else self.aliases.get(first)
+        if top:
+            return top, names[1:]
+        return self.outer._found(names, at) if self.outer else None
+
+    def _field(self, top: Output, inner: Sequence[str], at: int) -> Output:
         kind, spoken = top.kind, top.name
         for name in inner:
             known = fields(kind)
-            found = {known_name.lower(): of for known_name, of in known.items()}.get(name.lower())
-            if known and not found:
-                self.mistakes.append((start_of(column), f"{spoken}.{name}: {nearest(name, list(known))}"))
-            kind = found or (element(kind) if kind.startswith("map<") else UNKNOWN)
+            found = {field.lower(): of for field, of in known.items()}.get(name.lower())
             spoken = f"{spoken}.{name}"
+            if known and not found:
+                self.mistakes.append((at, f"{spoken}: {nearest(name, list(known))}"))
+            kind = found or (element(kind) if kind.startswith("map<") else UNKNOWN)
         return replace(top, kind=kind)
 
     def _all_known(self) -> bool:
         own = all(source.whole for source in self.sources)
         return own and (self.outer is None or self.outer._all_known())
 
-    def _unknown(self, names: list[str]) -> str:
+    def _unknown(self, names: Sequence[str]) -> str:
         of = [s for s in self.sources if len(names) > 1 and s.name.lower() == names[0].lower()]
         sources, name = of or self.sources, names[1] if of else names[0]
         known = list(dict.fromkeys(c.name for source in sources for c in source.columns))

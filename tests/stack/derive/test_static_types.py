@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from frazil.connections import Connections
 from frazil.derive.columns import UNKNOWN, Column, typed
-from frazil.derive.query import parse_query
+from frazil.derive.known import columns_held, known_tables
+from frazil.derive.query import parse_query, read_query
+from frazil.naming import TableName, things
+from frazil.pipelines import load_pipelines, pipeline_folders
+from frazil.settings import Settings
 from kit.typed_queries import by_spark
 
 TRADES = (
@@ -31,35 +37,39 @@ price div 2; amount * 2; amount * price; amount / 3; amount / quantity; amount +
 amount * amount; fee * fee; fee / amount; fee + amount; amount % 3; amount - volume; ratio * price;
 weight + weight; weight / weight; weight * ratio; amount * ratio; 12345678901; 1e3; 0.001; 12.50;
 coalesce(price, volume); coalesce(amount, 0); coalesce(amount, fee); if(price > 1, price, amount);
-greatest(price, volume); nullif(price, 0); floor(ratio); length(symbol); mod(price, 3); -amount; price * 10000000000;
-CASE WHEN price > 1 THEN 1 WHEN price > 0 THEN amount ELSE NULL END; amount + quantity; sqrt(price)
+greatest(price, volume); nullif(price, 0); floor(ratio); length(symbol); mod(price, 3); -amount;
+price * 10000000000; CASE WHEN price > 1 THEN 1 WHEN price > 0 THEN amount ELSE NULL END; amount + quantity;
+sqrt(price)
 """
 TIMES = """
 date_trunc('MINUTE', `$$timestamp`); date_trunc('DAY', local); `$$timestamp` + INTERVAL 1 MINUTE; year(day);
 local - INTERVAL 2 HOURS; try_to_timestamp(symbol, 'yyyy'); to_timestamp(symbol, 'yyyy'); to_date(symbol);
 to_timestamp(symbol); timestampdiff(MINUTE, local, local); datediff(day, day); date_add(day, 1); :now;
 unix_timestamp(`$$timestamp`); unix_millis(`$$timestamp`); coalesce(day, `$$timestamp`); last_day(day);
-date_format(day, 'yyyy'); timestamp_millis(volume); CAST(symbol AS TIMESTAMP); CAST(symbol AS TIMESTAMP_NTZ);
-datediff(DAY, day, day); trunc(day, 'MM'); hour(local); from_utc_timestamp(`$$timestamp`, 'UTC');
-to_timestamp_ntz(symbol); (unix_timestamp(`$$timestamp`) - unix_timestamp(local)) div 60;
-date_sub(day, 1); add_months(day, 1); minute(local); from_unixtime(volume); timestampadd(HOUR, 1, local);
-extract(HOUR FROM local); make_date(2020, 1, 1)
+date_format(day, 'yyyy'); timestamp_millis(volume); CAST(symbol AS TIMESTAMP);
+CAST(symbol AS TIMESTAMP_NTZ); datediff(DAY, day, day); trunc(day, 'MM'); hour(local);
+from_utc_timestamp(`$$timestamp`, 'UTC'); to_timestamp_ntz(symbol);
+(unix_timestamp(`$$timestamp`) - unix_timestamp(local)) div 60; date_sub(day, 1); add_months(day, 1);
+minute(local); from_unixtime(volume); timestampadd(HOUR, 1, local); extract(HOUR FROM local);
+make_date(2020, 1, 1)
 """
 OTHERS = """
 to_json(struct(*)); struct(price, symbol AS s); address.city; address.geo.lat; tags['a']; items[0].n;
-items.sku; price > 1 AND NOT symbol LIKE 'a%'; symbol IN ('a', 'b'); upper(symbol) || 'x'; concat('a', symbol);
-substring(symbol, 1, 2); CAST(price AS DECIMAL(12, 4)); CAST(symbol AS BIGINT); symbol::int; md5(raw); :large;
-CASE symbol WHEN 'a' THEN 'A' ELSE 'B' END; named_struct('a', price); price IS NULL; regexp_replace(symbol, 'a', 'b');
-CASE WHEN price < 0 THEN 'bad' END; coalesce(symbol, 'none'); element_at(tags, 'a'); concat_ws('-', symbol);
-hash(symbol); xxhash64(symbol); lpad(symbol, 3, 'x'); startswith(symbol, 'a'); address; items; tags; TRUE;
-CAST(NULL AS STRING); trim(symbol); replace(symbol, 'a'); hex(raw); base64(raw); get_json_object(symbol, '$.a');
+items.sku; price > 1 AND NOT symbol LIKE 'a%'; symbol IN ('a', 'b'); upper(symbol) || 'x';
+concat('a', symbol); substring(symbol, 1, 2); CAST(price AS DECIMAL(12, 4)); CAST(symbol AS BIGINT);
+symbol::int; md5(raw); :large; CASE symbol WHEN 'a' THEN 'A' ELSE 'B' END; named_struct('a', price);
+price IS NULL; regexp_replace(symbol, 'a', 'b'); CASE WHEN price < 0 THEN 'bad' END;
+coalesce(symbol, 'none'); element_at(tags, 'a'); concat_ws('-', symbol); hash(symbol); xxhash64(symbol);
+lpad(symbol, 3, 'x'); startswith(symbol, 'a'); address; items; tags; TRUE; CAST(NULL AS STRING);
+trim(symbol); replace(symbol, 'a'); hex(raw); base64(raw); get_json_object(symbol, '$.a');
 split(symbol, ','); size(items); tags.a; concat(raw, raw); CAST(price AS SMALLINT)
 """
 TOTALS = """
 count(*); count(DISTINCT symbol); sum(price); sum(volume); sum(amount); sum(fee); sum(ratio); sum(weight);
-sum(price * quantity); avg(price); avg(amount); avg(fee); min(symbol); max(`$$timestamp`); bool_or(price > 1);
-count_if(price > 1); sum(price) FILTER (WHERE price > 1); max(amount); every(price > 1); max_by(symbol, price);
-sum(amount * price); first(day); collect_list(price); sum(coalesce(price, 0)); any_value(local)
+sum(price * quantity); avg(price); avg(amount); avg(fee); min(symbol); max(`$$timestamp`);
+bool_or(price > 1); count_if(price > 1); sum(price) FILTER (WHERE price > 1); max(amount); every(price > 1);
+max_by(symbol, price); sum(amount * price); first(day); collect_list(price); sum(coalesce(price, 0));
+any_value(local)
 """
 
 
@@ -81,6 +91,24 @@ def test_types_that_are_told_without_spark_are_those_that_spark_tells(
     untold = [item for item, (_, kind) in zip(items, told, strict=True) if kind == UNKNOWN]
     assert wrong == []
     assert len(untold) <= len(items) // 8, untold
+
+
+def test_every_query_of_the_pipelines_gives_the_columns_that_were_told(
+    connections: Connections, fresh_name: str
+) -> None:
+    settings = Settings()
+    pipelines = load_pipelines(pipeline_folders(settings), settings)
+    known = known_tables(pipelines, settings)
+
+    for spec in (spec for pipeline in pipelines for spec in pipeline.derived if spec.sql):
+        query, name = read_query(spec), things(spec, settings).table
+        inputs = {text: known[TableName.parse(text, name.namespace)] or () for text in query.inputs}
+        spark = columns_held(by_spark(connections.spark, query, inputs, spec.parameters, fresh_name))
+        assert as_spark_writes(known[name]) == spark, name
+
+
+def as_spark_writes(columns: Sequence[Column] | None) -> list[Column]:
+    return [(name, kind.replace("`", "")) for name, kind in columns or ()]
 
 
 def agree(told: str, spark: str) -> bool:
