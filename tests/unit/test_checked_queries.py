@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from frazil.derive.check import check_queries
+from frazil.derive.known import in_order, known_tables
+from frazil.errors import SpecError
+from frazil.naming import TableName
+from frazil.pipelines import load_pipelines, pipeline_folders
+from frazil.settings import Settings
+
+SETTINGS = Settings()
+TRADES = """{"type": "record", "name": "Trade", "fields": [
+  {"name": "symbol", "type": "string"},
+  {"name": "price", "type": "int"},
+  {"name": "amount", "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}},
+  {"name": "placed", "type": ["null", {"type": "long", "logicalType": "timestamp-micros"}]}]}"""
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Write:
+    """Writes a pipeline of the topics `trades`, whose schema is known, and `events`, whose schema is not."""
+
+    def write(**tables: tuple[str, str]) -> Path:
+        folder = tmp_path / "market"
+        folder.mkdir()
+        (folder / "trades.avsc").write_text(TRADES)
+        lines = ["type: assets.topic_tables.TopicTables", "attributes:", "  tables:"]
+        lines += ["    - {topic: trades, value_schema: trades.avsc}", "    - {topic: events}", "---"]
+        lines += ["type: assets.derived_tables.DerivedTables", "attributes:", "  tables:"]
+        for table, (fields, sql) in tables.items():
+            (folder / f"{table}.sql").write_text(sql)
+            lines.append(f"    - {{table: {table}, sql: {table}.sql{fields}}}")
+        (folder / "defs.yaml").write_text("\n".join(lines))
+        return folder
+
+    return write
+
+
+def refusal(folder: Path) -> list[str]:
+    """What is wrong, without the folder's name."""
+    with pytest.raises(SpecError) as refused:
+        check_queries(load_pipelines([folder], SETTINGS), SETTINGS)
+    return refused.value.what.replace(f"{folder}/", "").splitlines()
+
+
+def known(folder: Path, table: str) -> list[tuple[str, str]] | None:
+    found = known_tables(load_pipelines([folder], SETTINGS), SETTINGS)[TableName("local", table)]
+    return None if found is None else list(found)
+
+
+def test_the_pipelines_of_the_checkout_hold_no_mistake() -> None:
+    pipelines = load_pipelines(pipeline_folders(SETTINGS), SETTINGS)
+
+    check_queries(pipelines, SETTINGS)
+
+    assert any(pipeline.derived for pipeline in pipelines)
+    assert all(columns for columns in known_tables(pipelines, SETTINGS).values())
+
+
+def test_a_wrong_column_in_a_pipeline_of_the_checkout_is_found(tmp_path: Path) -> None:
+    (shipped,) = (folder for folder in pipeline_folders(SETTINGS))
+    shutil.copytree(shipped / "trading", tmp_path / "trading")
+    file = tmp_path / "trading" / "flagged_stock_trades.sql"
+    file.write_text(file.read_text().replace("quantity >", "quantty >"))
+
+    (line,) = refusal(tmp_path / "trading")
+
+    assert line.startswith("flagged_stock_trades.sql:")
+    assert line.endswith("quantty: no column of stock_trades; did you mean quantity?")
+
+
+def test_tables_come_after_those_that_they_are_made_of(pipeline: Write) -> None:
+    folder = pipeline(
+        last=("", "SELECT symbol FROM middle UNION ALL SELECT symbol FROM first"),
+        middle=("", "SELECT symbol FROM local.first"),
+        first=("", "SELECT symbol FROM trades"),
+    )
+
+    assert [s.table for s in in_order(load_pipelines([folder], SETTINGS), SETTINGS)] == [
+        "first", "middle", "last",
+    ]  # fmt: skip
+
+
+def test_columns_are_known_through_several_tables(pipeline: Write) -> None:
+    folder = pipeline(
+        costs=("", "SELECT symbol, amount * price AS cost, placed, CAST(price AS SMALLINT) AS p FROM trades"),
+        days=(", kind: totals", "SELECT date(placed) AS day, sum(cost) AS cost FROM costs GROUP BY ALL"),
+        all_days=(", kind: full", "SELECT * FROM days"),
+    )
+
+    assert known(folder, "costs") == [
+        ("symbol", "string"), ("cost", "decimal(21,2)"), ("placed", "timestamp"), ("p", "int"),
+    ]  # fmt: skip
+    assert known(folder, "all_days") == [("day", "date"), ("cost", "decimal(31,2)")]
+
+
+def test_what_only_the_registry_knows_is_left_to_the_first_run(pipeline: Write) -> None:
+    folder = pipeline(
+        named=("", "SELECT id, upper(name) AS name FROM events"),
+        everything=("", "SELECT *, 1 AS one FROM events"),
+        after=("", "SELECT whatever FROM everything"),
+    )
+
+    check_queries(load_pipelines([folder], SETTINGS), SETTINGS)
+
+    assert known(folder, "named") == [("id", "unknown"), ("name", "string")]
+    assert known(folder, "everything") is None
+
+
+def test_rows_that_are_bad_are_no_column_of_the_table(pipeline: Write) -> None:
+    folder = pipeline(good=("", "SELECT symbol, 'no' AS `$$error` FROM trades"))
+
+    assert known(folder, "good") == [("symbol", "string")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "sql", "told"),
+    [
+        ("", "SELECT symbl FROM trades", "t.sql:1:8: symbl: no column of trades; did you mean symbol?"),
+        (
+            "",
+            "SELECT x FROM trade",
+            "t.sql:1:15: trade: no pipeline makes a table local.trade; did you mean trades",
+        ),
+        (
+            "",
+            "SELECT x FROM crm.trades",
+            "t.sql:1:15: crm.trades: no pipeline makes a table crm.trades; did you",
+        ),
+        ("", "SELECT n FROM counts", "t.sql:1:15: counts: rows of a table of kind totals change"),
+        (
+            ", kind: latest, key: [n], latest_by: [n]",
+            "SELECT n FROM counts",
+            "t.sql:1:15: counts: rows of a table",
+        ),
+        ("", "SELECT DISTINCT symbol FROM trades", "t.sql:1:17: DISTINCT is of all rows"),
+        ("", "SELECT symbol FROM trades WHERE price > :most", "t.sql:1:41: :most: no such parameter"),
+        (", parameters: {most: 1}", "SELECT symbol FROM trades", "defs.yaml:11: parameters: most is nowhere"),
+        (", partition_by: [day(day)]", "SELECT * FROM trades", "defs.yaml:11: partition_by: day is none of"),
+        (
+            ", kind: latest, key: [id], latest_by: [price]",
+            "SELECT * FROM trades",
+            "defs.yaml:11: key: id is none of",
+        ),
+        ("", "SELECT price AS `$$error`, symbol FROM trades", "defs.yaml:11: `$$error` is of type int"),
+        (
+            ", kind: windows, window: {start: symbol, length: 1m}",
+            "SELECT symbol, count(*) AS n FROM trades GROUP BY symbol",
+            "defs.yaml:11: window.start: symbol is of type string",
+        ),
+        ("", "SELECT symbol FROM t", "defs.yaml:11: local.t is made of local.t"),
+        ("", "SELECT symbol FRM trades", "t.sql:1:"),
+    ],
+)
+def test_mistakes_are_found_before_anything_runs(pipeline: Write, fields: str, sql: str, told: str) -> None:
+    counts = (", kind: totals", "SELECT symbol, count(*) AS n FROM trades GROUP BY symbol")
+
+    (line,) = refusal(pipeline(counts=counts, t=(fields, sql)))
+
+    assert line.startswith(told)
+
+
+def test_a_table_may_be_read_whole_whatever_its_kind(pipeline: Write) -> None:
+    folder = pipeline(
+        counts=(", kind: totals", "SELECT symbol, count(*) AS n FROM trades GROUP BY symbol"),
+        best=(", kind: full", "SELECT symbol FROM counts WHERE n = (SELECT max(n) FROM counts)"),
+    )
+
+    check_queries(load_pipelines([folder], SETTINGS), SETTINGS)
+
+
+def test_tables_that_wait_for_each_other_are_refused(pipeline: Write) -> None:
+    folder = pipeline(
+        a=("", "SELECT symbol FROM c"), b=("", "SELECT symbol FROM a"), c=("", "SELECT symbol FROM b")
+    )
+
+    assert sorted(refusal(folder)) == [
+        "defs.yaml:10: local.a is made of local.c",
+        "defs.yaml:11: local.b is made of local.a",
+        "defs.yaml:12: local.c is made of local.b",
+    ]
+
+
+def test_mistakes_of_all_tables_are_told_at_once(pipeline: Write) -> None:
+    folder = pipeline(
+        a=("", "SELECT pric FROM trades"),
+        b=("", "SELECT x FROM"),
+        c=("", "SELECT nothing FROM b WHERE now() > x"),
+    )
+
+    assert [line.split(":")[0] for line in refusal(folder)] == ["b.sql", "a.sql", "c.sql"]
+
+
+def test_a_table_made_by_a_function_names_its_inputs_in_the_spec(pipeline: Write) -> None:
+    folder = pipeline(a=("", "SELECT symbol FROM trades"))
+    (folder / "score.py").write_text("def derive(inputs, parameters):\n    return inputs['tradez']\n")
+    with (folder / "defs.yaml").open("a") as file:
+        file.write("\n    - {table: scores, python: score.py, inputs: [tradez]}")
+
+    assert refusal(folder) == [
+        "defs.yaml:11: tradez: no pipeline makes a table local.tradez; did you mean trades?"
+    ]
