@@ -78,7 +78,7 @@ class DerivedLedger:
         """The same, with the totals that it has behind another ledger; none before: all is made anew."""
         return replace(
             self,
-            total_rows=self.rows - self.removed + (before.total_rows if before else 0),
+            total_rows=before.total_rows + self.rows - self.removed if before else self.rows,
             total_bad=self.bad + (before.total_bad if before else 0),
             total_late=self.late + (before.total_late if before else 0),
         )

@@ -1,0 +1,157 @@
+"""Windows of event time: late and out-of-order rows end where the policy says; running totals are exact."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from kit.made import Made, MakeTable, Source
+from kit.recomputed import recomputed
+
+BEGIN = datetime(2026, 3, 5, 12, tzinfo=UTC)
+WINDOW = {"start": "minute", "length": "1m", "lateness": "2m"}
+SQL = """
+SELECT symbol, date_trunc('MINUTE', at) AS minute, sum(quantity) AS total, count(*) AS trades
+FROM {} GROUP BY symbol, date_trunc('MINUTE', at)
+"""
+BY_DUCKDB = """
+SELECT symbol, date_trunc('minute', "at") AS minute, sum(quantity)::BIGINT AS total, count(*) AS trades
+FROM input WHERE {} GROUP BY ALL
+"""
+RUNNING = f"""
+SELECT symbol, minute, (sum(total) OVER past)::BIGINT, (sum(trades) OVER past)::BIGINT
+FROM ({BY_DUCKDB.format(True)}) WINDOW past AS (PARTITION BY symbol ORDER BY minute NULLS FIRST)
+"""
+"""A sum over a window of DuckDB's and one over rows of Spark's are the same: a key has a minute once."""
+
+
+def events(*minutes: float | None, symbol: str | None = "ZVV", quantity: int | None = 1) -> Any:
+    """Rows of those minutes."""
+    return [
+        {
+            "symbol": symbol,
+            "quantity": quantity,
+            "at": None if minute is None else BEGIN + timedelta(minutes=minute),
+        }
+        for minute in minutes
+    ]
+
+
+def at(minute: int) -> int:
+    """A minute as watermarks are told."""
+    return int((BEGIN + timedelta(minutes=minute)).timestamp()) * 1_000_000
+
+
+def windows(make_table: MakeTable, source: Source, late_rows: str, **spec: Any) -> Made:
+    """Totals by minute that stay open for two more."""
+    window = WINDOW | {"late_rows": late_rows}
+    return make_table(SQL.format(source.name), kind="windows", window=window, **spec)
+
+
+@pytest.mark.parametrize("policy", ["update", "drop", "dead_letter"])
+def test_late_rows_end_where_the_policy_says(source: Source, make_table: MakeTable, policy: str) -> None:
+    made = windows(make_table, source, policy)
+    source.append(events(0, 7, 10, 3))
+    assert (made.derive().watermark, made.ledger.late) == (at(8), 0)
+
+    source.append(events(8.5, 10.5, 9.5, 8))  # late by the newest one only: the window 8 to 9 is open
+    assert made.derive().late == 0
+    source.append(events(7.9, 9, 20, quantity=5))  # the first one's window was complete at 8
+    report = made.derive()
+
+    assert (report.late, report.watermark) == (1, at(18))
+    counts = True if policy == "update" else "NOT (quantity = 5 AND date_part('minute', \"at\") = 7)"
+    assert made.rows() == recomputed(source, BY_DUCKDB.format(counts))
+    if policy == "dead_letter":
+        ((reason, row),) = made.dead_letters()
+        assert reason == "came when its window was closed"
+        late = {"symbol": "ZVV", "minute": "2026-03-05T12:07:00.000Z", "total": 5, "trades": 1}
+        assert json.loads(row) == late
+
+
+def test_where_all_is_late_the_position_moves_on_and_the_watermark_stays(
+    source: Source, make_table: MakeTable
+) -> None:
+    made = windows(make_table, source, "drop")
+    source.append(events(10))
+    made.derive()
+    source.append(events(0, 1, 2))
+
+    report = made.derive()
+
+    assert (report.done, report.rows, report.late, report.watermark) == (True, 0, 3, at(8))
+    assert made.ledger.total_late == 3
+    assert len(made.rows()) == 1
+    assert not made.derive().done
+
+
+def test_out_of_order_rows_count_while_their_window_is_open(source: Source, make_table: MakeTable) -> None:
+    made, chance, late = windows(make_table, source, "drop"), random.Random(6), 0
+    for run in range(5):
+        minutes = [run * 2 + chance.uniform(-1, 2) for _ in range(40)]
+        source.append(events(*(max(0.0, m) for m in minutes)))
+        late += made.derive().late
+
+    assert late == 0, "none is behind by more than the lateness"
+    assert made.rows() == recomputed(source, BY_DUCKDB.format(True))
+
+
+def test_running_totals_are_those_of_duckdb_whatever_comes_when(
+    source: Source, make_table: MakeTable
+) -> None:
+    made, chance = windows(make_table, source, "update", cumulative_by=["symbol"]), random.Random(6)
+    for run in (0, 4, 2, 8, -1):
+        rows: list[Any] = []
+        for _ in range(15):
+            minute = chance.choice([None, *(run + chance.uniform(0, 3) for _ in range(12))])
+            known = chance.choice(["a", "b", None])
+            rows += events(minute, symbol=known, quantity=chance.choice([None, 1, 2**31 - 1]))
+        source.append(rows)
+        made.derive()
+
+    assert made.rows() == recomputed(source, RUNNING)
+
+
+def test_running_totals_go_on_from_windows_that_are_not_written_again(
+    source: Source, make_table: MakeTable
+) -> None:
+    made = windows(make_table, source, "update", cumulative_by=["symbol"])
+    for minute in range(3):
+        source.append([*events(minute, symbol="a"), *events(minute, symbol="b")])
+        made.derive()
+    source.append(events(10, symbol="a"))
+
+    report = made.derive()
+
+    assert (report.removed, report.rows) == (0, 1)
+    assert made.rows() == recomputed(source, RUNNING)
+
+
+def test_a_late_row_of_a_running_total_raises_all_that_follow(source: Source, make_table: MakeTable) -> None:
+    made = windows(make_table, source, "update", cumulative_by=["symbol"])
+    for minute in (0, 3, 6):
+        source.append([*events(minute, symbol="a"), *events(minute, symbol="b")])
+        made.derive()
+    source.append(events(3, symbol="b", quantity=100))
+
+    made.derive()
+
+    assert [row[2] for row in made.rows() if row[0] == "b"] == [1, 102, 103]
+    assert made.rows() == recomputed(source, RUNNING)
+
+
+def test_a_rebuild_of_running_totals_gives_the_same(source: Source, make_table: MakeTable) -> None:
+    made = windows(make_table, source, "update", cumulative_by=["symbol"])
+    for minutes in ((0, 1, 2), (1, 5)):
+        source.append(events(*minutes))
+        made.derive()
+    before = made.rows()
+
+    report = made.derive(rebuild=True)
+
+    assert made.rows() == before
+    assert (report.watermark, made.ledger.total_late) == (at(3), 0)
