@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ from google.protobuf.message_factory import GetMessageClass
 from frazil.cli.generate import Kind
 from frazil.connections import Connections
 from frazil.errors import DifferentError, FrazilError, MissingError
-from frazil.local.generators.airline import SKYONE
+from frazil.local.generators.airline import SKYONE, SUNSET
 from frazil.local.generators.generator import Generator, generate
 from frazil.local.generators.known import GENERATORS
 from frazil.local.generators.producer import produce
+from frazil.local.generators.several import generate_several
 from frazil.local.generators.shipments import SHIPMENTS
 from frazil.local.generators.stock_trades import STOCK_TRADES
 from frazil.schemas.descriptors import compiled, file_of
@@ -151,6 +153,42 @@ def test_the_same_seed_gives_the_same_records(
     assert one == two
 
 
+def test_a_seeds_records_go_on_where_the_call_before_stopped(
+    stack: Settings, connections: Connections, fresh_name: str
+) -> None:
+    once, twice = f"{fresh_name}_once", f"{fresh_name}_twice"
+    generate(SKYONE, stack, topic=once, count=1500, seed=5)
+    for count in (1100, 400):
+        generate(SKYONE, stack, topic=twice, count=count, seed=5)
+
+    one, two = ([m.value()[5:] for m in read(stack, connections, name)] for name in (once, twice))
+    assert two == one
+
+
+def test_several_at_once_fly_the_same_people(
+    stack: Settings, connections: Connections, fresh_name: str
+) -> None:
+    airlines = [replace(g, topic=f"{fresh_name}_{g.topic}") for g in (SKYONE, SUNSET)]
+
+    reports = generate_several(airlines, stack, count=3000, rate=6000)
+
+    assert [(r.topic, r.records) for r in reports] == [(g.topic, 3000) for g in airlines]
+    skyone, sunset = (
+        {json.loads(m.value()[5:])["email_address"] for m in read(stack, connections, g.topic)}
+        for g in airlines
+    )
+    assert skyone == sunset
+    assert len(skyone) == 100  # 3000 draws miss one of them in one of 10^11 runs
+
+
+def test_one_that_fails_stops_the_others(stack: Settings, connections: Connections, fresh_name: str) -> None:
+    endless, refused = (replace(g, topic=f"{fresh_name}_{g.topic}") for g in (SKYONE, SUNSET))
+    connections.registry.register_schema(f"{refused.topic}-value", Schema('{"type": "object"}', "JSON"))
+
+    with pytest.raises(DifferentError, match="holds another schema"):
+        generate_several([endless, refused], stack, rate=10)
+
+
 def test_a_rate_is_kept_until_it_is_stopped(stack: Settings, fresh_name: str) -> None:
     stop = threading.Event()
     begun = time.monotonic()
@@ -216,6 +254,12 @@ def test_the_command_prints_one_json_document(stack: Settings, fresh_name: str) 
     assert done.returncode == 0, done.stderr
     (report,) = json.loads(done.stdout)
     assert (report["topic"], report["records"]) == (fresh_name, 50)
+
+
+def test_the_command_writes_several_kinds_to_topics_of_their_own_only(fresh_name: str) -> None:
+    done = generate_command("skyone", "sunset", "--count", "1", "--topic", fresh_name)
+    assert done.returncode != 0
+    assert f"{fresh_name} can't take records of 2 kinds." in done.stderr
 
 
 def test_the_command_offers_every_generator() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,20 @@ def test_the_pipelines_of_the_checkout_can_be_read() -> None:
         "shipping": ["shipments"],
         "trading": ["stock_trades", "users"],
     }
+
+
+def test_a_table_made_of_others_is_a_query_that_says_why_and_eight_lines_at_most() -> None:
+    settings = Settings()
+
+    for pipeline in load_pipelines(pipeline_folders(settings), settings):
+        end = len(pipeline.file.read_text().splitlines()) + 1
+        for spec, (first, after) in zip(
+            pipeline.derived, pairwise([*pipeline.derived_lines, end]), strict=False
+        ):
+            assert after - first <= 8, spec.table
+            assert spec.sql
+            lines = spec.sql.read_text().splitlines()
+            assert 2 <= len(list(takewhile(lambda line: line.startswith("-- "), lines))) <= 3, spec.sql
 
 
 def test_folders_are_separated_like_path(tmp_path: Path) -> None:
