@@ -183,7 +183,7 @@ def test_several_at_once_fly_the_same_people(
 
 def test_one_that_fails_stops_the_others(stack: Settings, connections: Connections, fresh_name: str) -> None:
     endless, refused = (replace(g, topic=f"{fresh_name}_{g.topic}") for g in (SKYONE, SUNSET))
-    connections.registry.register_schema(f"{refused.topic}-value", Schema('{"type": "object"}', "JSON"))
+    connections.registry.register_schema(f"{refused.topic}-value", Schema('{"type": "string"}', "AVRO"))
 
     with pytest.raises(DifferentError, match="holds another schema"):
         generate_several([endless, refused], stack, rate=10)
