@@ -89,5 +89,4 @@ def _show(reports: Sequence[DeriveReport]) -> None:
         )
     print_table(table)
     for r in reports:
-        if r.text:
-            console.print(f"{r.table}: {r.text}", markup=False)
+        console.print(r.text, markup=False)

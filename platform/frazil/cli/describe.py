@@ -71,7 +71,7 @@ def _derived(spec: DerivedSpec, state: dict[str, Any], table: Table | None) -> d
     newest = islice(derived_ledgers(table.metadata) if table else (), _NEWEST)
     return {
         "made_by": made,
-        "inputs": state.pop("inputs"),
+        "inputs": list(state.pop("inputs")),
         "derivations": [_derivation(*pair) for pair in newest],
     }
 
