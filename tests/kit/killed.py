@@ -1,17 +1,22 @@
-"""A landing, a redrive or a compaction in a process of its own, killed with SIGKILL right after a step.
+"""Work in a process of its own, killed with SIGKILL right after a step.
 
-Run as a script: FRAZIL_* in the environment, then land, redrive or compact, topic and step as arguments.
+Run as a script: FRAZIL_* in the environment, then land, redrive, compact or derive, what, and step as
+arguments; what is the topic, or the spec of a derived table as JSON.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from datetime import timedelta
 
 from frazil.connections import Connections
+from frazil.derive.derive import derive
+from frazil.derived_spec import DerivedSpec
 from frazil.landing.land import land
 from frazil.landing.redrive import redrive
 from frazil.settings import Settings
@@ -40,11 +45,22 @@ def compaction_process(
     return _process("compact", topic, catalog, step, environment)
 
 
+def derive_process(spec: DerivedSpec, catalog: str, step: str = "never") -> subprocess.Popen[str]:
+    """Starts a derivation that is killed after a step, or goes through."""
+    said = json.dumps(spec.model_dump(exclude_defaults=True), default=_said)
+    return _process("derive", said, catalog, step, {})
+
+
+def _said(value: object) -> object:
+    """What a spec holds and JSON has no word for: a duration, as a number of seconds, and paths."""
+    return value.total_seconds() if isinstance(value, timedelta) else str(value)
+
+
 def _process(
-    work: str, topic: str, catalog: str, step: str, environment: dict[str, str]
+    work: str, what: str, catalog: str, step: str, environment: dict[str, str]
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, __file__, work, topic, step],
+        [sys.executable, __file__, work, what, step],
         env={**os.environ, "FRAZIL_CATALOG": catalog, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -52,13 +68,16 @@ def _process(
     )
 
 
-def main(work: str, topic: str, step: str) -> None:
+def main(work: str, what: str, step: str) -> None:
     def stop(done: str) -> None:
         if done == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    spec = TableSpec(topic=topic, namespace=NAMESPACE, on_bad_record="dead_letter")
     connections = Connections(Settings.load())
+    if work == "derive":
+        print(derive(DerivedSpec.model_validate_json(what), connections, on_step=stop).rows)
+        return
+    spec = TableSpec(topic=what, namespace=NAMESPACE, on_bad_record="dead_letter")
     if work == "land":
         print(land(spec, connections, on_step=stop).records)
     elif work == "compact":

@@ -9,9 +9,13 @@ from typing import Annotated
 import typer
 
 from frazil.cli.console import console, print_json
-from frazil.cli.selection import Json, select_topics
+from frazil.cli.selection import Json, Selection, select
+from frazil.derive.report import DeriveReport
+from frazil.derive.rollback import DerivedRollback, roll_back_derived
+from frazil.derived_spec import DerivedSpec
 from frazil.landing.land import LandingReport
 from frazil.landing.rollback import RollbackReport, roll_back
+from frazil.spec import TableSpec
 
 __all__ = ["register"]
 
@@ -33,14 +37,38 @@ def register(app: typer.Typer) -> None:
 
 
 def rollback_command(table: Name, to: To, accept_loss: AcceptLoss = False, as_json: Json = False) -> None:
-    """Put a table back to an earlier snapshot; the next landing continues from the position of that one."""
-    selection = select_topics([table], every=False)
+    """Put a table back to an earlier snapshot; what fills it continues from the position of that one."""
+    selection, moment = select([table], every=False), _meant(to)
+    report: RollbackReport | DerivedRollback
+    if selection.derived.specs:
+        report = _roll_back_derived(selection.derived, moment)
+    else:
+        report = _roll_back_landed(selection.topics, moment, accept_loss)
+    print_json(asdict(report)) if as_json else _show(report)
+
+
+def _roll_back_landed(
+    selection: Selection[TableSpec], to: int | datetime, accept_loss: bool
+) -> RollbackReport:
     ((spec, names),) = selection.pairs
-    report = roll_back(spec, selection.connections, _meant(to), accept_loss=accept_loss)
+    report = roll_back(spec, selection.connections, to, accept_loss=accept_loss)
     if report.done:
         for reporter in selection.reporters:
             reporter.landed(spec, names, LandingReport(report.table, spec.topic, report.snapshot_id))
-    print_json(asdict(report)) if as_json else _show(report)
+    return report
+
+
+def _roll_back_derived(selection: Selection[DerivedSpec], to: int | datetime) -> DerivedRollback:
+    ((spec, names),) = selection.pairs
+    report = roll_back_derived(spec, selection.connections, to)
+    if report.done:
+        told = DeriveReport(
+            report.table, spec.kind, report.snapshot_id, done=True, total_rows=report.rows,
+            inputs=dict(report.inputs), text=report.text,
+        )  # fmt: skip
+        for reporter in selection.reporters:
+            reporter.derived(spec, names, told)
+    return report
 
 
 def _meant(text: str) -> int | datetime:
@@ -56,7 +84,7 @@ def _meant(text: str) -> int | datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _show(report: RollbackReport) -> None:
+def _show(report: RollbackReport | DerivedRollback) -> None:
     console.print(report.text, markup=False)
     if report.done:
         console.print(f"Rows: {report.rows_before:,} before, {report.rows:,} now.", markup=False)

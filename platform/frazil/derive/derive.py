@@ -102,6 +102,8 @@ class _Derivation:
     def run(self, *, rebuild: bool) -> DeriveReport:
         """Plans, and does it unless nothing is new."""
         plan = make_plan(self._catalog, self._name, self._making, rebuild=rebuild)
+        if plan.table:
+            drop_dead_branches(self._catalog, self._name, plan.table)
         self._done("planned")
         if not plan.due:
             return nothing(self._spec, str(self._name), plan)
@@ -123,10 +125,7 @@ class _Derivation:
 
     def _output(self, plan: Plan, rows: DataFrame) -> Table:
         shape = self._kind.shape(self._spec, good_rows(rows))
-        made_of = ", ".join(sorted(plan.inputs))
-        table = ensure_output(self._spec, self._name, self._catalog, shape, made_of)
-        drop_dead_branches(self._catalog, self._name, table)
-        return table
+        return ensure_output(self._spec, self._name, self._catalog, shape, ", ".join(sorted(plan.inputs)))
 
     def _derive(self, plan: Plan, table: Table, rows: DataFrame) -> DeriveReport:
         for attempt in range(_TRIES):

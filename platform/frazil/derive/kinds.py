@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from frazil.catalogs.refs import branch_from_head
+from frazil.derive.audited import write_counted
 from frazil.derive.latest import Latest
 from frazil.derive.summed import Totals
 from frazil.derive.windows import Windows
 from frazil.derive.work import Kind, Result, Task
-from frazil.derive.write import write_all
 from frazil.derived_spec import DerivedKind, DerivedSpec
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ class _Plain:
 
     def write(self, task: Task) -> Result:
         """See `Kind.write`."""
-        return write_all(task, task.delta)
+        branch_from_head(task.connections.catalog, task.name, task.branch)
+        task.done("branched")
+        return Result(write_counted(task, task.delta, {})[0])
 
     def letters(self, task: Task) -> DataFrame | None:
         """See `Kind.letters`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from frazil.catalogs.refs import drop_branch
 from frazil.derive.ledger import ledger_in, read_derived
+from frazil.derive.write import BASE
 from frazil.landing.leftovers import LONGEST_LANDING
 from frazil.landing.position import ancestors, is_first
 from frazil.landing.write import DERIVING, started_at
@@ -15,6 +16,7 @@ from frazil.naming import TableName
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
 
 __all__ = ["drop_dead_branches"]
 
@@ -40,9 +42,13 @@ def drop_dead_branches(
 def _moved_on(table: Table, branch: str) -> bool:
     """Whether the branch stands upon another derivation than the newest; False where nothing tells."""
     newest = read_derived(table.metadata)
-    for snapshot in ancestors(table.metadata, branch):
-        if ledger := ledger_in(snapshot):
-            return newest is None or ledger.derivation != newest.derivation
-        if is_first(snapshot):
-            return newest is not None
-    return False
+    base = next(filter(lambda told: told is not None, map(_base, ancestors(table.metadata, branch))), None)
+    return base is not None and base != (newest.derivation if newest else "")
+
+
+def _base(snapshot: Snapshot) -> str | None:
+    """The derivation that a snapshot tells of; empty: none before it; None: it does not tell."""
+    if ledger := ledger_in(snapshot):
+        return ledger.derivation
+    told = snapshot.summary.additional_properties.get(BASE) if snapshot.summary else None
+    return "" if told is None and is_first(snapshot) else told

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.commits import TRIES, heads, through
-from frazil.derive.write import MARK
+from frazil.derive.ledger import read_derived
+from frazil.derive.write import BASE, MARK
 from frazil.errors import CommitConflictError
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ def branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) ->
         if table.metadata.current_snapshot_id != head:
             break
         tx = table.transaction()
-        Narrow(tx, branch, MARK, files.entries).commit()
+        newest = read_derived(table.metadata)
+        said = {**MARK, BASE: newest.derivation if newest else ""}
+        Narrow(tx, branch, said, files.entries).commit()
         if through(tx.commit_transaction):
             return
     raise CommitConflictError(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import stamina
 
 from frazil.catalogs.iceberg import load_table
-from frazil.catalogs.refs import branch_from_head
 from frazil.catalogs.spark import spark_name
 from frazil.derive.faults import overtaken, spark_job
 from frazil.derive.quoting import cast, types_of
@@ -22,28 +21,18 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-    from frazil.derive.work import Result, Task
     from frazil.keeping import Write
 
-__all__ = ["MARK", "append", "write_all"]
+__all__ = ["BASE", "MARK", "append"]
 
 MARK = {"frazil.plan": "derivation"}
 """In summaries of snapshots that are a branch's, and never on `main`."""
 
+BASE = "frazil.base"
+"""In summaries of a branch that holds some files of `main` only: the derivation that it stands upon."""
+
 _WRITES = 12
 """Times that a branch is written where others commit to the table all the while."""
-
-
-def write_all(task: Task, rows: DataFrame) -> Result:
-    """The rows as they are, upon a branch of the head: what kinds do that merge nothing."""
-    from frazil.derive.work import Result
-
-    catalog = task.connections.catalog
-    branch_from_head(catalog, task.name, task.branch)
-    task.done("branched")
-    files = append(catalog, task.name, task.table, rows, task.branch, task.spec.write)
-    task.done("written")
-    return Result(files)
 
 
 def append(

@@ -1,0 +1,113 @@
+"""Whatever process is killed when, whoever is quicker: every row of the inputs counts exactly once."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from frazil.connections import Connections
+from frazil.derive.rollback import roll_back_derived
+from frazil.errors import OvertakenError
+from kit.killed import derive_process
+from kit.made import Made, MakeTable, Source, make_made, make_source
+
+KINDS = {
+    "rows": "SELECT symbol, quantity, IF(quantity = 0, 'none', NULL) AS `$$error` FROM {}",
+    "totals": "SELECT symbol, sum(quantity) AS quantity, count(*) AS trades FROM {} GROUP BY symbol",
+}
+
+
+def in_between(lake: Connections, folder: Path, name: str, kind: str) -> tuple[Made, Source]:
+    """A table that holds some rows, and an input that has more."""
+    source = make_source(lake.catalog, name)
+    source.trades(1, 2)
+    made = make_made(lake, folder, f"{name}_out", KINDS[kind].format(name), kind=kind)
+    made.derive()
+    source.trades(3, 0)
+    return made, source
+
+
+def goes_on(made: Made, source: Source) -> None:
+    """Whatever was left: the next derivation ends right, and the one after it leaves nothing behind."""
+    source.trades(0, 4)
+    made.derive()
+    assert not made.derive().done
+    if made.spec.kind == "rows":
+        assert made.rows("quantity") == [(1,), (2,), (3,), (4,)]
+        assert [reason for reason, _ in made.dead_letters()] == ["none", "none"]
+    else:
+        assert made.rows("quantity", "trades") == [(10, 6)]
+    assert list(made.table.metadata.refs) == ["main"]
+
+
+def test_a_process_that_is_killed_leaves_nothing_or_everything(
+    lake: Connections, fresh_name: str, tmp_path: Path
+) -> None:
+    made, source = in_between(lake, tmp_path, fresh_name, "rows")
+    process = derive_process(made.spec, lake.settings.catalog, "kept")
+    assert process.wait(120) == -signal.SIGKILL, process.stderr and process.stderr.read()
+
+    goes_on(made, source)
+
+
+class Dead(BaseException):
+    """Nobody catches it, so nothing is cleaned up: as good as a kill, without a process to start."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "step"),
+    [("rows", "branched"), ("rows", "published"), ("totals", "written"), ("totals", "published")],
+)
+def test_a_derivation_that_dies_after_any_step_leaves_nothing_or_everything(
+    connections: Connections, fresh_name: str, tmp_path: Path, kind: str, step: str
+) -> None:
+    made, source = in_between(connections, tmp_path, fresh_name, kind)
+
+    def die(done: str) -> None:
+        if done == step:
+            raise Dead
+
+    with pytest.raises(Dead):
+        made.derive(on_step=die)
+    goes_on(made, source)
+
+
+def test_of_two_processes_one_publishes_and_the_other_says_it_was_overtaken(
+    source: Source, make_table: MakeTable
+) -> None:
+    source.trades(1)
+    made = make_table(KINDS["totals"].format(source.name.table), kind="totals")
+    made.derive()
+    source.trades(2)
+
+    def overtake(step: str) -> None:
+        if step == "written":
+            other = derive_process(made.spec, "rest")
+            out, err = other.communicate(timeout=120)
+            assert (other.returncode, out.strip()) == (0, "1"), err
+
+    with pytest.raises(OvertakenError, match="was quicker"):
+        made.derive(on_step=overtake)
+    assert made.rows("quantity") == [(3,)]
+
+
+def test_a_rollback_takes_the_position_back_with_the_rows(source: Source, make_table: MakeTable) -> None:
+    source.trades(1)
+    made = make_table(KINDS["rows"].format(source.name.table))
+    first = made.derive()
+    source.trades(2, 0)
+    made.derive()
+    assert first.snapshot_id
+
+    report = roll_back_derived(made.spec, made.connections, first.snapshot_id)
+
+    assert (report.done, report.rows, report.rows_before) == (True, 1, 2)
+    assert (made.rows("quantity"), dict(report.inputs)) == ([(1,)], first.inputs)
+    assert made.derive().rows == 1
+    assert (made.rows("quantity"), len(made.dead_letters())) == ([(1,), (2,)], 1)
+    assert made.ledger.total_rows == 2
+    beginning = made.table.snapshots()[0].snapshot_id
+    assert dict(roll_back_derived(made.spec, made.connections, beginning).inputs) == {}
+    assert (made.derive().whole, made.rows("quantity")) == (True, [(1,), (2,)])
