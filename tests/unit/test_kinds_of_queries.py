@@ -110,9 +110,22 @@ def test_keys_may_be_said_in_each_way_of_spark(grouped: str) -> None:
     assert merge_of(parse_query(text, "q.sql")).keys == ("symbol", "minute")
 
 
+@pytest.mark.parametrize("start", ["window.start", "window(ts, '1 minute').start"])
+@pytest.mark.parametrize("grouped", ["window(ts, '1 minute')", "window(ts, '1 minute').start", "1", "s"])
+def test_sparks_own_windows_are_keys(start: str, grouped: str) -> None:
+    text = f"SELECT {start} AS s, email, count(*) AS n FROM t GROUP BY {grouped}, email"
+
+    assert refusal("windows", text, window={"start": "s", "length": "1m"}) == ""
+    assert merge_of(parse_query(text, "q.sql")).keys == ("s", "email")
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        (
+            "SELECT session_window.start AS s, count(*) AS n FROM t GROUP BY session_window(ts, '5 minutes')",
+            "q.sql:1:65: session_window: new rows may make one session of two old ones",
+        ),
         ("SELECT a, avg(b) AS c FROM t GROUP BY a", "q.sql:1:11: avg: can't be merged"),
         ("SELECT a, max_by(b, c) AS c FROM t GROUP BY a", "q.sql:1:18: max_by: can't be merged"),
         ("SELECT a, count(DISTINCT b) AS c FROM t GROUP BY a", "q.sql:1:11: count(DISTINCT ...)"),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.derive.expression_types import Named, type_of
 from frazil.derive.query import Mistake, Query, refusal
-from frazil.derive.scopes import ALL, Output, Scope, Source, nearest
-from frazil.derive.syntax import cte_of, input_name, names_of, start_of
+from frazil.derive.scopes import ALL, Output, Scope, Source, nearest, repeated
+from frazil.derive.syntax import cte_of, input_name, names_of, start_of, windows_of
 from frazil.derive.type_rules import UNKNOWN, element, wider
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ def outputs(
     """
     reader = _Reader(tables, {"now": "timestamp", **parameters})
     found = reader.read(query.tree, None)
+    if twice := repeated(column.name for column in found):
+        reader.mistakes.append((0, f"{', '.join(twice)}: more than once in the output"))
     if reader.mistakes:
         raise refusal(query, reader.mistakes)
     return tuple(found)
@@ -67,9 +69,7 @@ class _Reader:
         if tree.args.get("by_name"):
             two = [next((c for c in two if c.name.lower() == o.name.lower()), Output(o.name)) for o in one]
         if len(one) != len(two):
-            text = (
-                f"UNION of {len(one)} columns and {len(two)}: each SELECT needs the same, in the same order"
-            )
+            text = f"UNION of {len(one)} columns and {len(two)}: each SELECT needs the same ones"
             self.mistakes.append((start_of(tree.right), text))
         return [
             replace(a, kind=wider(a.kind, b.kind), origins=a.origins | b.origins)
@@ -80,12 +80,15 @@ class _Reader:
         scope = Scope(list(self._sources(tree, outer)), outer, self.mistakes, _merged(tree))
         for lateral in tree.args.get("laterals") or ():
             scope.sources.append(self._lateral(lateral, scope))
+        for part in _before_output(tree):
+            self._look_up(part, scope)
+        scope.sources += [self._window(function, scope) for function in windows_of(tree)]
         found: list[Output] = []
         for item in tree.expressions:
             made = list(self._items(item, scope))
             scope.aliases.update({column.name.lower(): column for column in made})
             found += made
-        for part in _parts_but_output(tree):
+        for part in _after_output(tree):
             self._look_up(part, scope)
         return found
 
@@ -115,14 +118,17 @@ class _Reader:
         return [Output(column, kind, frozenset({(name, column)})) for column, kind in columns]
 
     def _lateral(self, node: exp.Lateral, scope: Scope) -> Source:
-        made = self._made_of(node.this, scope)
-        kind = (
-            element(self._type(node.this.this, scope)) if type(node.this).__name__ == "Explode" else UNKNOWN
-        )
+        made, explodes = self._made_of(node.this, scope), type(node.this).__name__ == "Explode"
+        kind = element(self._type(node.this.this, scope)) if explodes else UNKNOWN
         alias = node.args.get("alias")
         names = [column.name for column in alias.columns] if alias else []
         columns = [Output(name, kind if len(names) == 1 else UNKNOWN, made) for name in names]
         return Source(node.alias, columns or [Output(ALL)], node.alias)
+
+    def _window(self, function: exp.Anonymous, scope: Scope) -> Source:
+        """`GROUP BY window(...)` makes a column of that name."""
+        column = Output(function.name, self._type(function, scope), self._made_of(function, scope))
+        return Source("", [column], function.name, shown=False)
 
     def _items(self, item: exp.Expr, scope: Scope) -> Iterator[Output]:
         if names_of(item) == (ALL,):
@@ -167,21 +173,25 @@ class _Reader:
 
     def _type(self, node: exp.Expr, scope: Scope) -> str:
         silent = replace(scope, mistakes=[])
-        return type_of(
-            node,
-            Named(
-                lambda c: silent.find([step.name for step in c.parts], 0).kind,
-                lambda p: self.parameters.get(p, UNKNOWN),
-            ),
-        )
+
+        def of_column(column: exp.Column) -> str:
+            return silent.find([step.name for step in column.parts], 0).kind
+
+        return type_of(node, Named(of_column, lambda name: self.parameters.get(name, UNKNOWN)))
 
 
-def _parts_but_output(tree: exp.Select) -> Iterator[exp.Expr]:
-    """Where columns are named, other than in the output and the sources."""
-    for word in ("where", "group", "having", "qualify", "order", "sort", "cluster", "distribute", "windows"):
+def _before_output(tree: exp.Select) -> Iterator[exp.Expr]:
+    """Where columns of the sources are named, but none that the SELECT makes."""
+    yield from (on for join in tree.args.get("joins") or () if (on := join.args.get("on")))
+    if where := tree.args.get("where"):
+        yield where
+
+
+def _after_output(tree: exp.Select) -> Iterator[exp.Expr]:
+    """Where columns that the SELECT makes may be named, too."""
+    for word in ("group", "having", "qualify", "order", "sort", "cluster", "distribute", "windows"):
         part = tree.args.get(word)
         yield from part if isinstance(part, list) else [part] if part else []
-    yield from (on for join in tree.args.get("joins") or () if (on := join.args.get("on")))
 
 
 def _merged(tree: exp.Select) -> frozenset[str]:

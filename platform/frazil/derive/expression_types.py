@@ -153,6 +153,11 @@ def _struct(node: exp.Struct, named: Named) -> str:
     return f"struct<{','.join(f'`{name}`:{kind}' for name, kind in kinds)}>"
 
 
+def _window(node: exp.Anonymous, named: Named) -> str:
+    kind = type_of(node.expressions[0], named)
+    return f"struct<`start`:{kind},`end`:{kind}>" if kind.startswith("timestamp") else UNKNOWN
+
+
 _RULES: Mapping[str, _Rule] = {
     "Literal": _literal,
     "Column": lambda node, named: named.column(node),
@@ -178,6 +183,8 @@ _RULES: Mapping[str, _Rule] = {
     "DPipe": _text,
     "Concat": _text,
     "Struct": _struct,
+    "window": _window,
+    "session_window": _window,
     **dict.fromkeys(
         (
             "Paren",

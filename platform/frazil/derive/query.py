@@ -15,6 +15,7 @@ from frazil.derive.syntax import (
     names_of,
     output_of,
     parameters_of,
+    parsed,
     start_of,
     words_of,
 )
@@ -130,11 +131,11 @@ def refusal(query: Query, mistakes: Sequence[Mistake]) -> SpecError:
 
 
 def _parsed(text: str, where: str) -> exp.Query:
-    from sqlglot import exp, parse
+    from sqlglot import exp
     from sqlglot.errors import ParseError, TokenError
 
     try:
-        trees = [tree for tree in parse(text, dialect="spark") if tree]
+        trees = parsed(text)
     except ParseError as e:
         first = e.errors[0]
         place = f"{where}:{first['line']}:{first['col']}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -12,12 +13,12 @@ from frazil.derive.type_rules import UNKNOWN, element, fields
 if TYPE_CHECKING:
     from frazil.derive.query import Mistake
 
-__all__ = ["ALL", "Output", "Scope", "Source", "nearest"]
+__all__ = ["ALL", "Output", "Scope", "Source", "nearest", "repeated"]
 
 ALL = "*"
 """Name of the output that stands for columns which only a server can tell."""
 
-_WORDS = frozenset({"user", "session_user", "localtimestamp", "current_catalog", "current_database"})
+_WORDS = ("user", "session_user")
 """Functions of Spark that may be written without brackets and look like columns."""
 
 
@@ -106,12 +107,9 @@ class Scope:
             top = self.find(of, at)
             inner = [replace(top, name=name, kind=kind) for name, kind in fields(top.kind).items()]
             return inner or [Output(ALL)]
-        found: dict[str, Output] = {}
-        for number, source in enumerate(sources):
-            for column in source.columns:
-                name = column.name.lower()
-                found.setdefault(name if name in self.merged else f"{number}.{name}", column)
-        return list(found.values())
+        columns = [column for source in sources for column in source.columns]
+        merged = {c.name.lower(): c for c in reversed(columns) if c.name.lower() in self.merged and not of}
+        return [*reversed(merged.values()), *(c for c in columns if c.name.lower() not in merged)]
 
     def _found(self, names: Sequence[str], at: int) -> tuple[Output, Sequence[str]] | None:
         first = names[0].lower()
@@ -147,6 +145,12 @@ class Scope:
         sources, name = of or self.sources, names[1] if of else names[0]
         known = list(dict.fromkeys(c.name for source in sources for c in source.columns))
         return f"{name}: no column of {', '.join(s.spoken for s in sources)}; {nearest(name, known)}"
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Names that are there more than once, in whatever case."""
+    counts = Counter(name.lower() for name in names if name != ALL)
+    return [name for name, count in counts.items() if count > 1]
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -17,9 +17,23 @@ __all__ = [
     "names_of",
     "output_of",
     "parameters_of",
+    "parsed",
     "start_of",
     "tokens_of",
+    "windows_of",
+    "words_of",
 ]
+
+
+def parsed(text: str) -> list[exp.Expr]:
+    """The statements of a text in Spark's SQL.
+
+    Raises:
+        sqlglot.errors.SqlglotError: It is none.
+    """
+    from sqlglot.dialects.spark import Spark
+
+    return [tree for tree in Spark().parser().parse(tokens_of(text), text) if tree]
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -28,9 +42,15 @@ def tokens_of(text: str) -> list[Token]:
     Raises:
         sqlglot.errors.TokenError: A quote is not closed.
     """
+    from sqlglot import Token, TokenType
     from sqlglot.dialects.spark import Spark
 
-    return Spark().tokenize(text)
+    tokens = Spark().tokenize(text)
+    for i, (word, after) in enumerate(pairwise(tokens)):
+        # In GROUP BY sqlglot takes the function for the clause WINDOW.
+        if word.token_type == TokenType.WINDOW and after.token_type == TokenType.L_PAREN:
+            tokens[i] = Token(TokenType.VAR, word.text, word.line, word.col, word.start, word.end)
+    return tokens
 
 
 def parameters_of(text: str) -> Iterator[tuple[int, str]]:
@@ -116,6 +136,15 @@ def names_of(item: exp.Expr) -> tuple[str, ...]:
             return names_of(item.this)
         case _:
             return ("",)
+
+
+def windows_of(tree: exp.Expr) -> list[exp.Anonymous]:
+    """Calls of `window` in GROUP BY: each makes a column of that name, a struct of start and end."""
+    from sqlglot import exp
+
+    group = tree.args.get("group")
+    calls = group.find_all(exp.Anonymous) if group else ()
+    return [call for call in calls if call.name.lower() in ("window", "session_window")]
 
 
 def start_of(node: exp.Expr | None) -> int:

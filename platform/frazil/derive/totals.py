@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from frazil.derive.functions import function_name, is_aggregate
 from frazil.derive.query import Mistake, Query, refusal
-from frazil.derive.syntax import names_of, start_of
+from frazil.derive.syntax import names_of, start_of, windows_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -27,6 +27,9 @@ _INSTEAD = {
     "avg": "; keep a sum and a count, and divide where it is read",
     "mean": "; keep a sum and a count, and divide where it is read",
 }
+
+
+_WINDOWS = ("window", "session_window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +116,49 @@ def _odd_keys(tree: exp.Query, group: exp.Group) -> Iterator[Mistake]:
     if any(group.args.get(word) for word in ("grouping_sets", "cube", "rollup", "totals")):
         yield start_of(group), "GROUPING SETS, CUBE and ROLLUP can't be merged: write plain columns"
         return
-    keys = [
-        (n, item) for n, item in enumerate(tree.expressions, 1) if not any(map(is_aggregate, item.walk()))
-    ]
+    said = _said(tree, windows_of(tree))
     grouped = {_words(key): key for key in group.expressions}
-    said = {
-        word: n for n, item in keys for word in (str(n), _words(item.unalias()), item.alias_or_name.lower())
-    }
     for word, key in grouped.items():
         if word not in said:
             yield start_of(key), "it is grouped by what is no column of the table: add it to the SELECT"
+        if word.startswith("session_window("):
+            yield (
+                start_of(key),
+                "session_window: new rows may make one session of two old ones; kind: full may",
+            )
     by = {said[word] for word in grouped if word in said}
-    for n, item in keys:
-        if n not in by:
-            yield start_of(item), f"{item.alias_or_name}: neither a total nor in GROUP BY"
+    for n, item in _keys(tree):
+        if n not in by and not _window_part(item):
+            yield start_of(item), f"{item.alias_or_name}: neither a total nor in GROUP BY: add it there"
+
+
+def _keys(tree: exp.Query) -> list[tuple[int, exp.Expr]]:
+    """What is no total, with its number."""
+    items = enumerate(tree.expressions, 1)
+    return [(n, item) for n, item in items if not any(map(is_aggregate, item.walk()))]
+
+
+def _said(tree: exp.Query, windows: Sequence[exp.Expr]) -> dict[str, int]:
+    """The ways to say each key in GROUP BY, with the key's number; one of a window may be the window."""
+    said: dict[str, int] = {}
+    for n, item in _keys(tree):
+        words = [str(n), _words(item.unalias()), item.alias_or_name.lower()]
+        if part := _window_part(item):
+            calls = [_words(call) for call in windows]
+            words += [*(f"{call}.{part}" for call in calls), *(calls if part == "start" else ())]
+        for word in words:
+            said.setdefault(word, n)
+    return said
+
+
+def _window_part(item: exp.Expr) -> str:
+    """`start` or `end` of `window(...)`; empty where it is something else."""
+    from sqlglot import exp
+
+    node = item.unalias()
+    column = isinstance(node, exp.Column) and node.table.lower() in _WINDOWS
+    call = isinstance(node, exp.Dot) and function_name(node.this) in _WINDOWS
+    return node.name.lower() if column or call else ""
 
 
 def _words(node: exp.Expr) -> str:
