@@ -1,0 +1,133 @@
+"""What each layer of some tables holds, side by side, and what the checks say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+
+from frazil.any_table import AnyTable
+from frazil.catalogs.glue_entries import read_glue
+from frazil.checks.result import CheckResult
+from frazil.checks.run import run_checks
+from frazil.cli.console import console, print_table
+from frazil.cli.selection import Selection
+from frazil.cli.tables import State, states_of
+from frazil.connections import Connections
+from frazil.derive.state import DerivedState
+from frazil.errors import AuditFailedError
+from frazil.naming import Things
+from frazil.topics.facts import topic_fact
+from frazil.warehouse.tables import SnowflakeState, read_table
+
+__all__ = ["Layers", "agree", "look", "show"]
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """One table, from what it is made of to Snowflake.
+
+    Args:
+        names: Of its things.
+        offsets: Of its topic; None where it is made of other tables.
+        iceberg: The table itself.
+        glue_version: Of its Glue entry.
+        snowflake: What Snowflake shows.
+        results: What its checks say.
+    """
+
+    names: Things
+    offsets: int | None
+    iceberg: State
+    glue_version: str
+    snowflake: SnowflakeState
+    results: Sequence[CheckResult]
+
+    def passed(self, layer: str) -> str:
+        """How many of a layer's checks passed, of how many."""
+        verdicts = [r.passed for r in self.results if r.layer == layer]
+        return f"{sum(verdicts)}/{len(verdicts)}"
+
+    @property
+    def rows(self) -> set[int]:
+        """Rows of each layer: one number where all agree."""
+        counted = {self.iceberg.rows, self.snowflake.rows}
+        return counted if self.offsets is None else counted | {self.offsets}
+
+
+def look(selection: Selection[AnyTable]) -> list[Layers]:
+    """All layers of all tables, every check made, the deep ones too."""
+    connections = selection.connections
+    results = run_checks(selection.specs, connections, deep=True)
+    pairs = zip(selection.pairs, states_of(selection), strict=True)
+    return [_layers(connections, names, state, results) for (_, names), state in pairs]
+
+
+def show(found: Sequence[Layers], in_full: Collection[str]) -> None:
+    """One table of all, and what the checks say.
+
+    Args:
+        found: What to show.
+        in_full: Tables whose checks are all told; of the others only what they refuse.
+    """
+    table = Table("layer", "what", "rows", "position", "fresh", "checks", title="From Kafka to Snowflake")
+    for layers in found:
+        for row in _rows(layers):
+            table.add_row(*row)
+        table.add_section()
+    print_table(table)
+    for layers in found:
+        _tell(layers, all_of_them=layers.names.table.table in in_full)
+
+
+def agree(layers: Layers) -> None:
+    """Raises unless all layers hold the same rows, and all checks passed.
+
+    Raises:
+        AuditFailedError: They do not; the text says what each one holds.
+    """
+    if len(layers.rows) > 1 or not all(r.passed for r in layers.results):
+        kafka = "" if layers.offsets is None else f"Kafka {layers.offsets}, "
+        raise AuditFailedError(
+            f"The layers of {layers.names.table} do not agree.",
+            where=f"{kafka}Iceberg {layers.iceberg.rows}, Snowflake {layers.snowflake.rows}",
+            todo="Read what each check says above.",
+        )
+
+
+def _layers(connections: Connections, names: Things, state: State, results: list[CheckResult]) -> Layers:
+    facts = topic_fact(connections.admin, names.topic) if names.topic else None
+    entry = read_glue(connections.glue, names)
+    return Layers(
+        names=names,
+        offsets=sum(end - facts.first[p] for p, end in facts.end.items()) if facts else None,
+        iceberg=state,
+        glue_version=entry.version_id if entry else "none",
+        snowflake=read_table(connections, names),
+        results=[r for r in results if r.table == str(names.table)],
+    )
+
+
+def _tell(layers: Layers, *, all_of_them: bool) -> None:
+    for result in layers.results:
+        if all_of_them or not result.passed:
+            verdict = "[green]ok[/]" if result.passed else "[red]no[/]"
+            console.print(f"{verdict} {layers.names.table.table} {result.check}: {result.text}")
+
+
+def _rows(layers: Layers) -> Iterator[tuple[str, ...]]:
+    names, state, flake = layers.names, layers.iceberg, layers.snowflake
+    fresh = "current" if not state.lag else f"{state.lag:,} behind"
+    glue = f"{names.glue_database}.{names.table.table}"
+    if layers.offsets is not None:
+        yield "Kafka", names.topic, f"{layers.offsets:,}", "", "", ""
+    yield "Iceberg", str(names.table), f"{state.rows:,}", _position(state), fresh, layers.passed("iceberg")
+    yield "Glue", glue, "", f"version {layers.glue_version}", "", layers.passed("glue")
+    yield "Snowflake", f"{flake.schema}.{flake.table}", f"{flake.rows:,}", "", "", layers.passed("snowflake")
+
+
+def _position(state: State) -> str:
+    if isinstance(state, DerivedState):
+        return "of " + ", ".join(each.table for each in state.inputs)
+    return " ".join(f"{p}:{to}" for p, to in sorted(state.position.items()))
