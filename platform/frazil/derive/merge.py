@@ -16,7 +16,7 @@ from frazil.catalogs.spark import spark_name
 from frazil.derive.audited import asked, write_counted
 from frazil.derive.box import Box, box_from, measures
 from frazil.derive.quoting import cast, types_of
-from frazil.derive.touched import Touched, branch_of, touched
+from frazil.derive.touched import branch_of, touched
 from frazil.derive.work import Result, Task
 
 if TYPE_CHECKING:
@@ -97,17 +97,23 @@ class Merging(ABC):
             return Result((), **more)
         box = self.reach(task, box_from(types, keys, facts))
         there = touched(task.table, box.expression)
-        branch_of(task.connections.catalog, task.name, there, task.branch)
+        snapshot = branch_of(task.connections.catalog, task.name, there, task.branch)
         task.done("branched")
-        files, _ = write_counted(task, self._rows(task, there, box, task.delta.where(counted)), {})
+        state = self._at(task, snapshot) if there.entries else None
+        files, _ = write_counted(task, self._rows(task, state, box, task.delta.where(counted)), {})
         return Result(files, there.rows, state_bytes=there.bytes, **more)
 
-    def _rows(self, task: Task, files: Touched, box: Box, delta: DataFrame) -> DataFrame:
-        """What the files held, with the new rows in it."""
+    def _at(self, task: Task, snapshot: int) -> DataFrame:
+        """The rows of a snapshot: by its id, for a branch may hold what a write of unknown end left there."""
+        at = task.connections.spark.read.option("versionAsOf", str(snapshot))
+        return at.table(spark_name(task.name))
+
+    def _rows(self, task: Task, state: DataFrame | None, box: Box, delta: DataFrame) -> DataFrame:
+        """What the state holds, with the new rows in it."""
         types, head = types_of(task.table), task.table.metadata.current_snapshot_id
-        if not files.entries:
+        if state is None:
             return cast(self.merged(task, State(None, head, box), delta), types)
-        there = task.connections.spark.table(spark_name(task.name, task.branch))
-        inside = State(there.where(box.sql), head, box)
-        others = there.where(f"NOT ({box.sql})")
-        return cast(self.merged(task, inside, delta), types).unionByName(cast(others, types))
+        inside, others = state.where(box.sql), state.where(f"NOT ({box.sql})")
+        return cast(self.merged(task, State(inside, head, box), delta), types).unionByName(
+            cast(others, types)
+        )

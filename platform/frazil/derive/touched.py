@@ -91,8 +91,8 @@ class _Judge:
         return self._partition(file.partition) and self._metrics(file)
 
 
-def branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) -> None:
-    """Makes a branch that holds nothing but those files, and what deletes rows in them.
+def branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) -> int:
+    """Makes a branch that holds nothing but those files, and what deletes rows in them; its snapshot's id.
 
     Raises:
         CommitConflictError: Others committed in between; the files may be others now.
@@ -101,16 +101,17 @@ def branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) ->
 
     head = files.table.metadata.current_snapshot_id
     for table in heads(catalog, name):
-        if branch in table.metadata.refs:
-            return
+        if made := table.metadata.refs.get(branch):
+            return made.snapshot_id
         if table.metadata.current_snapshot_id != head:
             break
         tx = table.transaction()
         newest = read_derived(table.metadata)
         said = {**MARK, BASE: newest.derivation if newest else ""}
-        Narrow(tx, branch, said, files.entries).commit()
+        narrow = Narrow(tx, branch, said, files.entries)
+        narrow.commit()
         if through(tx.commit_transaction):
-            return
+            return narrow.snapshot_id
     raise CommitConflictError(
         f"Others committed to {name} while a derivation chose its files.",
         where=f"{TRIES} times, or in between",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from kit.killed import derive_process
 from kit.made import Made, MakeTable, Source
 from kit.recomputed import recomputed
 
@@ -58,8 +60,7 @@ def test_late_rows_end_where_the_policy_says(source: Source, make_table: MakeTab
     source.append(events(0, 7, 10, 3))
     assert (made.derive().watermark, made.ledger.late) == (at(8), 0)
 
-    source.append(events(8.5, 10.5, 9.5, 8))  # late by the newest one only: the window 8 to 9 is open
-    assert made.derive().late == 0
+    source.append(events(8.5, 10.5, 9.5, 8))  # behind the newest one, but the window from 8 to 9 is open
     source.append(events(7.9, 9, 20, quantity=5))  # the first one's window was complete at 8
     report = made.derive()
 
@@ -91,7 +92,7 @@ def test_where_all_is_late_the_position_moves_on_and_the_watermark_stays(
 
 def test_out_of_order_rows_count_while_their_window_is_open(source: Source, make_table: MakeTable) -> None:
     made, chance, late = windows(make_table, source, "drop"), random.Random(6), 0
-    for run in range(5):
+    for run in range(3):
         minutes = [run * 2 + chance.uniform(-1, 2) for _ in range(40)]
         source.append(events(*(max(0.0, m) for m in minutes)))
         late += made.derive().late
@@ -104,7 +105,7 @@ def test_running_totals_are_those_of_duckdb_whatever_comes_when(
     source: Source, make_table: MakeTable
 ) -> None:
     made, chance = windows(make_table, source, "update", cumulative_by=["symbol"]), random.Random(6)
-    for run in (0, 4, 2, 8, -1):
+    for run in (0, 4, 2, -1):
         rows: list[Any] = []
         for _ in range(15):
             minute = chance.choice([None, *(run + chance.uniform(0, 3) for _ in range(12))])
@@ -114,44 +115,44 @@ def test_running_totals_are_those_of_duckdb_whatever_comes_when(
         made.derive()
 
     assert made.rows() == recomputed(source, RUNNING)
+    report = made.derive(rebuild=True)
+    assert made.rows() == recomputed(source, RUNNING)
+    assert (report.watermark, made.ledger.total_late) == (made.ledger.watermark, 0)
 
 
-def test_running_totals_go_on_from_windows_that_are_not_written_again(
+def test_running_totals_go_on_from_old_windows_and_a_late_row_raises_all_that_follow(
     source: Source, make_table: MakeTable
 ) -> None:
-    made = windows(make_table, source, "update", cumulative_by=["symbol"])
-    for minute in range(3):
-        source.append([*events(minute, symbol="a"), *events(minute, symbol="b")])
-        made.derive()
-    source.append(events(10, symbol="a"))
-
-    report = made.derive()
-
-    assert (report.removed, report.rows) == (0, 1)
-    assert made.rows() == recomputed(source, RUNNING)
-
-
-def test_a_late_row_of_a_running_total_raises_all_that_follow(source: Source, make_table: MakeTable) -> None:
     made = windows(make_table, source, "update", cumulative_by=["symbol"])
     for minute in (0, 3, 6):
         source.append([*events(minute, symbol="a"), *events(minute, symbol="b")])
         made.derive()
-    source.append(events(3, symbol="b", quantity=100))
+    source.append(events(9, symbol="a"))
+    report = made.derive()
+    assert (report.removed, report.rows) == (0, 1), "no old window was written again"
 
+    source.append(events(3, symbol="b", quantity=100))
     made.derive()
 
     assert [row[2] for row in made.rows() if row[0] == "b"] == [1, 102, 103]
     assert made.rows() == recomputed(source, RUNNING)
 
 
-def test_a_rebuild_of_running_totals_gives_the_same(source: Source, make_table: MakeTable) -> None:
-    made = windows(make_table, source, "update", cumulative_by=["symbol"])
-    for minutes in ((0, 1, 2), (1, 5)):
-        source.append(events(*minutes))
-        made.derive()
-    before = made.rows()
+@pytest.mark.parametrize("step", ["branched", "kept"])
+def test_a_late_row_is_kept_apart_once_though_the_derivation_is_killed(
+    source: Source, make_table: MakeTable, step: str
+) -> None:
+    made = windows(make_table, source, "dead_letter")
+    source.append(events(0, 10))
+    made.derive()
+    source.append(events(5, 11))
 
-    report = made.derive(rebuild=True)
+    process = derive_process(made.spec, made.connections.settings.catalog, step)
+    assert process.wait(120) == -signal.SIGKILL
+    source.append(events(6))
+    made.derive()
 
-    assert made.rows() == before
-    assert (report.watermark, made.ledger.total_late) == (at(3), 0)
+    assert [json.loads(row)["minute"][14:16] for _, row in made.dead_letters()] == ["05", "06"]
+    assert len(made.rows()) == 3
+    assert not made.derive().done
+    assert list(made.table.refs()) == ["main"], "the next run drops what a dead one left"
