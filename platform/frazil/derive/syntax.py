@@ -128,6 +128,8 @@ def names_of(item: exp.Expr) -> tuple[str, ...]:
             return tuple(alias.name for alias in item.aliases)
         case exp.Alias():
             return (item.alias,)
+        case exp.Dot() if not isinstance(item.parts[0], exp.Identifier):
+            return ("",)
         case exp.Column() | exp.Dot():
             return ("*",) if isinstance(item.parts[-1], exp.Star) else (item.parts[-1].name,)
         case exp.Star():

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
+from pyspark.errors import AnalysisException
 
 from frazil.connections import Connections
 from frazil.derive.columns import UNKNOWN, Column, typed
@@ -11,6 +13,7 @@ from frazil.derive.query import parse_query, read_query
 from frazil.naming import TableName, things
 from frazil.pipelines import load_pipelines, pipeline_folders
 from frazil.settings import Settings
+from kit.query_cases import PARAMETERS, RIGHT, TABLES, WRONG
 from kit.typed_queries import by_spark
 
 TRADES = (
@@ -30,6 +33,8 @@ TRADES = (
     ("tags", "map<string,int>"),
     ("items", "array<struct<`sku`:string,`n`:int>>"),
 )
+
+KNOWN = {name: columns for name, columns in TABLES.items() if columns}
 
 NUMBERS = """
 quantity * price; quantity + volume; quantity / price; quantity % 7; -price; abs(volume); quantity - 1;
@@ -91,6 +96,25 @@ def test_types_that_are_told_without_spark_are_those_that_spark_tells(
     untold = [item for item, (_, kind) in zip(items, told, strict=True) if kind == UNKNOWN]
     assert wrong == []
     assert len(untold) <= len(items) // 8, untold
+
+
+def test_columns_of_whole_queries_are_those_of_spark(connections: Connections, fresh_name: str) -> None:
+    for text, expected in RIGHT:
+        query = parse_query(text, "q.sql")
+        if all(TABLES[name] for name in query.inputs):
+            values = {name: PARAMETERS[name] for name in query.parameters}
+            spark = dict(by_spark(connections.spark, query, KNOWN, values, fresh_name))
+            assert all(agree(kind, spark[name]) for name, kind in expected.items()), text
+
+
+def test_spark_refuses_what_is_refused_without_it(connections: Connections, fresh_name: str) -> None:
+    taken = []
+    for text, _ in WRONG:
+        query = parse_query(text, "q.sql")
+        with suppress(AnalysisException):
+            taken.append((text, by_spark(connections.spark, query, KNOWN, {}, fresh_name)))
+
+    assert taken == []
 
 
 def test_every_query_of_the_pipelines_gives_the_columns_that_were_told(
