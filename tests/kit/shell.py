@@ -6,11 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+
+from frazil.cli.main import run
+from frazil.pipeline_file import COMPONENT, DERIVED
 
 FRAZIL = Path(sys.executable).with_name("frazil")
 NAMESPACE = "cli_tests"
@@ -41,12 +46,21 @@ class Shell:
 
     pipelines: Path
 
-    def write(self, *tables: dict[str, Any], name: str = "one") -> Path:
+    def write(
+        self, *tables: dict[str, Any], name: str = "one", derived: Sequence[dict[str, Any]] = ()
+    ) -> Path:
+        """A pipeline of tables made of topics, and of tables made of others: there `sql` is the query."""
         file = self.pipelines / name / "defs.yaml"
         file.parent.mkdir()
-        attributes = {"tables": [{"namespace": NAMESPACE, **table} for table in tables]}
-        document = {"type": "assets.topic_tables.TopicTables", "attributes": attributes}
-        file.write_text(yaml.safe_dump(document, sort_keys=False))
+        for table in derived:
+            (file.parent / f"{table['table']}.sql").write_text(table["sql"])
+        queries = [{**table, "sql": f"{table['table']}.sql"} for table in derived]
+        documents = [
+            {"type": kind, "attributes": {"tables": [{"namespace": NAMESPACE, **table} for table in of_kind]}}
+            for kind, of_kind in ((COMPONENT, tables), (DERIVED, queries))
+            if of_kind
+        ]
+        file.write_text(yaml.safe_dump_all(documents, sort_keys=False))
         return file
 
     def __call__(self, *arguments: str, **environment: str) -> Said:
@@ -59,3 +73,22 @@ class Shell:
             timeout=120,
         )
         return Said(done.returncode, done.stdout, done.stderr)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The command in this process: another one takes seconds to import what it needs."""
+
+    patch: pytest.MonkeyPatch
+    capture: pytest.CaptureFixture[str]
+
+    def __call__(self, *arguments: str, **environment: str) -> Said:
+        with self.patch.context() as patch:
+            patch.setattr(sys, "argv", ["frazil", *arguments])
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            self.capture.readouterr()  # what the test itself said before
+            with pytest.raises(SystemExit) as ended:
+                run()
+        out, err = self.capture.readouterr()
+        return Said(int(ended.value.code or 0), out, err)

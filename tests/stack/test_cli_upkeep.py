@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
 from frazil.catalogs.glue_entries import read_glue, sync_glue
-from frazil.cli.main import run
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.naming import Things, things
 from frazil.spec import TableSpec
 from kit.foreign import file_count, foreign_table
-from kit.shell import NAMESPACE, Said, Shell
+from kit.shell import NAMESPACE, Command, Shell
 from kit.topics import Topic, topic_maker
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """The command in this process: another one takes seconds to import what it needs."""
-
-    patch: pytest.MonkeyPatch
-    capture: pytest.CaptureFixture[str]
-
-    def __call__(self, *arguments: str, **environment: str) -> Said:
-        with self.patch.context() as patch:
-            patch.setattr(sys, "argv", ["frazil", *arguments])
-            for name, value in environment.items():
-                patch.setenv(name, value)
-            self.capture.readouterr()  # what the test itself said before
-            with pytest.raises(SystemExit) as ended:
-                run()
-        out, err = self.capture.readouterr()
-        return Said(int(ended.value.code or 0), out, err)
 
 
 @pytest.fixture

@@ -1,0 +1,109 @@
+"""`frazil derive`, and what other commands tell of tables that are made of others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frazil.connections import Connections
+from kit.made import NAMESPACE, Source
+from kit.shell import Command, Said, Shell
+
+
+@pytest.fixture
+def frazil(
+    source: Source, connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Command:  # fmt: skip
+    """The command, with a table of the source, one of that table, and one of a table that nobody made."""
+    folder = tmp_path / "pipelines"
+    folder.mkdir()
+    monkeypatch.setenv("FRAZIL_PIPELINES", str(folder))
+    at, name = {"namespace": NAMESPACE, "publish": []}, source.name.table
+    twice = f"SELECT symbol, quantity * 2 AS twice FROM {name}"
+    count = f"SELECT symbol, count(*) AS trades FROM {name}_twice GROUP BY symbol"
+    Shell(folder).write(
+        {**at, "topic": name},
+        {**at, "topic": f"{name}_gone"},
+        derived=[
+            {**at, "table": f"{name}_lost", "sql": f"SELECT symbol FROM {name}_gone", "kind": "full"},
+            {**at, "table": f"{name}_count", "kind": "totals", "sql": count},
+            {**at, "table": f"{name}_twice", "sql": twice},
+        ],
+    )
+    return Command(monkeypatch, capsys)
+
+
+def told(said: Said) -> list[tuple[str, int, int, bool]]:
+    return [(r["table"].rpartition("_")[2], r["rows"], r["total_rows"], r["whole"]) for r in said.document]
+
+
+def test_tables_are_derived_in_the_order_in_which_they_need_each_other(
+    frazil: Command, source: Source
+) -> None:
+    source.trades(1, 2)
+    first = frazil("derive", f"{source.name}_count", f"{source.name}_twice", "--json")
+    source.trades(3)
+    second = frazil("derive", f"{source.name}_twice", "--json")
+    rebuilt = frazil("derive", f"{source.name}_twice", "--rebuild", "--json")
+
+    assert (first.code, told(first)) == (0, [("twice", 2, 2, True), ("count", 1, 1, True)])
+    assert told(second) == [("twice", 1, 3, False)]
+    assert told(rebuilt) == [("twice", 3, 3, True)]
+
+
+def test_a_table_that_fails_does_not_keep_the_others_from_it(frazil: Command, source: Source) -> None:
+    source.trades(1, 2)
+
+    said = frazil("derive", "--all", "--json")
+
+    assert (said.code, len(said.document)) == (1, 2)
+    assert f"There is no table {source.name}_gone" in said.err
+
+
+def test_tables_and_describe_tell_what_waits_in_the_inputs(frazil: Command, source: Source) -> None:
+    source.trades(1, 2)
+    frazil("derive", f"{source.name}_twice", "--json")
+    source.trades(3)
+
+    states = {s["identifier"]: s for s in frazil("tables", "--json").document}
+    described = frazil("describe", f"{source.name}_twice", "--json").document
+
+    twice, count = states[f"{source.name}_twice"], states[f"{source.name}_count"]
+    assert (twice["state"], twice["rows"], twice["lag"]) == ("behind", 2, 1)
+    assert (count["state"], count["rows"], count["lag"]) == ("new", 0, 2)
+    assert described["made_by"]["kind"] == "rows"
+    assert described["made_by"]["file"].endswith("_twice.sql")
+    assert [(i["table"], i["state"], i["waiting"]) for i in described["inputs"]] == [
+        (str(source.name), "behind", 1)
+    ]
+    assert [d["rows"] for d in described["derivations"]] == [2]
+
+
+def test_upkeep_and_checks_take_derived_tables(frazil: Command, source: Source) -> None:
+    name = f"{source.name}_twice"
+    for quantity in (1, 2, 3):
+        source.trades(quantity)
+        frazil("derive", name, "--json")
+
+    (compacted,) = frazil("compact", name, "--everything", "--json").document
+    expired = frazil("expire", name, "--json")
+    (census,) = frazil("census", name, "--json").document
+    checked = frazil("check", name, "--deep", "--json")
+    source.trades(4)
+    derived = frazil("derive", name, "--json")
+
+    assert (compacted["done"], expired.code, census["files"]) == (True, 0, 1)
+    assert told(derived) == [("twice", 1, 4, False)]
+    assert [c["text"] for c in checked.document if not c["passed"]] == []
+    assert {c["check"] for c in checked.document} == {
+        "row_count", "schema", "inputs_read", "query_agrees", "file_health",
+    }  # fmt: skip
+
+
+def test_commands_for_topics_say_what_to_do_instead(frazil: Command, source: Source) -> None:
+    said = frazil("land", f"{source.name}_twice")
+
+    assert (said.code, said.is_clear) == (1, True)
+    assert f"`frazil derive {source.name}_twice` brings it up to date" in said.err
