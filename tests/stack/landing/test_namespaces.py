@@ -1,0 +1,24 @@
+"""The first tables of a namespace, all made at once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from frazil.connections import Connections
+from frazil.landing.tables import create_table
+from frazil.naming import TableName
+from frazil.schemas.logical import Field, Primitive
+
+AT_ONCE = 6
+
+
+def test_first_landings_of_a_namespace_do_not_get_in_each_others_way(
+    lake: Connections, fresh_name: str
+) -> None:
+    names = [TableName(fresh_name, f"table_{n}") for n in range(AT_ONCE)]
+    fields = [Field("symbol", Primitive("string"))]
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        made = list(pool.map(lambda name: create_table(lake.catalog, name, fields, (), {}), names))
+
+    assert [table.current_snapshot() is not None for table in made] == [True] * AT_ONCE
