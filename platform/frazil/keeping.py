@@ -54,6 +54,12 @@ class Upkeep(Part):
         timedelta(minutes=15),
         description="Time after a compaction until the next one, if there is anything to gain.",
     )
+    copies_share: float = Field(
+        0.4,
+        ge=0,
+        description="Bytes of old copies that snapshots may hold, per byte of the table, before a compaction "
+        "leaves alone what one wrote already; `target_file_size` at least.",
+    )
     max_bytes: ByteSize = Field(ByteSize(10 * 2**30), ge=1, description="Most bytes that one run rewrites.")
     manifests: int = Field(50, ge=2, description="Manifests that ask for being rewritten.")
     keep_snapshots_for: Duration = Field(

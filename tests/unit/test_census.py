@@ -32,6 +32,10 @@ def files(*megabytes: float, **told: float) -> list[LiveFile]:
     return [LiveFile(f"f{n}", size, 100, sequence=n, **told) for n, size in enumerate(sizes)]  # type: ignore[arg-type]
 
 
+def gain_in(files: list[LiveFile], rule: Rule) -> Gain:
+    return gain_of(bins_of(files, rule, rule.shuffled if rule.sorts else 0), rule)
+
+
 @pytest.mark.parametrize(
     ("megabytes", "into"),
     [
@@ -43,7 +47,7 @@ def files(*megabytes: float, **told: float) -> list[LiveFile]:
     ],
 )
 def test_small_files_become_as_many_as_fit_the_target(megabytes: list[float], into: int) -> None:
-    gain = gain_of(files(*megabytes), RULE)
+    gain = gain_in(files(*megabytes), RULE)
 
     assert (gain.files, gain.into, gain.saved) == (len(megabytes), into, len(megabytes) - into)
 
@@ -54,18 +58,18 @@ def test_small_files_become_as_many_as_fit_the_target(megabytes: list[float], in
     ids=str,
 )
 def test_files_that_would_come_out_as_they_went_in_are_no_gain(megabytes: list[float]) -> None:
-    assert not gain_of(files(*megabytes), RULE)
+    assert not gain_in(files(*megabytes), RULE)
 
 
 def test_a_sort_cuts_files_anywhere_so_three_of_ninety_megabytes_become_two() -> None:
     sorting = Rule.of(Upkeep(), 128 * MB, sorts=True)
 
-    assert gain_of(files(90, 90, 90), sorting).saved == 1
-    assert not gain_of(files(90, 90, 90), RULE)
+    assert gain_in(files(90, 90, 90), sorting).saved == 1
+    assert not gain_in(files(90, 90, 90), RULE)
 
 
 def test_a_file_far_too_large_is_cut() -> None:
-    gain = gain_of(files(600), RULE)
+    gain = gain_in(files(600), RULE)
 
     assert (gain.files, gain.large, gain.saved) == (1, 1, 0)
     assert gain.into >= 4
@@ -74,7 +78,7 @@ def test_a_file_far_too_large_is_cut() -> None:
 
 @pytest.mark.parametrize(("deleted", "gains"), [(29, False), (30, True), (500, True)])
 def test_a_file_is_rewritten_when_enough_of_its_rows_are_deleted(deleted: int, gains: bool) -> None:
-    assert bool(gain_of(files(128, deleted=deleted), RULE)) is gains
+    assert bool(gain_in(files(128, deleted=deleted), RULE)) is gains
 
 
 @given(st.lists(st.integers(1, 700), max_size=40), st.booleans())
@@ -88,7 +92,7 @@ def test_compacting_again_and_again_comes_to_an_end(megabytes: list[int], sorts:
         taken = {f.path for b in bins for f in b.files}
         made = [b.bytes / b.into / MB for b in bins for _ in range(b.into)]
         have = files(*[f.bytes / MB for f in have if f.path not in taken], *made)
-    assert not gain_of(have, rule)
+    assert not gain_in(have, rule)
 
 
 def test_gains_add_up() -> None:
@@ -237,6 +241,34 @@ def test_a_compaction_that_saved_no_file_is_the_last_one_until_something_changes
 
     assert (after.quiet, after.compacted_to) == (quiet, head.sequence_number)
     assert (later.quiet, later.compacted_to) == (False, head.sequence_number)
+
+
+def test_a_compaction_that_did_nothing_may_do_more_once_snapshots_expired(catalog: InMemoryCatalog) -> None:
+    table = make(catalog)
+    add(table, "BUY")
+    head = table.current_snapshot()
+    assert head
+    with table.transaction() as tx:
+        tx.set_properties(remembered("compaction", LastWork(2.0, "", head.snapshot_id)))
+
+    quiet = read_history(table.metadata).quiet
+    with table.transaction() as tx:
+        tx.set_properties(remembered("expiry", LastWork(3.0, "", head.snapshot_id)))
+
+    assert (quiet, read_history(table.metadata).quiet) == (True, False)
+
+
+def test_old_copies_are_what_all_snapshots_but_the_oldest_removed(catalog: InMemoryCatalog) -> None:
+    table = make(catalog)
+    add(table, "BUY")
+    size = int(read_facts(table.metadata).bytes or 0)
+    table.delete()
+    add(table, "SELL")
+
+    copies = read_history(table.metadata).copies
+
+    assert copies.bytes == size > 0
+    assert copies.made_by == frozenset()
 
 
 def test_partitions_are_named_as_paths(catalog: InMemoryCatalog) -> None:

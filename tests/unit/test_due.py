@@ -92,6 +92,18 @@ def test_deleted_rows_and_large_files_are_told() -> None:
     )
 
 
+def test_files_spared_for_old_copies_are_told_and_looked_at_again_when_these_may_be_gone() -> None:
+    sparing = replace(FOUND, thrifty=True, copies=200 * MB, most_copies=128 * MB)
+
+    assert due(known(sparing))["compaction"].endswith(
+        "there was no compaction yet; files compacted before stay until old copies expire: "
+        "there are 200.0 MB, 128.0 MB are allowed."
+    )
+    assert not look_needed(known(sparing, last=last(compaction=DAY)), NOW)
+    assert look_needed(known(replace(sparing, at=NOW - HOUR), last=last(compaction=DAY)), NOW)
+    assert not look_needed(known(replace(IDLE, at=NOW - HOUR), last=last(compaction=DAY)), NOW)
+
+
 def test_a_compaction_that_got_nowhere_is_not_repeated_while_nothing_changes() -> None:
     quiet = with_history(known(last=last(compaction=DAY)), quiet=True)
 

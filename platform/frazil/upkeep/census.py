@@ -11,9 +11,11 @@ from frazil.catalogs.iceberg import catalog_errors, load_table
 from frazil.keeping import Upkeep
 from frazil.landing.position import ancestors
 from frazil.naming import things
+from frazil.upkeep.copies import read_copies
 from frazil.upkeep.files import Deletes, live_files
 from frazil.upkeep.packing import Rule
 from frazil.upkeep.partitions import PartitionCensus, partitions_of
+from frazil.upkeep.plan import plan_bins
 from frazil.upkeep.sizes import SizeClass, by_size
 from frazil.upkeep.suspects import DeadBranch, dead_branches
 from frazil.upkeep.work import KINDS, Kind, LastWork, Number, last_work
@@ -43,6 +45,8 @@ class Census:
         metadata_bytes: Size of the metadata file, which every commit writes again.
         snapshots: Snapshots that are kept.
         oldest: Age in seconds of the oldest.
+        copies: Bytes that only older snapshots hold, most of them of files that were put together.
+        most_copies: How many of them there may be before a compaction leaves alone what one wrote already.
         unreachable: Snapshots that no branch and no tag leads to.
         dead_branches: Branches that landings, redrives and compactions left behind.
         last: The last work of each kind that was ever done.
@@ -59,6 +63,8 @@ class Census:
     metadata_bytes: int
     snapshots: int
     oldest: float | None
+    copies: int
+    most_copies: int
     unreachable: int
     dead_branches: tuple[DeadBranch, ...]
     last: Mapping[Kind, LastWork]
@@ -127,6 +133,7 @@ class Census:
             "metadata_bytes": self.metadata_bytes,
             "snapshots": self.snapshots,
             "oldest_snapshot_seconds": round(self.oldest or 0.0, 3),
+            "old_copies_bytes": self.copies,
             "unreachable_snapshots": self.unreachable,
             "dead_branches": len(self.dead_branches),
         }
@@ -143,20 +150,23 @@ def take_census(table: Table, upkeep: Upkeep, target: int, now: float, *, sorts:
         sorts: Whether a compaction sorts, and so cuts files where it likes.
     """
     metadata, head = table.metadata, table.current_snapshot()
-    files = live_files(table, head)
+    files, rule = live_files(table, head), Rule.of(upkeep, target, sorts=sorts)
+    plan = plan_bins(files.data, table.spec().spec_id, rule, read_copies(metadata))
     times = [s.timestamp_ms for s in metadata.snapshots]
     return Census(
         table=".".join(table.name()),
         at=now,
         head=head.snapshot_id if head else None,
         target=target,
-        partitions=partitions_of(table, files.data, Rule.of(upkeep, target, sorts=sorts)),
+        partitions=partitions_of(table, files.data, rule, plan),
         deletes=files.deletes,
         manifests=files.manifests,
         manifest_bytes=files.manifest_bytes,
         metadata_bytes=len(table.io.new_input(table.metadata_location)),
         snapshots=len(times),
         oldest=max(0.0, now - min(times) / 1000) if times else None,
+        copies=plan.copies,
+        most_copies=plan.allowed,
         unreachable=len(times) - len({s.snapshot_id for s in _reachable(metadata)}),
         dead_branches=dead_branches(metadata, now),
         last={kind: last for kind in KINDS if (last := last_work(metadata, kind))},

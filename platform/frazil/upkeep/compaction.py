@@ -19,6 +19,7 @@ from frazil.errors import OvertakenError
 from frazil.landing.write import COMPACTING, new_branch, started_at
 from frazil.naming import TableName, things
 from frazil.upkeep.compacted import Done, became, did, nothing, would
+from frazil.upkeep.copies import Copies, read_copies
 from frazil.upkeep.entries import HeadReader, Held
 from frazil.upkeep.manifests import gathered, is_crowded
 from frazil.upkeep.news import SUMMARY
@@ -95,7 +96,7 @@ class _Compaction:
         before = self._reader.read(table)
         if before is None:
             return nothing(self._name, "There is nothing in it yet.", dry_run=dry_run)
-        rounds = self._plan(before, everything)
+        rounds = self._plan(before, read_copies(table.metadata), everything=everything)
         if dry_run:
             return would(self._name, before, rounds, is_crowded(before, self._spec.upkeep.manifests))
         self._step("planned")
@@ -107,10 +108,13 @@ class _Compaction:
     def _load(self) -> Table:
         return load_table(self._connections.catalog, self._name)
 
-    def _plan(self, held: Held, everything: bool = False, done: int = 0) -> list[Round]:
+    def _plan(
+        self, held: Held, copies: Copies | None = None, *, everything: bool = False, done: int = 0
+    ) -> list[Round]:
         target, upkeep = int(self._spec.write.target_file_size), self._spec.upkeep
         rule = Rule.of(upkeep, target, sorts=bool(self._spec.sort_by))
-        return plan_rounds(held.files, held.layout, rule, int(upkeep.max_bytes) - done, everything=everything)
+        most = int(upkeep.max_bytes) - done
+        return plan_rounds(held.files, held.layout, rule, most, copies, everything=everything)
 
     def _rounds(self, rounds: Sequence[Round]) -> Done:
         done = sum((self._round(plan) for plan in rounds), Done())

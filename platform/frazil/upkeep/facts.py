@@ -7,10 +7,11 @@ with a thousand snapshots has 1.3 MB of metadata, of which they are 12 kB.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.landing.position import ancestors
+from frazil.upkeep.copies import Copies, read_copies
 from frazil.upkeep.news import SUMMARY, only_upkeep_since
 from frazil.upkeep.work import KINDS, Kind, LastWork, last_work
 
@@ -57,6 +58,7 @@ class History:
         oldest: When the oldest was made, in seconds since the epoch.
         compacted_to: Sequence number of the newest compaction: files up to it are what it left.
         quiet: Nothing but compaction happened since the last one, and that one got nowhere.
+        copies: What they hold and the head does not.
     """
 
     head: int | None
@@ -64,6 +66,7 @@ class History:
     oldest: float | None
     compacted_to: int = 0
     quiet: bool = False
+    copies: Copies = field(default_factory=Copies)
 
 
 def read_facts(metadata: TableMetadata) -> Facts:
@@ -89,19 +92,24 @@ def read_history(metadata: TableMetadata) -> History:
         oldest=min(times) / 1000 if times else None,
         compacted_to=(compaction.sequence_number or 0) if compaction else 0,
         quiet=_is_quiet(metadata, last_work(metadata, "compaction"), compaction),
+        copies=read_copies(metadata),
     )
 
 
 def _is_quiet(metadata: TableMetadata, last: LastWork | None, compaction: Snapshot | None) -> bool:
     """Whether another compaction would find what the last one left, and that one got nowhere.
 
-    One that was bounded in bytes saved files, and there may be more to save.
+    One that was bounded in bytes saved files, and there may be more to save. One that did nothing may
+    have had to spare old copies, of which some expired since.
     """
     if last is None or not only_upkeep_since(metadata, last.snapshot_id, _COMPACTION):
         return False
     saved = _number(compaction, "deleted-data-files") or 0
     made = _number(compaction, "added-data-files") or 0
-    return compaction is None or compaction.snapshot_id != last.snapshot_id or made >= saved
+    if compaction is None or compaction.snapshot_id != last.snapshot_id:
+        expiry = last_work(metadata, "expiry")
+        return expiry is None or expiry.at < last.at
+    return made >= saved
 
 
 def _told(snapshot: Snapshot) -> Mapping[str, str]:

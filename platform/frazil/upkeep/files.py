@@ -46,6 +46,7 @@ class LiveFile:
         sequence: Sequence number of the commit that brought the file.
         deleted: Rows that delete files of this data file alone take away.
         lower: Lower bound of the column asked for; None where it is not known.
+        snapshot_id: The snapshot that brought the file; None where it is not known.
     """
 
     path: str
@@ -56,6 +57,7 @@ class LiveFile:
     sequence: int = 0
     deleted: int = 0
     lower: Bound | None = None
+    snapshot_id: int | None = None
 
     @property
     def deleted_share(self) -> float:
@@ -157,4 +159,5 @@ def live_file(entry: ManifestEntry, deleted: Mapping[str, int], column: int | No
         sequence=entry.file_sequence_number or 0,
         deleted=deleted.get(file.file_path, 0),
         lower=bounds.get(column) if column is not None else None,
+        snapshot_id=entry.snapshot_id,
     )

@@ -10,8 +10,8 @@ from frazil.any_table import AnyTable
 from frazil.upkeep.facts import Facts, History
 from frazil.upkeep.files import LiveFile, live_files
 from frazil.upkeep.gain import Gain, gain_of
-from frazil.upkeep.packing import Rule
-from frazil.upkeep.partitions import group_files
+from frazil.upkeep.packing import Bin, Rule
+from frazil.upkeep.plan import plan_bins
 from frazil.upkeep.row_age import row_age
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ class Found:
         manifests: How many there are.
         small_manifests: Those that would better be put together.
         oldest: Timestamp of the oldest record, in seconds since the epoch, where it is known.
+        copies: Bytes that only older snapshots hold.
+        most_copies: How many of them there may be.
+        thrifty: Small files are left alone, for there would be more.
     """
 
     at: float
@@ -46,6 +49,9 @@ class Found:
     manifests: int
     small_manifests: int
     oldest: float | None
+    copies: int = 0
+    most_copies: int = 0
+    thrifty: bool = False
 
 
 def look_into(table: Table, facts: Facts, history: History, spec: AnyTable, now: float) -> Found:
@@ -54,32 +60,32 @@ def look_into(table: Table, facts: Facts, history: History, spec: AnyTable, now:
     column = _field_id(table.schema(), age.column) if age else None
     live = live_files(table, table.current_snapshot(), column)
     rule = Rule.of(spec.upkeep, int(spec.write.target_file_size), sorts=bool(spec.sort_by))
-    groups = group_files(live.data, table.spec().spec_id)
+    plan = plan_bins(live.data, table.spec().spec_id, rule, history.copies)
     return Found(
         at=now,
         facts=facts,
         files=len(live.data),
         small_files=sum(f.bytes < rule.small for f in live.data),
-        waiting=sum(
-            _waiting(group, rule, history.compacted_to, key is None) for key, group in groups.items()
-        ),
-        gain=sum((gain_of(group, rule, older=key is None) for key, group in groups.items()), Gain()),
+        waiting=sum(_waiting(b, rule, history.compacted_to) for bins in plan.bins.values() for b in bins),
+        gain=sum((gain_of(bins, rule) for bins in plan.bins.values()), Gain()),
         manifests=live.manifests,
         small_manifests=live.small_manifests,
         oldest=_oldest(live.data),
+        copies=plan.copies,
+        most_copies=plan.allowed,
+        thrifty=plan.thrifty,
     )
 
 
-def _waiting(files: Sequence[LiveFile], rule: Rule, compacted_to: int, older: bool) -> int:
-    """Small bytes of one partition.
+def _waiting(bin_: Bin, rule: Rule, compacted_to: int) -> int:
+    """Small bytes of a bin.
 
     The one small file that a compaction leaves per partition does not count: with a hundred
     partitions those alone would ask for the next compaction at once, and for ever.
     """
-    if not gain_of(files, rule, older=older):
-        return 0
-    unfinished = gain_of([f for f in files if f.sequence <= compacted_to], rule, older=older)
-    return sum(f.bytes for f in files if f.bytes < rule.small and (unfinished or f.sequence > compacted_to))
+    new = [f for f in bin_.files if f.sequence > compacted_to]
+    unfinished = len(bin_.files) - len(new) > bin_.into
+    return sum(f.bytes for f in (bin_.files if unfinished else new) if f.bytes < rule.small)
 
 
 def _field_id(schema: Schema, name: str) -> int | None:

@@ -1,4 +1,4 @@
-"""What a compaction of one partition is good for: what it would take, and what it would make of that.
+"""What a compaction is good for: what it would take, and what it would make of that.
 
 Counting what comes out, not only what goes in, keeps a table that can't get better from being
 rewritten for ever.
@@ -6,11 +6,10 @@ rewritten for ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from frazil.upkeep.files import LiveFile
-from frazil.upkeep.packing import DELETED_SHARE, Rule, bins_of
+from frazil.upkeep.packing import DELETED_SHARE, Bin, Rule
 
 __all__ = ["Gain", "gain_of"]
 
@@ -51,15 +50,8 @@ class Gain:
         )
 
 
-def gain_of(files: Iterable[LiveFile], rule: Rule, *, older: bool = False) -> Gain:
-    """The gain of compacting the files of one partition.
-
-    Args:
-        files: All data files of the partition.
-        rule: Which sizes are right.
-        older: They are of an older layout, and are cut by the new one's partitions.
-    """
-    bins = bins_of(files, rule, rule.shuffled if older or rule.sorts else 0)
+def gain_of(bins: Sequence[Bin], rule: Rule) -> Gain:
+    """The gain of rewriting some bins, as they are planned by a rule."""
     taken = [file for bin_ in bins for file in bin_.files]
     return Gain(
         files=len(taken),

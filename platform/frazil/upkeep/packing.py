@@ -7,13 +7,14 @@ size into two such files, for ever.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from frazil.keeping import Upkeep
 from frazil.upkeep.files import LiveFile
 
-__all__ = ["DELETED_SHARE", "Bin", "Rule", "bins_of"]
+__all__ = ["DELETED_SHARE", "Bin", "Rule", "bins_of", "lean"]
 
 DELETED_SHARE = 0.3
 """Share of deleted rows from which a data file is rewritten whatever its size."""
@@ -24,24 +25,27 @@ _FULL = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Which sizes are right.
+    """Which sizes are right, and how many bytes may be written again.
 
     Args:
         target: The size that files should have.
         small: Below it a file is small.
         large: Above it a file is too large.
         sorts: Whether rows are shuffled into order, so that a file's end need not be one of a file read.
+        share: Old copies that there may be, per byte of the table.
     """
 
     target: int
     small: int
     large: int
     sorts: bool = False
+    share: float = 0.0
 
     @classmethod
     def of(cls, upkeep: Upkeep, target: int, *, sorts: bool = False) -> Rule:
         """The rule of a spec."""
-        return cls(target, int(upkeep.small_file * target), int(_LARGE * target), sorts)
+        small, large = int(upkeep.small_file * target), int(_LARGE * target)
+        return cls(target, small, large, sorts, upkeep.copies_share)
 
     @property
     def full(self) -> int:
@@ -53,9 +57,17 @@ class Rule:
         """Most bytes that Spark shuffles at once: to sort them, or to cut them by new partitions."""
         return max(2**30, 8 * self.target)
 
+    def copies_of(self, live: int) -> int:
+        """Bytes of old copies that a table of so many live ones may have; those of one file, at least."""
+        return max(int(self.share * live), self.target)
+
+    def is_bad(self, file: LiveFile) -> bool:
+        """Whether a file is rewritten even by itself."""
+        return file.bytes > self.large or file.deleted_share >= DELETED_SHARE
+
     def takes(self, file: LiveFile) -> bool:
         """Whether a file is not as it should be."""
-        return file.bytes < self.small or file.bytes > self.large or file.deleted_share >= DELETED_SHARE
+        return file.bytes < self.small or self.is_bad(file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +77,22 @@ class Bin:
     Args:
         files: The files.
         into: How many they become.
+        shuffled: Whether Spark shuffles their rows.
     """
 
     files: tuple[LiveFile, ...]
     into: int
+    shuffled: bool = False
 
     @property
     def bytes(self) -> int:
         """Of its files."""
         return sum(f.bytes for f in self.files)
+
+    @property
+    def saved(self) -> int:
+        """Files fewer than before; negative where large ones are cut."""
+        return len(self.files) - self.into
 
 
 def bins_of(files: Iterable[LiveFile], rule: Rule, most: int = 0, *, everything: bool = False) -> list[Bin]:
@@ -86,8 +105,31 @@ def bins_of(files: Iterable[LiveFile], rule: Rule, most: int = 0, *, everything:
         everything: Take files that are as they should be, too.
     """
     taken = sorted((f for f in files if everything or rule.takes(f)), key=lambda f: (f.sequence, f.path))
-    bins = (Bin(tuple(b), _into(b, rule, bool(most))) for b in _packed(taken, most or rule.full))
+    bins = (_bin(b, rule, bool(most)) for b in _packed(taken, most or rule.full))
     return [b for b in bins if everything or _gains(b, rule)]
+
+
+def lean(bin_: Bin, rule: Rule, copies_of: Container[int | None]) -> Bin | None:
+    """As much of a bin as is worth its bytes, whatever copies there are; None where nothing is.
+
+    Each byte is then written again once, and later only into files of twice the size.
+
+    Args:
+        bin_: The whole bin.
+        rule: Which sizes are right.
+        copies_of: Snapshots whose files are copies already.
+    """
+    fit = [f for f in bin_.files if rule.is_bad(f) or f.snapshot_id not in copies_of]
+    good = sorted((f for f in fit if not rule.is_bad(f)), key=lambda f: f.bytes)
+    sums = enumerate(accumulate(f.bytes for f in good))
+    most = max((n + 1 for n, total in sums if 2 * good[n].bytes <= total), default=0)
+    left = {f.path for f in good[most:]}
+    made = _bin([f for f in fit if f.path not in left], rule, bin_.shuffled)
+    return made if _gains(made, rule) else None
+
+
+def _bin(files: Sequence[LiveFile], rule: Rule, shuffled: bool) -> Bin:
+    return Bin(tuple(files), _into(files, rule, shuffled), shuffled)
 
 
 def _packed(files: Iterable[LiveFile], most: int) -> list[list[LiveFile]]:
@@ -113,5 +155,4 @@ def _into(files: Sequence[LiveFile], rule: Rule, shuffled: bool) -> int:
 
 
 def _gains(bin_: Bin, rule: Rule) -> bool:
-    worth = any(f.bytes > rule.large or f.deleted_share >= DELETED_SHARE for f in bin_.files)
-    return worth or len(bin_.files) > bin_.into
+    return any(map(rule.is_bad, bin_.files)) or bin_.saved > 0

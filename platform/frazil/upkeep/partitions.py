@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frazil.upkeep.files import LiveFile
 from frazil.upkeep.gain import Gain, gain_of
-from frazil.upkeep.packing import Rule
+from frazil.upkeep.packing import Bin, Rule
+from frazil.upkeep.plan import Partition, Plan, group_files
 from frazil.upkeep.sizes import SizeClass, by_size
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-__all__ = ["PartitionCensus", "group_files", "partitions_of"]
+__all__ = ["PartitionCensus", "partitions_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +54,17 @@ class PartitionCensus:
         return self.files - self.gain.files + self.gain.into
 
 
-def group_files(files: Iterable[LiveFile], spec_id: int) -> dict[tuple[Any, ...] | None, list[LiveFile]]:
-    """Files by partition, as a compaction groups them; those of an older layout are one group, None."""
-    groups: dict[tuple[Any, ...] | None, list[LiveFile]] = defaultdict(list)
-    for file in files:
-        groups[file.partition if file.spec_id == spec_id else None].append(file)
-    return groups
-
-
-def partitions_of(table: Table, files: Iterable[LiveFile], rule: Rule) -> tuple[PartitionCensus, ...]:
+def partitions_of(
+    table: Table, files: Iterable[LiveFile], rule: Rule, plan: Plan
+) -> tuple[PartitionCensus, ...]:
     """The census of each partition, the one with the most small bytes first."""
     groups = group_files(files, table.spec().spec_id)
-    found = (_partition(table, key, group, rule) for key, group in groups.items())
+    found = (_partition(table, key, group, rule, plan.bins[key]) for key, group in groups.items())
     return tuple(sorted(found, key=lambda p: (-p.small_bytes, p.partition)))
 
 
 def _partition(
-    table: Table, key: tuple[Any, ...] | None, files: list[LiveFile], rule: Rule
+    table: Table, key: Partition, files: Sequence[LiveFile], rule: Rule, bins: Sequence[Bin]
 ) -> PartitionCensus:
     small = [f.bytes for f in files if f.bytes < rule.small]
     return PartitionCensus(
@@ -84,7 +78,7 @@ def _partition(
         small_files=len(small),
         small_bytes=sum(small),
         deleted_rows=sum(f.deleted for f in files),
-        gain=gain_of(files, rule, older=key is None),
+        gain=gain_of(bins, rule),
     )
 
 

@@ -80,7 +80,8 @@ def look_needed(known: Known, now: float) -> bool:
     """Whether only the manifests can tell what is due: cheap bounds do not rule it out."""
     if known.facts.head is None:
         return False
-    return (not known.current and _compaction_possible(known, now)) or _rows_unknown(known, now)
+    unseen = not known.current and _compaction_possible(known, now)
+    return unseen or _copies_may_be_gone(known, now) or _rows_unknown(known, now)
 
 
 def ask_expiry(known: Known, now: float) -> bool:
@@ -113,6 +114,12 @@ def _compaction_possible(known: Known, now: float) -> bool:
         found is None or now - found.at >= upkeep.compact_after.total_seconds()
     )
     return is_time or waiting >= upkeep.small_bytes or manifests > upkeep.manifests
+
+
+def _copies_may_be_gone(known: Known, now: float) -> bool:
+    """Whether what had to be spared may be taken by now, though nothing new came."""
+    found, pause = known.current, known.spec.upkeep.expire_every
+    return found is not None and found.thrifty and now - found.at >= pause.total_seconds()
 
 
 def _has_one_good_file(known: Known) -> bool:
@@ -157,12 +164,14 @@ def _compaction(known: Known, now: float) -> _Reason | None:
         "bytes_to_rewrite": gain.bytes,
         "files_saved": gain.saved,
         "manifests": found.manifests,
+        "old_copies_bytes": found.copies,
     }
     if gain and found.waiting >= upkeep.small_bytes:
         why = f"small files add up to {size_text(found.waiting)}, {size_text(upkeep.small_bytes)} are enough"
-        return _Reason(f"{_gain(gain)}: {why}.", numbers)
+        return _Reason(f"{_gain(gain)}: {why}{_thrift(found)}.", numbers)
     if gain and known.is_over("compaction", upkeep.compact_after, now):
-        return _Reason(f"{_gain(gain)}: {_since('compaction', age, upkeep.compact_after)}.", numbers)
+        why = _since("compaction", age, upkeep.compact_after)
+        return _Reason(f"{_gain(gain)}: {why}{_thrift(found)}.", numbers)
     if found.manifests > upkeep.manifests and found.small_manifests > upkeep.manifests // 2:
         why = f"{found.small_manifests} of {found.manifests} manifests are small"
         return _Reason(f"{why}, {upkeep.manifests} in all are enough.", numbers)
@@ -176,6 +185,13 @@ def _gain(gain: Gain) -> str:
         f"{gain.deleted} have {DELETED_SHARE:.0%} of their rows deleted or more" if gain.deleted else "",
     ]
     return ", ".join(filter(None, said))
+
+
+def _thrift(found: Found) -> str:
+    if not found.thrifty:
+        return ""
+    held, allowed = size_text(found.copies), size_text(found.most_copies)
+    return f"; files compacted before stay until old copies expire: there are {held}, {allowed} are allowed"
 
 
 def _expiry(known: Known, now: float) -> _Reason | None:

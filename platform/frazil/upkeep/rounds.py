@@ -6,9 +6,10 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from frazil.upkeep.copies import Copies
 from frazil.upkeep.files import LiveFile
-from frazil.upkeep.packing import Bin, Rule, bins_of
-from frazil.upkeep.partitions import group_files
+from frazil.upkeep.packing import Bin, Rule
+from frazil.upkeep.plan import plan_bins
 
 __all__ = ["Round", "plan_rounds"]
 
@@ -54,7 +55,13 @@ class Round:
 
 
 def plan_rounds(
-    files: Iterable[LiveFile], layout: int, rule: Rule, most: int, *, everything: bool = False
+    files: Iterable[LiveFile],
+    layout: int,
+    rule: Rule,
+    most: int,
+    copies: Copies | None = None,
+    *,
+    everything: bool = False,
 ) -> list[Round]:
     """What to rewrite, partition by partition, those first in which most is gained.
 
@@ -63,14 +70,14 @@ def plan_rounds(
         layout: Id of the partition spec that new files have.
         rule: Which sizes are right.
         most: Most bytes in all; one bin is always allowed. Everything has no such bound.
+        copies: What old snapshots hold; None: it does not matter.
         everything: Rewrite the files, too, that are as they should be.
     """
-    by_partition = group_files(files, layout)
     shuffled = min(rule.shuffled, most)  # sorted by itself, or cut by new partitions
-    older = bins_of(by_partition.pop(None, []), rule, shuffled, everything=everything)
-    each = shuffled if rule.sorts else 0
-    found = [bins_of(group, rule, each, everything=everything) for group in by_partition.values()]
-    found.sort(key=lambda bins: sum(b.into - len(b.files) for b in bins))
+    plan = plan_bins(files, layout, rule, copies, shuffled=shuffled, everything=everything)
+    older = plan.bins.get(None, [])
+    found = [bins for key, bins in plan.bins.items() if key is not None]
+    found.sort(key=lambda bins: -sum(b.saved for b in bins))
     current = [b for bins in found for b in bins]
     if not everything:
         older, current = _first(older, most), _first(current, most - sum(b.bytes for b in older))

@@ -1,0 +1,96 @@
+"""What a compaction rewrites, over all partitions: a census counts the very bins that Spark is given.
+
+Where old snapshots hold more copies than the spec allows, bins become lean: a file that a compaction wrote
+is left alone until they expire, and so is one that is larger than all that it would be put together with.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from frazil.upkeep.copies import Copies
+from frazil.upkeep.files import LiveFile
+from frazil.upkeep.packing import Bin, Rule, bins_of, lean
+
+__all__ = ["Partition", "Plan", "group_files", "plan_bins"]
+
+Partition = tuple[Any, ...] | None
+"""Values of a partition; None for all files of older layouts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The bins of a table.
+
+    Args:
+        bins: By partition.
+        copies: Bytes that only older snapshots hold.
+        allowed: How many of them there may be.
+        thrifty: Whether some bins are lean, for there would be too many.
+    """
+
+    bins: Mapping[Partition, list[Bin]] = field(default_factory=dict)
+    copies: int = 0
+    allowed: int = 0
+    thrifty: bool = False
+
+
+def group_files(files: Iterable[LiveFile], layout: int) -> dict[Partition, list[LiveFile]]:
+    """Files by partition, as a compaction groups them; those of an older layout are one group, None."""
+    groups: dict[Partition, list[LiveFile]] = defaultdict(list)
+    for file in files:
+        groups[file.partition if file.spec_id == layout else None].append(file)
+    return groups
+
+
+def plan_bins(
+    files: Iterable[LiveFile],
+    layout: int,
+    rule: Rule,
+    copies: Copies | None = None,
+    *,
+    shuffled: int | None = None,
+    everything: bool = False,
+) -> Plan:
+    """The bins of all partitions.
+
+    Args:
+        files: All data files.
+        layout: Id of the partition spec that new files have.
+        rule: Which sizes are right, and how many copies there may be.
+        copies: Those that there are; None: they do not matter.
+        shuffled: Most bytes that Spark shuffles at once, where less than the rule's.
+        everything: Take files that are as they should be, too, whatever copies there are.
+    """
+    groups = group_files(files, layout)
+    at_once = {key: _most(key, rule, shuffled) for key in groups}
+    bins = {key: bins_of(group, rule, at_once[key], everything=everything) for key, group in groups.items()}
+    if copies is None or everything:
+        return Plan(bins)
+    allowed = rule.copies_of(sum(f.bytes for group in groups.values() for f in group))
+    chosen = _within(bins, rule, copies, allowed - copies.bytes)
+    return Plan(chosen, copies.bytes, allowed, thrifty=chosen != bins)
+
+
+def _most(key: Partition, rule: Rule, shuffled: int | None) -> int:
+    if key is not None and not rule.sorts:
+        return 0
+    return rule.shuffled if shuffled is None else min(rule.shuffled, shuffled)
+
+
+def _within(
+    bins: Mapping[Partition, list[Bin]], rule: Rule, copies: Copies, spare: int
+) -> dict[Partition, list[Bin]]:
+    """Whole bins as far as the bytes go, those first that save most files for them; else lean ones."""
+    whole: set[int] = set()
+    for one in sorted((b for of in bins.values() for b in of), key=lambda b: b.saved / b.bytes, reverse=True):
+        if one.bytes <= spare:
+            whole.add(id(one))
+            spare -= one.bytes
+    return {
+        key: [kept for b in of if (kept := b if id(b) in whole else lean(b, rule, copies.made_by))]
+        for key, of in bins.items()
+    }
