@@ -1,0 +1,113 @@
+"""`frazil graph`: what stands in the picture is what the definitions say."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from frazil.cli.drawing import draw, label
+from frazil.definitions import defs, graph
+from frazil.errors import MissingError
+from frazil.graph import Asset, AssetGraph, load_graph
+
+README_PICTURE = Path(__file__).parents[2] / "docs/images/asset_graph.svg"
+FRAZIL = Path(sys.executable).parent / "frazil"
+
+TOPIC = Asset(("kafka", "orders"), "kafka", "shop")
+TABLE = Asset(("iceberg", "local", "orders"), "iceberg", "shop", (TOPIC.path,))
+ENTRY = Asset(("glue", "local", "orders"), "glue", "shop", (TABLE.path,))
+COUSIN = Asset(("iceberg", "local", "sums"), "iceberg", "finance", (TABLE.path,))
+SHOP = AssetGraph((TOPIC, TABLE, ENTRY, COUSIN))
+
+
+@pytest.fixture(scope="module")
+def everything() -> AssetGraph:
+    return graph()
+
+
+def titles(svg: str) -> set[str]:
+    """Of nodes and edges."""
+    found = re.findall(r'class="(?:node|edge)">\s*<title>(.*?)</title>', svg)
+    return {unescape(title) for title in found}
+
+
+def expected(graph: AssetGraph) -> set[str]:
+    nodes = {"/".join(asset.path) for asset in graph.assets}
+    return nodes | {f"{'/'.join(upstream)}->{'/'.join(asset)}" for upstream, asset in graph.edges}
+
+
+def test_the_graph_holds_every_asset_and_every_dependency_of_the_definitions(everything: AssetGraph) -> None:
+    specs = defs().resolve_all_asset_specs()
+
+    assert {asset.path for asset in everything.assets} == {tuple(s.key.path) for s in specs}
+    assert set(everything.edges) == {
+        (tuple(dep.asset_key.path), tuple(s.key.path)) for s in specs for dep in s.deps
+    }
+
+
+def test_every_asset_and_every_edge_is_in_the_svg(everything: AssetGraph) -> None:
+    assert titles(draw(everything, "svg").decode()) == expected(everything)
+
+
+def test_the_readmes_picture_shows_the_assets_that_there_are(everything: AssetGraph) -> None:
+    todo = f"draw it anew: frazil graph --out {README_PICTURE.name}"
+
+    assert titles(README_PICTURE.read_text()) == expected(everything), todo
+
+
+def test_the_png_is_one_of_a_size_to_look_at(everything: AssetGraph) -> None:
+    png = draw(everything, "png")
+
+    width, height = cast("tuple[int, int]", struct.unpack(">II", png[16:24]))
+    assert png.startswith(b"\x89PNG\r\n")
+    assert 500 < width < 4000
+    assert 200 < height < 8000
+
+
+def test_a_table_bears_its_name_and_who_shows_it_only_says_so() -> None:
+    assert [label(asset) for asset in SHOP.assets] == ["orders", "orders", "Glue", "sums"]
+
+
+def test_each_kind_has_a_colour_of_its_own() -> None:
+    svg = draw(SHOP, "svg").decode()
+
+    fills = dict(re.findall(r'xlink:title="(\w+)/[^"]*">\s*<path fill="(#\w+)"', svg))
+    assert set(fills) == {"kafka", "iceberg", "glue"}
+    assert len(set(fills.values())) == 3
+
+
+def test_a_group_stands_alone_without_what_it_is_made_from() -> None:
+    assert titles(draw(SHOP.of({"finance"}), "svg").decode()) == {"iceberg/local/sums"}
+
+
+def test_an_unknown_group_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(MissingError, match="Known are finance, shop"):
+        SHOP.of({"shops"})
+
+
+def test_the_command_line_finds_the_graph_by_its_entry_point(everything: AssetGraph) -> None:
+    assert load_graph() == everything
+
+
+def test_the_command_writes_both_pictures(tmp_path: Path) -> None:
+    said = subprocess.run(
+        [FRAZIL, "graph", "--group", "trading"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert said.returncode == 0, said.stderr
+    assert re.fullmatch(r"\d+ assets and \d+ edges in asset_graph.svg and asset_graph.png\n", said.stderr)
+    assert {path.name for path in tmp_path.iterdir()} == {"asset_graph.svg", "asset_graph.png"}
+
+
+def test_another_kind_of_file_is_refused() -> None:
+    said = subprocess.run([FRAZIL, "graph", "--out", "a.gif"], capture_output=True, text=True, check=False)
+
+    assert said.returncode == 1
+    assert "--out a.gif is no picture.\n  Next: Let the name end in .svg or .png." in said.stderr
