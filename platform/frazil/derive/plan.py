@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from frazil.catalogs.iceberg import load_table, load_table_or_none
 from frazil.derive.increments import Increment, increment, is_same, whole
 from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
 from frazil.derive.making import Making
-from frazil.derive.positions import Inputs, all_held, standing
+from frazil.derive.positions import Inputs, all_held, none_went_back, standing
 from frazil.errors import CommitConflictError, DifferentError, PositionLostError, QueryChangedError
 from frazil.landing.position import ancestors, is_first
 from frazil.landing.rollback import move_main, row_count
@@ -26,6 +26,9 @@ __all__ = ["Plan", "follow_inputs", "load_inputs", "make_plan"]
 
 Names = Mapping[str, TableName]
 """The tables that a query reads, by the name that the user gave each."""
+
+
+Fits = Callable[[Mapping[str, Position]], bool]
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ def make_plan(catalog: Catalog, name: TableName, making: Making, *, rebuild: boo
     if table and before and not rebuild and making.spec.kind != "full":
         _refuse_other_query(name, making, before)
         _refuse_lost(name, inputs, before)
-        table, before, went_back = follow_inputs(catalog, name, table, making.fingerprint, inputs)
+        table, before, went_back = _followed(catalog, name, table, making.fingerprint, inputs)
     everything = rebuild or before is None or making.spec.kind == "full"
     new = {
         each: whole(found) if everything or before is None else increment(found, before.inputs[each])
@@ -112,7 +115,7 @@ def make_plan(catalog: Catalog, name: TableName, making: Making, *, rebuild: boo
 
 
 def follow_inputs(
-    catalog: Catalog, name: TableName, table: Table, query: str, inputs: Inputs
+    catalog: Catalog, name: TableName, table: Table, query: str, fits: Fits
 ) -> tuple[Table, DerivedLedger | None, int | None]:
     """Takes a table back to its newest snapshot that holds nothing its inputs do not.
 
@@ -121,7 +124,7 @@ def follow_inputs(
         name: The table.
         table: As loaded.
         query: Fingerprint of what makes its rows now: an older snapshot may hold another query's.
-        inputs: As they are now.
+        fits: Whether a table at some positions holds nothing that the inputs do not.
 
     Returns:
         The table, its ledger then, and the snapshot's id; that is None where nothing had to go.
@@ -131,10 +134,10 @@ def follow_inputs(
         CommitConflictError: Others kept committing in between.
     """
     before = read_derived(table.metadata)
-    if before is None or all_held(before.inputs, inputs):
+    if before is None or fits(before.inputs):
         return table, before, None
     for fresh in heads(catalog, name):
-        target, ledger = _newest_held(name, fresh, query, inputs)
+        target, ledger = _newest_fit(name, fresh, query, fits)
         if move_main(fresh, target, ledger.properties() if ledger else {}, before.properties()):
             return load_table(catalog, name), ledger, target.snapshot_id
     raise CommitConflictError(
@@ -144,18 +147,26 @@ def follow_inputs(
     )
 
 
-def _newest_held(
-    name: TableName, table: Table, query: str, inputs: Inputs
+def _followed(
+    catalog: Catalog, name: TableName, table: Table, query: str, inputs: Inputs
+) -> tuple[Table, DerivedLedger | None, int | None]:
+    """The output after its dead letters, which may be ahead of it."""
+    if letters := load_table_or_none(catalog, name.dead_letters):
+        follow_inputs(catalog, name.dead_letters, letters, query, lambda p: none_went_back(p, inputs))
+    return follow_inputs(catalog, name, table, query, lambda p: all_held(p, inputs))
+
+
+def _newest_fit(
+    name: TableName, table: Table, query: str, fits: Fits
 ) -> tuple[Snapshot, DerivedLedger | None]:
     for snapshot, ledger in derived_ledgers(table.metadata):
-        if ledger.query == query and all_held(ledger.inputs, inputs):
+        if ledger.query == query and fits(ledger.inputs):
             return snapshot, ledger
     oldest = list(ancestors(table.metadata))[-1]
     if is_first(oldest) and not row_count(oldest):
         return oldest, None
     raise PositionLostError(
         f"An input of {name} was rolled back, and no snapshot of {name} is as old as what is left of it.",
-        where=", ".join(sorted(inputs)),
         meaning=f"{name} holds rows that were made of rows which are no longer there. Nothing was changed.",
         todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit.",
     )

@@ -12,7 +12,7 @@ from frazil.landing.position import ancestors, is_first
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-__all__ = ["Inputs", "Standing", "all_held", "at_head", "standing"]
+__all__ = ["Inputs", "Standing", "all_held", "at_head", "none_went_back", "standing"]
 
 Inputs = Mapping[str, "Table"]
 """The inputs as they are now, by `namespace.table`."""
@@ -58,4 +58,13 @@ def all_held(positions: Mapping[str, Position], inputs: Inputs) -> bool:
     """Whether a table at these positions holds nothing that its inputs do not."""
     return positions.keys() == inputs.keys() and all(
         standing(position, inputs[name]) == "held" for name, position in positions.items()
+    )
+
+
+def none_went_back(positions: Mapping[str, Position], inputs: Inputs) -> bool:
+    """Whether no input is known to have lost rows that were read; they may have expired."""
+    return not any(
+        standing(position, inputs[name]) == "rolled_back"
+        for name, position in positions.items()
+        if name in inputs
     )
