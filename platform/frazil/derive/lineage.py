@@ -1,11 +1,11 @@
-"""Which columns of its inputs each column of a query's output is made of."""
+"""Which columns of its inputs each column of a derived table is made of."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from frazil.derive.analysis import Column, outputs
-from frazil.derive.query import Query
+from frazil.derive.query import ERROR_COLUMN, Query
 
 __all__ = ["lineage"]
 
@@ -13,7 +13,7 @@ __all__ = ["lineage"]
 def lineage(
     query: Query, tables: Mapping[str, Sequence[Column] | None]
 ) -> Mapping[str, tuple[tuple[str, str], ...]]:
-    """By output column, the (input, column) pairs that its values come from.
+    """By column of the table, the (input, column) pairs that its values come from.
 
     Args:
         query: The query.
@@ -22,4 +22,5 @@ def lineage(
     Raises:
         SpecError: It names a column that no input has.
     """
-    return {column.name: tuple(sorted(column.origins)) for column in outputs(query, tables, {})}
+    found = (column for column in outputs(query, tables, {}) if column.name != ERROR_COLUMN)
+    return {column.name: tuple(sorted(column.origins)) for column in found}
