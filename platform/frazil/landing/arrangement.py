@@ -29,12 +29,14 @@ __all__ = ["LAYOUT", "arrange", "partition_spec", "write_properties"]
 LAYOUT = "frazil.layout"
 """Table property: what the spec asked for when it was last applied."""
 
+_CODEC, _LEVEL = "write.parquet.compression-codec", "write.parquet.compression-level"
+
 _PROPERTIES = {
     "target_file_size": "write.target-file-size-bytes",
     "row_group_size": "write.parquet.row-group-size-bytes",
     "page_size": "write.parquet.page-size-bytes",
-    "compression": "write.parquet.compression-codec",
-    "compression_level": "write.parquet.compression-level",
+    "compression": _CODEC,
+    "compression_level": _LEVEL,
     "distribution": "write.distribution-mode",
 }
 _ALWAYS = frozenset({"target_file_size", "compression", "distribution"})
@@ -120,6 +122,8 @@ def _stage_properties(tx: Transaction, asked: Mapping[str, str], before: Mapping
     default = _properties(Write(), _PROPERTIES.keys())
     wanted = {k: asked.get(k) or default.get(k) for k in {**asked, **before}}
     there = tx.table_metadata.properties
+    if wanted.get(_CODEC, "zstd") != "zstd":
+        wanted[_LEVEL] = None  # also one set by hand: gzip fails on it at the write
     if changed := {k: v for k, v in wanted.items() if v is not None and there.get(k) != v}:
         tx.set_properties(changed)
     if gone := [k for k, v in wanted.items() if v is None and k in there]:
