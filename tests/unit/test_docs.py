@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from frazil.derive.ledger import DerivedLedger
+from frazil.derived_spec import DerivedSpec, Feed, Window
 from frazil.keeping import Upkeep, Write
 from frazil.landing.position import Ledger
 from frazil.spec import LandWhen, TableSpec
@@ -15,18 +17,21 @@ from frazil.spec import LandWhen, TableSpec
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("model", [TableSpec, LandWhen, Write, Upkeep])
+@pytest.mark.parametrize("model", [TableSpec, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed])
 def test_every_field_of_a_spec_stands_in_the_docs_with_its_own_words(model: type[BaseModel]) -> None:
-    text = (ROOT / "docs/spec.md").read_text()
+    text = "".join((ROOT / "docs" / page).read_text() for page in ("spec.md", "derive.md"))
 
     rows = {name: f"| `{name}` | {field.description} |" for name, field in model.model_fields.items()}
 
     assert [name for name, row in rows.items() if row not in text] == []
 
 
-def test_every_summary_property_stands_in_the_docs() -> None:
-    text = (ROOT / "docs/landing.md").read_text()
-    ledger = Ledger("t", "id", {}, {})
+@pytest.mark.parametrize(
+    ("page", "ledger"),
+    [("landing.md", Ledger("t", "id", {}, {})), ("derive.md", DerivedLedger({}, "query", "derivation"))],
+)
+def test_every_summary_property_stands_in_the_docs(page: str, ledger: Ledger | DerivedLedger) -> None:
+    text = (ROOT / "docs" / page).read_text()
 
     assert [name for name in ledger.properties() if f"`{name}`" not in text] == []
 
