@@ -7,7 +7,7 @@ from typing import Any
 
 import dagster as dg
 
-__all__ = ["after_upstream"]
+__all__ = ["after_upstream", "on_request"]
 
 
 @cache
@@ -24,3 +24,13 @@ def after_upstream() -> dg.AutomationCondition[Any]:
     )
     eager = condition.eager().replace("newly_updated_without_root", condition.newly_updated())
     return eager & ~refused
+
+
+@cache
+def on_request() -> dg.AutomationCondition[Any]:
+    """Never by itself, and so not beside its asset either.
+
+    Automation's runs take along every check that has no condition: each would read the whole data.
+    """
+    first = dg.AutomationCondition.initial_evaluation()
+    return first & ~first

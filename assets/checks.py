@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
+from assets.automation import on_request
 from assets.described import PipelineTable
 from assets.outcome import engine_errors
 from frazil.checks.result import Check
@@ -37,6 +38,7 @@ def _check(table: PipelineTable, check: Check) -> dg.AssetChecksDefinition:
         name=check.name,
         description=check.description,
         blocking=check.blocking,
+        automation_condition=on_request() if check.deep else None,
     )
     def run(frazil: FrazilConnections) -> dg.AssetCheckResult:
         with engine_errors():

@@ -1,4 +1,4 @@
-"""Runs what is due by its automation condition: Glue behind Iceberg, Snowflake behind Glue."""
+"""Runs what is due by its automation condition: derived tables behind their inputs, readers behind both."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def publishing_sensor() -> dg.AutomationConditionSensorDefinition:
         target=dg.AssetSelection.all(),
         default_status=dg.DefaultSensorStatus.RUNNING,
         minimum_interval_seconds=10,
-        description="Brings Glue and Snowflake up to date where a landing's own run did not.",
+        description="Derives tables whose inputs have moved; brings Glue and Snowflake up to date.",
     )

@@ -168,6 +168,28 @@ def test_nothing_is_derived_from_what_a_blocking_check_refuses(
     assert requested(instance, dg.AssetMaterialization(key(ORDERS)), refusal) == set()
 
 
+def test_no_run_of_automation_reads_all_data_for_a_check(folder: Path) -> None:
+    """Such a run takes along each check that has no condition of its own."""
+    graph = defs().resolve_asset_graph()
+
+    alone = {key.name for key in graph.asset_check_keys if graph.get(key).automation_condition}
+
+    assert alone == {"query_agrees", "row_count_deep"}
+
+
+def test_a_table_made_by_a_function_is_an_asset_like_any_other(folder: Path) -> None:
+    (folder / "spread.py").write_text("def derive(inputs, parameters):\n    return inputs['orders']\n")
+    table = "    - {table: spread, kind: full, python: spread.py, inputs: [orders], publish: []}\n"
+    (folder / "defs.yaml").write_text(PIPELINE + table)
+
+    spec = next(s for s in defs().resolve_all_asset_specs() if s.key == key("iceberg/local/spread"))
+
+    assert [d.asset_key for d in spec.deps] == [key(ORDERS)]
+    assert spec.kinds == {"iceberg", "spark", "python"}
+    assert Path(spec.metadata["dagster/code_references"].code_references[1].file_path).name == "spread.py"
+    assert "dagster/column_schema" not in spec.metadata
+
+
 def test_a_rebuild_can_be_asked_for_in_the_launchpad(folder: Path) -> None:
     step = op_name(("iceberg", "local", "large_orders"))
     job = defs().resolve_implicit_global_asset_job_def()
