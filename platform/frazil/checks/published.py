@@ -6,6 +6,7 @@ from frazil.any_table import AnyTable
 from frazil.catalogs.glue_entries import read_glue
 from frazil.catalogs.iceberg import load_table
 from frazil.checks.result import Number, Subject, Verdict
+from frazil.landing.position import summary_of
 from frazil.landing.state import table_states
 from frazil.spec import TableSpec
 from frazil.warehouse.tables import read_table
@@ -32,8 +33,7 @@ def compare_glue(subject: Subject[AnyTable]) -> Verdict:
 def compare_snowflake(subject: Subject[AnyTable]) -> Verdict:
     """Snowflake's row count and metadata pointer equal the Iceberg table's."""
     table = load_table(subject.connections.catalog, subject.things.table)
-    head = table.current_snapshot()
-    summary = head.summary.additional_properties if head and head.summary else {}
+    summary = summary_of(table.current_snapshot())
     rows = int(summary.get("total-records", 0)) - int(summary.get("total-position-deletes", 0))
     seen = read_table(subject.connections, subject.things)
     agree = seen.rows == rows and seen.metadata_location == table.metadata_location

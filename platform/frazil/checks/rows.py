@@ -10,7 +10,7 @@ from frazil.catalogs.iceberg import load_table
 from frazil.catalogs.spark import spark_name
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.landing.columns import metadata_columns
-from frazil.landing.position import Ledger, ledgers, read_ledger
+from frazil.landing.position import Ledger, ledgers, read_ledger, summary_of
 from frazil.spec import TableSpec
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def count_offsets(subject: Subject[TableSpec]) -> Verdict:
 
 def live_rows(subject: Subject[AnyTable], table: Table) -> int:
     """From the head's summary; where it has delete files, counted: they may name rows that are gone."""
-    head = table.current_snapshot()
-    summary = head.summary.additional_properties if head and head.summary else {}
+    summary = summary_of(table.current_snapshot())
     if int(summary.get("total-delete-files", 0)):
         return subject.connections.spark.table(spark_name(subject.things.table)).count()
     return int(summary.get("total-records", 0))

@@ -15,6 +15,7 @@ from frazil.derive.making import Making, making_of
 from frazil.derive.positions import standing
 from frazil.derived_spec import DerivedKind, DerivedSpec
 from frazil.errors import PositionLostError
+from frazil.landing.position import summary_of
 from frazil.landing.write import started_at
 from frazil.naming import TableName, things
 
@@ -128,7 +129,7 @@ def _sizes(
     name: TableName, making: Making, inputs: tuple[InputState, ...], table: Table | None
 ) -> DerivedState:
     head = table.current_snapshot() if table else None
-    summary = head.summary.additional_properties if head and head.summary else {}
+    summary = summary_of(head)
     return DerivedState(
         identifier=str(name),
         kind=making.spec.kind,

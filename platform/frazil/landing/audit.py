@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import AuditFailedError
 from frazil.landing.plan import Plan
+from frazil.landing.position import summary_of
 from frazil.landing.write import Written
 from frazil.settings import Settings
 from frazil.topics.epochs import count_records
@@ -45,8 +46,7 @@ def audit(plan: Plan, written: Written, staged: Snapshot, gaps: Mapping[int, int
     Raises:
         AuditFailedError: They don't add up; nothing of the landing is visible.
     """
-    summary = staged.summary.additional_properties if staged.summary else {}
-    rows = int(summary.get("added-records", 0))
+    rows = int(summary_of(staged).get("added-records", 0))
     if rows + written.bad + written.skipped + sum(gaps.values()) != plan.offsets:
         raise _failed(
             plan,

@@ -24,6 +24,7 @@ __all__ = [
     "ledger_of",
     "ledgers",
     "read_ledger",
+    "summary_of",
 ]
 
 Span = tuple[int, int]
@@ -177,12 +178,16 @@ def is_first(snapshot: Snapshot) -> bool:
     return snapshot.parent_snapshot_id is None and snapshot.sequence_number == 1
 
 
+def summary_of(snapshot: Snapshot | None) -> Mapping[str, str]:
+    """The properties of a snapshot's summary; empty where there is no snapshot, or it has none."""
+    summary = snapshot.summary if snapshot else None
+    return {} if summary is None else summary.additional_properties
+
+
 def ledger_of(snapshot: Snapshot) -> Ledger | None:
     """What the snapshot says, or None where no landing made it."""
-    summary = snapshot.summary
-    if summary is None or "frazil.spans" not in summary.additional_properties:
-        return None
-    return Ledger.parse(summary.additional_properties)
+    summary = summary_of(snapshot)
+    return Ledger.parse(summary) if "frazil.spans" in summary else None
 
 
 def ledgers(metadata: TableMetadata) -> Iterator[tuple[Snapshot, Ledger]]:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from frazil.catalogs.commits import TRIES, heads, through
 from frazil.catalogs.iceberg import catalog_errors
 from frazil.errors import CommitConflictError, MissingError, OffsetsLostError, RepairError
-from frazil.landing.position import Ledger, Span, ancestors, is_first, ledger_of, ledgers, read_ledger
+from frazil.landing.position import (
+    Ledger,
+    Span,
+    ancestors,
+    is_first,
+    ledger_of,
+    ledgers,
+    read_ledger,
+    summary_of,
+)
 from frazil.landing.publish import SUSPENDED
 from frazil.landing.refusals import SUSPENDED_BY
 from frazil.naming import TableName, things
@@ -199,8 +208,7 @@ def move_main(table: Table, target: Snapshot, said: Mapping[str, str], known: It
 
 def row_count(snapshot: Snapshot) -> int:
     """Rows of the table at a snapshot."""
-    summary = snapshot.summary.additional_properties if snapshot.summary else {}
-    return int(summary.get("total-records", 0))
+    return int(summary_of(snapshot).get("total-records", 0))
 
 
 def _no_target(name: TableName, table: Table, to: int | datetime) -> MissingError:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
-from frazil.landing.position import Ledger, bytes_per_record, ledgers, read_ledger
+from frazil.landing.position import Ledger, bytes_per_record, ledgers, read_ledger, summary_of
 from frazil.landing.publish import SUSPENDED
 from frazil.landing.write import started_at
 from frazil.naming import things
@@ -118,8 +118,7 @@ def _word(
 
 
 def _summary(table: Table | None) -> Mapping[str, str]:
-    head = table.current_snapshot() if table else None
-    return head.summary.additional_properties if head and head.summary else {}
+    return summary_of(table.current_snapshot() if table else None)
 
 
 def _landed_at(table: Table, newest: Ledger) -> float:

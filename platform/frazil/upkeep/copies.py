@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from frazil.landing.position import ancestors
+from frazil.landing.position import ancestors, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["Copies", "read_copies"]
+__all__ = ["Copies", "is_rewrite", "read_copies"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,14 @@ def read_copies(metadata: TableMetadata) -> Copies:
     """
     line = list(ancestors(metadata))
     removed = sum(_removed(newer) for newer, _ in pairwise(line))
-    return Copies(removed, frozenset(s.snapshot_id for s in line if _rewrites(s)))
+    return Copies(removed, frozenset(s.snapshot_id for s in line if is_rewrite(s)))
 
 
-def _rewrites(snapshot: Snapshot) -> bool:
+def is_rewrite(snapshot: Snapshot) -> bool:
+    """Whether it holds the same rows as the one before, in other files."""
     return snapshot.summary is not None and snapshot.summary.operation.value == "replace"
 
 
 def _removed(snapshot: Snapshot) -> int:
-    if snapshot.summary is None:
-        return 0
-    size = snapshot.summary.additional_properties.get("removed-files-size", "")
+    size = summary_of(snapshot).get("removed-files-size", "")
     return int(size) if size.isdigit() else 0

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from frazil.keeping import Upkeep
-from frazil.landing.position import ancestors, is_first
+from frazil.landing.position import ancestors, is_first, summary_of
 from frazil.upkeep.at_work import at_work
+from frazil.upkeep.copies import is_rewrite
 from frazil.upkeep.news import SUMMARY
 
 if TYPE_CHECKING:
@@ -104,11 +105,8 @@ def _once_on_main(metadata: TableMetadata, reachable: set[int], upkeep: Upkeep, 
 
 def _is_scaffold(snapshot: Snapshot) -> bool:
     """Whether a landing or a compaction made it for its branch; `main` has the files in one of its own."""
-    summary = snapshot.summary
-    if summary is None:
-        return False
-    rewritten = summary.operation.value == "replace" and SUMMARY not in summary.additional_properties
-    return rewritten or _PLAN in summary.additional_properties
+    told = summary_of(snapshot)
+    return _PLAN in told or (is_rewrite(snapshot) and SUMMARY not in told)
 
 
 def _what_tells_positions(metadata: TableMetadata, kept: set[int]) -> set[int]:
@@ -139,7 +137,7 @@ def _down_to_ledger(by_id: dict[int, Snapshot], snapshot_id: int, kept: set[int]
 
 
 def _has_ledger(snapshot: Snapshot) -> bool:
-    told = snapshot.summary.additional_properties if snapshot.summary else {}
+    told = summary_of(snapshot)
     return any(ledger in told for ledger in _LEDGERS)
 
 

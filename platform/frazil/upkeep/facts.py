@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from frazil.landing.position import ancestors
+from frazil.landing.position import ancestors, summary_of
 from frazil.upkeep.copies import Copies, read_copies
 from frazil.upkeep.news import SUMMARY, only_upkeep_since
 from frazil.upkeep.work import KINDS, Kind, LastWork, last_work
@@ -84,7 +84,7 @@ def read_facts(metadata: TableMetadata) -> Facts:
 
 def read_history(metadata: TableMetadata) -> History:
     """The history of a table; its metadata must have all snapshots."""
-    compaction = next((s for s in ancestors(metadata) if _told(s).get(SUMMARY) == "compaction"), None)
+    compaction = next((s for s in ancestors(metadata) if summary_of(s).get(SUMMARY) == "compaction"), None)
     times = [s.timestamp_ms for s in metadata.snapshots]
     return History(
         head=metadata.current_snapshot_id,
@@ -112,10 +112,6 @@ def _is_quiet(metadata: TableMetadata, last: LastWork | None, compaction: Snapsh
     return made >= saved
 
 
-def _told(snapshot: Snapshot) -> Mapping[str, str]:
-    return snapshot.summary.additional_properties if snapshot.summary else {}
-
-
 def _number(snapshot: Snapshot | None, name: str) -> int | None:
-    text = _told(snapshot).get(name) if snapshot else None
+    text = summary_of(snapshot).get(name)
     return int(text) if text is not None and text.isdigit() else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from frazil.landing.position import ancestors
+from frazil.landing.position import ancestors, summary_of
 from frazil.upkeep.work import KINDS, Kind
 
 if TYPE_CHECKING:
@@ -27,6 +27,6 @@ def only_upkeep_since(
     for snapshot in ancestors(metadata):
         if snapshot.snapshot_id == snapshot_id:
             return True
-        if snapshot.summary is None or snapshot.summary.additional_properties.get(SUMMARY) not in kinds:
+        if summary_of(snapshot).get(SUMMARY) not in kinds:
             return False
     return snapshot_id is None

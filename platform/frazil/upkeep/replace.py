@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from frazil.catalogs.commits import TRIES, heads, through
 from frazil.errors import CommitConflictError, OvertakenError
-from frazil.landing.position import ancestors
+from frazil.landing.position import ancestors, summary_of
 from frazil.naming import TableName
 from frazil.upkeep.entries import Entries, Held, read_entries
 
@@ -197,7 +197,7 @@ def overtaken(table: Table, why: str) -> OvertakenError:
 def _placed(table: Table, replacement_id: str) -> int | None:
     """The snapshot of this very replacement, if an earlier try went through unnoticed."""
     for snapshot in islice(ancestors(table.metadata), _LOOK_BACK):
-        if snapshot.summary and snapshot.summary.additional_properties.get(_ID) == replacement_id:
+        if summary_of(snapshot).get(_ID) == replacement_id:
             return snapshot.snapshot_id
     return None
 

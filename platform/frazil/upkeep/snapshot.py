@@ -21,6 +21,7 @@ from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.update.snapshot import _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
+from frazil.landing.position import summary_of
 from frazil.upkeep.entries import names_live
 from frazil.upkeep.replace import Replacement
 
@@ -96,8 +97,7 @@ class ReplaceFiles(_SnapshotProducer[Any]):
         )
 
     def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
-        head = self._transaction._table.current_snapshot()
-        before = head.summary.additional_properties if head and head.summary else {}
+        before = summary_of(self._transaction._table.current_snapshot())
         plus, minus, dropped = map(_sums, (self._what.added, self._what.removed, self._dropped))
         by_position = _sums(
             e for e in self._dropped if e.data_file.content == DataFileContent.POSITION_DELETES

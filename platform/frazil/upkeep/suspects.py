@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.landing.leftovers import LONGEST_LANDING
+from frazil.landing.position import summary_of
 from frazil.upkeep.at_work import at_work
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ def dead_branches(metadata: TableMetadata, now: float) -> tuple[DeadBranch, ...]
 
 def _branch(metadata: TableMetadata, name: str, age: float) -> DeadBranch:
     tip, main = metadata.refs[name].snapshot_id, metadata.refs.get("main")
-    snapshot = metadata.snapshot_by_id(tip)
-    own = snapshot and snapshot.summary and not (main and main.snapshot_id == tip)
-    added = snapshot.summary.additional_properties if own and snapshot and snapshot.summary else {}
+    unwritten = main is not None and main.snapshot_id == tip
+    added = {} if unwritten else summary_of(metadata.snapshot_by_id(tip))
     return DeadBranch(name, age, int(added.get("added-data-files", 0)), int(added.get("added-files-size", 0)))
