@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from frazil.derive.quoting import quoted
@@ -95,6 +96,7 @@ def read_query(spec: DerivedSpec) -> Query:
     return parse_query(text, str(spec.sql))
 
 
+@lru_cache(maxsize=1024)  # 10 ms each, and definitions that load ask for each one several times
 def parse_query(text: str, where: str) -> Query:
     """Reads one SELECT, in Spark's SQL.
 
