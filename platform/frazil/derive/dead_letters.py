@@ -16,6 +16,7 @@ from frazil.catalogs.iceberg import load_table_or_none
 from frazil.catalogs.refs import branch_from_head, leave_branch
 from frazil.derive.increments import Increment, increment
 from frazil.derive.ledger import DerivedLedger, read_derived
+from frazil.derive.leftovers import drop_dead_branches
 from frazil.derive.plan import Plan
 from frazil.derive.positions import standing
 from frazil.derive.query import ERROR_COLUMN
@@ -98,6 +99,7 @@ def keep_letters(box: LetterBox) -> None:
     table = load_table_or_none(box.catalog, name)
     if table is None:
         table = create_table(box.catalog, name, _FIELDS, _PARTITION_BY, _PROPERTIES)
+    drop_dead_branches(box.catalog, name, table)
     before = read_derived(table.metadata)
     new = box.plan.increments if box.plan.whole else _not_kept(box, before)
     if not box.plan.whole and all(n.rows == 0 for n in new.values()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -135,7 +136,7 @@ class _Function(Making):
 
     @property
     def uses_now(self) -> bool:
-        return NOW in self.file.read_text(encoding="utf-8")
+        return re.search(rf"\b{NOW}\b", self.file.read_text(encoding="utf-8")) is not None
 
     @property
     def query(self) -> None:

@@ -9,6 +9,8 @@ from pyiceberg.types import StringType
 
 from frazil.connections import Connections
 from frazil.derive.derive import derive
+from frazil.derive.increments import increment
+from frazil.derive.reading import rows_of
 from frazil.derived_spec import DerivedSpec
 from frazil.errors import (
     DifferentError,
@@ -65,9 +67,14 @@ def test_only_files_with_new_rows_are_read(source: Source, made: Made) -> None:
     source.append([{"symbol": "OLD" * 50, "quantity": n} for n in range(20_000)])
     first = made.derive()
     source.trades(7)
+    news = increment(source.table, made.ledger.inputs[str(source.name)])
+    read = rows_of(made.connections.spark, source.name, source.table, news).inputFiles()
+    (new_file,) = (f for f in source.table.inspect.files().to_pylist() if f["file_path"] in read)
 
     report = made.derive()
 
+    assert len(read) == 1
+    assert report.input_bytes == new_file["file_size_in_bytes"]
     assert report.input_bytes * 20 < first.input_bytes
     assert report.input_rows == report.rows == 1
 
