@@ -10,6 +10,7 @@ from functools import reduce
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from frazil.catalogs.branches import DERIVING, new_branch
 from frazil.catalogs.iceberg import catalog_errors, drop_old_metadata, load_table, load_table_or_none
 from frazil.catalogs.refs import leave_branch
 from frazil.derive.counting import Counted
@@ -30,7 +31,6 @@ from frazil.derive.work import Result, Step, Task
 from frazil.derived_spec import DerivedSpec
 from frazil.errors import CommitConflictError, FrazilError
 from frazil.landing.publish import publish
-from frazil.landing.write import DERIVING, new_branch
 from frazil.naming import things
 
 if TYPE_CHECKING:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from frazil.catalogs.branches import DERIVING, outlived
 from frazil.catalogs.refs import drop_branch
 from frazil.derive.ledger import ledger_in, read_derived
 from frazil.derive.write import BASE
-from frazil.landing.leftovers import LONGEST_LANDING
 from frazil.landing.position import ancestors, is_first
-from frazil.landing.write import DERIVING, started_at
 from frazil.naming import TableName
 
 if TYPE_CHECKING:
@@ -29,10 +28,11 @@ def drop_dead_branches(
     A younger one upon the newest derivation may belong to one that is at work in another process.
     """
     now = time.time() if now is None else now
+    old = outlived(table.metadata, now)
     dead = [
         ref
         for ref in table.metadata.refs
-        if ref.startswith(DERIVING) and (now - started_at(ref) > LONGEST_LANDING or _moved_on(table, ref))
+        if ref in old or (ref.startswith(DERIVING) and _moved_on(table, ref))
     ]
     for ref in dead:
         drop_branch(catalog, name, ref)

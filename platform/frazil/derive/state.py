@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from frazil.catalogs.branches import started_at
 from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
 from frazil.derive.increments import increment, is_same, whole
 from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
@@ -16,7 +17,6 @@ from frazil.derive.positions import standing
 from frazil.derived_spec import DerivedKind, DerivedSpec
 from frazil.errors import PositionLostError
 from frazil.landing.position import summary_of
-from frazil.landing.write import started_at
 from frazil.naming import TableName, things
 
 if TYPE_CHECKING:

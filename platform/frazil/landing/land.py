@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import stamina
 
+from frazil.catalogs.branches import LANDING, new_branch
 from frazil.catalogs.iceberg import (
     catalog_errors,
     drop_old_metadata,
@@ -33,7 +34,7 @@ from frazil.landing.publish import SUSPENDED, Published, publish, staged_files
 from frazil.landing.refusals import fitting
 from frazil.landing.source import read_slices
 from frazil.landing.tables import ensure_table
-from frazil.landing.write import Written, new_branch, write_branch
+from frazil.landing.write import Written, write_branch
 from frazil.naming import TableName, things
 from frazil.spec import TableSpec
 from frazil.topics.epochs import leader_epochs
@@ -141,7 +142,7 @@ class _Landing:
         return decoder, table
 
     def _land(self, plan: Plan, ledger: Ledger | None, decoder: RecordDecoder, table: Table) -> LandingReport:
-        branch = new_branch()
+        branch = new_branch(LANDING)
         try:
             records = self._records(plan)
             written = self._write(records, decoder, table, plan, branch)

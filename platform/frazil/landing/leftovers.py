@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from frazil.catalogs.branches import LANDING, outlived
 from frazil.catalogs.refs import drop_branch
 from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
-from frazil.landing.write import BRANCH, COMPACTING, EXPIRING, REDRIVE, started_at
 from frazil.naming import TableName
 
 if TYPE_CHECKING:
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 __all__ = ["drop_leftovers"]
-
-LONGEST_LANDING = 6 * 3600.0
-"""Seconds after which a landing that still has its branch is taken for dead."""
 
 
 def drop_leftovers(catalog: Catalog, name: TableName, table: Table, now: float | None = None) -> list[str]:
@@ -29,15 +26,11 @@ def drop_leftovers(catalog: Catalog, name: TableName, table: Table, now: float |
     redrive's may be published at any position.
     """
     now = time.time() if now is None else now
-    current = _position(read_ledger(table.metadata))
+    current, old = _position(read_ledger(table.metadata)), outlived(table.metadata, now)
     dead = [
         ref
         for ref in table.metadata.refs
-        if (
-            ref.startswith((BRANCH, REDRIVE, EXPIRING, COMPACTING))
-            and now - started_at(ref) > LONGEST_LANDING
-        )
-        or (ref.startswith(BRANCH) and _moved_on(table, ref, current))
+        if ref in old or (ref.startswith(LANDING) and _moved_on(table, ref, current))
     ]
     for ref in dead:
         drop_branch(catalog, name, ref)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import stamina
 
+from frazil.catalogs.branches import REDRIVE, new_branch
 from frazil.catalogs.iceberg import catalog_errors, load_table
 from frazil.catalogs.refs import branch_from_head, drop_branch
 from frazil.errors import AuditFailedError, CommitConflictError
@@ -31,7 +32,7 @@ from frazil.landing.publish import publish, staged_files
 from frazil.landing.redriven import Redriven, letters_frame
 from frazil.landing.repair import Repair, repaired
 from frazil.landing.tables import ensure_table
-from frazil.landing.write import REDRIVE, Written, new_branch, write_branch
+from frazil.landing.write import Written, write_branch
 from frazil.naming import things
 from frazil.spec import TableSpec
 

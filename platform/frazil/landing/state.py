@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from frazil.catalogs.branches import started_at
 from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
 from frazil.landing.position import Ledger, bytes_per_record, ledgers, read_ledger, summary_of
 from frazil.landing.publish import SUSPENDED
-from frazil.landing.write import started_at
 from frazil.naming import things
 from frazil.spec import TableSpec
 from frazil.topics.facts import TopicFacts, topic_facts

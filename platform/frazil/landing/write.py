@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,23 +23,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-__all__ = [
-    "BRANCH",
-    "COMPACTING",
-    "DERIVING",
-    "EXPIRING",
-    "REDRIVE",
-    "Written",
-    "new_branch",
-    "started_at",
-    "write_branch",
-]
-
-BRANCH, REDRIVE, EXPIRING, COMPACTING = "landing_", "redrive_", "expiring_", "compaction_"
-"""Prefixes of branches: of landings, redrives, row expiries and compactions."""
-
-DERIVING = "deriving_"
-"""Prefix of branches of derivations, which make tables of tables."""
+__all__ = ["Written", "write_branch"]
 
 _SHIFT = 44
 _PLACE = f"shiftleft(CAST(partition AS bigint), {_SHIFT}) + offset"
@@ -67,16 +49,6 @@ class Written:
     def good(self) -> int:
         """Rows that the branch must hold."""
         return self.read - self.bad - self.skipped
-
-
-def new_branch(prefix: str = BRANCH) -> str:
-    """A branch name that tells when the work on it began (see `started_at`)."""
-    return f"{prefix}{int(time.time() * 1000)}_{secrets.token_hex(4)}"
-
-
-def started_at(branch: str) -> float:
-    """When the landing of that branch began, in seconds since the epoch."""
-    return int(branch.split("_")[1]) / 1000
 
 
 def write_branch(

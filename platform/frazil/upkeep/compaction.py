@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from frazil.any_table import AnyTable
+from frazil.catalogs.branches import COMPACTING, new_branch, outlived
 from frazil.catalogs.iceberg import catalog_errors, load_table
 from frazil.catalogs.refs import drop_branch, leave_branch
 from frazil.errors import OvertakenError
-from frazil.landing.write import COMPACTING, new_branch, started_at
 from frazil.naming import TableName, things
 from frazil.upkeep.compacted import Done, became, did, nothing, would
 from frazil.upkeep.copies import Copies, read_copies
@@ -39,8 +39,6 @@ __all__ = ["compact"]
 Step = Callable[[str], None]
 
 _NEWEST_FORMAT = 2
-_LONGEST_ROUND = 3600.0
-"""Seconds after which a round that still has its branch is taken for dead."""
 
 _log = logging.getLogger(__name__)
 
@@ -172,9 +170,8 @@ class _Compaction:
         return {SUMMARY: "compaction", "frazil.upkeep-did": said, **more}
 
     def _drop_leftovers(self, table: Table) -> None:
-        for ref in table.metadata.refs:
-            if ref.startswith(COMPACTING) and self._now - started_at(ref) > _LONGEST_ROUND:
-                drop_branch(self._connections.catalog, self._name, ref)
+        for branch in outlived(table.metadata, self._now):
+            drop_branch(self._connections.catalog, self._name, branch)
 
     def _drop(self, branch: str) -> None:
         """Leaves no branch behind; where even that fails, a later compaction drops it."""

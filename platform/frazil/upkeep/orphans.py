@@ -8,10 +8,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from frazil.any_table import AnyTable
+from frazil.catalogs.branches import at_work
 from frazil.catalogs.commits import heads
 from frazil.errors import RepairError
 from frazil.naming import TableName, things
-from frazil.upkeep.at_work import at_work
 from frazil.upkeep.deleting import delete_files
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files
 from frazil.upkeep.listing import StoredFile, list_files

@@ -15,12 +15,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from frazil.any_table import AnyTable
+from frazil.catalogs.branches import EXPIRING, new_branch
 from frazil.catalogs.commits import TRIES, heads, through
 from frazil.catalogs.iceberg import load_table
 from frazil.catalogs.refs import drop_branch
 from frazil.errors import CommitConflictError, DifferentError
 from frazil.landing.position import Ledger, ancestors, read_ledger
-from frazil.landing.write import EXPIRING, new_branch
 from frazil.naming import things
 from frazil.upkeep.news import SUMMARY
 from frazil.upkeep.past_rows import Cutoff, PastRows, find_past_rows

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.landing.leftovers import LONGEST_LANDING
+from frazil.catalogs.branches import outlived
 from frazil.landing.position import summary_of
-from frazil.upkeep.at_work import at_work
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -34,9 +33,7 @@ class DeadBranch:
 
 def dead_branches(metadata: TableMetadata, now: float) -> tuple[DeadBranch, ...]:
     """Branches of landings, redrives and compactions that are older than any of them may take."""
-    ages = {name: now - began for name, began in at_work(metadata).items()}
-    old = {name: age for name, age in ages.items() if age > LONGEST_LANDING}
-    return tuple(_branch(metadata, name, age) for name, age in sorted(old.items()))
+    return tuple(_branch(metadata, name, age) for name, age in sorted(outlived(metadata, now).items()))
 
 
 def _branch(metadata: TableMetadata, name: str, age: float) -> DeadBranch:

@@ -9,11 +9,11 @@ import pytest
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.table.statistics import StatisticsFile
 
+from frazil.catalogs.branches import LANDING, new_branch
 from frazil.catalogs.refs import branch_from_head, drop_branch
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.landing.write import new_branch
 from frazil.spec import TableSpec
 from frazil.upkeep.orphans import remove_orphans
 from kit.opened import table_of
@@ -113,7 +113,7 @@ def test_young_files_stay(topic: Topic, strays: set[str]) -> None:
 def test_what_a_running_landing_may_be_writing_stays_until_its_branch_is_gone(
     topic: Topic, strays: set[str]
 ) -> None:
-    catalog, name, branch = topic.connections.catalog, topic.things.table, new_branch()
+    catalog, name, branch = topic.connections.catalog, topic.things.table, new_branch(LANDING)
     branch_from_head(catalog, name, branch)
 
     during = remove_orphans(topic.spec, topic.connections, in_four_days())
