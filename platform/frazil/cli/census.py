@@ -44,6 +44,8 @@ def census_command(tables: Tables = None, as_json: Json = False) -> None:
         return
     _show(found)
     if len(found) == 1 and tables:
+        held, allowed = size_text(found[0].copies), size_text(found[0].most_copies)
+        console.print(f"Snapshots hold {held} of old copies; {allowed} are allowed.")
         _show_sizes(found[0])
         _show_partitions(found[0].partitions)
 

@@ -94,6 +94,11 @@ class Bin:
         """Files fewer than before; negative where large ones are cut."""
         return len(self.files) - self.into
 
+    @property
+    def saved_per_byte(self) -> float:
+        """What makes one bin better than another where bytes are few."""
+        return self.saved / max(1, self.bytes)
+
 
 def bins_of(files: Iterable[LiveFile], rule: Rule, most: int = 0, *, everything: bool = False) -> list[Bin]:
     """The bins of one partition; none where it would not get better.

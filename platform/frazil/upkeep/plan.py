@@ -86,7 +86,8 @@ def _within(
 ) -> dict[Partition, list[Bin]]:
     """Whole bins as far as the bytes go, those first that save most files for them; else lean ones."""
     whole: set[int] = set()
-    for one in sorted((b for of in bins.values() for b in of), key=lambda b: b.saved / b.bytes, reverse=True):
+    every = [b for of in bins.values() for b in of]
+    for one in sorted(every, key=lambda b: b.saved_per_byte, reverse=True):
         if one.bytes <= spare:
             whole.add(id(one))
             spare -= one.bytes
