@@ -22,6 +22,13 @@ from frazil.settings import Settings
 __all__ = ["DerivedTable", "Known", "derived_of"]
 
 
+_ICEBERG = {
+    "bigint": "long", "smallint": "int", "tinyint": "int", "timestamp": "timestamptz",
+    "timestamp_ntz": "timestamp",
+}  # fmt: skip
+"""What Iceberg calls types that Spark calls otherwise: after a run the columns are told in its words."""
+
+
 @dataclass(frozen=True)
 class Known:
     """The columns of all tables of all pipelines, found when first asked for."""
@@ -69,7 +76,9 @@ class DerivedTable(PipelineTable):
     def columns(self) -> dg.TableSchema | None:
         """See `PipelineTable`; by the query, and the schema files of the topics at its roots."""
         columns = self.known.columns.get(self.things.table)
-        return dg.TableSchema([dg.TableColumn(*column) for column in columns]) if columns else None
+        if not columns:
+            return None
+        return dg.TableSchema([dg.TableColumn(name, _ICEBERG.get(kind, kind)) for name, kind in columns])
 
     @cached_property
     def lineage(self) -> dg.TableColumnLineage | None:
@@ -79,7 +88,8 @@ class DerivedTable(PipelineTable):
         if self.query is None or len(known) < len(tables):
             return None
         found = lineage(self.query, known)
-        return dg.TableColumnLineage({name: self._columns(parts) for name, parts in found.items()})
+        own = {name: parts for name, parts in found.items() if name != ERROR_COLUMN}
+        return dg.TableColumnLineage({name: self._columns(parts) for name, parts in own.items()})
 
     @property
     def keeps_dead_letters(self) -> bool:

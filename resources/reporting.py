@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from frazil.catalogs.glue_entries import GlueState
     from frazil.checks.result import CheckResult
     from frazil.derive.report import DeriveReport
+    from frazil.derive.state import DerivedState
     from frazil.landing.land import LandingReport
+    from frazil.landing.state import TableState
     from frazil.upkeep.work import WorkReport
     from frazil.warehouse.tables import SnowflakeState
+    from resources.metadata import Metadata
 
 __all__ = ["DagsterReporter"]
 
@@ -46,29 +49,19 @@ class DagsterReporter:
 
     def landed(self, spec: TableSpec, things: Things, report: LandingReport) -> None:
         """A materialization of the Iceberg asset."""
-        from frazil.catalogs.iceberg import load_table
         from frazil.landing.state import table_states
-        from frazil.upkeep.census import census_of
-        from resources.metadata import census_metadata, landing_metadata, table_metadata
+        from resources.metadata import landing_metadata
 
-        table = load_table(self._connections.catalog, things.table)
         state = table_states([spec], self._connections)[0]
-        census = census_metadata(census_of(spec, self._connections, time.time()))
-        found = {**landing_metadata(report), **table_metadata(table, state), **census}
-        self._materialized(things.iceberg_path, found)
+        self._grown(spec, things, landing_metadata(report), state)
 
     def derived(self, spec: DerivedSpec, things: Things, report: DeriveReport) -> None:
         """A materialization of the Iceberg asset."""
-        from frazil.catalogs.iceberg import load_table
         from frazil.derive.state import derived_states
-        from frazil.upkeep.census import census_of
-        from resources.metadata import census_metadata, derive_metadata, table_metadata
+        from resources.metadata import derive_metadata
 
-        table = load_table(self._connections.catalog, things.table)
         state = derived_states([spec], self._connections)[0]
-        census = census_metadata(census_of(spec, self._connections, time.time()))
-        found = {**derive_metadata(report), **table_metadata(table, state), **census}
-        self._materialized(things.iceberg_path, found)
+        self._grown(spec, things, derive_metadata(report), state)
 
     def synced(
         self,
@@ -129,6 +122,18 @@ class DagsterReporter:
 
         with dg.DagsterInstance.from_config(str(self._home)) as instance:
             yield instance
+
+    def _grown(
+        self, spec: AnyTable, things: Things, brought: Metadata, state: TableState | DerivedState
+    ) -> None:
+        """What was brought into an Iceberg table, and the table as it stands."""
+        from frazil.catalogs.iceberg import load_table
+        from frazil.upkeep.census import census_of
+        from resources.metadata import census_metadata, table_metadata
+
+        table = load_table(self._connections.catalog, things.table)
+        census = census_metadata(census_of(spec, self._connections, time.time()))
+        self._materialized(things.iceberg_path, {**brought, **table_metadata(table, state), **census})
 
     def _materialized(self, path: tuple[str, ...], metadata: dict[str, Any]) -> None:
         import dagster as dg
