@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from frazil.catalogs.refs import branch_from_head
 from frazil.catalogs.spark import spark_name
 from frazil.derive.audited import asked, write_counted
 from frazil.derive.box import Box, box_from, measures
+from frazil.derive.older import Older
 from frazil.derive.quoting import cast, types_of
 from frazil.derive.touched import branch_of, touched
 from frazil.derive.work import Result, Task
@@ -33,13 +34,11 @@ class State:
 
     Args:
         rows: Them; None where no file can hold any.
-        head: The snapshot that they are of.
-        box: The box around the delta.
+        older: Further rows that the new ones build upon.
     """
 
     rows: DataFrame | None
-    head: int | None
-    box: Box
+    older: Older
 
 
 class Merging(ABC):
@@ -68,6 +67,10 @@ class Merging(ABC):
     def reach(self, task: Task, box: Box) -> Box:
         """The box around all rows that new ones change; by default those of the same keys."""
         return box
+
+    def older(self, task: Task, box: Box, delta: DataFrame) -> Older:
+        """Rows outside the box that the new ones build upon; by default none."""
+        return Older()
 
     def facts(self, task: Task) -> dict[str, str]:
         """Aggregates over the delta that `result` wants to know, by alias."""
@@ -99,21 +102,22 @@ class Merging(ABC):
         there = touched(task.table, box.expression)
         snapshot = branch_of(task.connections.catalog, task.name, there, task.branch)
         task.done("branched")
-        state = self._at(task, snapshot) if there.entries else None
-        files, _ = write_counted(task, self._rows(task, state, box, task.delta.where(counted)), {})
-        return Result(files, there.rows, state_bytes=there.bytes, **more)
+        delta = task.delta.where(counted)
+        older = self.older(task, box, delta)
+        state = State(self._at(task, snapshot) if there.entries else None, older)
+        files, _ = write_counted(task, self._rows(task, state, box, delta), {})
+        return Result(files, there.rows, state_bytes=there.bytes + older.bytes, **more)
 
     def _at(self, task: Task, snapshot: int) -> DataFrame:
         """The rows of a snapshot: by its id, for a branch may hold what a write of unknown end left there."""
         at = task.connections.spark.read.option("versionAsOf", str(snapshot))
         return at.table(spark_name(task.name))
 
-    def _rows(self, task: Task, state: DataFrame | None, box: Box, delta: DataFrame) -> DataFrame:
+    def _rows(self, task: Task, state: State, box: Box, delta: DataFrame) -> DataFrame:
         """What the state holds, with the new rows in it."""
-        types, head = types_of(task.table), task.table.metadata.current_snapshot_id
-        if state is None:
-            return cast(self.merged(task, State(None, head, box), delta), types)
-        inside, others = state.where(box.sql), state.where(f"NOT ({box.sql})")
-        return cast(self.merged(task, State(inside, head, box), delta), types).unionByName(
-            cast(others, types)
-        )
+        types = types_of(task.table)
+        if state.rows is None:
+            return cast(self.merged(task, state, delta), types)
+        inside, others = state.rows.where(box.sql), state.rows.where(f"NOT ({box.sql})")
+        merged = self.merged(task, replace(state, rows=inside), delta)
+        return cast(merged, types).unionByName(cast(others, types))

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from frazil.catalogs.spark import spark_name
 from frazil.derive.box import Box
 from frazil.derive.cumulative import RunningTotals
 from frazil.derive.merge import State
+from frazil.derive.older import SMALL, Older, rows_before
 from frazil.derive.quoting import cast, quoted, types_in
 from frazil.derive.summed import Totals
 from frazil.derive.work import Task
 from frazil.derived_spec import DerivedSpec, Window
+from frazil.errors import SpecError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,13 +22,25 @@ if TYPE_CHECKING:
 __all__ = ["Windows", "late"]
 
 _MICROSECOND = timedelta(microseconds=1)
+_TIMES = ("timestamp", "timestamp_ntz", "date")
 
 
 class Windows(Totals):
     """Totals by windows; running totals where the spec says whose."""
 
     def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
-        """As the query has it, or the same as running totals."""
+        """As the query has it, or the same as running totals.
+
+        Raises:
+            SpecError: The column of the windows' begin holds no times.
+        """
+        start = _window(spec).start
+        if (kind := types_in(delta)[start]) not in _TIMES:
+            raise SpecError(
+                f"window.start: {start} of {spec.table} is {kind}, and no time.",
+                meaning="Nothing was derived.",
+                todo="Let the query make it a timestamp or a date: date_trunc('MINUTE', ...) does.",
+            )
         if not spec.cumulative_by:
             return delta
         return cast(_running(spec, delta).grown(None, delta, None), types_in(delta))
@@ -36,7 +49,16 @@ class Windows(Totals):
         """The totals of both; or the running totals of both, upon those of older windows."""
         if not task.spec.cumulative_by:
             return super().merged(task, state, delta)
-        return _running(task.spec, delta).grown(state.rows, delta, _older(task, state))
+        return _running(task.spec, delta).grown(state.rows, delta, state.older.rows)
+
+    def older(self, task: Task, box: Box, delta: DataFrame) -> Older:
+        """Running totals go on from those of older windows."""
+        start = _window(task.spec).start
+        since = next((side for side in box.sides if side.name == start), None)
+        if not task.spec.cumulative_by or since is None:
+            return Older()
+        keys = Box(tuple(side for side in box.sides if side is not since))
+        return rows_before(task, keys, since, delta, SMALL)
 
     def reach(self, task: Task, box: Box) -> Box:
         """A running total changes with every window before it."""
@@ -94,14 +116,3 @@ def _window(spec: DerivedSpec) -> Window:
 
 def _running(spec: DerivedSpec, delta: DataFrame) -> RunningTotals:
     return RunningTotals.of(spec.cumulative_by, _window(spec).start, delta.columns)
-
-
-def _older(task: Task, state: State) -> DataFrame | None:
-    """Rows of the same keys in windows before the state's; None where the state has all windows."""
-    start = _window(task.spec).start
-    side = next((s for s in state.box.sides if s.name == start), None)
-    if side is None or state.head is None:
-        return None
-    keys = Box(tuple(s for s in state.box.sides if s is not side))
-    head = task.connections.spark.read.option("versionAsOf", str(state.head))
-    return head.table(spark_name(task.name)).where(f"{keys.sql} AND NOT {side.sql}")

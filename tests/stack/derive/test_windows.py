@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from frazil.errors import SpecError
 from kit.killed import derive_process
 from kit.made import Made, MakeTable, Source
 from kit.recomputed import recomputed
@@ -136,6 +137,35 @@ def test_running_totals_go_on_from_old_windows_and_a_late_row_raises_all_that_fo
 
     assert [row[2] for row in made.rows() if row[0] == "b"] == [1, 102, 103]
     assert made.rows() == recomputed(source, RUNNING)
+
+
+def test_in_a_large_table_running_totals_look_back_as_far_as_it_takes(
+    source: Source, make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.derive.windows.SMALL", 0)
+    made = windows(make_table, source, "update", cumulative_by=["symbol"])
+    sizes = []
+    for minute, symbols in ((0, "ad"), (5000, "bc"), (6000, "c")):
+        source.append(event for symbol in symbols for event in events(minute, symbol=symbol))
+        made.derive()
+        sizes.append(sum(task.file.file_size_in_bytes for task in made.table.scan().plan_files()))
+    read = []
+    for minute, symbol in ((6002, "c"), (6004, "b"), (6006, "bb")):
+        source.append(events(minute, symbol=symbol))
+        read.append(made.derive().state_bytes)
+
+    far, further, all_that_may_hold_it = sizes[2] - sizes[1], sizes[1] - sizes[0], sizes[1]
+    assert read == [far, further, all_that_may_hold_it], "64 windows back, 4,096, everything"
+    assert made.rows() == recomputed(source, RUNNING)
+
+
+def test_a_window_that_begins_at_no_time_is_refused(source: Source, make_table: MakeTable) -> None:
+    sql = "SELECT symbol, quantity AS minute, count(*) AS n FROM {} GROUP BY symbol, quantity"
+    made = make_table(sql.format(source.name), kind="windows", window=WINDOW)
+    source.append(events(1))
+
+    with pytest.raises(SpecError, match=r"minute of .* is int, and no time"):
+        made.derive()
 
 
 @pytest.mark.parametrize("step", ["branched", "kept"])
