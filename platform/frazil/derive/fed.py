@@ -11,6 +11,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import stamina
+
 from frazil.catalogs.commits import TRIES, heads, through
 from frazil.derive.ledger import Position
 from frazil.errors import CommitConflictError
@@ -64,16 +66,11 @@ def group_of(name: TableName) -> str:
 
 def committed(admin: AdminClient, name: TableName, topic: str) -> FedTo | None:
     """What Kafka knows; wait for open transactions before (`init_transactions`)."""
-    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-
     from frazil.topics.client import kafka_errors
 
-    asked = [ConsumerGroupTopicPartitions(group_of(name), [TopicPartition(topic, 0)])]
     with kafka_errors(f"consumer group {group_of(name)}"):
-        answers = admin.list_consumer_group_offsets(asked, require_stable=True, request_timeout=_TIMEOUT)
-        (future,) = answers.values()
-        (found,) = future.result().topic_partitions
-    return FedTo.parse(found.metadata) if found.metadata else None
+        text = _asked(admin, group_of(name), topic)
+    return FedTo.parse(text) if text else None
 
 
 def noted(table: Table, topic: str) -> FedTo | None:
@@ -103,6 +100,32 @@ def note(catalog: Catalog, name: TableName, topic: str, fed: FedTo) -> None:
 def latest(*known: FedTo | None) -> FedTo | None:
     """The one that is furthest."""
     return max(filter(None, known), key=lambda fed: (fed.sent, fed.position.sequence), default=None)
+
+
+def _passing(error: Exception) -> bool:
+    """What passes within moments: nobody ever asked this broker for a group, or it has just come up."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    passing = (
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.UNSTABLE_OFFSET_COMMIT,
+    )
+    return isinstance(error, KafkaException) and error.args[0].code() in passing
+
+
+@stamina.retry(on=_passing, timeout=10, attempts=50, wait_initial=0.05, wait_jitter=0.05, wait_max=0.5)
+def _asked(admin: AdminClient, group: str, topic: str) -> str | None:
+    """What was committed beside the offset."""
+    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+    asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])]
+    answers = admin.list_consumer_group_offsets(asked, require_stable=True, request_timeout=_TIMEOUT)
+    (future,) = answers.values()
+    (found,) = future.result().topic_partitions
+    metadata: str | None = found.metadata
+    return metadata
 
 
 def _properties(topic: str, fed: FedTo) -> dict[str, str]:

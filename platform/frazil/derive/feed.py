@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ from frazil.derive.feed_rows import Rows, batches, has_news
 from frazil.derive.positions import at_head
 from frazil.derive.work import Step
 from frazil.derived_spec import DerivedSpec, Feed
-from frazil.errors import PositionLostError
+from frazil.errors import PartDownError, PositionLostError
 from frazil.naming import TableName, things
 from frazil.spec import TableSpec
 
@@ -61,6 +63,7 @@ def feed(
     Raises:
         PositionLostError: The table no longer has what was fed; another topic can have all of it.
         OvertakenError: Another feed of the same table took over.
+        PartDownError: Kafka or the registry does not answer; the next call goes on.
     """
     assert spec.feeds
     to, name = spec.feeds, things(spec, connections.settings).table
@@ -68,8 +71,9 @@ def feed(
     before = noted(table, to.topic)
     if not _due(table, to, before):
         return FeedReport(to.topic, 0, before.sent if before else 0)
-    encode = _prepared(connections, to, name, table)
-    sent, after = _send_all(connections, to, name, encode, on_step, records)
+    with _down_later():
+        encode = _prepared(connections, to, name, table)
+        sent, after = _send_all(connections, to, name, encode, on_step, records)
     note(connections.catalog, name, to.topic, after)
     on_step("noted")
     return FeedReport(to.topic, sent, after.sent)
@@ -120,6 +124,16 @@ def _send(producer: Transactions, encode: Encoders, some: Rows, on_step: Step) -
         ((key(row) if key else None, value(row)) for row in some.rows), some.to, lambda: on_step("sent")
     )
     on_step("committed")
+
+
+@contextmanager
+def _down_later() -> Iterator[None]:
+    """What does not answer now gets the rows later: the table is published by then."""
+    try:
+        yield
+    except PartDownError as e:
+        meaning = "The table is right. Its topic gets the rows with the next derivation."
+        raise PartDownError(e.what, where=e.where, meaning=meaning, todo=e.todo) from None
 
 
 def _lost(to: Feed, error: PositionLostError) -> PositionLostError:
