@@ -101,7 +101,8 @@ def test_blanks_and_comments_do_not_change_a_query(one: str, two: str, same: boo
     [
         ("SELECT a FROM t WHERE (", "q.sql:1:23: something is missing"),
         ("SELECT a FROM", "q.sql:1:13: Expected table name"),
-        ("SELECT 'a FROM t", "q.sql:1: "),
+        ("SELECT 'a FROM t", "q.sql:1: this is no SQL"),
+        ("SELECT date_trunc() AS a FROM t", "q.sql:1: this is no SQL"),
         ("DELETE FROM t", "q.sql:1: one SELECT is expected"),
         ("SELECT a FROM t; SELECT b FROM t", "q.sql:1: one SELECT is expected"),
         ("", "q.sql:1: one SELECT is expected"),

@@ -154,7 +154,7 @@ def _struct(node: exp.Struct, named: Named) -> str:
 
 
 def _window(node: exp.Anonymous, named: Named) -> str:
-    kind = type_of(node.expressions[0], named)
+    kind = type_of(node.expressions[0], named) if node.expressions else UNKNOWN
     return f"struct<`start`:{kind},`end`:{kind}>" if kind.startswith("timestamp") else UNKNOWN
 
 

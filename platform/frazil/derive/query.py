@@ -142,8 +142,9 @@ def _parsed(text: str, where: str) -> exp.Query:
         first = e.errors[0]
         place = f"{where}:{first['line']}:{first['col']}"
         raise SpecError(f"{place}: {_spoken(first['description'])}: {first['highlight']!r}") from None
-    except TokenError as e:
-        raise SpecError(f"{where}:1: {e}") from None
+    except (TokenError, ValueError, TypeError, AttributeError, LookupError) as e:
+        # TokenError alone is meant: the others are sqlglot 30's own slips over odd arguments, as of map(a).
+        raise SpecError(f"{where}:1: this is no SQL: {e}") from None
     if len(trees) != 1 or not all(isinstance(b, exp.Select) for b in branches(trees[0])):
         raise SpecError(f"{where}:1: one SELECT is expected here, and nothing else")
     return trees[0]  # type: ignore[return-value]

@@ -103,6 +103,8 @@ class Scope:
             at: Where it stands.
         """
         sources = [s for s in self.sources if (s.name.lower() == of[0].lower() if len(of) == 1 else s.shown)]
+        if not of and not sources:
+            return [Output(ALL)]
         if len(of) > 1 or not sources:
             top = self.find(of, at)
             inner = [replace(top, name=name, kind=kind) for name, kind in fields(top.kind).items()]

@@ -163,9 +163,10 @@ def _window_part(item: exp.Expr) -> str:
 
 def _words(node: exp.Expr) -> str:
     """An expression, so that equal ones are equal: in lower case, columns without the table's name."""
-    from sqlglot import exp
+    from sqlglot import ErrorLevel, exp
 
     plain = node.copy()
     for column in list(plain.find_all(exp.Column)):
         column.set("table", None if not column.db else column.args.get("table"))
-    return str(plain.sql("spark", comments=False)).replace("`", "").lower()
+    text = plain.sql("spark", comments=False, unsupported_level=ErrorLevel.IGNORE)
+    return str(text).replace("`", "").lower()
