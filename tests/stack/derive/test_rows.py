@@ -68,13 +68,14 @@ def test_only_files_with_new_rows_are_read(source: Source, made: Made) -> None:
     first = made.derive()
     source.trades(7)
     news = increment(source.table, made.ledger.inputs[str(source.name)])
-    read = rows_of(made.connections.spark, source.name, source.table, news).inputFiles()
-    (new_file,) = (f for f in source.table.inspect.files().to_pylist() if f["file_path"] in read)
+    scan = rows_of(made.connections.spark, source.name, source.table, news)
+    read = {row["_file"] for row in scan.select("_file").collect()}
+    sizes = {task.file.file_path: task.file.file_size_in_bytes for task in source.table.scan().plan_files()}
 
     report = made.derive()
 
     assert len(read) == 1
-    assert report.input_bytes == new_file["file_size_in_bytes"]
+    assert report.input_bytes == sum(sizes[path] for path in read)
     assert report.input_bytes * 20 < first.input_bytes
     assert report.input_rows == report.rows == 1
 
