@@ -19,7 +19,7 @@ from frazil.cli.stack import up
 from frazil.connections import Connections
 from frazil.errors import FrazilError
 
-__all__ = ["register"]
+__all__ = ["register", "selection_of"]
 
 TABLE = "stock_trades"
 DERIVED = ("stock_trade_totals", "flagged_stock_trades", "anomalous_stock_trades")
@@ -83,15 +83,21 @@ def _others(connections: Connections) -> None:
         _generate(connections, topic, _EACH)
 
 
+def selection_of(*names: str) -> str:
+    """All assets of some tables, as Dagster reads it."""
+    return " or ".join(f'key:"*/{name}"' for name in names)
+
+
 def _materialize(connections: Connections, *names: str) -> None:
     """Runs the graph as a shell would; what Dagster says goes to a file."""
     home = connections.settings.dagster_home or Path.cwd()
     log = home / "demo.log"
     command = [sys.executable, "-m", "dagster", "asset", "materialize", "-m", "frazil.definitions"]
-    wanted = " or ".join(f'key:"*/{name}"' for name in names)
     env = {**os.environ, "DAGSTER_HOME": str(home)}
     with log.open("w") as out:
-        run = subprocess.run([*command, "--select", wanted], stdout=out, stderr=out, env=env, check=False)
+        run = subprocess.run(
+            [*command, "--select", selection_of(*names)], stdout=out, stderr=out, env=env, check=False
+        )
     if run.returncode:
         tail = "\n".join(log.read_text().splitlines()[-25:])
         raise FrazilError(

@@ -1,0 +1,26 @@
+"""What the demo speaks of is there."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from frazil.cli.demo import DERIVED, OTHERS, TABLE, selection_of
+from frazil.definitions import defs
+from frazil.local.generators.known import GENERATORS
+from frazil.pipelines import load_pipelines
+
+
+def test_its_tables_come_with_frazil_and_its_topics_with_generators() -> None:
+    pipelines = load_pipelines()
+
+    assert {TABLE, *OTHERS} <= {spec.topic for p in pipelines for spec in p.tables} & set(GENERATORS)
+    assert set(DERIVED) <= {spec.table for p in pipelines for spec in p.derived}
+
+
+def test_it_materializes_every_layer_of_its_tables_and_nothing_else() -> None:
+    chosen = dg.AssetSelection.from_string(selection_of(TABLE, *DERIVED))
+
+    found = {key.to_user_string() for key in chosen.resolve(defs().resolve_asset_graph())}
+
+    layers = ("iceberg/local", "glue/local", "snowflake/frazil/local")
+    assert found == {f"{layer}/{name}" for layer in layers for name in (TABLE, *DERIVED)} | {f"kafka/{TABLE}"}
