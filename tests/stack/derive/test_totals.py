@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal as Number
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from frazil.schemas.logical import Decimal, Field, Primitive
+from frazil.upkeep.compaction import compact as compact_files
 from kit.made import Made, MakeSource, MakeTable, Source
 from kit.recomputed import recomputed
 
@@ -80,10 +82,7 @@ def trades(minute: int, count: int = 30) -> list[dict[str, Any]]:
 
 def compact(made: Made) -> None:
     """One file of all."""
-    options = "map('rewrite-all', 'true')"
-    made.connections.spark.sql(
-        f"CALL frazil.system.rewrite_data_files(table => '{made.name}', options => {options})"
-    ).collect()
+    compact_files(made.spec, made.connections, time.time(), everything=True)
 
 
 @pytest.fixture
@@ -150,6 +149,25 @@ def test_a_compaction_in_the_middle_of_a_run_has_it_done_again(source: Source, m
     minutes.derive(on_step=beside)
 
     assert steps.count("written") == 2, "once for nothing"
+    assert minutes.rows() == recomputed(source, MINUTES_BY_DUCKDB)
+    assert set(minutes.table.refs()) == {"main"}
+
+
+def test_a_derivation_in_the_middle_of_a_compaction_is_the_one_that_counts(
+    source: Source, minutes: Made
+) -> None:
+    for minute in (0, 1):
+        source.append(trades(minute))
+        minutes.derive()
+    source.append(trades(1))
+
+    def beside(done: str) -> None:
+        if done == "written":
+            minutes.derive()
+
+    report = compact_files(minutes.spec, minutes.connections, time.time(), everything=True, on_step=beside)
+
+    assert report.snapshot_id is None, "the files that it wrote anew were no longer there"
     assert minutes.rows() == recomputed(source, MINUTES_BY_DUCKDB)
     assert set(minutes.table.refs()) == {"main"}
 
