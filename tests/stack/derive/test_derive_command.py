@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
 from frazil.connections import Connections
@@ -51,6 +52,23 @@ def test_tables_are_derived_in_the_order_in_which_they_need_each_other(
     assert (first.code, told(first)) == (0, [("twice", 2, 2, True), ("count", 1, 1, True)])
     assert told(second) == [("twice", 1, 3, False)]
     assert told(rebuilt) == [("twice", 3, 3, True)]
+
+
+def test_dagster_hears_of_a_derivation(frazil: Command, source: Source, tmp_path: Path) -> None:
+    source.trades(1, 2, 3)
+    home = tmp_path / "dagster-home"
+    home.mkdir()
+    (home / "dagster.yaml").touch()
+
+    frazil("derive", f"{source.name}_twice", "--json", DAGSTER_HOME=str(home))
+
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        key = dg.AssetKey(["iceberg", NAMESPACE, f"{source.name.table}_twice"])
+        event = instance.get_latest_materialization_event(key)
+    assert event
+    assert event.asset_materialization
+    told = {name: value.value for name, value in event.asset_materialization.metadata.items()}
+    assert (told["rows_added"], told["dagster/row_count"], told["lag"]) == (3, 3, 0)
 
 
 def test_a_table_that_fails_does_not_keep_the_others_from_it(frazil: Command, source: Source) -> None:

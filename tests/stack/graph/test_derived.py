@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import dagster as dg
 import pytest
 
 from assets.described import op_name
 from frazil.catalogs.iceberg import load_table
-from frazil.derive.derive import derive
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
-from resources.reporting import DagsterReporter
 
 FLAGS = {
     "table": "flags",
@@ -71,23 +67,3 @@ def test_a_second_run_reads_what_is_new_and_a_rebuild_all(graph: Graph, instance
     assert (second["rows_added"], second["total_rows"], second["whole_inputs"]) == (2, 5, False)
     assert (rebuilt["rows_added"], rebuilt["total_rows"], rebuilt["whole_inputs"]) == (5, 5, True)
     assert rows(graph) == 5
-
-
-def test_dagster_hears_of_what_the_command_line_derived(
-    graph: Graph, instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graph.topics[0].trades(3)
-    graph.run(instance, [graph.things.iceberg_path])
-    home = tmp_path / "dagster-home"
-    home.mkdir()
-    (home / "dagster.yaml").touch()
-    monkeypatch.setenv("DAGSTER_HOME", str(home))
-    (spec,), connections = graph.derived, graph.topics[0].connections
-
-    DagsterReporter(connections.settings).derived(spec, graph.made, derive(spec, connections))
-
-    with dg.DagsterInstance.from_config(str(home)) as other:
-        event = other.get_latest_materialization_event(dg.AssetKey(graph.made.iceberg_path))
-    assert event
-    assert event.asset_materialization
-    assert event.asset_materialization.metadata["rows_added"].value == 3
