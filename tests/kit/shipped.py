@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from graphlib import TopologicalSorter
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from frazil.derive.kinds import kind_of
 from frazil.derive.making import making_of
 from frazil.derive.report import DeriveReport
 from frazil.derived_spec import DerivedSpec
-from frazil.landing.land import land
+from frazil.landing.many import land_many
 from frazil.local.generators.chance import Chance
 from frazil.local.generators.known import GENERATORS
 from frazil.local.generators.producer import Record, produce
@@ -91,11 +93,23 @@ class Pipeline:
 
     def run(self, now: float | None = None) -> None:
         """Lands what waits, and brings each table up to that; `reports` tells of it."""
-        for spec in self.landed.values():
-            ensure_topic(spec, self.connections)
-            land(spec, self.connections)
-        reports = {name: derive(spec, self.connections, now=now) for name, spec in self.derived.items()}
+        for spec, outcome in land_many(list(self.landed.values()), self.connections):
+            assert not isinstance(outcome, Exception), f"{spec.topic}: {outcome}"
+        reports: dict[str, DeriveReport] = {}
+        for wave in self._waves():
+            with ThreadPoolExecutor(len(wave)) as pool:
+                made = pool.map(lambda name: derive(self.derived[name], self.connections, now=now), wave)
+                reports |= zip(wave, made, strict=True)
         self.reports.append(reports)
+
+    def _waves(self) -> Iterator[tuple[str, ...]]:
+        """Tables that are made of none that comes with them, or after them."""
+        named = {name: making_of(spec).inputs for name, spec in self.derived.items()}
+        order = TopologicalSorter({name: set(inputs) & set(named) for name, inputs in named.items()})
+        order.prepare()
+        while wave := order.get_ready():
+            yield wave
+            order.done(*wave)
 
     def rows(self, table: str) -> list[Row]:
         """A table's rows as PyIceberg reads them."""
@@ -118,6 +132,7 @@ class Pipeline:
                     duck.execute(f"CREATE OR REPLACE VIEW {view} AS SELECT * FROM iceberg_scan('{at}')")
             duck.execute(f"CREATE TABLE expected AS {expected}")
             names = [name for name, *_ in duck.execute("DESCRIBE expected").fetchall()]
+            assert sorted(names) == sorted(self.columns(table))
             columns = ", ".join(f'"{name}"' for name in names)
             duck.execute(f"CREATE TABLE found AS SELECT {columns} FROM {table}")
             both = [("found", "expected"), ("expected", "found")]
