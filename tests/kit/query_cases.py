@@ -81,6 +81,7 @@ WRONG = [
     ),
     ("SELECT zzz FROM ns.prices", "q.sql:1:8: zzz: no column of ns.prices; known are symbol, price"),
     ("SELECT address.town FROM trades", "q.sql:1:8: address.town: known are city, geo"),
+    ("SELECT symbol.x FROM trades", "q.sql:1:8: symbol.x: symbol is of type string and has no fields"),
     ("SELECT address.geo.lot FROM trades", "q.sql:1:8: address.geo.lot: did you mean lo"),
     ("SELECT count(*) AS n FROM trades GROUP BY symbo", "q.sql:1:43: symbo: no column of trades"),
     (

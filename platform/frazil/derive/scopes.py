@@ -132,10 +132,12 @@ class Scope:
         for name in inner:
             known = fields(kind)
             found = {field.lower(): of for field, of in known.items()}.get(name.lower())
-            spoken = f"{spoken}.{name}"
             if known and not found:
-                self.mistakes.append((at, f"{spoken}: {nearest(name, list(known))}"))
+                self.mistakes.append((at, f"{spoken}.{name}: {nearest(name, list(known))}"))
+            elif not known and kind != UNKNOWN and not kind.startswith("map<"):
+                self.mistakes.append((at, f"{spoken}.{name}: {spoken} is of type {kind} and has no fields"))
             kind = found or (element(kind) if kind.startswith("map<") else UNKNOWN)
+            spoken = f"{spoken}.{name}"
         return replace(top, kind=kind)
 
     def _all_known(self) -> bool:
