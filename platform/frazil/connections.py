@@ -29,7 +29,7 @@ class Connections:
 
     Args:
         settings: The environment.
-        open_spark: How to get a session; Dagster gives its own resource's.
+        open_spark: How to get a session on landings' Spark; Dagster gives its own resource's.
         open_snowflake: How to connect to Snowflake; Dagster gives its own resource's.
     """
 
@@ -88,11 +88,12 @@ class Connections:
     def _background_session(self) -> SparkSession:
         from frazil.catalogs.spark import in_background, open_spark
 
-        return in_background((self._open_spark or open_spark)(self.settings))
+        shared = None if self.settings.upkeep_spark_remote else self._open_spark
+        return in_background((shared or open_spark)(self.settings.of_upkeep))
 
     @property
     def background_spark(self) -> SparkSession:
-        """A session whose jobs let landings go first, where Spark's scheduler is fair; for upkeep."""
+        """For upkeep: on a Spark of its own, or on the pool of landings' that gets what they leave over."""
         with self._opening:
             return self._background_session
 

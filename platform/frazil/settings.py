@@ -76,10 +76,19 @@ class Settings(BaseSettings):
     snowflake_aws_role_arn: str = "arn:aws:iam::123456789012:role/snowflake_s3_glue_role"
 
     spark_remote: str = Field("sc://127.0.0.1:15002", description="Spark Connect, or local[*].")
+    upkeep_spark_remote: str | None = Field(
+        None, description="Spark of upkeep's own; default: landings', where its jobs take what is left over."
+    )
     spark_parallelism: int = Field(2, ge=1, description="Cores that one landing may keep busy.")
 
     dagster_home: Path | None = None
     pipelines: str = Field("", description="Folders of pipelines, separated like PATH.")
+
+    @property
+    def of_upkeep(self) -> Settings:
+        """The same environment as upkeep sees it: Spark is upkeep's, where it has one of its own."""
+        remote = self.upkeep_spark_remote or self.spark_remote
+        return self.model_copy(update={"spark_remote": remote})
 
     @classmethod
     def settings_customise_sources(

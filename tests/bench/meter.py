@@ -1,4 +1,4 @@
-"""What work costs: CPU seconds of Spark's server and of this process, and seconds by the clock."""
+"""What work costs: CPU seconds of Spark's servers and of this process, and seconds by the clock."""
 
 from __future__ import annotations
 
@@ -31,13 +31,11 @@ class Cost:
 
 
 class Meter:
-    """Measures the landing's processes: Spark with its children, and this one; no broker, no S3."""
+    """Measures the processes that work: Spark's with their children, and this one; no broker, no S3."""
 
     def __init__(self) -> None:
-        spark = find(Home(frazil_home()).running / "spark.json")
-        if spark is None or spark.process is None:
-            raise MissingError("No Spark server of this stack runs.", todo="Start it: frazil up.")
-        self._roots = (spark.process, psutil.Process())
+        servers = [_server(name) for name in ("spark", "spark-upkeep")]
+        self._roots = (*servers, psutil.Process())
 
     def cost(self, work: Callable[[], object]) -> Cost:
         """Runs the work once."""
@@ -49,6 +47,13 @@ class Meter:
         processes = [p for root in self._roots for p in (root, *root.children(recursive=True))]
         times = [p.cpu_times() for p in processes]
         return float(sum(t.user + t.system for t in times))
+
+
+def _server(name: str) -> psutil.Process:
+    found = find(Home(frazil_home()).running / f"{name}.json")
+    if found is None or (process := found.process) is None:
+        raise MissingError(f"No {name} of this stack runs.", todo="Start it: frazil up.")
+    return process
 
 
 def medians(costs: Sequence[Cost]) -> Cost:

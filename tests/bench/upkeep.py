@@ -164,7 +164,7 @@ class Bench:
 
     def _plain(self, table: SmallFiles) -> None:
         call = f"CALL frazil.system.rewrite_data_files(table => '{table.name}')"
-        self._connections.spark.sql(call).collect()
+        self._connections.background_spark.sql(call).collect()
 
     def _land(self, topic: str, suffix: str) -> float:
         spec = TableSpec(topic=topic, namespace=NAMESPACE, table=f"{topic}_{suffix}", metadata="full")

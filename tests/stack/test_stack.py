@@ -32,7 +32,7 @@ from frazil.local.profile import read_profile
 from frazil.settings import Settings
 
 FRAZIL = Path(sys.executable).parent / "frazil"
-PARTS = ("storage", "aws", "kafka", "registry", "spark", "snowflake")
+PARTS = ("storage", "aws", "kafka", "registry", "spark", "spark-upkeep", "snowflake")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +134,14 @@ def test_every_part_listens_on_the_ports_chosen_and_on_no_other_known_one(own: O
     sockets = [each for process in own.processes for each in process.net_connections("inet")]
     listening = {each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN}
 
-    of_spark = {port for port in listening if port > 32_000}  # its driver and block manager: any free one
+    of_spark = {port for port in listening if port > 32_000}  # drivers and block managers: any free one
     assert listening - of_spark == set(ports.values())
-    assert len(of_spark) <= 2
+    assert len(of_spark) <= 2 * 2
+
+
+def test_only_upkeep_works_in_the_background(own: Own) -> None:
+    assert own.settings.upkeep_spark_remote == f"sc://{LOOPBACK}:{own.parts['spark-upkeep']['port']}"
+    assert {name for name, pid in own.pids.items() if psutil.Process(pid).nice() > 0} == {"spark-upkeep"}
 
 
 def command(process: psutil.Process) -> str:
@@ -186,7 +191,7 @@ def test_env_gives_scripts_what_they_need(own: Own) -> None:
     assert set(given) >= {
         *("bootstrap_servers", "schema_registry_url", "s3_endpoint", "s3_access_key", "s3_secret_key"),
         *("s3_region", "warehouse", "rest_uri", "glue_endpoint", "snowflake_host", "snowflake_port"),
-        *("snowflake_user", "spark_remote", "dagster_home"),
+        *("snowflake_user", "spark_remote", "upkeep_spark_remote", "dagster_home"),
     }
 
 

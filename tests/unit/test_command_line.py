@@ -110,4 +110,4 @@ def test_a_part_that_does_not_exist_is_refused_with_those_that_do() -> None:
 
     assert said.returncode == 1
     assert "has no part zookeeper" in said.stderr
-    assert "storage, aws, kafka, registry, spark, snowflake" in said.stderr
+    assert "storage, aws, kafka, registry, spark, spark-upkeep, snowflake" in said.stderr

@@ -51,6 +51,13 @@ def test_a_choice_is_remembered(memory: Path) -> None:
     assert choose(memory)["s3"] == DEFAULTS["s3"] + 1000
 
 
+def test_a_part_that_is_newer_than_the_stack_goes_where_the_others_went(memory: Path) -> None:
+    ports = choose(memory, offset=1000)
+    remember(memory, {name: port for name, port in ports.items() if name != "spark-upkeep"})
+
+    assert recall(memory) == ports
+
+
 def test_a_new_offset_forgets_the_ports_chosen_before(memory: Path) -> None:
     remember(memory, choose(memory, {"kafka": 19092}))
 

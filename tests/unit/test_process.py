@@ -12,9 +12,14 @@ import psutil
 import pytest
 import stamina
 
-from frazil.local.process import Running, find, log_tail, start, stop
+from frazil.local.process import Running, find, log_tail, start, step_back, stop
 
 SLEEP = "import time; time.sleep(600)"
+THREADS = """
+import threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+print("ready", flush=True)
+"""
 STUBBORN = """
 import signal, subprocess, sys
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -62,6 +67,42 @@ def test_it_gets_its_environment_beside_ours(started: Started) -> None:
     started("import os; print(os.environ['ANSWER'], os.environ['PATH'])", ANSWER="42")
 
     wait_for_output(started.log, f"42 {os.environ['PATH']}")
+
+
+def test_one_that_stepped_back_lets_all_others_have_the_cpu_first_with_each_of_its_threads(
+    started: Started,
+) -> None:
+    running = started(THREADS)
+    wait_for_output(started.log, "ready")
+
+    step_back(running)
+
+    threads = [thread.id for thread in psutil.Process(running.pid).threads()]
+    assert len(threads) == 2
+    assert min(map(nice, threads)) > nice(os.getpid())
+
+
+def nice(pid: int) -> int:
+    return os.getpriority(os.PRIO_PROCESS, pid)
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this system has no groups of sessions")
+def test_one_that_stepped_back_does_so_as_a_session(started: Started) -> None:
+    running = started(SLEEP)
+
+    step_back(running)
+
+    assert int(Path(f"/proc/{running.pid}/autogroup").read_text().split()[-1]) == nice(running.pid)
+
+
+def test_one_that_is_gone_cannot_step_back(started: Started) -> None:
+    running = started(SLEEP)
+    os.kill(running.pid, signal.SIGKILL)
+    psutil.wait_procs([psutil.Process(running.pid)], timeout=10)
+
+    step_back(running)
+
+    assert running.process is None
 
 
 def test_its_log_is_for_its_owner_and_the_one_before_is_kept(started: Started) -> None:

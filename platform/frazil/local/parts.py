@@ -14,7 +14,7 @@ from frazil.local.ports import Ports, choose, recall, remember
 from frazil.local.profile import SNOWFLAKE_USER, make_dagster_home, write_profile
 from frazil.local.registry import registry
 from frazil.local.server import Server
-from frazil.local.spark import spark
+from frazil.local.spark import Spark
 from frazil.local.stack import Stack
 from frazil.local.standins import aws, snowflake
 from frazil.local.storage import storage
@@ -56,11 +56,13 @@ def _servers(home: Home, ports: Ports) -> list[Server]:
     java = java_home(home.root / "java")
     jars = Jars(cache_folder(), read_lock())
     credentials = s3_credentials(home)
+    spark = Spark(home, ports, java, jars, credentials)
     return [
         storage(home, ports, credentials),
         aws(home, ports),
         kafka(home, ports, java, jars),
         registry(home, ports, java, jars),
-        spark(home, ports, java, jars, credentials),
+        spark.of_landings,
+        spark.of_upkeep,
         snowflake(home, ports, credentials, SNOWFLAKE_USER, snowflake_keys(home).public),
     ]

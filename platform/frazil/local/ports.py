@@ -50,6 +50,7 @@ DEFAULTS: Ports = {
     "glue": 5557,
     "snowflake": 5558,
     "spark": 15002,
+    "spark-upkeep": 15003,
 }
 
 _OFFSETS = range(1000, 17_000, 7)  # beyond, Linux hands ports out to clients
@@ -74,11 +75,13 @@ def parse(pairs: Iterable[str]) -> dict[str, int]:
 
 
 def recall(memory: Path) -> Ports:
-    """The ports of the last start, or the defaults."""
+    """The ports of the last start, or the defaults; a part that is new since then goes where Spark went."""
     if not memory.is_file():
         return DEFAULTS
     try:
-        return {**DEFAULTS, **json.loads(memory.read_text())["ports"]}
+        noted = dict(json.loads(memory.read_text())["ports"])
+        offset = noted.get("spark", DEFAULTS["spark"]) - DEFAULTS["spark"]
+        return {**_moved(offset), **noted}
     except (ValueError, KeyError, TypeError) as e:
         raise ConfigureError(
             "The file of the stack's ports can't be read.",
@@ -98,7 +101,7 @@ def choose(memory: Path, chosen: Mapping[str, int] | None = None, offset: int | 
     Raises:
         ConfigureError: Two parts would share a port, or a number is no port.
     """
-    base = recall(memory) if offset is None else {n: p + offset for n, p in DEFAULTS.items()}
+    base = recall(memory) if offset is None else _moved(offset)
     ports = {**base, **(chosen or {})}
     by_number: dict[int, str] = {}
     for name, port in ports.items():
@@ -150,6 +153,10 @@ def taken(part: str, name: str, port: int) -> ConfigureError:
         todo=f"Stop what holds it, or choose another: frazil up --port {name}=NUMBER, "
         "or --port-offset N for all.",
     )
+
+
+def _moved(offset: int) -> Ports:
+    return {name: port + offset for name, port in DEFAULTS.items()}
 
 
 def _holder(port: int) -> str:

@@ -12,7 +12,7 @@ from frazil.local.home import Home, write_private
 from frazil.local.keys import KeyPair
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.registry import registry_url
-from frazil.local.spark import cores
+from frazil.local.spark_options import cores
 from frazil.local.storage import BUCKET, TABLE_BUCKET
 from frazil.settings import Settings
 
@@ -94,6 +94,7 @@ def _values(home: Home, ports: Ports, credentials: Credentials, keys: KeyPair) -
         "snowflake_user": SNOWFLAKE_USER,
         "snowflake_private_key_path": str(keys.private),
         "spark_remote": f"sc://{LOOPBACK}:{ports['spark']}",
+        "upkeep_spark_remote": f"sc://{LOOPBACK}:{ports['spark-upkeep']}",
         "spark_parallelism": cores(),
         "dagster_home": str(home.dagster),
     }

@@ -32,6 +32,7 @@ class Server:
         ask: Sends the server a real request; raises if the answer is not a good one.
         after: Parts that start before it and stop after it.
         patience: Seconds that a start may take.
+        background: Once it is up, all others have the CPU first.
     """
 
     name: str
@@ -40,3 +41,4 @@ class Server:
     ask: Callable[[], None]
     after: tuple[str, ...] = ()
     patience: float = 90.0
+    background: bool = False

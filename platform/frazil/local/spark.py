@@ -1,148 +1,90 @@
-"""Spark: a Connect server, one warm JVM for all clients."""
+"""Spark: Connect servers, one warm JVM for all landings and one in the background for upkeep."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 
-from frazil.catalogs.spark import UPKEEP_POOL
 from frazil.local.asking import Credentials
 from frazil.local.home import Home
 from frazil.local.jars import Jars
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server
+from frazil.local.spark_options import Options
 
-__all__ = ["cores", "spark"]
+__all__ = ["Spark"]
 
 _SECONDS = 10.0
 
-# A damaged Avro record of 8 bytes can claim any length, and end the JVM that believes it. Kafka's records
-# are of 1 MB at most by default; two damaged strings of 100 MB each were one too many for this heap.
-_AVRO = (
-    "-Dorg.apache.avro.limits.collectionItems.maxLength=1000000 "
-    "-Dorg.apache.avro.limits.string.maxLength=16777216 "
-    "-Dorg.apache.avro.limits.bytes.maxLength=16777216"
-)
 
-# Every read has consumers of its own: kept for the default five minutes, with what they fetched but did
-# not use (20,000 records each), those of 40 landings fill the heap.
-_CONSUMERS = {
-    "spark.kafka.consumer.cache.timeout": "1s",
-    "spark.kafka.consumer.cache.evictorThreadRunInterval": "5s",
-    "spark.kafka.consumer.fetchedData.cache.timeout": "1s",
-    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
-}
-
-_LOGGING = """rootLogger.level = warn
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex
-"""
-
-
-# Landings first: their pool asks for every core, upkeep's for none, and gets what is left over. In the
-# order of arrival a small landing waits for all tasks of a compaction.
-_POOLS = """<?xml version="1.0"?>
-<allocations>
-  <pool name="default">
-    <schedulingMode>FIFO</schedulingMode><weight>4</weight><minShare>{cores}</minShare>
-  </pool>
-  <pool name="{upkeep}">
-    <schedulingMode>FIFO</schedulingMode><weight>1</weight><minShare>0</minShare>
-  </pool>
-</allocations>
-"""
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
-def spark(home: Home, ports: Ports, java: Path, jars: Jars, credentials: Credentials) -> Server:
-    """The Connect server; catalogs are configured by each client in its own session.
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """What both servers share; catalogs are configured by each client in its own session.
 
     Args:
         home: Of the stack.
         ports: Of the stack.
         java: JAVA_HOME.
-        jars: What goes on its class path.
-        credentials: For its Glue client, which reads them from the environment only.
+        jars: What goes on their class path.
+        credentials: For their Glue clients, which read them from the environment only.
     """
 
-    def launch() -> Launch:
-        data = home.data("spark")
-        (data / "log4j2.properties").write_text(_LOGGING)
-        _pools(home).write_text(_POOLS.format(cores=cores(), upkeep=UPKEEP_POOL))
-        properties = data / "spark.properties"
-        properties.write_text(_properties(home, ports, jars))
-        command = (
-            str(_spark_home() / "bin" / "spark-submit"),
-            "--properties-file",
-            str(properties),
-            "--class",
-            "org.apache.spark.sql.connect.service.SparkConnectServer",
-            "spark-internal",
-        )
-        return Launch(command, _environment(data, java, credentials))
+    home: Home
+    ports: Ports
+    java: Path
+    jars: Jars
+    credentials: Credentials
 
-    return Server("spark", ("spark",), launch, lambda: _ask(ports["spark"]), ("storage", "aws"))
+    @property
+    def of_landings(self) -> Server:
+        """The one for landings, checks and derived tables."""
+        return self._server("spark", "1536m")
+
+    @property
+    def of_upkeep(self) -> Server:
+        """One that lets all others have the CPU first.
+
+        A task is not interrupted, and a compaction's is a whole file. In the landings' own server it kept one
+        core of two: a landing lost 38 % of its rate; beside this server 13 %.
+        """
+        return self._server("spark-upkeep", "1g", background=True)
+
+    def _server(self, name: str, heap: str, *, background: bool = False) -> Server:
+        port = self.ports[name]
+
+        def launch() -> Launch:
+            data = self.home.data(name)
+            options = Options(data, self.home.scratch, port, heap, self.jars.paths("spark"))
+            return Launch(_command(options.write()), self._environment(data))
+
+        needed = ("storage", "aws")
+        return Server(name, (name,), launch, lambda: _ask(port), needed, background=background)
+
+    def _environment(self, data: Path) -> dict[str, str]:
+        return {
+            "JAVA_HOME": str(self.java),
+            "SPARK_HOME": str(_spark_home()),
+            "SPARK_CONF_DIR": str(data),
+            "SPARK_LOCAL_IP": LOOPBACK,
+            "PYSPARK_PYTHON": sys.executable,  # else workers take the python3 of PATH
+            "AWS_ACCESS_KEY_ID": self.credentials.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.credentials.secret_key,
+            "AWS_REGION": self.credentials.region,
+        }
 
 
-def _properties(home: Home, ports: Ports, jars: Jars) -> str:
-    data = home.data("spark")
-    # The serial collector stops every core for one: 4 of the 14 s in which two cores land a hot partition.
-    # Java compiles no method beyond 8,000 bytes of bytecode unless told to; Spark writes such methods for the
-    # checks of a decoder, and they would be interpreted: JSON cost 3.5 times as much as a bare job, not 1.4.
-    java_options = (
-        f"-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:-UsePerfData -Duser.timezone=UTC {_AVRO}"
+def _command(properties: Path) -> tuple[str, ...]:
+    return (
+        str(_spark_home() / "bin" / "spark-submit"),
+        "--properties-file",
+        str(properties),
+        "--class",
+        "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "spark-internal",
     )
-    values = {
-        "spark.master": f"local[{cores()}]",
-        "spark.app.name": "frazil",
-        "spark.jars": ",".join(map(str, jars.paths("spark"))),
-        "spark.driver.memory": "1536m",
-        "spark.driver.host": LOOPBACK,
-        "spark.driver.bindAddress": LOOPBACK,
-        "spark.driver.extraJavaOptions": f'{java_options} "-Djava.io.tmpdir={home.scratch}"',
-        "spark.executor.extraJavaOptions": java_options,
-        "spark.connect.grpc.binding.address": LOOPBACK,
-        "spark.connect.grpc.binding.port": ports["spark"],
-        **_CONSUMERS,
-        "spark.scheduler.mode": "FAIR",
-        # No URI: Hadoop takes %20 for three letters of a folder's name.
-        "spark.scheduler.allocation.file": f"file://{_pools(home)}",
-        "spark.local.dir": data / "local",
-        "spark.sql.warehouse.dir": data / "warehouse",
-        "spark.sql.extensions": ("org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"),
-        "spark.sql.session.timeZone": "UTC",
-        "spark.ui.enabled": "false",
-    }
-    return "".join(f"{name} {value}\n" for name, value in values.items())
-
-
-def _pools(home: Home) -> Path:
-    return home.data("spark") / "pools.xml"
-
-
-def _environment(data: Path, java: Path, credentials: Credentials) -> dict[str, str]:
-    return {
-        "JAVA_HOME": str(java),
-        "SPARK_HOME": str(_spark_home()),
-        "SPARK_CONF_DIR": str(data),
-        "SPARK_LOCAL_IP": LOOPBACK,
-        "PYSPARK_PYTHON": sys.executable,  # else workers take the python3 of PATH
-        "AWS_ACCESS_KEY_ID": credentials.access_key,
-        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
-        "AWS_REGION": credentials.region,
-    }
 
 
 def _spark_home() -> Path:

@@ -15,7 +15,7 @@ from frazil.errors import FrazilError, MissingError, PartDownError
 from frazil.local import ports as port
 from frazil.local.home import Home
 from frazil.local.ports import Ports
-from frazil.local.process import Running, find, log_tail, start, stop
+from frazil.local.process import Running, find, log_tail, start, step_back, stop
 from frazil.local.server import Server
 
 __all__ = ["Report", "Stack", "State", "Status"]
@@ -217,6 +217,8 @@ class Stack:
             if time.monotonic() > end:
                 return f"no good answer within {patience:.0f} s ({problem})"
             time.sleep(_PAUSE)
+        if server.background:  # not before: on a busy machine it would not be up in time
+            step_back(running)
         return ""
 
     def _stop(self, server: Server, report: Report) -> None:

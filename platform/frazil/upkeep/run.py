@@ -51,7 +51,7 @@ def do_work(
     """
     name, settings = things(spec, connections.settings).table, connections.settings
     started = time.perf_counter()
-    with catalog_errors(settings), spark_errors(settings):
+    with catalog_errors(settings), spark_errors(settings.of_upkeep):
         before = load_table(connections.catalog, name)
         try:
             report = _do(kind, spec, connections, now, dry_run=dry_run, everything=everything, reason=reason)

@@ -115,7 +115,7 @@ def _asked(
 ) -> dict[str, int]:
     """The same once more: a busy Connect server waits 100 ms for what was observed, and then sends none."""
     tip = next(ancestors(load_table(connections.catalog, name).metadata, branch))
-    read = connections.spark.read.option("versionAsOf", str(tip.parent_snapshot_id))
+    read = connections.background_spark.read.option("versionAsOf", str(tip.parent_snapshot_id))
     counted: dict[str, int] = read.table(spark_name(name)).agg(*counters).collect()[0].asDict()
     return counted
 

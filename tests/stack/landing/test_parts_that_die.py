@@ -33,7 +33,7 @@ from kit.stored import files_under
 from kit.topics import Topic, create_topic
 from kit.waiting import wait_for
 
-PARTS = ("storage", "kafka", "registry", "spark")
+PARTS = ("storage", "kafka", "registry", "spark", "spark-upkeep")
 GROUPS, APPENDS = 8, 3
 """Partitions, with so many small files each; a compaction makes one of them after the other."""
 
@@ -60,29 +60,39 @@ def kill(stack: Stack, part: str) -> None:
     psutil.wait_procs([process], 30)
 
 
-# First: it is done in another process, and warms up Spark for the others.
-def test_spark_killed_while_it_compacts_costs_no_row_and_its_leftovers_can_be_removed(
+def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftovers_can_be_removed(
     own_stack: Stack, fresh_name: str
 ) -> None:
     connections = Connections(read_profile(own_stack.home))
     spec = TableSpec(topic=fresh_name, namespace=NAMESPACE, upkeep={"min_snapshots": 1})
     table = partitioned(connections, fresh_name)
+    topic = trades_of(connections, f"{fresh_name}_trades")
     process = compaction_process(fresh_name, "rest", FRAZIL_HOME=str(own_stack.home.root))
     before = set(files_under(table))
     wait_for(lambda: process.poll() is not None or new_data(table, before), 120)
-    kill(own_stack, "spark")
+    kill(own_stack, "spark-upkeep")
     _, err = process.communicate(timeout=120)
     left, numbers = new_data(table, before), values(table)
+    landed = land(topic.spec, connections).records
     bring_up(own_stack)
 
     removed = cleaned_up(spec, connections, time.time())
 
-    assert "Spark stopped answering" in err
+    assert "Spark stopped answering during upkeep" in err
+    assert landed == 10
     assert numbers == values(table) == list(range(GROUPS * APPENDS))
     assert len(list(table.scan().plan_files())) == GROUPS
     assert list(table.metadata.refs) == ["main"]
     assert 0 < len(left) <= removed
     assert not unnamed(table)
+
+
+def trades_of(connections: Connections, name: str) -> Topic:
+    """A topic with ten records."""
+    create_topic(connections.admin, name, 1, {})
+    topic = Topic(name, connections, TableSpec(topic=name, namespace=NAMESPACE))
+    topic.trades(10)
+    return topic
 
 
 def partitioned(connections: Connections, name: str) -> Table:
@@ -120,9 +130,7 @@ def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(
 ) -> None:
     bring_up(own_stack)
     connections = Connections(read_profile(own_stack.home))
-    create_topic(connections.admin, fresh_name, 1, {})
-    topic = Topic(fresh_name, connections, TableSpec(topic=fresh_name, namespace=NAMESPACE))
-    topic.trades(10)
+    topic = trades_of(connections, fresh_name)
     land(topic.spec, connections)
     topic.trades(10)
 

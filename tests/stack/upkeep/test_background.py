@@ -1,4 +1,4 @@
-"""Upkeep's jobs let landings go first: Spark gives them what cores are left over."""
+"""On a Spark that they share, upkeep's jobs let landings go first: they get what cores are left over."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from frazil.connections import Connections
 
 FOR_EVER = 50_000
-"""Tasks of 0.1 s each: an hour of work, on whatever machine. It is cancelled when the test has seen enough."""
+"""Tasks of 0.1 s each: an hour of work on any machine. It is cancelled when the test has seen enough."""
 PARK = "java_method('java.util.concurrent.locks.LockSupport', 'parkNanos', id * 0 + {}000000L)"
 
 
@@ -45,10 +45,16 @@ def running_for_ever(session: SparkSession) -> Iterator[Future[None]]:
             session.removeProgressHandler(progress)
 
 
-def test_a_landing_does_not_wait_for_the_tasks_of_a_compaction(connections: Connections) -> None:
-    with running_for_ever(connections.background_spark) as compaction:
+@pytest.fixture
+def sharing(connections: Connections) -> Connections:
+    """Clients of the stack as on a cluster: one Spark for landings and for upkeep."""
+    return Connections(connections.settings.model_copy(update={"upkeep_spark_remote": None}))
+
+
+def test_a_landing_does_not_wait_for_the_tasks_of_a_compaction(sharing: Connections) -> None:
+    with running_for_ever(sharing.background_spark) as compaction:
         for _ in range(3):
-            run(connections.spark, 2, 100)  # behind the compaction's tasks this would be the hour's end
+            run(sharing.spark, 2, 100)  # behind the compaction's tasks this would be the hour's end
         assert not compaction.done()
 
     with pytest.raises(PySparkException, match="OPERATION_CANCELED"):

@@ -107,8 +107,9 @@ def test_a_table_that_is_not_there_is_named(connections: Connections, spec: Tabl
 
 
 def test_a_spark_that_is_down_is_said_in_words(connections: Connections, spec: TableSpec) -> None:
-    nowhere = Connections(connections.settings.model_copy(update={"spark_remote": "sc://127.0.0.1:1"}))
+    elsewhere = {"upkeep_spark_remote": "sc://127.0.0.1:1"}
+    nowhere = Connections(connections.settings.model_copy(update=elsewhere))
     foreign_table(connections.catalog, things(spec, connections.settings).table)
 
-    with pytest.raises(PartDownError, match="Spark does not answer"):
+    with pytest.raises(PartDownError, match=r"Spark does not answer[\s\S]*127.0.0.1:1\b"):
         do_work("compaction", spec, nowhere, time.time())
