@@ -71,7 +71,8 @@ class Pipeline:
 
     def _landed(self, spec: TableSpec) -> TableSpec:
         names = {"topic": f"{self.namespace}_{spec.topic}", "table": spec.topic, "namespace": self.namespace}
-        return spec.model_copy(update=names)
+        kept = {"topic_config": {"retention.ms": "-1"}}  # records of a test may be older than Kafka keeps any
+        return spec.model_copy(update=names | kept)
 
     def fill(self, topic: str, count: int, begin: datetime, seconds: float) -> None:
         """Produces the seed's next records, with times that are spread at random over some seconds."""
