@@ -56,8 +56,9 @@ def compare_columns(subject: Subject[DerivedSpec]) -> Verdict:
         said = f"{len(types_of(table))} columns, as {subject.spec.python} made them: it alone knows which."
         return Verdict(True, said, {"table_columns": len(types_of(table))})
     known = {each: list(types_of(inputs[str(names[each])]).items()) for each in making.inputs}
-    wanted = typed(making.query, known, subject.spec.parameters)
-    changes = list(_changes(dict(wanted), table))
+    wanted = dict(typed(making.query, known, subject.spec.parameters))
+    wanted.pop(ERROR_COLUMN, None)
+    changes = list(_changes(wanted, table))
     text = (
         f"{len(types_of(table))} columns against {len(wanted)} of the query: "
         f"{'; '.join(changes) or 'names and types agree'}."
@@ -74,8 +75,6 @@ def _changes(wanted: Mapping[str, str], table: Table) -> Iterator[str]:
     """What the query has otherwise; a column of an earlier query stays, and is null from then on."""
     have = types_of(table)
     for name, kind in wanted.items():
-        if name == ERROR_COLUMN:
-            continue
         if name not in have:
             yield f"{name} is missing"
         elif kind != UNKNOWN and wider(kind, have[name]) not in (have[name], UNKNOWN):
@@ -88,9 +87,9 @@ def judge_inputs(subject: Subject[DerivedSpec]) -> Verdict:
     limit, age = subject.spec.freshness, state.freshness
     allowed = limit is not None and age is not None and age <= limit.total_seconds()
     passed = state.state == "current" or (state.state == "behind" and allowed)
-    since = "never derived" if age is None else f"last derived {age:.0f} s ago"
-    waiting = "; ".join(f"{i.waiting} rows wait in {i.table}" for i in state.inputs if i.waiting)
-    text = f"{state.reason or waiting or 'All inputs are read'}; {since}"
+    waits = [f"{i.waiting} rows wait in {i.table}" for i in state.inputs if i.waiting]
+    since = f", for {age:.0f} s" if age else ""
+    text = f"{state.reason.rstrip('.') or '; '.join(waits) or 'All inputs are read'}{since}"
     numbers: dict[str, Number] = {
         "waiting": state.lag,
         "inputs": len(state.inputs),

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from frazil.catalogs.branches import started_at
@@ -16,7 +17,7 @@ from frazil.derive.making import Making, making_of
 from frazil.derive.positions import standing
 from frazil.derived_spec import DerivedKind, DerivedSpec
 from frazil.errors import PositionLostError
-from frazil.landing.position import summary_of
+from frazil.landing.position import ancestors, summary_of
 from frazil.naming import TableName, things
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class InputState:
         waiting: Rows that were not read yet.
         read_to: The snapshot that was read last.
         head: Its newest one.
+        waits_since: When the oldest of what waits was committed, seconds since the epoch.
         reason: Where it is lost: why.
     """
 
@@ -47,6 +49,7 @@ class InputState:
     waiting: int = 0
     read_to: int | None = None
     head: int | None = None
+    waits_since: float | None = None
     reason: str = ""
 
 
@@ -55,7 +58,7 @@ class DerivedState:
     """One table and its inputs, side by side.
 
     `lag` counts rows that wait in the inputs. `freshness` is 0 where none waits, else the seconds since
-    the last derivation; None before the first one. `watermark`: microseconds since the epoch.
+    the oldest of them came; None before the first derivation. `watermark`: microseconds since the epoch.
     """
 
     identifier: str
@@ -112,13 +115,13 @@ def _state(
     found = _sizes(name, making, inputs, table)
     if table is None or ledger is None:
         return replace(found, state=word, reason=reason)
-    derived_at = _derived_at(table, ledger)
+    waits = [i.waits_since for i in inputs if i.waits_since is not None]
     return replace(
         found,
         state=word,
         reason=reason,
-        freshness=0.0 if word == "current" else round(now - derived_at, 3),
-        derived_at=derived_at,
+        freshness=max(0.0, round(now - min(waits, default=now), 3)),
+        derived_at=_derived_at(table, ledger),
         dead_letters=ledger.total_bad,
         late=ledger.total_late,
         watermark=ledger.watermark,
@@ -151,11 +154,24 @@ def _input(making: Making, name: TableName, table: Table | None, position: Posit
     found = InputState(str(name), "new", whole(table).rows, head=head.snapshot_id)
     if position is None:
         return found
-    found = replace(found, state="behind", read_to=position.snapshot)
+    since = _waits_since(table, position)
+    found = replace(found, state="behind", read_to=position.snapshot, waits_since=since)
     if making.spec.kind != "full":
         return _followed(found, table, position)
     unmoved = standing(position, table) == "held" and is_same(table, position)
-    return replace(found, state="current", waiting=0) if unmoved else found
+    return _nothing_waits(found, "current") if unmoved else found
+
+
+def _waits_since(table: Table, position: Position) -> float | None:
+    """When the first snapshot behind a position was committed."""
+    news = list(takewhile(lambda s: s.snapshot_id != position.snapshot, ancestors(table.metadata)))
+    return news[-1].timestamp_ms / 1000 if news else None
+
+
+def _nothing_waits(
+    found: InputState, state: Literal["current", "rolled back", "lost"], reason: str = ""
+) -> InputState:
+    return replace(found, state=state, waiting=0, waits_since=None, reason=reason)
 
 
 def _followed(found: InputState, table: Table, position: Position) -> InputState:
@@ -165,15 +181,15 @@ def _followed(found: InputState, table: Table, position: Position) -> InputState
             try:
                 waiting = increment(table, position).rows
             except PositionLostError as e:
-                return replace(found, state="lost", waiting=0, reason=e.what)
-            return replace(found, state="behind" if waiting else "current", waiting=waiting)
+                return _nothing_waits(found, "lost", e.what)
+            return replace(found, waiting=waiting) if waiting else _nothing_waits(found, "current")
         case "rolled_back":
-            return replace(found, state="rolled back", waiting=0, reason=f"{found.table} was rolled back.")
+            return _nothing_waits(found, "rolled back", f"{found.table} was rolled back.")
         case "expired":
             reason = f"The snapshot of {found.table} that was read last has expired."
         case "recreated":
             reason = f"{found.table} is another table than the one that was read."
-    return replace(found, state="lost", waiting=0, reason=reason)
+    return _nothing_waits(found, "lost", reason)
 
 
 def _word(
