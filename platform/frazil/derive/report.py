@@ -88,8 +88,8 @@ def report_of(
     spec: DerivedSpec, table: str, plan: Plan, entry: DerivedLedger, result: Result, published: Published
 ) -> DeriveReport:
     """Of a derivation that is published."""
-    removed = sum(result.removed.values())
-    before = None if plan.whole else plan.before
+    before = plan.before.total_rows if plan.before else 0
+    removed = before if plan.whole else sum(result.removed.values())
     rows, size = (sum(getattr(new, what) for new in plan.increments.values()) for what in ("rows", "bytes"))
     apart = "".join(f", {n} {word}" for n, word in ((entry.bad, "bad"), (entry.late, "late")) if n)
     read = f"{'all' if plan.whole else 'new'} {rows} rows of {', '.join(sorted(plan.inputs))}"
@@ -101,7 +101,7 @@ def report_of(
         whole=plan.whole,
         rows=entry.rows,
         removed=removed,
-        total_rows=entry.rows - removed + (before.total_rows if before else 0),
+        total_rows=before - removed + entry.rows,
         bad=entry.bad,
         late=entry.late,
         input_rows=rows,
