@@ -14,6 +14,7 @@ from rich.table import Table
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import fail
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select_derived
+from frazil.derive.check import check_queries
 from frazil.derive.derive import derive
 from frazil.derive.known import in_order
 from frazil.derive.report import DeriveReport
@@ -69,10 +70,16 @@ def derive_tables(
 
 
 def _ordered(selection: Selection[DerivedSpec]) -> Selection[DerivedSpec]:
-    """The same, each behind the tables that it reads."""
+    """The same, each behind the tables that it reads.
+
+    Raises:
+        SpecError: A query of any pipeline is wrong.
+    """
     settings = selection.connections.settings
     chosen = {names.table: spec for spec, names in selection.pairs}
-    order = (things(spec, settings).table for spec in in_order(load_pipelines(settings=settings), settings))
+    pipelines = load_pipelines(settings=settings)
+    check_queries(pipelines, settings)
+    order = (things(spec, settings).table for spec in in_order(pipelines, settings))
     return Selection(tuple(chosen[name] for name in order if name in chosen), selection.connections)
 
 
