@@ -22,7 +22,7 @@ from frazil.upkeep.compaction import compact
 from kit.duck import duckdb_on
 from kit.made import Made, MakeSource, MakeTable, Source
 
-RUNS = int(os.environ.get("FRAZIL_TEST_DERIVATIONS", "4"))
+RUNS = int(os.environ.get("FRAZIL_TEST_DERIVATIONS", "3"))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED", "7"))
 BEGIN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SYMBOLS = ("ZTEST", "ZBZX", "ZVV", None)
