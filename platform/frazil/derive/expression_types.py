@@ -39,8 +39,7 @@ _Rule = Callable[[Any, Named], str]
 
 _RESULTS = {
     "string": "Upper Lower Trim Substring Replace RegexpReplace RegexpExtract ConcatWs ToBase64 MD5 SHA2 "
-    "JSONFormat TimeToStr Pad Format Initcap UnixToStr JSONExtractScalar Typeof Translate Repeat "
-    "Hex",
+    "JSONFormat TimeToStr Pad Format Initcap UnixToStr JSONExtractScalar Typeof Translate Repeat Hex",
     "boolean": "EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ And Or Not Is In Between Like ILike RegexpLike "
     "Exists Boolean StartsWith EndsWith Contains ArrayContains LogicalAnd LogicalOr every some Any isnull "
     "isnotnull is_valid_utf8",

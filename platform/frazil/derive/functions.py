@@ -10,10 +10,16 @@ if TYPE_CHECKING:
 __all__ = ["function_name", "is_aggregate", "is_chance", "is_clock"]
 
 _SPARK_NAMES = {
-    "logical_and": "bool_and", "logical_or": "bool_or", "array_agg": "collect_list",
-    "array_unique_agg": "collect_set", "arg_max": "max_by", "arg_min": "min_by", "approx_distinct":
-    "approx_count_distinct", "quantile": "percentile", "approx_quantile": "percentile_approx",
-}  # fmt: skip
+    "approx_distinct": "approx_count_distinct",
+    "approx_quantile": "percentile_approx",
+    "arg_max": "max_by",
+    "arg_min": "min_by",
+    "array_agg": "collect_list",
+    "array_unique_agg": "collect_set",
+    "logical_and": "bool_and",
+    "logical_or": "bool_or",
+    "quantile": "percentile",
+}
 """Where sqlglot calls a function otherwise."""
 
 _AGGREGATES = {

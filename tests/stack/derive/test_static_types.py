@@ -69,6 +69,25 @@ lpad(symbol, 3, 'x'); startswith(symbol, 'a'); address; items; tags; TRUE; CAST(
 trim(symbol); replace(symbol, 'a'); hex(raw); base64(raw); get_json_object(symbol, '$.a');
 split(symbol, ','); size(items); tags.a; concat(raw, raw); CAST(price AS SMALLINT)
 """
+FUNCTIONS = """
+initcap(symbol); typeof(price); translate(symbol, 'a', 'b'); repeat(symbol, 2); rtrim(symbol);
+lower(symbol); regexp_extract(symbol, 'a', 0); format_string('%s', symbol); sha2(raw, 256);
+rpad(symbol, 3, 'x'); replace(symbol, 'a'); endswith(symbol, 'a'); contains(symbol, 'a');
+array_contains(split(symbol, 'a'), 'b'); isnull(price); isnotnull(price); is_valid_utf8(symbol);
+price BETWEEN 1 AND 2; symbol RLIKE 'a'; symbol ILIKE 'a'; price <=> 1; price IS DISTINCT FROM 1;
+exists(items, i -> i.n > 1); any(price > 1) OVER (ORDER BY price); timestamp_seconds(volume);
+timestamp_micros(volume); to_utc_timestamp(local, 'UTC'); from_utc_timestamp(symbol, 'UTC');
+date_from_unix_date(price); DATE'2020-01-01'; TIMESTAMP'2020-01-01 00:00:00'; dayofmonth(day);
+dayofweek(day); weekofyear(day); quarter(day); weekday(day); unix_date(day); ascii(symbol); month(local);
+second(local); day(day); instr(symbol, 'a'); position('a' IN symbol); octet_length(symbol);
+unix_micros(`$$timestamp`); crc32(raw); unix_seconds(`$$timestamp`); unix_timestamp(symbol, 'yyyy');
+approx_count_distinct(price) OVER (); X'00'; unhex(symbol); unbase64(symbol); encode(symbol, 'utf-8');
+pow(price, 2); ln(price); exp(price); NULL; date_trunc('HOUR', day); trunc(`$$timestamp`, 'MM');
+to_date(symbol, 'yyyy'); localtimestamp(); TRUE AND price > 1 OR FALSE; ifnull(symbol, 'a');
+nvl(price, volume); CAST(raw AS STRING); CAST(amount AS DOUBLE); CAST(price AS TINYINT);
+try_cast(symbol AS DATE); CASE WHEN price > 1 THEN day ELSE `$$timestamp` END; address.geo; items[0];
+-ratio; (price); weight * price
+"""
 TOTALS = """
 count(*); count(DISTINCT symbol); sum(price); sum(volume); sum(amount); sum(fee); sum(ratio); sum(weight);
 sum(price * quantity); avg(price); avg(amount); avg(fee); min(symbol); max(`$$timestamp`);
@@ -79,7 +98,9 @@ any_value(local)
 
 
 @pytest.mark.parametrize(
-    "expressions", [NUMBERS, TIMES, OTHERS, TOTALS], ids=["numbers", "times", "others", "totals"]
+    "expressions",
+    [NUMBERS, TIMES, OTHERS, FUNCTIONS, TOTALS],
+    ids=["numbers", "times", "others", "functions", "totals"],
 )
 def test_types_that_are_told_without_spark_are_those_that_spark_tells(
     expressions: str, connections: Connections, fresh_name: str
