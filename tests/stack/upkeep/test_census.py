@@ -80,10 +80,10 @@ def make_tables(fresh_name: str) -> Iterator[MakeTables]:
         table.catalog.drop_table(table.name())
 
 
-def test_a_look_at_a_hundred_tables_asks_a_rest_catalog_for_each_once(
+def test_a_look_at_thirty_tables_asks_a_rest_catalog_for_each_once(
     connections: Connections, make_tables: MakeTables
 ) -> None:
-    tables, memory, now = make_tables(connections, 100), Memory(), time.time()
+    tables, memory, now = make_tables(connections, 30), Memory(), time.time()
 
     with requests_counted(connections) as first:
         seen = look_for_work(tables, connections, now, memory)
@@ -93,10 +93,10 @@ def test_a_look_at_a_hundred_tables_asks_a_rest_catalog_for_each_once(
     with requests_counted(connections) as third:
         moved = look_for_work(tables, connections, now, memory)
 
-    assert len(first) == 100 + 2  # the two that have files are loaded whole, to look into them
-    assert (seen.looked_at, seen.changed, seen.looked_into, seen.waiting) == (100, 100, 2, 0)
+    assert len(first) == 30 + 2  # the two that have files are loaded whole, to look into them
+    assert (seen.looked_at, seen.changed, seen.looked_into, seen.waiting) == (30, 30, 2, 0)
     assert [w.kind for w in seen.due] == ["compaction", "compaction"]
-    assert len(second) == len(third) == 100
+    assert len(second) == len(third) == 30
     assert (again.changed, again.looked_into, again.due) == (0, 0, seen.due)
     assert (moved.changed, moved.looked_into, moved.due) == (1, 0, seen.due)
 

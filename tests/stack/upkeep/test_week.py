@@ -15,7 +15,7 @@ from kit.opened import table_of
 from kit.topics import Topic, topic_maker
 from kit.week import Outcome, Pace, live_through
 
-PACE = Pace(landings=80)
+PACE = Pace(landings=50, per_file=12)
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def lived(connections: Connections) -> tuple[Topic, Outcome]:
     """One week for all tests."""
     make = topic_maker(connections, f"t{uuid.uuid4().hex[:12]}", "upkeep_tests")
     topic = make(**PACE.spec())
-    return topic, live_through(topic, PACE)
+    return topic, live_through(topic, PACE, pause=0.5)
 
 
 @pytest.fixture
