@@ -8,6 +8,8 @@ import dagster as dg
 import pytest
 
 from frazil.catalogs.glue_entries import read_glue
+from frazil.catalogs.iceberg import load_table, load_table_or_none
+from frazil.derive.ledger import read_derived
 from kit.dagster_servers import free_port, serving
 from kit.foreign import file_count, foreign_table
 from kit.graphs import Graph, MakeGraph
@@ -16,19 +18,20 @@ from kit.waiting import wait_for
 
 @pytest.fixture
 def graph(make_graph: MakeGraph, instance: dg.DagsterInstance) -> Graph:
-    """A topic with three trades in it, to be shown in Glue only, and a table of four small files."""
-    graph = make_graph({"publish": ["glue"]}, {"publish": []})
+    """A topic with three trades, to be shown in Glue, a table made of it, and one of four small files."""
+    large = {"table": "large", "sql": "SELECT quantity FROM {input} WHERE quantity > 0", "publish": []}
+    graph = make_graph({"publish": ["glue"]}, {"publish": []}, derived=[large])
     graph.run(instance, [graph.things.kafka_path])
     graph.topics[0].trades(3)
     foreign_table(graph.topics[1].connections.catalog, graph.topics[1].things.table)
     return graph
 
 
-def test_records_are_landed_and_shown_and_files_compacted_without_a_human(
+def test_records_are_landed_shown_and_derived_from_and_files_compacted_without_a_human(
     graph: Graph, tmp_path: Path
 ) -> None:
     connections, names = graph.topics[0].connections, graph.things
-    crowded = graph.topics[1].things.table
+    crowded, derived = graph.topics[1].things.table, graph.made.table
     home = tmp_path / "dagster-home"
     home.mkdir()
     (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
@@ -36,5 +39,9 @@ def test_records_are_landed_and_shown_and_files_compacted_without_a_human(
     with serving(["dagster", "dev"], home, free_port()):
         wait_for(lambda: read_glue(connections.glue, names), seconds=180)
         wait_for(lambda: file_count(connections.catalog, crowded) == 1, seconds=120)
+        wait_for(lambda: load_table_or_none(connections.catalog, derived), seconds=120)
+        wait_for(lambda: read_derived(load_table(connections.catalog, derived).metadata), seconds=60)
 
     assert len(graph.topics[0].rows()) == 3
+    rows = load_table(connections.catalog, derived).scan().to_arrow()["quantity"].to_pylist()
+    assert sorted(rows) == [1, 2]
