@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
 import struct
-import subprocess
-import sys
 from html import unescape
 from pathlib import Path
 from typing import cast
 
+import dagster as dg
 import pytest
 
+from assets.graph import graph_of
 from frazil.cli.drawing import draw, label
-from frazil.definitions import defs, graph
+from frazil.definitions import defs
 from frazil.errors import MissingError
-from frazil.graph import Asset, AssetGraph, load_graph
+from frazil.graph import Asset, AssetGraph
+from kit.shell import Command
 
 README_PICTURE = Path(__file__).parents[2] / "docs/images/asset_graph.svg"
-FRAZIL = Path(sys.executable).parent / "frazil"
 
 TOPIC = Asset(("kafka", "orders"), "kafka", "shop")
 TABLE = Asset(("iceberg", "local", "orders"), "iceberg", "shop", (TOPIC.path,))
@@ -28,8 +29,18 @@ SHOP = AssetGraph((TOPIC, TABLE, ENTRY, COUSIN))
 
 
 @pytest.fixture(scope="module")
-def everything() -> AssetGraph:
-    return graph()
+def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
+    """Loaded once: it takes a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("FRAZIL_")]:
+            patch.delenv(name)
+        patch.setenv("FRAZIL_HOME", str(tmp_path_factory.mktemp("home")))
+        return defs()
+
+
+@pytest.fixture(scope="module")
+def everything(definitions: dg.Definitions) -> AssetGraph:
+    return graph_of(definitions)
 
 
 def titles(svg: str) -> set[str]:
@@ -43,8 +54,10 @@ def expected(graph: AssetGraph) -> set[str]:
     return nodes | {f"{'/'.join(upstream)}->{'/'.join(asset)}" for upstream, asset in graph.edges}
 
 
-def test_the_graph_holds_every_asset_and_every_dependency_of_the_definitions(everything: AssetGraph) -> None:
-    specs = defs().resolve_all_asset_specs()
+def test_the_graph_holds_every_asset_and_every_dependency_of_the_definitions(
+    definitions: dg.Definitions, everything: AssetGraph
+) -> None:
+    specs = definitions.resolve_all_asset_specs()
 
     assert {asset.path for asset in everything.assets} == {tuple(s.key.path) for s in specs}
     assert set(everything.edges) == {
@@ -92,22 +105,26 @@ def test_an_unknown_group_is_refused_with_those_that_there_are() -> None:
         SHOP.of({"shops"})
 
 
-def test_the_command_line_finds_the_graph_by_its_entry_point(everything: AssetGraph) -> None:
-    assert load_graph() == everything
+def test_the_command_finds_the_graph_and_writes_both_pictures(
+    everything: AssetGraph,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
 
+    said = Command(monkeypatch, capsys)("graph", "--json")
 
-def test_the_command_writes_both_pictures(tmp_path: Path) -> None:
-    said = subprocess.run(
-        [FRAZIL, "graph", "--group", "trading"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-
-    assert said.returncode == 0, said.stderr
-    assert re.fullmatch(r"\d+ assets and \d+ edges in asset_graph.svg and asset_graph.png\n", said.stderr)
+    assert said.code == 0, said.err
+    assert said.document["assets"] == len(everything.assets)
     assert {path.name for path in tmp_path.iterdir()} == {"asset_graph.svg", "asset_graph.png"}
+    assert titles((tmp_path / "asset_graph.svg").read_text()) == expected(everything)
 
 
-def test_another_kind_of_file_is_refused() -> None:
-    said = subprocess.run([FRAZIL, "graph", "--out", "a.gif"], capture_output=True, text=True, check=False)
+def test_another_kind_of_file_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = Command(monkeypatch, capsys)("graph", "--out", "a.gif")
 
-    assert said.returncode == 1
-    assert "--out a.gif is no picture.\n  Next: Let the name end in .svg or .png." in said.stderr
+    assert said.code == 1
+    assert "--out a.gif is no picture.\n  Next: Let the name end in .svg or .png." in said.err
