@@ -69,7 +69,7 @@ def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftove
     topic = trades_of(connections, f"{fresh_name}_trades")
     process = compaction_process(fresh_name, "rest", FRAZIL_HOME=str(own_stack.home.root))
     before = set(files_under(table))
-    wait_for(lambda: process.poll() is not None or new_data(table, before), 120)
+    wait_for(lambda: process.poll() is not None or new_data(table, before), 300)
     kill(own_stack, "spark-upkeep")
     _, err = process.communicate(timeout=120)
     left, numbers = new_data(table, before), values(table)
