@@ -69,7 +69,7 @@ class DerivedSpec(AnyTable):
     )
     window: Window | None = Field(None, description="windows: their column, length and late rows.")
     cumulative_by: tuple[str, ...] = Field(
-        (), description="windows: each window holds the running total of these columns' values so far."
+        (), description="windows: totals run on from window to window, for each value of these columns."
     )
     feeds: Feed | None = Field(None, description="A Kafka topic that gets every new row; kind rows only.")
 

@@ -91,22 +91,27 @@ class Merging(ABC):
         return Result(files, **self.result(task, facts))
 
     def _merge(self, task: Task) -> Result:
-        types, keys, counted = types_of(task.table), self.keys(task), self.counted(task)
-        measured = {"rows": f"count_if({counted})"} | measures(types, keys, counted) | self.facts(task)
-        # A second run of the query over a few new rows is quicker than a cache: 0.6 s in all, and 1.6 s.
-        facts = asked(task.name, task.delta, measured)
+        box, facts = self._looked_at(task)
         more = self.result(task, facts)
         if not facts["rows"]:
             return Result((), **more)
-        box = self.reach(task, box_from(types, keys, facts))
         there = touched(task.table, box.expression)
         snapshot = branch_of(task.connections.catalog, task.name, there, task.branch)
         task.done("branched")
-        delta = task.delta.where(counted)
-        older = self.older(task, box, delta)
-        state = State(self._at(task, snapshot) if there.entries else None, older)
+        delta = task.delta.where(self.counted(task))
+        state = State(self._at(task, snapshot) if there.entries else None, self.older(task, box, delta))
         files, _ = write_counted(task, self._rows(task, state, box, delta), {})
-        return Result(files, there.rows, state_bytes=there.bytes + older.bytes, **more)
+        return Result(files, there.rows, state_bytes=there.bytes + state.older.bytes, **more)
+
+    def _looked_at(self, task: Task) -> tuple[Box, dict[str, Any]]:
+        """What is to be known of the delta before it can be merged.
+
+        A second run of the query over a few new rows is quicker than a cache: 0.6 s in all, and 1.6 s.
+        """
+        types, keys, counted = types_of(task.table), self.keys(task), self.counted(task)
+        measured = {"rows": f"count_if({counted})"} | measures(types, keys, counted) | self.facts(task)
+        facts = asked(task.name, task.delta, measured)
+        return self.reach(task, box_from(types, keys, facts)), facts
 
     def _at(self, task: Task, snapshot: int) -> DataFrame:
         """The rows of a snapshot: by its id, for a branch may hold what a write of unknown end left there."""
