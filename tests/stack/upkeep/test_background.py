@@ -1,4 +1,4 @@
-"""On a Spark that they share, upkeep's jobs let landings go first: they get what cores are left over."""
+"""Upkeep has a Spark of its own; on one that they share, its jobs get what cores landings leave over."""
 
 from __future__ import annotations
 
@@ -45,6 +45,17 @@ def running_for_ever(session: SparkSession) -> Iterator[Future[None]]:
             session.removeProgressHandler(progress)
 
 
+def server_of(session: SparkSession) -> str:
+    """The port where its server listens."""
+    return str(session.conf.get("spark.connect.grpc.binding.port"))
+
+
+def test_upkeep_has_a_spark_of_its_own(connections: Connections) -> None:
+    assert connections.settings.upkeep_spark_remote
+    assert connections.settings.upkeep_spark_remote.endswith(f":{server_of(connections.background_spark)}")
+    assert server_of(connections.background_spark) != server_of(connections.spark)
+
+
 @pytest.fixture
 def sharing(connections: Connections) -> Connections:
     """Clients of the stack as on a cluster: one Spark for landings and for upkeep."""
@@ -52,6 +63,7 @@ def sharing(connections: Connections) -> Connections:
 
 
 def test_a_landing_does_not_wait_for_the_tasks_of_a_compaction(sharing: Connections) -> None:
+    assert server_of(sharing.background_spark) == server_of(sharing.spark)
     with running_for_ever(sharing.background_spark) as compaction:
         for _ in range(3):
             run(sharing.spark, 2, 100)  # behind the compaction's tasks this would be the hour's end
