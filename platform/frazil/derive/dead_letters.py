@@ -6,7 +6,7 @@ what a derivation that died in between kept is not kept again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import load_table_or_none
 from frazil.catalogs.refs import branch_from_head, leave_branch
+from frazil.derive.faults import overtaken
 from frazil.derive.increments import Increment, increment
 from frazil.derive.ledger import DerivedLedger, read_derived
 from frazil.derive.leftovers import drop_dead_branches
@@ -61,6 +62,7 @@ class LetterBox:
         plan: Of the derivation that met them.
         ledger: What the derived table's snapshot will say.
         letters: Gives them.
+        ours: Names of this derivation: a new one for each time that it was tried.
     """
 
     catalog: Catalog
@@ -68,6 +70,7 @@ class LetterBox:
     plan: Plan
     ledger: DerivedLedger
     letters: Letters
+    ours: Collection[str] = ()
 
 
 def good_rows(rows: DataFrame) -> DataFrame:
@@ -101,6 +104,8 @@ def keep_letters(box: LetterBox) -> None:
         table = create_table(box.catalog, name, _FIELDS, _PARTITION_BY, _PROPERTIES)
     drop_dead_branches(box.catalog, name, table)
     before = read_derived(table.metadata)
+    if before and before.derivation not in (box.plan.letters, *box.ours):
+        raise overtaken(box.name)
     new = box.plan.increments if box.plan.whole else _not_kept(box, before)
     if not box.plan.whole and all(n.rows == 0 for n in new.values()):
         return

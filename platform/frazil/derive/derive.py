@@ -98,6 +98,7 @@ class _Derivation:
         self._making: Making = making_of(spec)
         self._kind = kind_of(spec.kind)
         self._done = on_step
+        self._branches: list[str] = []
 
     def run(self, *, rebuild: bool) -> DeriveReport:
         """Plans, and does it unless nothing is new."""
@@ -129,7 +130,7 @@ class _Derivation:
 
     def _derive(self, plan: Plan, table: Table, rows: DataFrame) -> DeriveReport:
         for attempt in range(_TRIES):
-            branch = new_branch(DERIVING)
+            self._branches.append(branch := new_branch(DERIVING))
             counted = Counted(rows)
             try:
                 result = self._kind.write(self._task(plan, table, good_rows(counted.rows), branch))
@@ -191,5 +192,5 @@ class _Derivation:
                 found = [frame for frame in (bad_rows(rows), late) if frame is not None]
                 yield reduce(lambda one, two: one.unionByName(two), found) if found else None
 
-        keep_letters(LetterBox(self._catalog, self._name, plan, entry, letters))
+        keep_letters(LetterBox(self._catalog, self._name, plan, entry, letters, self._branches))
         self._done("kept")

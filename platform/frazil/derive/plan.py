@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.commits import TRIES, heads
 from frazil.catalogs.iceberg import load_table, load_table_or_none
+from frazil.derive.faults import overtaken
 from frazil.derive.increments import Increment, increment, is_same, whole
 from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
 from frazil.derive.making import Making
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["Plan", "follow_inputs", "load_inputs", "make_plan"]
+__all__ = ["Plan", "load_inputs", "make_plan"]
 
 Names = Mapping[str, TableName]
 """The tables that a query reads, by the name that the user gave each."""
@@ -43,6 +45,7 @@ class Plan:
         whole: Whether all rows are made anew.
         increments: What is to be read, by `namespace.table`.
         due: Whether there is anything to do.
+        letters: The newest derivation that kept dead letters of the output; empty: there was none.
         rolled_back_to: The snapshot to which the output went back, because an input had.
     """
 
@@ -53,6 +56,7 @@ class Plan:
     whole: bool
     increments: Mapping[str, Increment]
     due: bool
+    letters: str = ""
     rolled_back_to: int | None = None
 
     @property
@@ -91,30 +95,39 @@ def make_plan(catalog: Catalog, name: TableName, making: Making, *, rebuild: boo
         PositionLostError: Nothing tells any more what is new.
         QueryChangedError: The rows that are there come from another query.
     """
+    # Before the inputs: a position that others move on meanwhile must not look as if an input went back.
+    table, letters = load_table_or_none(catalog, name), load_table_or_none(catalog, name.dead_letters)
     names, inputs = load_inputs(catalog, making, name.namespace)
-    table = load_table_or_none(catalog, name)
     before = read_derived(table.metadata) if table else None
+    kept = read_derived(letters.metadata) if letters else None
     if table and before is None:
         _refuse_foreign(name, table)
     went_back = None
     if table and before and not rebuild and making.spec.kind != "full":
         _refuse_other_query(name, making, before)
         _refuse_lost(name, inputs, before)
-        table, before, went_back = _followed(catalog, name, table, making.fingerprint, inputs)
+        query = making.fingerprint
+        if letters:  # first, and though the table stands: they may be ahead of it
+            held = partial(none_went_back, inputs=inputs)
+            _, kept, _ = _followed(catalog, name.dead_letters, letters, query, held)
+        table, before, went_back = _followed(catalog, name, table, query, partial(all_held, inputs=inputs))
     everything = rebuild or before is None or making.spec.kind == "full"
-    new = {
-        each: whole(found) if everything or before is None else increment(found, before.inputs[each])
-        for each, found in inputs.items()
-    }
-    due = (
-        _is_due(making, before, inputs, rebuild=rebuild)
-        if everything
-        else any(n.is_due for n in new.values())
-    )
-    return Plan(names, inputs, table, before, everything, new, due, went_back)
+    new = _news(inputs, None if everything else before)
+    due = any(n.is_due for n in new.values())
+    if everything:
+        due = _is_due(making, before, inputs, rebuild=rebuild)
+    letters_of = kept.derivation if kept else ""
+    return Plan(names, inputs, table, before, everything, new, due, letters_of, went_back)
 
 
-def follow_inputs(
+def _news(inputs: Inputs, before: DerivedLedger | None) -> dict[str, Increment]:
+    """What is to be read of each input: what is new in it, or all."""
+    if before is None:
+        return {each: whole(table) for each, table in inputs.items()}
+    return {each: increment(table, before.inputs[each]) for each, table in inputs.items()}
+
+
+def _followed(
     catalog: Catalog, name: TableName, table: Table, query: str, fits: Fits
 ) -> tuple[Table, DerivedLedger | None, int | None]:
     """Takes a table back to its newest snapshot that holds nothing its inputs do not.
@@ -131,12 +144,15 @@ def follow_inputs(
 
     Raises:
         PositionLostError: There is no such snapshot any more.
+        OvertakenError: Others moved the position meanwhile.
         CommitConflictError: Others kept committing in between.
     """
     before = read_derived(table.metadata)
     if before is None or fits(before.inputs):
         return table, before, None
     for fresh in heads(catalog, name):
+        if read_derived(fresh.metadata) != before:
+            raise overtaken(name)
         target, ledger = _newest_fit(name, fresh, query, fits)
         if move_main(fresh, target, ledger.properties() if ledger else {}, before.properties()):
             return load_table(catalog, name), ledger, target.snapshot_id
@@ -145,15 +161,6 @@ def follow_inputs(
         meaning="Others commit to the table all the time; the table is as they left it.",
         todo="Derive again.",
     )
-
-
-def _followed(
-    catalog: Catalog, name: TableName, table: Table, query: str, inputs: Inputs
-) -> tuple[Table, DerivedLedger | None, int | None]:
-    """The output after its dead letters, which may be ahead of it."""
-    if letters := load_table_or_none(catalog, name.dead_letters):
-        follow_inputs(catalog, name.dead_letters, letters, query, lambda p: none_went_back(p, inputs))
-    return follow_inputs(catalog, name, table, query, lambda p: all_held(p, inputs))
 
 
 def _newest_fit(
