@@ -75,13 +75,11 @@ def test_a_derivation_that_dies_after_any_step_leaves_nothing_or_everything(
     goes_on(made, source)
 
 
-def test_of_two_that_merge_one_publishes_and_the_other_says_it_was_overtaken(
-    source: Source, make_table: MakeTable
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_two_at_once_one_publishes_and_the_other_says_it_was_overtaken(
+    connections: Connections, fresh_name: str, tmp_path: Path, kind: str
 ) -> None:
-    source.trades(1)
-    made = make_table(KINDS["totals"].format(source.name.table), kind="totals")
-    made.derive()
-    source.trades(2)
+    made, source = in_between(connections, tmp_path, fresh_name, kind)
 
     def overtake(step: str) -> None:
         if step == "written":
@@ -89,7 +87,7 @@ def test_of_two_that_merge_one_publishes_and_the_other_says_it_was_overtaken(
 
     with pytest.raises(OvertakenError, match="was quicker"):
         made.derive(on_step=overtake)
-    assert made.rows("quantity") == [(3,)]
+    goes_on(made, source)
 
 
 def test_a_rollback_takes_the_position_back_with_the_rows(source: Source, make_table: MakeTable) -> None:

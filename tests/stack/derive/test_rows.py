@@ -15,7 +15,6 @@ from frazil.derived_spec import DerivedSpec
 from frazil.errors import (
     DifferentError,
     MissingError,
-    OvertakenError,
     QueryChangedError,
     RepairError,
     SchemaRefusedError,
@@ -196,16 +195,3 @@ def test_mistakes_are_told_without_a_trace_of_java(
     named = taken.spec.model_copy(update={"table": other.name.table})
     with pytest.raises(DifferentError, match="no derivation made"):
         derive(named, taken.connections)
-
-
-def test_of_two_derivations_at_once_one_is_dropped(source: Source, made: Made) -> None:
-    source.trades(3)
-
-    def overtake(step: str) -> None:
-        if step == "written":
-            assert made.derive().rows == 1
-
-    with pytest.raises(OvertakenError, match="was quicker"):
-        made.derive(on_step=overtake)
-    assert made.rows("twice") == [(2,), (4,), (6,)]
-    assert list(made.table.metadata.refs) == ["main"]
