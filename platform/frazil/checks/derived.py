@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_columns", "count_derived", "judge_inputs"]
 
+_MENDS = {
+    "new": "`frazil derive {}` reads them",
+    "behind": "`frazil derive {}` reads them",
+    "input missing": "land or derive that one first",
+    "rebuild needed": "`frazil derive {} --rebuild` makes all rows anew",
+}
+"""What to do, by the state of the table."""
+
 
 def count_derived(subject: Subject[DerivedSpec]) -> Verdict:
     """Rows of the table = rows that all derivations wrote, less those that they replaced."""
@@ -90,12 +98,10 @@ def judge_inputs(subject: Subject[DerivedSpec]) -> Verdict:
     waits = [f"{i.waiting} rows wait in {i.table}" for i in state.inputs if i.waiting]
     since = f", for {age:.0f} s" if age else ""
     text = f"{state.reason.rstrip('.') or '; '.join(waits) or 'All inputs are read'}{since}"
+    mends = "" if passed else f": {_MENDS[state.state].format(state.identifier)}"
     numbers: dict[str, Number] = {
         "waiting": state.lag,
         "inputs": len(state.inputs),
         "seconds": -1.0 if age is None else age,
     }
-    return Verdict(
-        passed, f"{text}{'.' if passed else f': `frazil derive {state.identifier}` reads them.'}", numbers,
-        severity="WARN",
-    )  # fmt: skip
+    return Verdict(passed, f"{text}{mends}.", numbers, severity="WARN")

@@ -112,6 +112,7 @@ def test_an_input_that_was_rewritten_is_said_before_the_next_derivation(source: 
     assert state.state == "rebuild needed"
     assert not found.passed
     assert "changed or deleted" in found.text
+    assert "--rebuild` makes all rows anew" in found.text
 
 
 def test_totals_agree_with_their_query(source: Source, make_table: MakeTable) -> None:
