@@ -121,6 +121,21 @@ def test_upkeep_and_checks_take_derived_tables(frazil: Command, source: Source) 
     }  # fmt: skip
 
 
+def test_a_rollback_takes_rows_and_position_back(frazil: Command, source: Source) -> None:
+    name = f"{source.name}_twice"
+    source.trades(1, 2)
+    (first,) = frazil("derive", name, "--json").document
+    source.trades(3)
+    frazil("derive", name, "--json")
+
+    said = frazil("rollback", name, "--to", str(first["snapshot_id"]), "--json").document
+    again = frazil("derive", name, "--json")
+
+    assert (said["done"], said["rows"], said["rows_before"]) == (True, 2, 3)
+    assert said["inputs"] == first["inputs"]
+    assert told(again) == [("twice", 1, 3, False)]
+
+
 def test_commands_for_topics_say_what_to_do_instead(frazil: Command, source: Source) -> None:
     said = frazil("land", f"{source.name}_twice")
 
