@@ -140,8 +140,11 @@ def test_every_part_listens_on_the_ports_chosen_and_on_no_other_known_one(own: O
 
 
 def test_only_upkeep_works_in_the_background(own: Own) -> None:
-    assert own.settings.upkeep_spark_remote == f"sc://{LOOPBACK}:{own.parts['spark-upkeep']['port']}"
-    assert {name for name, pid in own.pids.items() if psutil.Process(pid).nice() > 0} == {"spark-upkeep"}
+    parts = own.parts
+    nice = {name for name, part in parts.items() if psutil.Process(part["pid"]).nice() > 0}
+
+    assert nice == {"spark-upkeep"}
+    assert own.settings.upkeep_spark_remote == f"sc://{LOOPBACK}:{parts['spark-upkeep']['port']}"
 
 
 def command(process: psutil.Process) -> str:
