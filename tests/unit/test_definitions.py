@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
-from dagster import EvaluateAutomationConditionsResult
 
 import frazil
 from assets.columns import known_columns
@@ -57,12 +54,6 @@ def graph() -> dg.Definitions:
 
 
 @pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield instance
-
-
-@pytest.fixture
 def own_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's folder, far from the checkout."""
     folder = tmp_path / "mine" / "crm"
@@ -80,6 +71,15 @@ def of(topic: str) -> tuple[str, ...]:
         f"glue/local/{topic}",
         f"snowflake/frazil/local/{topic}",
     )
+
+
+EVERYTHING = sorted(
+    [
+        *(key for topic in TOPICS for key in of(topic)),
+        *(key for table in DERIVED for key in of(table)[1:]),
+        *(f"iceberg/local/{table}__dead_letters" for table in ("flight", "flight_avro")),
+    ]
+)
 
 
 def edges(graph: dg.Definitions) -> dict[str, list[str]]:
@@ -237,104 +237,6 @@ def test_nothing_is_asked_of_any_server(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setenv(f"FRAZIL_{name}", "http://192.0.2.1:1")
 
     assert defs().resolve_all_asset_specs()
-
-
-def materialized(instance: dg.DagsterInstance, *paths: str) -> None:
-    for path in paths:
-        key = dg.AssetKey.from_user_string(path)
-        instance.report_runless_asset_event(dg.AssetMaterialization(key))
-
-
-def observed(instance: dg.DagsterInstance, path: str) -> None:
-    key = dg.AssetKey.from_user_string(path)
-    instance.report_runless_asset_event(dg.AssetObservation(key))
-
-
-def refused(instance: dg.DagsterInstance, path: str, check: str) -> None:
-    key = dg.AssetKey.from_user_string(path)
-    instance.report_runless_asset_event(
-        dg.AssetCheckEvaluation(asset_key=key, check_name=check, passed=False, blocking=True)
-    )
-
-
-def evaluate(
-    graph: dg.Definitions, instance: dg.DagsterInstance, cursor: Any = None
-) -> EvaluateAutomationConditionsResult:
-    keys = [dg.AssetKey.from_user_string(path) for path in ALL]
-    return dg.evaluate_automation_conditions(
-        graph, instance, asset_selection=dg.AssetSelection.assets(*keys), cursor=cursor
-    )
-
-
-def requested(graph: dg.Definitions, instance: dg.DagsterInstance, cursor: Any) -> set[str]:
-    result = evaluate(graph, instance, cursor)
-    return {p for p in ALL if result.get_num_requested(dg.AssetKey.from_user_string(p))}
-
-
-ALL = of("stock_trades")
-EVERYTHING = sorted(
-    [
-        *(key for topic in TOPICS for key in of(topic)),
-        *(key for table in DERIVED for key in of(table)[1:]),
-        *(f"iceberg/local/{table}__dead_letters" for table in ("flight", "flight_avro")),
-    ]
-)
-
-
-def test_glue_and_snowflake_follow_a_landing_by_themselves(
-    graph: dg.Definitions, instance: dg.DagsterInstance
-) -> None:
-    materialized(instance, *ALL)
-    before = evaluate(graph, instance)
-    materialized(instance, "iceberg/local/stock_trades")
-
-    assert before.total_requested == 0
-    assert requested(graph, instance, before.cursor) == set(ALL[2:])
-
-
-def test_readers_are_not_shown_what_a_blocking_check_refuses(
-    graph: dg.Definitions, instance: dg.DagsterInstance
-) -> None:
-    materialized(instance, *ALL)
-    before = evaluate(graph, instance)
-    materialized(instance, "iceberg/local/stock_trades")
-    refused(instance, "iceberg/local/stock_trades", "row_count")
-
-    assert requested(graph, instance, before.cursor) == set()
-
-
-def test_upkeep_that_shows_what_it_did_leaves_nothing_to_automation(
-    graph: dg.Definitions, instance: dg.DagsterInstance
-) -> None:
-    materialized(instance, *ALL)
-    before = evaluate(graph, instance)
-    observed(instance, "iceberg/local/stock_trades")
-    nothing_shown = requested(graph, instance, before.cursor)
-    materialized(instance, *ALL[2:])
-
-    assert nothing_shown == set()
-    assert requested(graph, instance, before.cursor) == set()
-
-
-def test_a_snowflake_that_upkeep_could_not_refresh_follows_glue_by_itself(
-    graph: dg.Definitions, instance: dg.DagsterInstance
-) -> None:
-    materialized(instance, *ALL)
-    before = evaluate(graph, instance)
-    observed(instance, "iceberg/local/stock_trades")
-    materialized(instance, ALL[2])
-
-    assert requested(graph, instance, before.cursor) == {ALL[3]}
-
-
-def test_the_topic_and_the_landing_never_start_each_other(
-    graph: dg.Definitions, instance: dg.DagsterInstance
-) -> None:
-    materialized(instance, *ALL)
-    before = evaluate(graph, instance)
-    materialized(instance, "kafka/stock_trades")
-
-    assert requested(graph, instance, before.cursor) == set()
 
 
 def test_the_sensors_are_on_from_the_start(graph: dg.Definitions) -> None:
