@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
@@ -23,12 +22,6 @@ ALL = (
 @pytest.fixture
 def graph() -> dg.Definitions:
     return defs()
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield instance
 
 
 def materialized(instance: dg.DagsterInstance, *paths: str) -> None:
