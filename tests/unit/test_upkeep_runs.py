@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
@@ -19,12 +18,6 @@ STARTED, FAILURE, SUCCESS = (
     dg.DagsterRunStatus.FAILURE,
     dg.DagsterRunStatus.SUCCESS,
 )
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield instance
 
 
 @pytest.fixture(scope="module")
