@@ -48,7 +48,7 @@ class Spark:
         """One that lets all others have the CPU first.
 
         A task is not interrupted, and a compaction's is a whole file. In the landings' own server it kept one
-        core of two: a landing lost 38 % of its rate; beside this server 13 %.
+        core of two: a landing lost 38 % of its rate; beside this server 16 %.
         """
         return self._server("spark-upkeep", "1g", background=True)
 
