@@ -93,12 +93,8 @@ class Chaos:
         for name, source in self.inputs.items():
             for _ in range(self.dice.randint(0, 2)):
                 self.append(name, source)
-        for happens, chance in (
-            (self.roll_back_input, 0.3),
-            (self.compact, 0.3),
-            (self.roll_back_table, 0.3),
-        ):
-            if self.dice.random() < chance:
+        for happens in (self.roll_back_input, self.compact, self.roll_back_table):
+            if self.derived and self.dice.random() < 0.3:
                 happens()
         for name, made in self.tables.items():
             if self.dice.random() < 0.3:
