@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from frazil.catalogs.iceberg import STALE
+from frazil.catalogs.spark import silent_part
 from frazil.errors import (
     CommitConflictError,
     FrazilError,
@@ -28,8 +29,6 @@ _CONFLICT = (
     "CANNOT_FIND_DATA",
 )
 _EXPIRED = ("NotFoundException", "NoSuchKey", "Cannot find snapshot", "is not a parent ancestor")
-_CATALOG_DOWN = ("RESTException", "GlueException", "S3Exception", "SdkClientException")
-_SPARK_DOWN = ("StatusCode.UNAVAILABLE", "Connection refused", "RetriesExceeded", "Socket closed")
 
 
 @contextmanager
@@ -75,14 +74,13 @@ def _meaning(text: str, name: TableName) -> FrazilError | None:
             meaning=_NOTHING,
             todo="Derive again; others commit to it, or expire snapshots of its inputs, at the same time.",
         )
-    for part, signs in (("The Iceberg catalog or its storage", _CATALOG_DOWN), ("Spark", _SPARK_DOWN)):
-        if any(sign in text for sign in signs):
-            return PartDownError(
-                f"{part} stopped answering during a derivation.",
-                where=f"{name}: {text.splitlines()[0]:.200}",
-                meaning=_NOTHING,
-                todo="`frazil status` shows what runs; then derive again.",
-            )
+    if part := silent_part(text):
+        return PartDownError(
+            f"{part} stopped answering during a derivation.",
+            where=f"{name}: {text.splitlines()[0]:.200}",
+            meaning=_NOTHING,
+            todo="`frazil status` shows what runs; then derive again.",
+        )
     return None
 
 

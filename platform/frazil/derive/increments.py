@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from frazil.derive.ledger import Position
 from frazil.derive.positions import at_head
 from frazil.errors import PositionLostError
-from frazil.landing.position import ancestors
+from frazil.landing.position import ancestors, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -87,12 +87,11 @@ def _operation(snapshot: Snapshot) -> str:
 
 def _is_row_expiry(snapshot: Snapshot) -> bool:
     key, value = _ROW_EXPIRY
-    return bool(snapshot.summary and snapshot.summary.additional_properties.get(key) == value)
+    return summary_of(snapshot).get(key) == value
 
 
 def _number(snapshot: Snapshot | None, key: str) -> int:
-    summary = snapshot.summary if snapshot else None
-    return int(summary.additional_properties.get(key, 0)) if summary else 0
+    return int(summary_of(snapshot).get(key, 0))
 
 
 def _rewritten(table: Table, first: Snapshot) -> PositionLostError:

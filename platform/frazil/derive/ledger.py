@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from frazil.landing.position import ancestors, is_first
+from frazil.landing.position import ancestors, is_first, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -126,10 +126,8 @@ class DerivedLedger:
 
 def ledger_in(snapshot: Snapshot) -> DerivedLedger | None:
     """What the snapshot says, or None where no derivation made it."""
-    summary = snapshot.summary
-    if summary is None or INPUTS not in summary.additional_properties:
-        return None
-    return DerivedLedger.parse(summary.additional_properties)
+    said = summary_of(snapshot)
+    return DerivedLedger.parse(said) if INPUTS in said else None
 
 
 def derived_ledgers(metadata: TableMetadata) -> Iterator[tuple[Snapshot, DerivedLedger]]:

@@ -9,7 +9,7 @@ from frazil.catalogs.branches import DERIVING, outlived
 from frazil.catalogs.refs import drop_branch
 from frazil.derive.ledger import ledger_in, read_derived
 from frazil.derive.write import BASE
-from frazil.landing.position import ancestors, is_first
+from frazil.landing.position import ancestors, is_first, summary_of
 from frazil.naming import TableName
 
 if TYPE_CHECKING:
@@ -50,5 +50,5 @@ def _base(snapshot: Snapshot) -> str | None:
     """The derivation that a snapshot tells of; empty: none before it; None: it does not tell."""
     if ledger := ledger_in(snapshot):
         return ledger.derivation
-    told = snapshot.summary.additional_properties.get(BASE) if snapshot.summary else None
+    told = summary_of(snapshot).get(BASE)
     return "" if told is None and is_first(snapshot) else told

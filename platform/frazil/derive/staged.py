@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.derive.ledger import DerivedLedger, ledger_in, read_derived
 from frazil.errors import CommitConflictError, OvertakenError
-from frazil.landing.position import ancestors
+from frazil.landing.position import ancestors, summary_of
 from frazil.landing.publish import Staged
 from frazil.naming import TableName
 
@@ -101,6 +101,4 @@ def _held(table: Table, paths: Collection[str] | None) -> tuple[tuple[ManifestEn
 
 
 def _rows(table: Table) -> int:
-    head = next(ancestors(table.metadata), None)
-    summary = head.summary if head else None
-    return int(summary.additional_properties.get("total-records", 0)) if summary else 0
+    return int(summary_of(next(ancestors(table.metadata), None)).get("total-records", 0))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from frazil.catalogs.iceberg import STALE
+from frazil.catalogs.spark import silent_part
 from frazil.errors import (
     CommitConflictError,
     FrazilError,
@@ -27,8 +28,6 @@ _LOST = (
 _RENAMED = ("EXTRA_COLUMNS", "CANNOT_FIND_DATA")  # a migration was applied in between
 _CONFLICT = (STALE, "CommitFailedException", *_RENAMED)
 _BRANCH_GONE = "Cannot use branch (does not exist)"
-_CATALOG_DOWN = ("RESTException", "GlueException", "S3Exception", "SdkClientException")
-_SPARK_DOWN = ("StatusCode.UNAVAILABLE", "Connection refused", "RetriesExceeded", "Socket closed")
 _KAFKA_DOWN = (
     "org.apache.kafka.common.errors.TimeoutException", "DisconnectException",
     "COULD_NOT_READ_OFFSET_RANGE", "Failed to create new KafkaAdminClient",
@@ -82,18 +81,13 @@ def _meaning(text: str, plan: Plan) -> FrazilError:
             meaning=_NOTHING,
             todo="Land again; others commit to the table at the same time.",
         )
-    for part, signs in (
-        ("The Iceberg catalog or its storage", _CATALOG_DOWN),  # before Spark: it is Spark who says so
-        ("Spark", _SPARK_DOWN),
-        ("Kafka", _KAFKA_DOWN),
-    ):
-        if any(sign in text for sign in signs):
-            return PartDownError(
-                f"{part} stopped answering during a landing.",
-                where=f"topic {plan.topic}: {text.splitlines()[0]:.200}",
-                meaning=_NOTHING,
-                todo="`frazil status` shows what runs; then land again.",
-            )
+    if part := silent_part(text) or ("Kafka" if any(sign in text for sign in _KAFKA_DOWN) else None):
+        return PartDownError(
+            f"{part} stopped answering during a landing.",
+            where=f"topic {plan.topic}: {text.splitlines()[0]:.200}",
+            meaning=_NOTHING,
+            todo="`frazil status` shows what runs; then land again.",
+        )
     return FrazilError(
         "The Spark job of a landing failed.",
         where=f"topic {plan.topic}: {text.splitlines()[0]:.300}",

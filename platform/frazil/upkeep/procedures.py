@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.catalogs.iceberg import STALE
 from frazil.catalogs.properties import SPARK_CATALOG
+from frazil.catalogs.spark import silent_part
 from frazil.errors import CommitConflictError, FrazilError, PartDownError
 from frazil.naming import TableName
 
@@ -22,8 +23,6 @@ _CONFLICT = (
     "CommitStateUnknownException",
     "Still referenced by refs",  # a branch, a tag or a rollback took the snapshot in between
 )
-_SPARK_DOWN = ("StatusCode.UNAVAILABLE", "Connection refused", "RetriesExceeded", "Socket closed")
-_CATALOG_DOWN = ("RESTException", "GlueException", "S3Exception", "SdkClientException")
 
 
 def call(spark: SparkSession, name: TableName, procedure: str, **arguments: str) -> list[dict[str, Any]]:
@@ -60,14 +59,13 @@ def _meaning(text: str, name: TableName, work: str) -> FrazilError:
             meaning="The table is as the others left it.",
             todo="Try again.",
         )
-    for part, signs in (("The Iceberg catalog or its storage", _CATALOG_DOWN), ("Spark", _SPARK_DOWN)):
-        if any(sign in text for sign in signs):
-            return PartDownError(
-                f"{part} stopped answering during upkeep.",
-                where=where,
-                meaning="No row is lost or doubled; files that nothing names any more may be left over.",
-                todo="`frazil status` shows what runs; then try again. `frazil orphans` removes leftovers.",
-            )
+    if part := silent_part(text):
+        return PartDownError(
+            f"{part} stopped answering during upkeep.",
+            where=where,
+            meaning="No row is lost or doubled; files that nothing names any more may be left over.",
+            todo="`frazil status` shows what runs; then try again. `frazil orphans` removes leftovers.",
+        )
     return FrazilError(
         "A Spark job of upkeep failed.",
         where=where,
