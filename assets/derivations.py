@@ -10,10 +10,10 @@ from typing import Any
 import dagster as dg
 
 from assets.described import PipelineTable
-from frazil.derive.columns import Column
-from frazil.derive.known import known_tables
-from frazil.derive.lineage import lineage
-from frazil.derive.query import ERROR_COLUMN, Query, read_query
+from frazil.derive.queries.columns import Column
+from frazil.derive.queries.known import known_tables
+from frazil.derive.queries.lineage import lineage
+from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
 from frazil.derived_spec import DerivedSpec
 from frazil.naming import TableName, things
 from frazil.pipelines import Pipeline, load_pipelines

@@ -14,7 +14,7 @@ from assets.described import PipelineTable, TopicTable, tables_of
 from assets.folders import folder_definitions
 from assets.graph import graph_of
 from assets.upkeep import upkeep_jobs
-from frazil.derive.check import check_queries
+from frazil.derive.queries.check import check_queries
 from frazil.graph import AssetGraph
 from frazil.pipelines import load_pipelines, pipeline_folders
 from frazil.settings import Settings

@@ -22,7 +22,7 @@ from confluent_kafka.admin import OffsetSpec
 from pyiceberg.table import Table
 
 from frazil.connections import Connections
-from frazil.derive.feed import feed
+from frazil.derive.feeds.feed import feed
 from frazil.derived_spec import DerivedSpec, Feed
 from frazil.settings import Settings
 from frazil.topics.client import consumer

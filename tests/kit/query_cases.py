@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from frazil.derive.columns import UNKNOWN
+from frazil.derive.queries.columns import UNKNOWN
 from frazil.derived_spec import Parameter
 
 __all__ = ["PARAMETERS", "RIGHT", "TABLES", "WRONG"]

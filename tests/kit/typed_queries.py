@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
-from frazil.derive.columns import Column
-from frazil.derive.query import NOW, Query
+from frazil.derive.queries.columns import Column
+from frazil.derive.queries.query import NOW, Query
 from frazil.derive.quoting import quoted
 from frazil.derived_spec import Parameter
 

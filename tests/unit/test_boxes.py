@@ -18,8 +18,8 @@ from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import Table
 from pyiceberg.transforms import TruncateTransform, YearTransform
 
-from frazil.derive.box import Box, Side, box_from, measures
-from frazil.derive.touched import touched
+from frazil.derive.merging.box import Box, Side, box_from, measures
+from frazil.derive.merging.touched import touched
 
 KINDS = {
     "n": "bigint",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from frazil.derive.check import check_queries
-from frazil.derive.known import in_order, known_tables
+from frazil.derive.queries.check import check_queries
+from frazil.derive.queries.known import in_order, known_tables
 from frazil.errors import SpecError
 from frazil.naming import TableName
 from frazil.pipelines import load_pipelines, pipeline_folders

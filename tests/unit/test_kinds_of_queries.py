@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from frazil.derive.legality import refuse_unfit
-from frazil.derive.query import parse_query
-from frazil.derive.totals import merge_of
+from frazil.derive.queries.legality import refuse_unfit
+from frazil.derive.queries.query import parse_query
+from frazil.derive.queries.totals import merge_of
 from frazil.derived_spec import DerivedSpec
 from frazil.errors import SpecError
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.derive.query import Query, parse_query, read_query
+from frazil.derive.queries.query import Query, parse_query, read_query
 from frazil.derived_spec import DerivedSpec
 from frazil.errors import SpecError
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from frazil.catalogs.iceberg import load_table
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.checks.rows import live_rows
-from frazil.derive.columns import UNKNOWN, typed
 from frazil.derive.ledger import read_derived
 from frazil.derive.making import making_of
 from frazil.derive.plan import load_inputs
-from frazil.derive.query import ERROR_COLUMN
+from frazil.derive.queries.columns import UNKNOWN, typed
+from frazil.derive.queries.query import ERROR_COLUMN
+from frazil.derive.queries.type_rules import wider
 from frazil.derive.quoting import types_of
 from frazil.derive.state import derived_states
-from frazil.derive.type_rules import wider
 from frazil.derived_spec import DerivedSpec
 
 if TYPE_CHECKING:

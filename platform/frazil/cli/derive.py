@@ -14,9 +14,9 @@ from rich.table import Table
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import fail
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select_derived
-from frazil.derive.check import check_queries
 from frazil.derive.derive import derive
-from frazil.derive.known import in_order
+from frazil.derive.queries.check import check_queries
+from frazil.derive.queries.known import in_order
 from frazil.derive.report import DeriveReport
 from frazil.derived_spec import DerivedSpec
 from frazil.errors import FrazilError

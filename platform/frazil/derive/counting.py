@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.derive.query import ERROR_COLUMN
+from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.quoting import quoted
 
 if TYPE_CHECKING:

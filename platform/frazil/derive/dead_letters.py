@@ -20,7 +20,7 @@ from frazil.derive.ledger import DerivedLedger, read_derived
 from frazil.derive.leftovers import drop_dead_branches
 from frazil.derive.plan import Plan
 from frazil.derive.positions import standing
-from frazil.derive.query import ERROR_COLUMN
+from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.quoting import quoted
 from frazil.derive.staged import Derived
 from frazil.derive.write import append

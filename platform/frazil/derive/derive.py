@@ -16,7 +16,7 @@ from frazil.catalogs.refs import leave_branch
 from frazil.derive.counting import Counted
 from frazil.derive.dead_letters import LetterBox, bad_rows, good_rows, keep_letters
 from frazil.derive.faults import spark_job
-from frazil.derive.feed import FeedReport, feed
+from frazil.derive.feeds.feed import FeedReport, feed
 from frazil.derive.increments import Increment
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger

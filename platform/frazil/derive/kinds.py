@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from frazil.catalogs.refs import branch_from_head
 from frazil.derive.audited import write_counted
-from frazil.derive.latest import Latest
-from frazil.derive.summed import Totals
-from frazil.derive.windows import Windows
+from frazil.derive.merging.latest import Latest
+from frazil.derive.merging.summed import Totals
+from frazil.derive.merging.windows import Windows
 from frazil.derive.work import Kind, Result, Task
 from frazil.derived_spec import DerivedKind, DerivedSpec
 

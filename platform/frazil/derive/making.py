@@ -15,8 +15,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.legality import refuse_unfit
-from frazil.derive.query import NOW, Query, read_query
+from frazil.derive.queries.legality import refuse_unfit
+from frazil.derive.queries.query import NOW, Query, read_query
 from frazil.derived_spec import DerivedSpec
 from frazil.errors import SpecError
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from frazil.connections import Connections
-    from frazil.derive.query import Query
+    from frazil.derive.queries.query import Query
 
 __all__ = ["Kind", "Result", "Step", "Task"]
 

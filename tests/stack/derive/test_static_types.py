@@ -7,9 +7,9 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from frazil.connections import Connections
-from frazil.derive.columns import UNKNOWN, Column, typed
-from frazil.derive.known import columns_held, known_tables
-from frazil.derive.query import parse_query, read_query
+from frazil.derive.queries.columns import UNKNOWN, Column, typed
+from frazil.derive.queries.known import columns_held, known_tables
+from frazil.derive.queries.query import parse_query, read_query
 from frazil.naming import TableName, things
 from frazil.pipelines import load_pipelines, pipeline_folders
 from frazil.settings import Settings

@@ -131,7 +131,7 @@ def test_running_totals_go_on_from_old_windows_and_a_late_row_raises_all_that_fo
 def test_in_a_large_table_running_totals_look_back_as_far_as_it_takes(
     source: Source, make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frazil.derive.windows.SMALL", 0)
+    monkeypatch.setattr("frazil.derive.merging.windows.SMALL", 0)
     made = windows(make_table, source, "update", cumulative_by=["symbol"])
     sizes = []
     for minute, symbols in ((0, "ad"), (5000, "bc")):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.derive.merge import Merging, State
+from frazil.derive.merging.merge import Merging, State
+from frazil.derive.queries.totals import Merge, merge_of
 from frazil.derive.quoting import quoted
-from frazil.derive.totals import Merge, merge_of
 from frazil.derive.work import Task
 
 if TYPE_CHECKING:

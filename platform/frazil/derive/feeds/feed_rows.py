@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.fed import FedTo
+from frazil.derive.feeds.fed import FedTo
 from frazil.derive.increments import increment
 from frazil.derive.ledger import Position
 from frazil.derive.positions import standing

@@ -11,10 +11,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.spark import spark_name
-from frazil.derive.box import Box, Side
 from frazil.derive.faults import spark_job
+from frazil.derive.merging.box import Box, Side
+from frazil.derive.merging.touched import touched
 from frazil.derive.quoting import quoted
-from frazil.derive.touched import touched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from frazil.derive.query import ERROR_COLUMN, Query
-from frazil.derive.scopes import ALL, nearest
-from frazil.derive.totals import Merge
+from frazil.derive.queries.query import ERROR_COLUMN, Query
+from frazil.derive.queries.scopes import ALL, nearest
+from frazil.derive.queries.totals import Merge
 from frazil.derived_spec import DerivedSpec
 
 __all__ = ["odd_fields"]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from frazil.derive.type_rules import UNKNOWN, element, fields
+from frazil.derive.queries.type_rules import UNKNOWN, element, fields
 
 if TYPE_CHECKING:
-    from frazil.derive.query import Mistake
+    from frazil.derive.queries.query import Mistake
 
 __all__ = ["ALL", "Output", "Scope", "Source", "nearest", "repeated"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from frazil.derive.fed import FedTo, group_of
+from frazil.derive.feeds.fed import FedTo, group_of
 from frazil.errors import OvertakenError
 from frazil.naming import TableName
 from frazil.topics.client import client_config, kafka_errors

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from frazil.derive.quoting import quoted
-from frazil.derive.syntax import (
+from frazil.derive.queries.syntax import (
     branches,
     input_name,
     input_tables,
@@ -20,6 +19,7 @@ from frazil.derive.syntax import (
     start_of,
     words_of,
 )
+from frazil.derive.quoting import quoted
 from frazil.derived_spec import DerivedSpec
 from frazil.errors import SpecError
 

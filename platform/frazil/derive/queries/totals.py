@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from frazil.derive.functions import function_name, is_aggregate
-from frazil.derive.query import Mistake, Query, refusal
-from frazil.derive.syntax import names_of, start_of, windows_of
+from frazil.derive.queries.functions import function_name, is_aggregate
+from frazil.derive.queries.query import Mistake, Query, refusal
+from frazil.derive.queries.syntax import names_of, start_of, windows_of
 
 if TYPE_CHECKING:
     from sqlglot import exp

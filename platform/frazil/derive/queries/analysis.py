@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.expression_types import Named, type_of
-from frazil.derive.query import Mistake, Query, refusal
-from frazil.derive.scopes import ALL, Output, Scope, Source, nearest, repeated
-from frazil.derive.syntax import cte_of, input_name, names_of, start_of, windows_of
-from frazil.derive.type_rules import UNKNOWN, element, wider
+from frazil.derive.queries.expression_types import Named, type_of
+from frazil.derive.queries.query import Mistake, Query, refusal
+from frazil.derive.queries.scopes import ALL, Output, Scope, Source, nearest, repeated
+from frazil.derive.queries.syntax import cte_of, input_name, names_of, start_of, windows_of
+from frazil.derive.queries.type_rules import UNKNOWN, element, wider
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from frazil.catalogs.refs import branch_from_head
 from frazil.catalogs.spark import spark_name
 from frazil.derive.audited import asked, write_counted
-from frazil.derive.box import Box, box_from, measures
-from frazil.derive.older import Older
+from frazil.derive.merging.box import Box, box_from, measures
+from frazil.derive.merging.older import Older
+from frazil.derive.merging.touched import branch_of, touched
 from frazil.derive.quoting import cast, types_of
-from frazil.derive.touched import branch_of, touched
 from frazil.derive.work import Result, Task
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from frazil.derive.analysis import Column, outputs
-from frazil.derive.query import ERROR_COLUMN, Query
+from frazil.derive.queries.analysis import Column, outputs
+from frazil.derive.queries.query import ERROR_COLUMN, Query
 
 __all__ = ["lineage"]
 

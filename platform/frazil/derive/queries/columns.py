@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from frazil.derive.analysis import Column, outputs
-from frazil.derive.query import Query
-from frazil.derive.type_rules import UNKNOWN
+from frazil.derive.queries.analysis import Column, outputs
+from frazil.derive.queries.query import Query
+from frazil.derive.queries.type_rules import UNKNOWN
 from frazil.derived_spec import Parameter
 
 __all__ = ["UNKNOWN", "Column", "typed"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from frazil.derive.merge import Merging, State
+from frazil.derive.merging.merge import Merging, State
 from frazil.derive.quoting import quoted
 from frazil.derive.work import Task
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from frazil.derive.columns import UNKNOWN, Column
-from frazil.derive.fields import odd_fields
-from frazil.derive.known import (
+from frazil.derive.queries.columns import UNKNOWN, Column
+from frazil.derive.queries.fields import odd_fields
+from frazil.derive.queries.known import (
     Known,
     Made,
     columns_held,
@@ -15,11 +15,11 @@ from frazil.derive.known import (
     made_table,
     sorted_tables,
 )
-from frazil.derive.legality import unfit
-from frazil.derive.query import ERROR_COLUMN, Mistake, Query, refusal
-from frazil.derive.scopes import nearest
-from frazil.derive.syntax import input_name, input_tables, start_of
-from frazil.derive.totals import merge_of, unmergeable
+from frazil.derive.queries.legality import unfit
+from frazil.derive.queries.query import ERROR_COLUMN, Mistake, Query, refusal
+from frazil.derive.queries.scopes import nearest
+from frazil.derive.queries.syntax import input_name, input_tables, start_of
+from frazil.derive.queries.totals import merge_of, unmergeable
 from frazil.errors import ConfigureError, SpecError
 from frazil.naming import TableName, things
 from frazil.pipelines import Pipeline

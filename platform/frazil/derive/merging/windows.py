@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.box import Box
-from frazil.derive.cumulative import RunningTotals
-from frazil.derive.merge import State
-from frazil.derive.older import SMALL, Older, rows_before
+from frazil.derive.merging.box import Box
+from frazil.derive.merging.cumulative import RunningTotals
+from frazil.derive.merging.merge import State
+from frazil.derive.merging.older import SMALL, Older, rows_before
+from frazil.derive.merging.summed import Totals
 from frazil.derive.quoting import cast, quoted, types_in
-from frazil.derive.summed import Totals
 from frazil.derive.work import Task
 from frazil.derived_spec import DerivedSpec, Window
 from frazil.errors import SpecError

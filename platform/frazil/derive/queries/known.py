@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
-from frazil.derive.columns import UNKNOWN, Column, typed
-from frazil.derive.query import ERROR_COLUMN, Query, read_query
-from frazil.derive.scopes import ALL
+from frazil.derive.queries.columns import UNKNOWN, Column, typed
+from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
+from frazil.derive.queries.scopes import ALL
 from frazil.derived_spec import DerivedSpec
 from frazil.errors import SpecError
 from frazil.landing.known_columns import known_fields

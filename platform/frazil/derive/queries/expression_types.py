@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.type_rules import UNKNOWN, VOID, arithmetic, decimal, element, fields, summed, widest
+from frazil.derive.queries.type_rules import (
+    UNKNOWN,
+    VOID,
+    arithmetic,
+    decimal,
+    element,
+    fields,
+    summed,
+    widest,
+)
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.catalogs.iceberg import load_table
-from frazil.derive.fed import FedTo, committed, latest, note, noted
-from frazil.derive.feed_rows import Rows, batches, has_news
+from frazil.derive.feeds.fed import FedTo, committed, latest, note, noted
+from frazil.derive.feeds.feed_rows import Rows, batches, has_news
 from frazil.derive.positions import at_head
 from frazil.derive.work import Step
 from frazil.derived_spec import DerivedSpec, Feed
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
     from frazil.connections import Connections
-    from frazil.derive.records import Encoders
-    from frazil.derive.transactions import Transactions
+    from frazil.derive.feeds.records import Encoders
+    from frazil.derive.feeds.transactions import Transactions
 
 __all__ = ["FeedReport", "feed"]
 
@@ -89,7 +89,7 @@ def _due(table: Table, to: Feed, before: FedTo | None) -> bool:
 
 
 def _prepared(connections: Connections, to: Feed, name: TableName, table: Table) -> Encoders:
-    from frazil.derive.records import encoders
+    from frazil.derive.feeds.records import encoders
     from frazil.topics.provision import provide_topic
 
     encode = encoders(connections.registry, to, name, table.schema())
@@ -101,7 +101,7 @@ def _send_all(
     connections: Connections, to: Feed, name: TableName, encode: Encoders, on_step: Step, size: int
 ) -> tuple[int, FedTo]:
     """How many records were sent, and how far the topic is now."""
-    from frazil.derive.transactions import transactions
+    from frazil.derive.feeds.transactions import transactions
 
     with transactions(connections.settings, name, to.topic) as producer:
         in_kafka = committed(connections.admin, name, to.topic)

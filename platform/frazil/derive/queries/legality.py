@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from frazil.derive.fields import odd_fields
-from frazil.derive.functions import function_name, is_aggregate, is_chance, is_clock
-from frazil.derive.query import NOW, Mistake, Query, refusal
-from frazil.derive.scopes import nearest
-from frazil.derive.syntax import parameters_of, start_of
-from frazil.derive.totals import is_grouped, merge_of, unmergeable
+from frazil.derive.queries.fields import odd_fields
+from frazil.derive.queries.functions import function_name, is_aggregate, is_chance, is_clock
+from frazil.derive.queries.query import NOW, Mistake, Query, refusal
+from frazil.derive.queries.scopes import nearest
+from frazil.derive.queries.syntax import parameters_of, start_of
+from frazil.derive.queries.totals import is_grouped, merge_of, unmergeable
 from frazil.derived_spec import DerivedSpec
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Kafka topics that derived tables feed, exactly once."""

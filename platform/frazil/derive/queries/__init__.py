@@ -1,0 +1,1 @@
+"""SELECTs, understood without a server: inputs, legality, columns and types, lineage."""
