@@ -57,7 +57,8 @@ def rewrite(
         CommitConflictError: Other commits came in between time and again.
     """
     _make_branch(connections, name, held, plan, branch)
-    for attempt in stamina.retry_context(on=CommitConflictError, attempts=5, wait_max=1.0):
+    # Ten: behind all others Spark is slow to commit, and what is landed meanwhile makes it a conflict.
+    for attempt in stamina.retry_context(on=CommitConflictError, attempts=10, wait_max=1.0):
         with attempt:
             call(
                 connections.background_spark,

@@ -18,3 +18,12 @@ def make_topic(connections: Connections, fresh_name: str) -> MakeTopic:
 def topic(make_topic: MakeTopic) -> Topic:
     """A topic of one partition, all defaults."""
     return make_topic()
+
+
+@pytest.fixture(scope="session")
+def sharing(connections: Connections) -> Connections:
+    """Clients of the stack as on a cluster: one Spark for landings and for upkeep.
+
+    For races as well: upkeep's own Spark takes as long as the machine has other things to do.
+    """
+    return Connections(connections.settings.model_copy(update={"upkeep_spark_remote": None}))

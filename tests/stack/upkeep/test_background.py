@@ -56,12 +56,6 @@ def test_upkeep_has_a_spark_of_its_own(connections: Connections) -> None:
     assert server_of(connections.background_spark) != server_of(connections.spark)
 
 
-@pytest.fixture
-def sharing(connections: Connections) -> Connections:
-    """Clients of the stack as on a cluster: one Spark for landings and for upkeep."""
-    return Connections(connections.settings.model_copy(update={"upkeep_spark_remote": None}))
-
-
 def test_a_landing_does_not_wait_for_the_tasks_of_a_compaction(sharing: Connections) -> None:
     assert server_of(sharing.background_spark) == server_of(sharing.spark)
     with running_for_ever(sharing.background_spark) as compaction:

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from frazil.checks.run import run_check
+from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.landing.land import LandingReport, land
 from frazil.landing.position import read_ledger
 from frazil.upkeep.run import do_work
 from frazil.upkeep.work import Kind, WorkReport
 from kit.opened import table_of
-from kit.topics import TRADE, MakeTopic, Topic
+from kit.topics import TRADE, Topic, topic_maker
 
 LANDINGS, MOST_LANDINGS = 6, 60
 NEW_FIELDS = (2, 4)
@@ -30,9 +31,9 @@ KINDS: tuple[Kind, ...] = ("compaction", "expiry", "row_expiry")
 
 
 @pytest.fixture
-def crowded(make_topic: MakeTopic) -> Topic:
+def crowded(sharing: Connections, fresh_name: str) -> Topic:
     """A table whose upkeep is as eager as can be, with its first landing."""
-    topic = make_topic(
+    topic = topic_maker(sharing, fresh_name, "upkeep_tests")(
         config={"retention.ms": "-1"},  # else Kafka deletes what is as old
         partition_by=["day($$timestamp)"],
         keep_rows_for="30d",

@@ -15,13 +15,13 @@ from kit.opened import table_of
 from kit.topics import Topic, topic_maker
 from kit.week import Outcome, Pace, live_through
 
-PACE = Pace(landings=50, per_file=12)
+PACE = Pace(landings=80)
 
 
 @pytest.fixture(scope="module")
-def lived(connections: Connections) -> tuple[Topic, Outcome]:
+def lived(sharing: Connections) -> tuple[Topic, Outcome]:
     """One week for all tests."""
-    make = topic_maker(connections, f"t{uuid.uuid4().hex[:12]}", "upkeep_tests")
+    make = topic_maker(sharing, f"t{uuid.uuid4().hex[:12]}", "upkeep_tests")
     topic = make(**PACE.spec())
     return topic, live_through(topic, PACE, pause=0.5)
 
