@@ -219,7 +219,7 @@ def test_a_compaction_killed_before_its_commit_leaves_everything_as_it_was(
     assert len(branches(topic)) == 1
     topic.trades(EACH)
     land(topic.spec, topic.connections)
-    report = compact(topic.spec, connections, time.time() + 2 * 3600)
+    report = compact(topic.spec, connections, time.time() + 7 * 3600)
 
     assert report.numbers["files_after"] == 1
     assert branches(topic) == []

@@ -77,3 +77,4 @@ def test_snapshots_manifests_and_metadata_files_are_bounded(topic: Topic, week: 
     assert week.busy.snapshots < 2 * PACE.landings  # a landing makes two
     assert week.settled.manifests <= upkeep.manifests
     assert week.settled.metadata_files <= 110
+    assert week.settled.metadata_bytes < 10 * 2**20  # of a hundred versions, each with all kept snapshots
