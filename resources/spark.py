@@ -26,11 +26,11 @@ class OwnSparkSession(LazyPySparkResource):
         """Opened when first asked for."""
         from pyspark.sql import SparkSession
 
-        remote = self.spark_config.get("spark.remote")
-        if remote is None:
-            return super().spark_session.newSession()
-        if self._own is None:
+        remote: str | None = self.spark_config.get("spark.remote")
+        if self._own is None and remote:
             self._own = SparkSession.builder.remote(remote).create()
+        elif self._own is None:
+            self._own = super().spark_session.newSession()
         return self._own
 
 
