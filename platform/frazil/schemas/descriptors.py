@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from frazil.errors import SchemaRefusedError
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FileDescriptor
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
     from frazil.schemas.registry import WriterSchema  # its clients are too heavy for Spark's workers
 
@@ -34,6 +34,7 @@ _KNOWN = Path(__file__).parent / "protos"
 """What registries let schemas import without a reference; Google's own types come with protoc."""
 
 _SECONDS = 60.0
+_LONGEST_NAME = 255
 
 
 def compiled(writer: WriterSchema, subject: str) -> bytes:
@@ -84,12 +85,11 @@ def message_at(file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor | N
 def _compile(text: str, dependencies: tuple[tuple[str, str], ...]) -> bytes:
     files = {**dict(dependencies), MAIN: text}
     ready = {name: found for name, content in files.items() if (found := _serialized(name, content))}
+    _refuse_names(name for name, _ in dependencies)
+    _refuse_names(name for file in ready.values() for name in file.dependency)
+    _refuse_folders({*files, *(name for file in ready.values() for name in file.dependency)})
     texts = {name: content for name, content in files.items() if name not in ready}
-    wanted = list(ready[MAIN].dependency) if MAIN in ready else [MAIN]
-    found = _protoc(texts, ready, wanted)
-    if MAIN in ready:
-        found.file.append(ready[MAIN])
-    descriptors: bytes = found.SerializeToString()
+    descriptors = _protoc(texts, ready)
     try:
         file_of(descriptors)
     except TypeError as e:  # nobody has looked into what was serialized
@@ -97,27 +97,54 @@ def _compile(text: str, dependencies: tuple[tuple[str, str], ...]) -> bytes:
     return descriptors
 
 
-def _protoc(
-    texts: Mapping[str, str], ready: Mapping[str, FileDescriptorProto], wanted: Sequence[str]
-) -> FileDescriptorSet:
-    """What protoc makes of the wanted files and of all that they import."""
+def _refuse_names(names: Iterable[str]) -> None:
+    """Whoever may register a schema chooses these names, and they become paths."""
+    for name in names:
+        size = len(name.encode("utf-8", "surrogatepass"))
+        plain = name.isprintable() and not name.startswith(("-", "@")) and not set(name) & set("\\\"'")
+        if not plain or size > _LONGEST_NAME or {"", ".", ".."} & set(name.split("/")) or name == MAIN:
+            raise ValueError(
+                f"it imports {name[:100]!r}, which is no plain relative path: printable, at most "
+                f"{_LONGEST_NAME} bytes, no leading - or @, no quote, no backslash, no empty part, no . or .."
+            )
+
+
+def _refuse_folders(names: set[str]) -> None:
+    for name in names:
+        for folder in map(str, PurePosixPath(name).parents):
+            if folder in names:
+                raise ValueError(f"it imports {name!r} and {folder!r}, which can't be a file and a folder")
+
+
+def _protoc(texts: Mapping[str, str], ready: Mapping[str, FileDescriptorProto]) -> bytes:
+    """What protoc makes of the schema and of all that it imports."""
     from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-    if not wanted:
-        return FileDescriptorSet()
     with tempfile.TemporaryDirectory(prefix="frazil-proto-") as folder:
         root = Path(folder)
         for name, content in texts.items():
-            _write(root, name, content)
-        (root / ".ready").write_bytes(FileDescriptorSet(file=ready.values()).SerializeToString())
-        done = subprocess.run(
-            [sys.executable, "-m", "grpc_tools.protoc", "-I.", f"-I{_KNOWN}", f"-I{_google()}",
-             "--descriptor_set_in=.ready", "--include_imports", "--descriptor_set_out=.out", *wanted],
-            capture_output=True, text=True, timeout=_SECONDS, check=False, cwd=root,
-        )  # fmt: skip
-        if done.returncode:
-            raise ValueError(_told(done.stderr))
-        return FileDescriptorSet.FromString((root / ".out").read_bytes())
+            file = root / "schema" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content, encoding="utf-8")
+        (root / "given").write_bytes(FileDescriptorSet(file=ready.values()).SerializeToString())
+        _run_protoc(root)
+        return (root / "made").read_bytes()
+
+
+def _run_protoc(folder: Path) -> None:
+    """Nothing from outside stands on the command line, nor in the folder from which Python imports."""
+    command = [
+        *(sys.executable, "-m", "grpc_tools.protoc", "-Ischema", f"-I{_KNOWN}", f"-I{_google()}"),
+        *("--descriptor_set_in=given", "--include_imports", "--descriptor_set_out=made", MAIN),
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False, cwd=folder)
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"protoc was not done with it after {_SECONDS:g} seconds") from None
+    if done.returncode:
+        raise ValueError(
+            _told(done.stderr.decode(errors="replace")) or f"protoc ended with {done.returncode}"
+        )
 
 
 def _serialized(name: str, text: str) -> FileDescriptorProto | None:
@@ -131,15 +158,6 @@ def _serialized(name: str, text: str) -> FileDescriptorProto | None:
         return None
     found.name = name
     return found if text.strip() else None
-
-
-def _write(root: Path, name: str, text: str) -> None:
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts:
-        raise ValueError(f"it imports {name}, which is no relative path")
-    file = root / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
 
 
 def _google() -> Path:
