@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dagster as dg
 
-from frazil.landing.known_columns import known_fields
-from frazil.schemas.iceberg import to_iceberg
-from frazil.spec import TableSpec
+from frazil.formats.iceberg import to_iceberg
+from frazil.formats.known_columns import known_fields
+from frazil.spec.topic import TableSpec
 from resources.metadata import column_schema
 
 __all__ = ["known_columns"]

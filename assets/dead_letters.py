@@ -11,11 +11,11 @@ from assets.automation import after_upstream
 from assets.derivations import DerivedTable
 from assets.described import PipelineTable, TopicTable, asset_spec, op_name
 from assets.outcome import engine_errors
-from frazil.catalogs.iceberg import catalog_errors
 from frazil.derive.derive import derive
 from frazil.derive.letters_survey import survey_letters
 from frazil.landing.dead_letters import DeadLetters, keep_dead_letters, letters_schema, survey
-from frazil.naming import TableName
+from frazil.spec.names import TableName
+from frazil.tables.catalog import catalog_errors
 from resources.connections import FrazilConnections
 from resources.metadata import column_schema, dead_letters_metadata
 

@@ -14,10 +14,10 @@ from frazil.derive.queries.columns import Column
 from frazil.derive.queries.known import known_tables
 from frazil.derive.queries.lineage import lineage
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
-from frazil.derived_spec import DerivedSpec
-from frazil.naming import TableName, things
-from frazil.pipelines import Pipeline, load_pipelines
+from frazil.pipelines.folder import Pipeline, load_pipelines
 from frazil.settings import Settings
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import TableName, things
 
 __all__ = ["DerivedTable", "Known", "derived_of"]
 

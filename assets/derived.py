@@ -11,12 +11,12 @@ from assets.automation import after_upstream
 from assets.derivations import DerivedTable
 from assets.described import asset_spec, op_name
 from assets.outcome import engine_errors
-from frazil.catalogs.iceberg import load_table
 from frazil.connections import Connections
 from frazil.derive.derive import derive
 from frazil.derive.report import DeriveReport
 from frazil.derive.state import derived_states
 from frazil.errors import OvertakenError
+from frazil.tables.catalog import load_table
 from frazil.upkeep.census import census_of
 from resources.connections import FrazilConnections
 from resources.metadata import census_metadata, derive_metadata, table_metadata

@@ -16,7 +16,7 @@ from assets.derived import derived_asset
 from assets.glue import glue_asset
 from assets.snowflake import snowflake_asset
 from frazil.errors import SpecError
-from frazil.pipeline_file import load_pipeline
+from frazil.pipelines.file import load_pipeline
 from frazil.settings import Settings
 
 __all__ = ["DerivedTables"]

@@ -12,11 +12,11 @@ from typing import Any
 import dagster as dg
 
 from assets.columns import known_columns
-from frazil.any_table import AnyTable
-from frazil.naming import Things, things
-from frazil.pipelines import Pipeline
+from frazil.pipelines.folder import Pipeline
 from frazil.settings import Settings
-from frazil.spec import TableSpec
+from frazil.spec.names import Things, things
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
 
 __all__ = ["Path", "PipelineTable", "TopicTable", "asset_spec", "op_name", "tables_of"]
 

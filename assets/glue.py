@@ -9,8 +9,8 @@ import dagster as dg
 from assets.automation import after_upstream
 from assets.described import PipelineTable, asset_spec, op_name
 from assets.outcome import engine_errors
-from frazil.catalogs.glue_entries import sync_glue
-from frazil.catalogs.iceberg import catalog_errors, load_table
+from frazil.publishing.glue import sync_glue
+from frazil.tables.catalog import catalog_errors, load_table
 from resources.connections import FrazilConnections
 from resources.metadata import column_lineage, glue_metadata
 

@@ -9,12 +9,12 @@ import dagster as dg
 
 from assets.described import TopicTable, asset_spec
 from assets.outcome import engine_errors
-from frazil.catalogs.iceberg import load_table
 from frazil.connections import Connections
 from frazil.errors import FrazilError, OvertakenError
 from frazil.landing.land import LandingReport, land
 from frazil.landing.many import land_many
 from frazil.landing.state import table_states
+from frazil.tables.catalog import load_table
 from frazil.upkeep.census import census_of
 from resources.connections import FrazilConnections
 from resources.metadata import census_metadata, column_lineage, landing_metadata, table_metadata

@@ -9,7 +9,7 @@ import dagster as dg
 
 from assets.described import TopicTable, asset_spec, op_name
 from assets.outcome import engine_errors
-from frazil.topics.provision import ensure_topic
+from frazil.kafka.provisioning import ensure_topic
 from resources.connections import FrazilConnections
 from resources.metadata import throughput, topic_metadata
 

@@ -9,9 +9,9 @@ import dagster as dg
 from assets.automation import after_upstream
 from assets.described import PipelineTable, asset_spec, op_name
 from assets.outcome import engine_errors
-from frazil.catalogs.iceberg import catalog_errors, load_table
-from frazil.landing.columns import metadata_names
-from frazil.warehouse.tables import publish_table
+from frazil.formats.columns import metadata_names
+from frazil.publishing.snowflake.tables import publish_table
+from frazil.tables.catalog import catalog_errors, load_table
 from resources.connections import FrazilConnections
 from resources.metadata import column_lineage, snowflake_metadata
 

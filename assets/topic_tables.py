@@ -17,7 +17,7 @@ from assets.iceberg import landing
 from assets.kafka import topic_asset
 from assets.snowflake import snowflake_asset
 from frazil.errors import SpecError
-from frazil.pipeline_file import load_pipeline
+from frazil.pipelines.file import load_pipeline
 from frazil.settings import Settings
 
 __all__ = ["TopicTables"]

@@ -10,11 +10,11 @@ from pydantic import Field
 
 from assets.described import PipelineTable
 from assets.outcome import engine_errors
-from frazil.any_table import AnyTable
-from frazil.catalogs.iceberg import load_table
 from frazil.connections import Connections
 from frazil.errors import FrazilError, MissingError
-from frazil.naming import TableName, legal, things
+from frazil.spec.names import TableName, legal, things
+from frazil.spec.table import AnyTable
+from frazil.tables.catalog import load_table
 from frazil.upkeep.due import Memory, look_for_work
 from frazil.upkeep.many import Outcome, work_on
 from frazil.upkeep.work import KINDS, Kind, Work

@@ -7,9 +7,10 @@ import dagster as dg
 from dagster_pyspark import LazyPySparkResource
 from pydantic import PrivateAttr
 
-from frazil.catalogs.spark import configure_session, spark_errors
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.settings import Settings
+from frazil.tables.spark import configure_session, spark_errors
 from resources.snowflake import open_snowflake
 
 __all__ = ["FrazilConnections"]
@@ -25,7 +26,7 @@ class FrazilConnections(dg.ConfigurableResource[Any]):
     def connections(self) -> Connections:
         """What the engine's functions take."""
         if self._connections is None:
-            self._connections = Connections(Settings.load(), self._open_spark, open_snowflake)
+            self._connections = Clients(Settings.load(), self._open_spark, open_snowflake)
         return self._connections
 
     def _open_spark(self, settings: Settings) -> Any:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from frazil.naming import Things
+from frazil.publishing.glue import GlueState
+from frazil.publishing.snowflake.tables import SnowflakeState
+from frazil.spec.names import Things
+from frazil.upkeep.work import WorkReport
 from resources.metadata import column_lineage, glue_metadata, snowflake_metadata, upkeep_metadata
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
 
-    from frazil.catalogs.glue_entries import GlueState
-    from frazil.upkeep.work import WorkReport
-    from frazil.warehouse.tables import SnowflakeState
 
 __all__ = ["shown_materializations", "upkeep_observation"]
 

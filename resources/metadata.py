@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from frazil.checks.result import CheckResult
+from frazil.derive.report import DeriveReport
+from frazil.derive.state import DerivedState
+from frazil.kafka.provisioning import TopicState
+from frazil.landing.dead_letters import DeadLetters
+from frazil.landing.land import LandingReport
+from frazil.landing.state import TableState
+from frazil.publishing.glue import GlueState
+from frazil.publishing.snowflake.tables import SnowflakeState
+from frazil.upkeep.census import Census
+from frazil.upkeep.work import WorkReport
+
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
 
-    from frazil.catalogs.glue_entries import GlueState
-    from frazil.checks.result import CheckResult
-    from frazil.derive.report import DeriveReport
-    from frazil.derive.state import DerivedState
-    from frazil.landing.dead_letters import DeadLetters
-    from frazil.landing.land import LandingReport
-    from frazil.landing.state import TableState
-    from frazil.topics.provision import TopicState
-    from frazil.upkeep.census import Census
-    from frazil.upkeep.work import WorkReport
-    from frazil.warehouse.tables import SnowflakeState
 
 __all__ = [
     "Metadata",

@@ -10,25 +10,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from frazil.any_table import AnyTable
+from frazil.checks.result import CheckResult
+from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.derived_spec import DerivedSpec
-from frazil.naming import Things
+from frazil.derive.report import DeriveReport
+from frazil.derive.state import DerivedState
+from frazil.landing.land import LandingReport
+from frazil.landing.state import TableState
+from frazil.publishing.glue import GlueState
+from frazil.publishing.snowflake.tables import SnowflakeState
 from frazil.settings import Settings
-from frazil.spec import TableSpec
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import Things
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.upkeep.work import WorkReport
+from resources.metadata import Metadata
 
 if TYPE_CHECKING:
     import dagster as dg
 
-    from frazil.catalogs.glue_entries import GlueState
-    from frazil.checks.result import CheckResult
-    from frazil.derive.report import DeriveReport
-    from frazil.derive.state import DerivedState
-    from frazil.landing.land import LandingReport
-    from frazil.landing.state import TableState
-    from frazil.upkeep.work import WorkReport
-    from frazil.warehouse.tables import SnowflakeState
-    from resources.metadata import Metadata
 
 __all__ = ["DagsterReporter"]
 
@@ -71,7 +72,7 @@ class DagsterReporter:
         snowflake: SnowflakeState | None,
     ) -> None:
         """Materializations of the Glue and Snowflake assets."""
-        from frazil.catalogs.iceberg import load_table
+        from frazil.tables.catalog import load_table
         from resources.events import shown_materializations
 
         schema = load_table(self._connections.catalog, things.table).schema()
@@ -114,7 +115,7 @@ class DagsterReporter:
 
     @cached_property
     def _connections(self) -> Connections:
-        return Connections(self._settings)
+        return Clients(self._settings)
 
     @contextmanager
     def _instance(self) -> Iterator[dg.DagsterInstance]:
@@ -127,7 +128,7 @@ class DagsterReporter:
         self, spec: AnyTable, things: Things, brought: Metadata, state: TableState | DerivedState
     ) -> None:
         """What was brought into an Iceberg table, and the table as it stands."""
-        from frazil.catalogs.iceberg import load_table
+        from frazil.tables.catalog import load_table
         from frazil.upkeep.census import census_of
         from resources.metadata import census_metadata, table_metadata
 

@@ -19,7 +19,7 @@ def snowflake_resource(settings: Settings) -> SnowflakeResource:
     # Not at the top: it costs 5 s (snowpark, snowflake.core), which only runs that need it may pay.
     from dagster_snowflake import SnowflakeResource
 
-    from frazil.warehouse.connection import connection_arguments
+    from frazil.publishing.snowflake.connection import connection_arguments
 
     arguments = connection_arguments(settings)
     arguments["private_key_path"] = arguments.pop("private_key_file")

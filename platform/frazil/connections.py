@@ -1,13 +1,11 @@
-"""The outside systems of one profile, opened when first used and shared by all that runs in a process."""
+"""What the engine needs of the outside systems; `frazil.clients` opens them."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from frazil.formats.registry import RegistryClient
 from frazil.settings import Settings
 
 if TYPE_CHECKING:
@@ -15,90 +13,37 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyspark.sql import SparkSession
 
-    from frazil.schemas.registry import RegistryClient
-
-__all__ = ["Connections", "OpenSnowflake", "OpenSpark"]
-
-OpenSpark = Callable[[Settings], "SparkSession"]
-OpenSnowflake = Callable[[Settings], AbstractContextManager[Any]]
-"""Opens a `snowflake.connector` connection that closes with the context."""
+__all__ = ["Connections"]
 
 
-class Connections:
-    """Clients of one environment.
+class Connections(Protocol):
+    """Clients of one environment, each opened when first used."""
 
-    Args:
-        settings: The environment.
-        open_spark: How to get a session on landings' Spark; Dagster gives its own resource's.
-        open_snowflake: How to connect to Snowflake; Dagster gives its own resource's.
-    """
+    settings: Settings
 
-    def __init__(
-        self,
-        settings: Settings,
-        open_spark: OpenSpark | None = None,
-        open_snowflake: OpenSnowflake | None = None,
-    ) -> None:
-        self.settings = settings
-        self._open_spark = open_spark
-        self._open_snowflake = open_snowflake
-        self._opening = threading.Lock()
-
-    @cached_property
+    @property
     def admin(self) -> AdminClient:
         """Kafka's admin client."""
-        from frazil.topics.client import admin_client
 
-        return admin_client(self.settings)
-
-    @cached_property
+    @property
     def registry(self) -> RegistryClient:
         """The schema registry's client."""
-        from frazil.schemas.registry import registry_client
 
-        return registry_client(self.settings)
-
-    @cached_property
+    @property
     def catalog(self) -> Catalog:
         """The Iceberg catalog that owns the tables."""
-        from frazil.catalogs.iceberg import open_catalog
 
-        return open_catalog(self.settings)
-
-    @cached_property
+    @property
     def glue(self) -> Any:
         """Glue's boto3 client."""
-        from frazil.catalogs.glue_entries import glue_client
-
-        return glue_client(self.settings)
-
-    @cached_property
-    def _session(self) -> SparkSession:
-        from frazil.catalogs.spark import open_spark
-
-        return (self._open_spark or open_spark)(self.settings)
 
     @property
     def spark(self) -> SparkSession:
-        """The Spark session; opened once, though several landings may ask at the same time."""
-        with self._opening:
-            return self._session
-
-    @cached_property
-    def _background_session(self) -> SparkSession:
-        from frazil.catalogs.spark import in_background, open_spark
-
-        shared = None if self.settings.upkeep_spark_remote else self._open_spark
-        return in_background((shared or open_spark)(self.settings.of_upkeep))
+        """The Spark session of landings and derivations."""
 
     @property
     def background_spark(self) -> SparkSession:
-        """For upkeep: on a Spark of its own, or on the pool of landings' that gets what they leave over."""
-        with self._opening:
-            return self._background_session
+        """The Spark session of upkeep."""
 
     def snowflake(self) -> AbstractContextManager[Any]:
         """A connection to Snowflake that closes with the context."""
-        from frazil.warehouse.connection import open_snowflake
-
-        return (self._open_snowflake or open_snowflake)(self.settings)

@@ -16,7 +16,7 @@ from assets.graph import graph_of
 from assets.upkeep import upkeep_jobs
 from frazil.derive.queries.check import check_queries
 from frazil.graph import AssetGraph
-from frazil.pipelines import load_pipelines, pipeline_folders
+from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
 from resources.connections import FrazilConnections
 from resources.spark import spark_resource

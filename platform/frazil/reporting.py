@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from frazil.any_table import AnyTable
-from frazil.derived_spec import DerivedSpec
-from frazil.naming import Things
+from frazil.checks.result import CheckResult
+from frazil.derive.report import DeriveReport
+from frazil.landing.land import LandingReport
+from frazil.publishing.glue import GlueState
+from frazil.publishing.snowflake.tables import SnowflakeState
 from frazil.settings import Settings
-from frazil.spec import TableSpec
-
-if TYPE_CHECKING:
-    from frazil.catalogs.glue_entries import GlueState
-    from frazil.checks.result import CheckResult
-    from frazil.derive.report import DeriveReport
-    from frazil.landing.land import LandingReport
-    from frazil.upkeep.work import WorkReport
-    from frazil.warehouse.tables import SnowflakeState
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import Things
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.upkeep.work import WorkReport
 
 __all__ = ["GROUP", "Reporter", "load_reporters"]
 

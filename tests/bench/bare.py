@@ -8,19 +8,20 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from frazil.catalogs.spark import spark_name
+from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.landing.columns import metadata_columns
-from frazil.landing.decoders.arrow_function import arrow_function
-from frazil.landing.decoders.choose import topic_columns
+from frazil.formats.arrow_function import arrow_function
+from frazil.formats.columns import metadata_columns
+from frazil.formats.decoders import topic_columns
+from frazil.formats.iceberg import spark_type
+from frazil.formats.logical import Struct
+from frazil.formats.protobuf.descriptors import compiled, file_of
+from frazil.formats.registry import WriterSchema, subject_versions
 from frazil.landing.tables import ensure_table
-from frazil.naming import TableName
-from frazil.schemas.descriptors import compiled, file_of
-from frazil.schemas.iceberg import spark_type
-from frazil.schemas.logical import Struct
-from frazil.schemas.registry import WriterSchema, subject_versions
 from frazil.settings import Settings
-from frazil.spec import TableSpec
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.spark import spark_name
 
 # The consumer of the bare job is tuned like ours: the comparison is about the rest.
 _CONSUMER = {
@@ -34,7 +35,7 @@ _CONSUMER = {
 
 def plain(settings: Settings) -> Connections:
     """A session of its own, that reads Kafka as Spark does by default."""
-    connections = Connections(settings)
+    connections = Clients(settings)
     connections.spark.conf.unset("spark.sql.sources.useV1SourceList")
     return connections
 

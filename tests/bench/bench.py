@@ -23,11 +23,11 @@ from rich.table import Table
 from samples import NARROW, WIDE, Kind, Sample, Trades, sample
 from topics import PARTITIONS, Place, add, one_place, spread, topic_of
 
-from frazil.connections import Connections
+from frazil.clients import Clients
 from frazil.landing.land import land
-from frazil.naming import things
 from frazil.settings import Settings
-from frazil.spec import TableSpec
+from frazil.spec.names import things
+from frazil.spec.topic import TableSpec
 
 NAMESPACE = "bench"
 WARM_UPS = 2
@@ -111,7 +111,7 @@ class Bench:
     """
 
     def __init__(self, settings: Settings, repeats: int) -> None:
-        self._connections = Connections(settings)
+        self._connections = Clients(settings)
         self._plain = bare.plain(settings)
         self._meter = Meter()
         self._repeats = repeats

@@ -24,13 +24,14 @@ from figures import Line, console, show
 from meter import Cost, Meter, medians
 from stamina.instrumentation import set_on_retry_hooks
 
-from frazil.catalogs.spark import spark_name
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.derive.derive import derive
 from frazil.derive.report import DeriveReport
-from frazil.derived_spec import DerivedKind, DerivedSpec
-from frazil.naming import TableName
 from frazil.settings import Settings
+from frazil.spec.derived import DerivedKind, DerivedSpec
+from frazil.spec.names import TableName
+from frazil.tables.spark import spark_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -124,7 +125,7 @@ class Bench:
     """
 
     def __init__(self, settings: Settings, size: Size, folder: Path) -> None:
-        self._connections, self._size, self._folder = Connections(settings), size, folder
+        self._connections, self._size, self._folder = Clients(settings), size, folder
         self._meter = Meter()
 
     def figures(self, kind: DerivedKind) -> list[Line]:

@@ -27,13 +27,14 @@ from samples import Trades
 from stamina.instrumentation import set_on_retry_hooks
 from topics import spread, topic_of
 
-from frazil.catalogs.iceberg import load_table
-from frazil.catalogs.spark import spark_name
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.naming import TableName, things
 from frazil.settings import Settings
-from frazil.spec import TableSpec
+from frazil.spec.names import TableName, things
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.tables.spark import spark_name
 from frazil.upkeep.compaction import compact
 
 NAMESPACE = "bench"
@@ -107,7 +108,7 @@ class Bench:
     """
 
     def __init__(self, settings: Settings, size: Size) -> None:
-        self._connections, self._size = Connections(settings), size
+        self._connections, self._size = Clients(settings), size
         self._meter = Meter()
 
     def compaction(self) -> list[Line]:

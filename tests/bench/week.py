@@ -14,7 +14,7 @@ from dataclasses import asdict
 
 from stamina.instrumentation import set_on_retry_hooks
 
-from frazil.connections import Connections
+from frazil.clients import Clients
 from frazil.settings import Settings
 from kit.topics import topic_maker
 from kit.week import KINDS, MINUTES, Outcome, Pace, live_through
@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=2.0, help="seconds between two reads")
     options = parser.parse_args()
     pace = Pace(options.landings, options.minute, options.records, per_file=options.per_file)
-    make = topic_maker(Connections(Settings.load()), f"week_{uuid.uuid4().hex[:8]}", "bench")
+    make = topic_maker(Clients(Settings.load()), f"week_{uuid.uuid4().hex[:8]}", "bench")
     outcome = live_through(make(**pace.spec()), pace, options.pause)
     sys.stdout.write(json.dumps(_told(outcome)) + "\n")
     return 0 if _well(outcome, pace) else 1

@@ -21,12 +21,13 @@ from confluent_kafka import IsolationLevel, KafkaError, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 from pyiceberg.table import Table
 
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.derive.feeds.feed import feed
-from frazil.derived_spec import DerivedSpec, Feed
+from frazil.kafka.clients import consumer
+from frazil.kafka.facts import topic_fact
 from frazil.settings import Settings
-from frazil.topics.client import consumer
-from frazil.topics.facts import topic_fact
+from frazil.spec.derived import DerivedSpec, Feed
 from kit.waiting import wait_for
 
 NAMESPACE = "feed_tests"
@@ -127,7 +128,7 @@ def main(table: str, topic: str, step: str, times: str = "1") -> None:
         if not left:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    fed(Connections(Settings.load()), table, topic).feed(on_step=stop)
+    fed(Clients(Settings.load()), table, topic).feed(on_step=stop)
 
 
 if __name__ == "__main__":

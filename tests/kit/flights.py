@@ -6,11 +6,11 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+from frazil.formats.subjects import WantedSchema
 from frazil.local.generators.airline import addresses, ticket
 from frazil.local.generators.chance import Chance
 from frazil.local.generators.encode import Make, encoded
 from frazil.local.generators.generator import Generator
-from frazil.schemas.subjects import WantedSchema
 
 __all__ = ["FLIGHTS"]
 

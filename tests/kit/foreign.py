@@ -6,7 +6,7 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
-from frazil.naming import TableName
+from frazil.spec.names import TableName
 
 ROWS = pa.table({"symbol": ["ZTEST"], "quantity": pa.array([1], pa.int32())})
 

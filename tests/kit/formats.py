@@ -16,8 +16,8 @@ from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
 from frazil.landing.land import LandingReport, land
-from frazil.naming import Things, things
-from frazil.spec import TableSpec
+from frazil.spec.names import Things, things
+from frazil.spec.topic import TableSpec
 from kit.avro_cases import AVRO
 from kit.conformance import Format
 from kit.duck import duckdb_on

@@ -14,10 +14,10 @@ import yaml
 
 from frazil.connections import Connections
 from frazil.definitions import defs
-from frazil.derived_spec import DerivedSpec
-from frazil.naming import Things, things
-from frazil.pipeline_file import COMPONENT, DERIVED
-from frazil.spec import TableSpec
+from frazil.pipelines.file import COMPONENT, DERIVED
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import Things, things
+from frazil.spec.topic import TableSpec
 from kit.topics import TRADE, Topic
 
 NAMESPACE = "graph_tests"

@@ -14,13 +14,13 @@ import sys
 import time
 from datetime import timedelta
 
-from frazil.connections import Connections
+from frazil.clients import Clients
 from frazil.derive.derive import derive
-from frazil.derived_spec import DerivedSpec
 from frazil.landing.land import land
 from frazil.landing.redrive import redrive
 from frazil.settings import Settings
-from frazil.spec import TableSpec
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.topic import TableSpec
 from frazil.upkeep.compaction import compact
 
 NAMESPACE = "landing_tests"
@@ -73,7 +73,7 @@ def main(work: str, what: str, step: str) -> None:
         if done == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    connections = Connections(Settings.load())
+    connections = Clients(Settings.load())
     if work == "derive":
         print(derive(DerivedSpec.model_validate_json(what), connections, on_step=stop).rows)
         return

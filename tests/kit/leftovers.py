@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyiceberg.table import Table
 
 from frazil.connections import Connections
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
 from frazil.upkeep.compaction import compact
 from frazil.upkeep.expiry import expire
 from frazil.upkeep.named import key_of, named_keys

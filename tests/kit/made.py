@@ -11,18 +11,18 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
-from frazil.catalogs.iceberg import load_table
 from frazil.connections import Connections
 from frazil.derive.derive import derive
 from frazil.derive.ledger import DerivedLedger, read_derived
 from frazil.derive.report import DeriveReport
-from frazil.derived_spec import DerivedSpec
-from frazil.landing.position import ancestors
+from frazil.formats.iceberg import from_iceberg
+from frazil.formats.logical import Field, Primitive
 from frazil.landing.rollback import move_main
 from frazil.landing.tables import create_table
-from frazil.naming import TableName
-from frazil.schemas.iceberg import from_iceberg
-from frazil.schemas.logical import Field, Primitive
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table
+from frazil.tables.snapshots import ancestors
 
 NAMESPACE = "derive_tests"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from frazil.derive.queries.columns import UNKNOWN
-from frazil.derived_spec import Parameter
+from frazil.spec.derived import Parameter
 
 __all__ = ["PARAMETERS", "RIGHT", "TABLES", "WRONG"]
 

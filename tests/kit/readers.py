@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from frazil.catalogs.spark import open_spark, spark_name
+from frazil.clients import Clients
 from frazil.connections import Connections
+from frazil.tables.spark import open_spark, spark_name
 from kit.opened import table_of
 from kit.topics import Topic
 
@@ -34,7 +35,7 @@ class Readings:
 def reading(topic: Topic, pause: float = 0.2) -> Iterator[Readings]:
     """Reads while the body runs, PyIceberg and a Spark session of its own in turn; at least once each."""
     found, over = Readings(), threading.Event()
-    session = Connections(topic.connections.settings, open_spark)
+    session = Clients(topic.connections.settings, open_spark)
 
     def read() -> None:
         try:

@@ -7,7 +7,7 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from frazil.schemas.logical import Decimal, Field, List, Map, Primitive, Struct, Type
+from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
 
 __all__ = ["Expected", "Pair", "schema_pairs"]
 

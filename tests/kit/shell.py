@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from frazil.cli.main import run
-from frazil.pipeline_file import COMPONENT, DERIVED
+from frazil.pipelines.file import COMPONENT, DERIVED
 
 FRAZIL = Path(sys.executable).with_name("frazil")
 NAMESPACE = "cli_tests"

@@ -15,16 +15,16 @@ from frazil.derive.derive import derive
 from frazil.derive.kinds import kind_of
 from frazil.derive.making import making_of
 from frazil.derive.report import DeriveReport
-from frazil.derived_spec import DerivedSpec
+from frazil.kafka.provisioning import ensure_topic
 from frazil.landing.many import land_many
 from frazil.local.generators.chance import Chance
 from frazil.local.generators.known import GENERATORS
 from frazil.local.generators.producer import Record, produce
 from frazil.local.generators.resume import next_origin
-from frazil.pipelines import load_pipelines, pipeline_folders
+from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
-from frazil.spec import TableSpec
-from frazil.topics.provision import ensure_topic
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.topic import TableSpec
 from kit.duck import duckdb_on
 from kit.formats import plain
 

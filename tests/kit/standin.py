@@ -26,8 +26,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from snowflake.connector.errors import ProgrammingError
 
+from frazil.publishing.snowflake.storage import volume_of
 from frazil.settings import Settings
-from frazil.warehouse.storage import volume_of
 
 ROLE_ARN = "arn:aws:iam::123456789012:role/reader"
 

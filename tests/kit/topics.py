@@ -15,9 +15,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
-from frazil.naming import Things, things
-from frazil.spec import TableSpec
-from frazil.topics.facts import topic_facts
+from frazil.kafka.facts import topic_facts
+from frazil.spec.names import Things, things
+from frazil.spec.topic import TableSpec
 from kit.waiting import wait_for
 
 TRADE = {

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyiceberg.table import Table
 
-from frazil.catalogs.glue_entries import sync_glue
 from frazil.connections import Connections
-from frazil.naming import Things, things
-from frazil.spec import TableSpec
+from frazil.publishing.glue import sync_glue
+from frazil.spec.names import Things, things
+from frazil.spec.topic import TableSpec
 
 SCHEMA = pa.schema(
     [

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from frazil.derive.queries.columns import Column
 from frazil.derive.queries.query import NOW, Query
 from frazil.derive.quoting import quoted
-from frazil.derived_spec import Parameter
+from frazil.spec.derived import Parameter
 
 __all__ = ["by_spark"]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.local.home import Home
 from frazil.local.profile import read_profile
@@ -42,13 +43,13 @@ def stack(stack_home: Home) -> Iterator[Settings]:
 @pytest.fixture(scope="session")
 def connections(stack: Settings) -> Connections:
     """Clients of the stack."""
-    return Connections(stack)
+    return Clients(stack)
 
 
 @pytest.fixture(scope="session", params=["rest", "glue"])
 def lake(stack: Settings, request: pytest.FixtureRequest) -> Connections:
     """The stack with each catalog as the owner of the tables."""
-    return Connections(stack.model_copy(update={"catalog": request.param}))
+    return Clients(stack.model_copy(update={"catalog": request.param}))
 
 
 @pytest.fixture

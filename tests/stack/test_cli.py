@@ -8,7 +8,7 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
 from kit.shell import NAMESPACE, Shell
 from kit.topics import TRADE, Topic, create_topic
 

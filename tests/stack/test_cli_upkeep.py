@@ -7,11 +7,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from frazil.catalogs.glue_entries import read_glue, sync_glue
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.naming import Things, things
-from frazil.spec import TableSpec
+from frazil.publishing.glue import read_glue, sync_glue
+from frazil.spec.names import Things, things
+from frazil.spec.topic import TableSpec
 from kit.foreign import file_count, foreign_table
 from kit.shell import NAMESPACE, Command, Shell
 from kit.topics import Topic, topic_maker

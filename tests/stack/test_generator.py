@@ -23,6 +23,10 @@ from google.protobuf.message_factory import GetMessageClass
 from frazil.cli.generate import Kind
 from frazil.connections import Connections
 from frazil.errors import DifferentError, FrazilError, MissingError
+from frazil.formats.protobuf.descriptors import compiled, file_of
+from frazil.formats.registry import WriterSchema, subject_versions
+from frazil.kafka.clients import consumer
+from frazil.kafka.facts import topic_fact, topic_facts
 from frazil.local.generators.airline import SKYONE, SUNSET
 from frazil.local.generators.generator import Generator, generate
 from frazil.local.generators.known import GENERATORS
@@ -30,11 +34,7 @@ from frazil.local.generators.producer import produce
 from frazil.local.generators.several import generate_several
 from frazil.local.generators.shipments import SHIPMENTS
 from frazil.local.generators.stock_trades import STOCK_TRADES
-from frazil.schemas.descriptors import compiled, file_of
-from frazil.schemas.registry import WriterSchema, subject_versions
 from frazil.settings import Settings
-from frazil.topics.client import consumer
-from frazil.topics.facts import topic_fact, topic_facts
 from kit.flights import FLIGHTS
 from kit.topics import create_topic
 

@@ -17,24 +17,24 @@ import pytest
 from confluent_kafka import Message, TopicPartition
 from google.protobuf.message_factory import GetMessageClass
 
-from frazil.catalogs.glue_entries import sync_glue
 from frazil.checks.run import run_checks
 from frazil.connections import Connections
-from frazil.landing.columns import metadata_names
+from frazil.formats.columns import metadata_names
+from frazil.formats.protobuf.descriptors import compiled, file_of
+from frazil.formats.registry import WriterSchema
+from frazil.kafka.clients import consumer
+from frazil.kafka.facts import topic_fact
+from frazil.kafka.provisioning import ensure_topic
 from frazil.landing.land import LandingReport
 from frazil.landing.many import land_many
 from frazil.local.generators.generator import generate
 from frazil.local.generators.known import GENERATORS
-from frazil.naming import things
-from frazil.pipelines import load_pipelines, pipeline_folders
-from frazil.schemas.descriptors import compiled, file_of
-from frazil.schemas.registry import WriterSchema
+from frazil.pipelines.folder import load_pipelines, pipeline_folders
+from frazil.publishing.glue import sync_glue
+from frazil.publishing.snowflake.tables import publish_table
 from frazil.settings import Settings
-from frazil.spec import TableSpec
-from frazil.topics.client import consumer
-from frazil.topics.facts import topic_fact
-from frazil.topics.provision import ensure_topic
-from frazil.warehouse.tables import publish_table
+from frazil.spec.names import things
+from frazil.spec.topic import TableSpec
 from kit.flights import FLIGHTS
 from kit.formats import plain
 

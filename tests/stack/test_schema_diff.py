@@ -17,12 +17,12 @@ import yaml
 from frazil.checks.candidate import Preview, preview
 from frazil.connections import Connections
 from frazil.errors import SpecError
-from frazil.landing.decoders.protocol import KEY, VALUE, Half
+from frazil.formats.protocol import KEY, VALUE, Half
 from frazil.landing.land import land
 from frazil.landing.state import table_states
-from frazil.migrations import Drop, Migration
-from frazil.naming import things
-from frazil.spec import TableSpec
+from frazil.spec.migrations import Drop, Migration
+from frazil.spec.names import things
+from frazil.spec.topic import TableSpec
 from kit.topics import TRADE, Topic, create_topic
 
 NESTED = {

@@ -25,6 +25,7 @@ from confluent_kafka.schema_registry import Schema
 from pyiceberg.schema import Schema as IcebergSchema
 from pyiceberg.types import LongType, NestedField
 
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.local.home import Home
 from frazil.local.ports import LOOPBACK, free_offset
@@ -222,7 +223,7 @@ def test_two_stacks_do_not_see_each_others_data(own: Own, connections: Connectio
     connections.catalog.create_namespace(fresh_name)
 
     assert connections.catalog.namespace_exists(fresh_name)
-    assert not Connections(own.settings).catalog.namespace_exists(fresh_name)
+    assert not Clients(own.settings).catalog.namespace_exists(fresh_name)
 
 
 def test_a_crashed_part_is_shown_and_started_again_alone(own: Own) -> None:
@@ -260,18 +261,18 @@ def test_a_part_that_is_only_slow_to_answer_is_not_started_anew(own: Own) -> Non
 
 
 def test_data_survives_down_and_up_and_a_crash_of_everything(own: Own, fresh_name: str) -> None:
-    write_everywhere(Connections(own.settings), fresh_name)
+    write_everywhere(Clients(own.settings), fresh_name)
     before = own.pids
 
     assert own.frazil("down").returncode == 0
     left = [pid for pid in before.values() if psutil.pid_exists(pid)]
     own.up()
-    after_down = read_everywhere(Connections(own.settings), fresh_name)
+    after_down = read_everywhere(Clients(own.settings), fresh_name)
 
     kill(own.pids.values())
     dead = {part["state"] for part in own.parts.values()}
     own.up()
-    after_crash = read_everywhere(Connections(own.settings), fresh_name)
+    after_crash = read_everywhere(Clients(own.settings), fresh_name)
 
     assert left == []
     assert dead == {"dead"}

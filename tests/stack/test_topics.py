@@ -17,14 +17,14 @@ from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, DifferentError, MissingError, OffsetsLostError, PartDownError
+from frazil.formats.registry import registry_client, subject_versions
+from frazil.kafka.clients import admin_client
+from frazil.kafka.epochs import count_records, leader_epochs
+from frazil.kafka.facts import topic_fact, topic_facts
+from frazil.kafka.provisioning import ensure_topic
 from frazil.local.generators.producer import produce
-from frazil.schemas.registry import registry_client, subject_versions
 from frazil.settings import Settings
-from frazil.spec import TableSpec
-from frazil.topics.client import admin_client
-from frazil.topics.epochs import count_records, leader_epochs
-from frazil.topics.facts import topic_fact, topic_facts
-from frazil.topics.provision import ensure_topic
+from frazil.spec.topic import TableSpec
 from kit.topics import create_topic
 from kit.waiting import wait_for
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 
-from frazil.landing.arrangement import arrange
-from frazil.naming import TableName
-from frazil.spec import TableSpec
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.layout import arrange
 
 NAME = TableName("n", "t")
 CODEC, LEVEL = "write.parquet.compression-codec", "write.parquet.compression-level"

@@ -10,9 +10,9 @@ from typing import Any
 import fastavro
 import pytest
 
-from frazil.landing.decoders.avro import AvroDecoder
-from frazil.landing.decoders.protocol import VALUE
-from frazil.schemas.registry import WriterSchema
+from frazil.formats.avro.decoder import AvroDecoder
+from frazil.formats.protocol import VALUE
+from frazil.formats.registry import WriterSchema
 
 
 def record(**fields: Any) -> dict[str, Any]:

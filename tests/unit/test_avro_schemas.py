@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from frazil.errors import SchemaRefusedError
-from frazil.schemas.avro import avro_to_logical
-from frazil.schemas.iceberg import from_iceberg, spark_type, to_iceberg
-from frazil.schemas.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
+from frazil.formats.avro.schema import avro_to_logical
+from frazil.formats.iceberg import from_iceberg, spark_type, to_iceberg
+from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")
 

@@ -10,7 +10,7 @@ from frazil.errors import RepairError
 from frazil.landing.bad_records import MOST, BadRecord, find_bad, first_bad, suspended
 from frazil.landing.plan import Plan
 from frazil.landing.write import Written
-from frazil.naming import TableName
+from frazil.spec.names import TableName
 
 PLAN = Plan("trades", "id", {0: (0, 10 * MOST)}, capped=False)
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
-from frazil.keeping import Upkeep
+from frazil.spec.upkeep import Upkeep
+from frazil.tables.files import LiveFile
 from frazil.upkeep.census import take_census
 from frazil.upkeep.facts import read_facts, read_history
-from frazil.upkeep.files import LiveFile
 from frazil.upkeep.gain import Gain, gain_of
 from frazil.upkeep.news import SUMMARY
 from frazil.upkeep.packing import Rule, bins_of

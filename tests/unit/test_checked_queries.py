@@ -9,9 +9,9 @@ import pytest
 from frazil.derive.queries.check import check_queries
 from frazil.derive.queries.known import in_order, known_tables
 from frazil.errors import SpecError
-from frazil.naming import TableName
-from frazil.pipelines import load_pipelines, pipeline_folders
+from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
+from frazil.spec.names import TableName
 
 SETTINGS = Settings()
 TRADES = """{"type": "record", "name": "Trade", "fields": [

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from frazil.keeping import Upkeep
+from frazil.spec.upkeep import Upkeep
+from frazil.tables.files import LiveFile
 from frazil.upkeep.copies import Copies
-from frazil.upkeep.files import LiveFile
 from frazil.upkeep.gain import gain_of
 from frazil.upkeep.packing import Rule
 from frazil.upkeep.plan import Plan, plan_bins

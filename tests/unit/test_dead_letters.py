@@ -13,9 +13,9 @@ from pyiceberg.catalog import Catalog, load_catalog
 from frazil.landing import dead_letters
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.dead_letters import keep_dead_letters, letters_schema, read_letters, survey
-from frazil.landing.position import Ledger
-from frazil.landing.present import keys_in
-from frazil.naming import TableName
+from frazil.landing.ledger import Ledger
+from frazil.spec.names import TableName
+from frazil.tables.keys import keys_in
 
 NAME = TableName("tests", "trades")
 LEDGER = Ledger("trades", "id", {0: (0, 10), 1: (0, 3)}, {0: 0, 1: 0}, landing="landing_1_a")

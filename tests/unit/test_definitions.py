@@ -14,7 +14,7 @@ import frazil
 from assets.columns import known_columns
 from frazil.definitions import defs
 from frazil.errors import SpecError
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
 from frazil.upkeep.work import KINDS
 
 GROUPS = {

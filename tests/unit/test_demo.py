@@ -7,7 +7,7 @@ import dagster as dg
 from frazil.cli.demo import DERIVED, OTHERS, TABLE, selection_of
 from frazil.definitions import defs
 from frazil.local.generators.known import GENERATORS
-from frazil.pipelines import load_pipelines
+from frazil.pipelines.folder import load_pipelines
 
 
 def test_its_tables_come_with_frazil_and_its_topics_with_generators() -> None:

@@ -9,10 +9,11 @@ import pytest
 from pydantic import BaseModel
 
 from frazil.derive.ledger import DerivedLedger
-from frazil.derived_spec import DerivedSpec, Feed, Window
-from frazil.keeping import Upkeep, Write
-from frazil.landing.position import Ledger
-from frazil.spec import LandWhen, TableSpec
+from frazil.landing.ledger import Ledger
+from frazil.spec.derived import DerivedSpec, Feed, Window
+from frazil.spec.layout import Write
+from frazil.spec.topic import LandWhen, TableSpec
+from frazil.spec.upkeep import Upkeep
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
 from frazil.upkeep.facts import Facts, History
 from frazil.upkeep.found import Found
 from frazil.upkeep.gain import Gain

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from frazil.topics.epochs import epoch_steps
-from frazil.topics.probe import Found
+from frazil.kafka.epochs import epoch_steps
+from frazil.kafka.probe import Found
 
 
 class Log:

@@ -7,13 +7,13 @@ import re
 import pytest
 import yaml
 
-from frazil.landing.layout import laid_out
-from frazil.migrations import Drop, Rename, Retype
-from frazil.schemas.evolution import verdicts
-from frazil.schemas.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
-from frazil.schemas.stored import stored
-from frazil.schemas.verdicts import refused
-from frazil.spec import TableSpec
+from frazil.formats.evolution import verdicts
+from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
+from frazil.formats.stored import stored
+from frazil.formats.verdicts import refused
+from frazil.landing.projection import laid_out
+from frazil.spec.migrations import Drop, Rename, Retype
+from frazil.spec.topic import TableSpec
 
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")
 TABLE = Struct(

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
-from frazil.landing.columns import RecordColumns, table_fields
+from frazil.formats.columns import RecordColumns, table_fields
+from frazil.formats.evolution import verdicts
+from frazil.formats.iceberg import from_iceberg, to_iceberg
+from frazil.formats.logical import Struct
 from frazil.landing.evolve import plan_evolution
-from frazil.schemas.evolution import verdicts
-from frazil.schemas.iceberg import from_iceberg, to_iceberg
-from frazil.schemas.logical import Struct
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
 from kit.schema_pairs import Expected, Pair, schema_pairs
 
 SPEC = TableSpec(topic="t", namespace="n")

@@ -17,18 +17,18 @@ from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.transforms import IdentityTransform
 
 from frazil.errors import ConfigureError
-from frazil.landing.columns import RecordColumns, metadata_names, table_fields
+from frazil.formats.columns import RecordColumns, metadata_names, table_fields
+from frazil.formats.evolution import verdicts
+from frazil.formats.iceberg import from_iceberg, to_iceberg
+from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
+from frazil.formats.stored import stored
+from frazil.formats.verdicts import refused
 from frazil.landing.evolve import Evolution, plan_evolution
-from frazil.landing.migrations import MIGRATIONS
-from frazil.landing.publish import SUSPENDED
 from frazil.landing.refusals import SUSPENDED_BY
-from frazil.migrations import Drop, Migration, Rename, Retype
-from frazil.schemas.evolution import verdicts
-from frazil.schemas.iceberg import from_iceberg, to_iceberg
-from frazil.schemas.logical import Decimal, Field, List, Map, Primitive, Struct, Type
-from frazil.schemas.stored import stored
-from frazil.schemas.verdicts import refused
-from frazil.spec import TableSpec
+from frazil.spec.migrations import Drop, Migration, Rename, Retype
+from frazil.spec.topic import TableSpec
+from frazil.tables.migrations import MIGRATIONS
+from frazil.tables.publish import SUSPENDED
 
 SPEC = TableSpec(topic="t")
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")

@@ -18,11 +18,12 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.expressions import EqualTo
 from pyiceberg.table import Table
 
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import RepairError
-from frazil.keeping import Upkeep
 from frazil.settings import Settings
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
+from frazil.spec.upkeep import Upkeep
 from frazil.upkeep import expiry
 from frazil.upkeep.expiry import expire
 from frazil.upkeep.listing import list_files
@@ -52,7 +53,7 @@ def lake(*, merges: bool = False) -> Iterator[tuple[Connections, Table]]:
     with TemporaryDirectory() as folder:
         catalog = InMemoryCatalog("unit", warehouse=Path(folder).as_uri())
         catalog.create_namespace("unit")
-        connections = Connections(Settings())
+        connections = Clients(Settings())
         connections.__dict__["catalog"] = catalog
         yield (
             connections,

@@ -18,8 +18,8 @@ from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Operation, Snapshot, SnapshotLogEntry, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
-from frazil.keeping import Upkeep
-from frazil.landing.position import Ledger, read_ledger
+from frazil.landing.ledger import Ledger, read_ledger
+from frazil.spec.upkeep import Upkeep
 from frazil.upkeep.expiry_plan import plan_expiry
 
 HOUR = 3600.0

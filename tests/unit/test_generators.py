@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from frazil.formats.subjects import read_schema
 from frazil.local.generators.generator import Generator
 from frazil.local.generators.known import GENERATORS
-from frazil.pipelines import load_pipelines, pipeline_folders
-from frazil.schemas.subjects import read_schema
+from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
 
 
 @pytest.fixture(scope="module")

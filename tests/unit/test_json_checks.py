@@ -11,14 +11,14 @@ import pytest
 from pyspark import cloudpickle
 
 from frazil.errors import SchemaRefusedError
-from frazil.landing.decoders.json import JsonDecoder
-from frazil.landing.decoders.json_checks import JsonSql
-from frazil.landing.decoders.json_sql import literal, parsed_type
-from frazil.landing.decoders.json_strict import flags
-from frazil.landing.decoders.protocol import KEY, VALUE
-from frazil.schemas.json_nodes import logical
-from frazil.schemas.json_schema import json_node
-from frazil.schemas.registry import WriterSchema
+from frazil.formats.json.checks import JsonSql
+from frazil.formats.json.decoder import JsonDecoder
+from frazil.formats.json.nodes import logical
+from frazil.formats.json.schema import json_node
+from frazil.formats.json.sql import literal, parsed_type
+from frazil.formats.json.strict import flags
+from frazil.formats.protocol import KEY, VALUE
+from frazil.formats.registry import WriterSchema
 from kit.json_texts import BAD, SCHEMA
 
 ID = 7

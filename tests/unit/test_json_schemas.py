@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from frazil.errors import SchemaRefusedError
-from frazil.schemas.json_schema import json_to_logical
-from frazil.schemas.json_writers import json_columns, readable
-from frazil.schemas.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
-from frazil.schemas.registry import WriterSchema
+from frazil.formats.json.schema import json_to_logical
+from frazil.formats.json.writers import json_columns, readable
+from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
+from frazil.formats.registry import WriterSchema
 
 CONNECT = "org.apache.kafka.connect.data."
 LONG, TEXT = Primitive("long"), Primitive("string")

@@ -7,8 +7,8 @@ import pytest
 from frazil.derive.queries.legality import refuse_unfit
 from frazil.derive.queries.query import parse_query
 from frazil.derive.queries.totals import merge_of
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import SpecError
+from frazil.spec.derived import DerivedSpec
 
 BY_MINUTE = "SELECT date_trunc('MINUTE', ts) AS minute, email, {} FROM t GROUP BY minute, email"
 WINDOW = {"start": "minute", "length": "1m"}

@@ -12,9 +12,9 @@ from pyspark.sql import types as t
 
 from frazil.derive.making import Making, making_of
 from frazil.derive.spark_types import fields_of
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import SpecError
-from frazil.schemas.iceberg import spark_type
+from frazil.formats.iceberg import spark_type
+from frazil.spec.derived import DerivedSpec
 
 SQL = "SELECT symbol, quantity > :large AS is_large FROM trades"
 

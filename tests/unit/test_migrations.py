@@ -8,11 +8,11 @@ import pytest
 from pydantic import ValidationError
 
 from frazil.errors import ConfigureError
-from frazil.landing.migrations import MIGRATIONS, needless
-from frazil.migrations import Drop, Migration, Rename, Retype
-from frazil.schemas.approvals import find, standing
-from frazil.schemas.logical import Decimal, Field, List, Map, Primitive, Struct
-from frazil.spec import TableSpec
+from frazil.formats.approvals import find, standing
+from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct
+from frazil.spec.migrations import Drop, Migration, Rename, Retype
+from frazil.spec.topic import TableSpec
+from frazil.tables.migrations import MIGRATIONS, needless
 
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from frazil.errors import SpecError
-from frazil.landing.arrangement import partition_spec
-from frazil.schemas.iceberg import to_iceberg
-from frazil.schemas.logical import Field, List, Primitive, Struct
-from frazil.spec import TableSpec
+from frazil.formats.iceberg import to_iceberg
+from frazil.formats.logical import Field, List, Primitive, Struct
+from frazil.spec.topic import TableSpec
+from frazil.tables.layout import partition_spec
 
 INNER = Struct((Field("deep", Primitive("string")),))
 SCHEMA = to_iceberg(

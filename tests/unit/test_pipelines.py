@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import SpecError
-from frazil.naming import things
-from frazil.pipelines import load_pipelines, pipeline_folders
+from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
+from frazil.spec.names import things
 
 Write = Callable[[str, str], Path]
 

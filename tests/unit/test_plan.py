@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.errors import OffsetsLostError, TopicChangedError
+from frazil.kafka.facts import TopicFacts
+from frazil.landing.ledger import Ledger
 from frazil.landing.plan import MIN_SLICE, Plan, cut, make_plan
-from frazil.landing.position import Ledger
-from frazil.topics.facts import TopicFacts
 
 MANY = 10**9
 

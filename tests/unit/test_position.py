@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from frazil.landing.position import Ledger
+from frazil.landing.ledger import Ledger
 
 LEDGER = Ledger(
     topic="trades",

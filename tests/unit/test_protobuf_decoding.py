@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from frazil.landing.decoders.messages import Messages
-from frazil.landing.decoders.protobuf import ProtobufDecoder
-from frazil.landing.decoders.protobuf_batches import ProtobufBatches
-from frazil.landing.decoders.ptars_messages import PtarsMessages
-from frazil.landing.decoders.upb_messages import UpbMessages
-from frazil.landing.decoders.wire import Header, WireError, header_of
-from frazil.schemas.protobuf import message_to_logical
+from frazil.formats.protobuf.batches import ProtobufBatches
+from frazil.formats.protobuf.decoder import ProtobufDecoder
+from frazil.formats.protobuf.messages import Messages
+from frazil.formats.protobuf.ptars_messages import PtarsMessages
+from frazil.formats.protobuf.schema import message_to_logical
+from frazil.formats.protobuf.upb_messages import UpbMessages
+from frazil.formats.protobuf.wire import Header, WireError, header_of
 from kit import protobuf_oracle as oracle
 from kit.damage import FRAME, damaged
 from kit.formats import same

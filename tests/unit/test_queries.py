@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from frazil.derive.queries.query import Query, parse_query, read_query
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import SpecError
+from frazil.spec.derived import DerivedSpec
 
 FLAGS = """-- What is odd about a trade; `other` is no table here
 SELECT t.price, `$$timestamp` AS ts, /* FROM nowhere */ 'FROM stock_trades :no' AS word,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from frazil.keeping import Upkeep
-from frazil.upkeep.files import LiveFile
+from frazil.spec.upkeep import Upkeep
+from frazil.tables.files import LiveFile
 from frazil.upkeep.packing import Rule
 from frazil.upkeep.rounds import Round, plan_rounds
 

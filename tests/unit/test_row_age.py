@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from frazil.derived_spec import DerivedSpec
-from frazil.spec import TableSpec
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.topic import TableSpec
 from frazil.upkeep.row_age import RowAge, row_age
 
 

@@ -18,10 +18,10 @@ from frazil.local.snowflake.statements import (
     ShowGrants,
     Use,
 )
+from frazil.publishing.snowflake import statements
+from frazil.publishing.snowflake.statements import Relation
+from frazil.publishing.snowflake.storage import Integration, Volume, check_location, volume_of
 from frazil.settings import Settings
-from frazil.warehouse import statements
-from frazil.warehouse.statements import Relation
-from frazil.warehouse.storage import Integration, Volume, check_location, volume_of
 
 TABLE = Relation("FRAZIL", "LOCAL", "TRADES")
 VIEW = Relation("FRAZIL", "LOCAL", "TRADES_CLEAN")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
 
 
 def test_a_topic_alone_is_enough() -> None:

@@ -16,10 +16,10 @@ from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 
-from frazil.keeping import Upkeep
+from frazil.spec.upkeep import Upkeep
+from frazil.tables.files import LiveFile
 from frazil.upkeep.copies import read_copies
 from frazil.upkeep.expiry_plan import plan_expiry
-from frazil.upkeep.files import LiveFile
 from frazil.upkeep.packing import Rule
 from frazil.upkeep.rounds import plan_rounds
 from frazil.upkeep.sizes import MB

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from frazil.errors import SpecError
-from frazil.schemas.differences import differences
-from frazil.schemas.registry import WriterSchema
-from frazil.schemas.subjects import read_schema
+from frazil.formats.differences import differences
+from frazil.formats.registry import WriterSchema
+from frazil.formats.subjects import read_schema
 
 PLAIN: dict[str, Any] = {
     "type": "record",

@@ -12,9 +12,9 @@ import fastavro
 import pytest
 
 from frazil.errors import SpecError
-from frazil.schemas.avro import avro_to_logical
-from frazil.schemas.logical import Decimal, Field, List, Map, Primitive, Struct, Type
-from frazil.schemas.to_avro import avro_name, avro_record, avro_value
+from frazil.formats.avro.schema import avro_to_logical
+from frazil.formats.avro.to_avro import avro_name, avro_record, avro_value
+from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
 
 LONG, TEXT = Primitive("long"), Primitive("string")
 PLACE = Struct((Field("city", TEXT), Field("zip", TEXT, optional=True)))

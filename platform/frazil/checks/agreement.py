@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import load_table
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.derive.anew import Anew
 from frazil.derive.increments import whole
 from frazil.derive.ledger import read_derived
 from frazil.derive.quoting import cast, quoted, types_in, types_of
 from frazil.derive.reading import rows_of
-from frazil.derived_spec import DerivedSpec
+from frazil.spec.derived import DerivedSpec
+from frazil.tables.catalog import load_table
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

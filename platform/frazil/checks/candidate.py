@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.glue_entries import glue_type
-from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
+from frazil.connections import Connections
 from frazil.errors import MissingError, SchemaRefusedError, SpecError
-from frazil.landing.columns import RecordColumns, record_columns, table_fields
-from frazil.landing.decoders.choose import columns_of, half_columns, half_schemas
-from frazil.landing.decoders.protocol import KEY, VALUE, Half
+from frazil.formats.columns import RecordColumns, record_columns, table_fields
+from frazil.formats.decoders import columns_of, half_columns, half_schemas
+from frazil.formats.iceberg import to_iceberg
+from frazil.formats.logical import Struct
+from frazil.formats.protocol import KEY, VALUE, Half
+from frazil.formats.registry import WriterSchema
+from frazil.formats.verdicts import Verdict, Where, refused
 from frazil.landing.evolve import plan_evolution
-from frazil.naming import Things, subject_name
-from frazil.schemas.iceberg import to_iceberg
-from frazil.schemas.logical import Struct
-from frazil.schemas.registry import WriterSchema
-from frazil.schemas.verdicts import Verdict, Where, refused
-from frazil.spec import SCHEMA_KINDS, TableSpec
-from frazil.warehouse.types import snowflake_type
+from frazil.publishing.glue import glue_type
+from frazil.publishing.snowflake.types import snowflake_type
+from frazil.spec.names import Things, subject_name
+from frazil.spec.topic import SCHEMA_KINDS, TableSpec
+from frazil.tables.catalog import catalog_errors, load_table_or_none
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
 
-    from frazil.connections import Connections
 
 __all__ = ["Preview", "Reader", "ShownColumn", "preview"]
 

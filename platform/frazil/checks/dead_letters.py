@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import load_table
 from frazil.checks.result import Number, Subject, Verdict
-from frazil.landing.position import Ledger, ledgers, read_ledger
-from frazil.spec import TableSpec
+from frazil.landing.ledger import Ledger, ledgers, read_ledger
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import load_table
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.checks.rows import live_rows
 from frazil.derive.ledger import read_derived
@@ -15,7 +14,8 @@ from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.queries.type_rules import wider
 from frazil.derive.quoting import types_of
 from frazil.derive.state import derived_states
-from frazil.derived_spec import DerivedSpec
+from frazil.spec.derived import DerivedSpec
+from frazil.tables.catalog import load_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from frazil.any_table import AnyTable
 from frazil.checks.result import Subject, Verdict
-from frazil.keeping import Upkeep
+from frazil.spec.table import AnyTable
+from frazil.spec.upkeep import Upkeep
 from frazil.upkeep.census import Census, census_of
 from frazil.upkeep.packing import DELETED_SHARE
 from frazil.upkeep.sizes import size_text

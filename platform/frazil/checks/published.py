@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.glue_entries import read_glue
-from frazil.catalogs.iceberg import load_table
 from frazil.checks.result import Number, Subject, Verdict
-from frazil.landing.position import summary_of
 from frazil.landing.state import table_states
-from frazil.spec import TableSpec
-from frazil.warehouse.tables import read_table
+from frazil.publishing.glue import read_glue
+from frazil.publishing.snowflake.tables import read_table
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.tables.snapshots import summary_of
 
 __all__ = ["compare_glue", "compare_snowflake", "judge_freshness"]
 

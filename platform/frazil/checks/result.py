@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
-from frazil.any_table import AnyTable
-from frazil.naming import Things
-
-if TYPE_CHECKING:
-    from frazil.connections import Connections
+from frazil.connections import Connections
+from frazil.spec.names import Things
+from frazil.spec.table import AnyTable
 
 __all__ = ["Check", "CheckResult", "Number", "Subject", "Verdict"]
 

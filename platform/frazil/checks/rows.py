@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.iceberg import load_table
-from frazil.catalogs.spark import spark_name
 from frazil.checks.result import Number, Subject, Verdict
-from frazil.landing.columns import metadata_columns
-from frazil.landing.position import Ledger, ledgers, read_ledger, summary_of
-from frazil.spec import TableSpec
+from frazil.formats.columns import metadata_columns
+from frazil.landing.ledger import Ledger, ledgers, read_ledger
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.tables.snapshots import summary_of
+from frazil.tables.spark import spark_name
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

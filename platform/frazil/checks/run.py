@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.iceberg import catalog_errors
 from frazil.checks.agreement import compare_query
 from frazil.checks.dead_letters import judge_dead_letters
 from frazil.checks.derived import compare_columns, count_derived, judge_inputs
@@ -15,13 +12,13 @@ from frazil.checks.published import compare_glue, compare_snowflake, judge_fresh
 from frazil.checks.result import Check, CheckResult, Subject, Verdict
 from frazil.checks.rows import count_offsets, count_rows
 from frazil.checks.schema import compare_schema
-from frazil.derived_spec import DerivedSpec
+from frazil.connections import Connections
 from frazil.errors import FrazilError, RetryError
-from frazil.naming import things
-from frazil.spec import TableSpec
-
-if TYPE_CHECKING:
-    from frazil.connections import Connections
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import things
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import catalog_errors
 
 __all__ = ["all_checks", "checks_for", "run_check", "run_checks"]
 

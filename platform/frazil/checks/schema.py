@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from frazil.catalogs.iceberg import load_table
 from frazil.checks.result import Subject, Verdict
-from frazil.landing.columns import metadata_names
-from frazil.landing.decoders.choose import half_schemas, topic_columns
-from frazil.landing.decoders.protocol import VALUE
+from frazil.formats.columns import metadata_names
+from frazil.formats.decoders import half_schemas, topic_columns
+from frazil.formats.iceberg import from_iceberg
+from frazil.formats.logical import Struct
+from frazil.formats.protocol import VALUE
+from frazil.formats.verdicts import Verdict as Change
+from frazil.formats.verdicts import refused
 from frazil.landing.evolve import plan_evolution
-from frazil.schemas.iceberg import from_iceberg
-from frazil.schemas.logical import Struct
-from frazil.schemas.verdicts import Verdict as Change
-from frazil.schemas.verdicts import refused
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
 
 __all__ = ["compare_schema"]
 

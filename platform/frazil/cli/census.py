@@ -11,11 +11,11 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import Json, Selection, Tables, select
-from frazil.naming import Things
+from frazil.spec.names import Things
+from frazil.spec.table import AnyTable
+from frazil.tables.catalog import catalog_errors, load_table_or_none
 from frazil.upkeep.census import Census, census_of
 from frazil.upkeep.partitions import PartitionCensus
 from frazil.upkeep.sizes import size_text

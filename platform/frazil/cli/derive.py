@@ -18,10 +18,10 @@ from frazil.derive.derive import derive
 from frazil.derive.queries.check import check_queries
 from frazil.derive.queries.known import in_order
 from frazil.derive.report import DeriveReport
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import FrazilError
-from frazil.naming import things
-from frazil.pipelines import load_pipelines
+from frazil.pipelines.folder import load_pipelines
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import things
 
 __all__ = ["derive_tables", "register"]
 

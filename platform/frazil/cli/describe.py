@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.iceberg import load_table_or_none
 from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json, Selection, select
 from frazil.cli.tables import row_of, states_of
+from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger, derived_ledgers
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import FrazilError
-from frazil.landing.decoders.choose import topic_columns
+from frazil.formats.decoders import topic_columns
 from frazil.landing.evolve import plan_evolution
-from frazil.landing.position import Ledger, ledgers
-from frazil.spec import TableSpec
+from frazil.landing.ledger import Ledger, ledgers
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table_or_none
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-    from frazil.connections import Connections
 
 __all__ = ["register"]
 

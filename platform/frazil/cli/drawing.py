@@ -8,12 +8,10 @@ from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from frazil.graph import Asset, AssetGraph
-
-if TYPE_CHECKING:
-    from frazil.graph import Path as AssetPath
+from frazil.graph import Path as AssetPath
 
 __all__ = ["Format", "draw", "label"]
 

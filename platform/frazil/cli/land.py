@@ -8,17 +8,17 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.glue_entries import sync_glue
-from frazil.catalogs.iceberg import catalog_errors
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_topics
 from frazil.errors import FrazilError
-from frazil.landing.columns import metadata_names
+from frazil.formats.columns import metadata_names
 from frazil.landing.land import LandingReport, land
-from frazil.naming import Things
-from frazil.spec import TableSpec
-from frazil.warehouse.tables import publish_table
+from frazil.publishing.glue import sync_glue
+from frazil.publishing.snowflake.tables import publish_table
+from frazil.spec.names import Things
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import catalog_errors
 
 __all__ = ["fail", "land_tables", "landed", "register", "show_landings", "sync_tables"]
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.glue_entries import read_glue
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_checks
 from frazil.cli.console import console, print_table
@@ -17,9 +15,11 @@ from frazil.cli.tables import State, states_of
 from frazil.connections import Connections
 from frazil.derive.state import DerivedState
 from frazil.errors import AuditFailedError
-from frazil.naming import Things
-from frazil.topics.facts import topic_fact
-from frazil.warehouse.tables import SnowflakeState, read_table
+from frazil.kafka.facts import topic_fact
+from frazil.publishing.glue import read_glue
+from frazil.publishing.snowflake.tables import SnowflakeState, read_table
+from frazil.spec.names import Things
+from frazil.spec.table import AnyTable
 
 __all__ = ["Layers", "agree", "look", "show"]
 

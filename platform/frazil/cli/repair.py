@@ -16,12 +16,12 @@ from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import landed, show_landings
 from frazil.cli.selection import Json, Selection, select_topics
 from frazil.landing.land import LandingReport
-from frazil.landing.present import Key
 from frazil.landing.redrive import RedriveReport, redrive
 from frazil.landing.repair import find_repair
 from frazil.landing.resume import resume
-from frazil.naming import Things
-from frazil.spec import TableSpec
+from frazil.spec.names import Things
+from frazil.spec.topic import TableSpec
+from frazil.tables.keys import Key
 
 __all__ = ["register"]
 

@@ -13,7 +13,7 @@ from frazil.checks.candidate import Preview, preview
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import Json, select_topics
 from frazil.errors import FrazilError
-from frazil.landing.decoders.protocol import KEY, VALUE
+from frazil.formats.protocol import KEY, VALUE
 
 __all__ = ["register"]
 

@@ -10,15 +10,16 @@ from typing import Annotated, Generic, TypeVar
 
 import typer
 
-from frazil.any_table import AnyTable
+from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import ConfigureError, MissingError
-from frazil.naming import TableName, Things, legal, things
-from frazil.pipelines import load_pipelines, pipeline_folders
+from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.reporting import Reporter, load_reporters
 from frazil.settings import Settings
-from frazil.spec import TableSpec
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import TableName, Things, legal, things
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
 
 __all__ = ["AllTables", "Json", "Selection", "Tables", "select", "select_derived", "select_topics"]
 
@@ -73,7 +74,7 @@ def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
     pipelines = load_pipelines(pipeline_folders(settings), settings)
     known = {things(spec, settings).table: spec for p in pipelines for spec, _ in p.every_table}
     wanted = [TableName.parse(n, legal(settings.cluster)) for n in names] if names else list(known)
-    return Selection(tuple(_find(known, name) for name in wanted), Connections(settings))
+    return Selection(tuple(_find(known, name) for name in wanted), Clients(settings))
 
 
 def select_topics(names: Iterable[str] | None, *, every: bool) -> Selection[TableSpec]:

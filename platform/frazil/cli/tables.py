@@ -8,15 +8,15 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from frazil.any_table import AnyTable
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_checks
 from frazil.cli.console import print_json, print_table
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_topics
 from frazil.derive.state import DerivedState, derived_states
 from frazil.errors import FrazilError
+from frazil.kafka.facts import topic_facts
 from frazil.landing.state import TableState, table_states
-from frazil.topics.facts import topic_facts
+from frazil.spec.table import AnyTable
 
 __all__ = ["State", "register", "row_of", "states_of"]
 

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from frazil.any_table import AnyTable
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import fail
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select
 from frazil.errors import FrazilError
-from frazil.naming import things
+from frazil.spec.names import things
+from frazil.spec.table import AnyTable
 from frazil.upkeep.many import Outcome, work_on
 from frazil.upkeep.work import Kind, Work, WorkReport
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from frazil.connections import Connections
 from frazil.derive.dead_letters import good_rows
 from frazil.derive.increments import Increment, is_same
 from frazil.derive.kinds import kind_of
@@ -14,15 +15,14 @@ from frazil.derive.making import Making, making_of
 from frazil.derive.plan import load_inputs
 from frazil.derive.positions import at_head, standing
 from frazil.derive.reading import rows_of
-from frazil.derived_spec import DerivedSpec
-from frazil.landing.position import read_ledger
-from frazil.naming import things
+from frazil.landing.ledger import read_ledger
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import things
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-    from frazil.connections import Connections
 
 __all__ = ["Anew"]
 

@@ -9,7 +9,7 @@ from frazil.derive.faults import spark_job
 from frazil.derive.work import Task
 from frazil.derive.write import append
 from frazil.errors import AuditFailedError
-from frazil.naming import TableName
+from frazil.spec.names import TableName
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile

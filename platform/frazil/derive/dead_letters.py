@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import load_table_or_none
-from frazil.catalogs.refs import branch_from_head, leave_branch
 from frazil.derive.faults import overtaken
 from frazil.derive.increments import Increment, increment
 from frazil.derive.ledger import DerivedLedger, read_derived
@@ -24,11 +22,13 @@ from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.quoting import quoted
 from frazil.derive.staged import Derived
 from frazil.derive.write import append
-from frazil.keeping import Write
-from frazil.landing.publish import publish
+from frazil.formats.logical import Field, Primitive
 from frazil.landing.tables import create_table
-from frazil.naming import TableName
-from frazil.schemas.logical import Field, Primitive
+from frazil.spec.layout import Write
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table_or_none
+from frazil.tables.publish import publish
+from frazil.tables.refs import branch_from_head, leave_branch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,9 +10,7 @@ from functools import reduce
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.branches import DERIVING, new_branch
-from frazil.catalogs.iceberg import catalog_errors, drop_old_metadata, load_table, load_table_or_none
-from frazil.catalogs.refs import leave_branch
+from frazil.connections import Connections
 from frazil.derive.counting import Counted
 from frazil.derive.dead_letters import LetterBox, bad_rows, good_rows, keep_letters
 from frazil.derive.faults import spark_job
@@ -28,16 +26,18 @@ from frazil.derive.reading import rows_of
 from frazil.derive.report import DeriveReport, nothing, report_of
 from frazil.derive.staged import Derived
 from frazil.derive.work import Result, Step, Task
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import CommitConflictError, FrazilError
-from frazil.landing.publish import publish
-from frazil.naming import things
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import things
+from frazil.tables.branches import DERIVING, new_branch
+from frazil.tables.catalog import catalog_errors, drop_old_metadata, load_table, load_table_or_none
+from frazil.tables.publish import publish
+from frazil.tables.refs import leave_branch
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-    from frazil.connections import Connections
 
 __all__ = ["derive"]
 

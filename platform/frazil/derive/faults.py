@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from frazil.catalogs.iceberg import STALE
-from frazil.catalogs.spark import silent_part
 from frazil.errors import (
     CommitConflictError,
     FrazilError,
@@ -15,7 +13,9 @@ from frazil.errors import (
     RepairError,
     SpecError,
 )
-from frazil.naming import TableName
+from frazil.spec.names import TableName
+from frazil.tables.catalog import STALE
+from frazil.tables.spark import silent_part
 
 __all__ = ["overtaken", "spark_job"]
 

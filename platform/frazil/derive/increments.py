@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from frazil.derive.ledger import Position
 from frazil.derive.positions import at_head
 from frazil.errors import PositionLostError
-from frazil.landing.position import ancestors, summary_of
+from frazil.tables.snapshots import ancestors, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.refs import branch_from_head
 from frazil.derive.audited import write_counted
 from frazil.derive.merging.latest import Latest
 from frazil.derive.merging.summed import Totals
 from frazil.derive.merging.windows import Windows
 from frazil.derive.work import Kind, Result, Task
-from frazil.derived_spec import DerivedKind, DerivedSpec
+from frazil.spec.derived import DerivedKind, DerivedSpec
+from frazil.tables.refs import branch_from_head
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

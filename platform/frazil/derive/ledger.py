@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from frazil.landing.position import ancestors, is_first, summary_of
+from frazil.tables.snapshots import ancestors, is_first, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.branches import DERIVING, outlived
-from frazil.catalogs.refs import drop_branch
 from frazil.derive.ledger import ledger_in, read_derived
 from frazil.derive.write import BASE
-from frazil.landing.position import ancestors, is_first, summary_of
-from frazil.naming import TableName
+from frazil.spec.names import TableName
+from frazil.tables.branches import DERIVING, outlived
+from frazil.tables.refs import drop_branch
+from frazil.tables.snapshots import ancestors, is_first, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import load_table_or_none
 from frazil.landing.dead_letters import DeadLetters
-from frazil.naming import TableName
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table_or_none
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

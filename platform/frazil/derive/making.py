@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.derive.queries.legality import refuse_unfit
 from frazil.derive.queries.query import NOW, Query, read_query
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import SpecError
+from frazil.spec.derived import DerivedSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -5,19 +5,19 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.commits import TRIES, heads, through
-from frazil.catalogs.iceberg import load_table, load_table_or_none
 from frazil.derive.spark_types import fields_of
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import CommitConflictError, SchemaRefusedError
-from frazil.landing.arrangement import arrange, write_properties
+from frazil.formats.evolution import verdicts
+from frazil.formats.iceberg import from_iceberg
+from frazil.formats.logical import Struct
+from frazil.formats.verdicts import Verdict, refused
 from frazil.landing.evolve import apply_changes
 from frazil.landing.tables import create_table
-from frazil.naming import TableName
-from frazil.schemas.evolution import verdicts
-from frazil.schemas.iceberg import from_iceberg
-from frazil.schemas.logical import Struct
-from frazil.schemas.verdicts import Verdict, refused
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table, load_table_or_none
+from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.layout import arrange, write_properties
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

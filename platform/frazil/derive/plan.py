@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.commits import TRIES, heads
-from frazil.catalogs.iceberg import load_table, load_table_or_none
 from frazil.derive.faults import overtaken
 from frazil.derive.increments import Increment, increment, is_same, whole
 from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
 from frazil.derive.making import Making
 from frazil.derive.positions import Inputs, all_held, none_went_back, standing
 from frazil.errors import CommitConflictError, DifferentError, PositionLostError, QueryChangedError
-from frazil.landing.position import ancestors, is_first
 from frazil.landing.rollback import move_main, row_count
-from frazil.naming import TableName
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table, load_table_or_none
+from frazil.tables.commit import TRIES, heads
+from frazil.tables.snapshots import ancestors, is_first
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

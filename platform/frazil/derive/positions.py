@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from frazil.derive.ledger import Position
 from frazil.errors import MissingError
-from frazil.landing.position import ancestors, is_first
+from frazil.tables.snapshots import ancestors, is_first
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

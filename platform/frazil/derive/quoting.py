@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from frazil.schemas.iceberg import from_iceberg, spark_type
+from frazil.formats.iceberg import from_iceberg, spark_type
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

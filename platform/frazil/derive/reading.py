@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.spark import spark_name
 from frazil.derive.increments import Increment
 from frazil.derive.quoting import quoted
-from frazil.naming import TableName
-from frazil.schemas.iceberg import from_iceberg, spark_type
+from frazil.formats.iceberg import from_iceberg, spark_type
+from frazil.spec.names import TableName
+from frazil.tables.spark import spark_name
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from frazil.derived_spec import DerivedKind, DerivedSpec
-from frazil.landing.position import ancestors
-
-if TYPE_CHECKING:
-    from frazil.derive.ledger import DerivedLedger
-    from frazil.derive.plan import Plan
-    from frazil.derive.work import Result
-    from frazil.landing.publish import Published
+from frazil.derive.ledger import DerivedLedger
+from frazil.derive.plan import Plan
+from frazil.derive.work import Result
+from frazil.spec.derived import DerivedKind, DerivedSpec
+from frazil.tables.publish import Published
+from frazil.tables.snapshots import ancestors
 
 __all__ = ["DeriveReport", "nothing", "report_of"]
 

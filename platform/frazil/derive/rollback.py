@@ -8,20 +8,20 @@ from datetime import datetime
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.commits import TRIES, heads
-from frazil.catalogs.iceberg import catalog_errors
+from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger, derived_ledgers, ledger_in, read_derived
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import CommitConflictError, RepairError
-from frazil.landing.position import ancestors, is_first
 from frazil.landing.rollback import moment_of, move_main, row_count, target_of
-from frazil.naming import TableName, things
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import TableName, things
+from frazil.tables.catalog import catalog_errors
+from frazil.tables.commit import TRIES, heads
+from frazil.tables.snapshots import ancestors, is_first
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-    from frazil.connections import Connections
 
 __all__ = ["DerivedRollback", "roll_back_derived"]
 

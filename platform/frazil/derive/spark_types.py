@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from frazil.errors import SpecError
-from frazil.schemas.logical import Decimal, Field, List, Map, Primitive, Struct, Type
+from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.derive.ledger import DerivedLedger, ledger_in, read_derived
 from frazil.errors import CommitConflictError, OvertakenError
-from frazil.landing.position import ancestors, summary_of
-from frazil.landing.publish import Staged
-from frazil.naming import TableName
+from frazil.spec.names import TableName
+from frazil.tables.publish import Staged
+from frazil.tables.snapshots import ancestors, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import ManifestEntry
@@ -65,7 +65,7 @@ class Derived(Staged):
         Raises:
             CommitConflictError: A compaction wrote files anew in whose place these ones are.
         """
-        from frazil.catalogs.swap import Swap
+        from frazil.tables.swap import Swap
 
         entries, touched = _held(table, None if self.whole else self.removed)
         if not self.whole and len(entries) != len(self.removed):

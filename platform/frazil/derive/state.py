@@ -9,21 +9,21 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
-from frazil.catalogs.branches import started_at
-from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
+from frazil.connections import Connections
 from frazil.derive.increments import increment, is_same, whole
 from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
 from frazil.derive.making import Making, making_of
 from frazil.derive.positions import standing
-from frazil.derived_spec import DerivedKind, DerivedSpec
 from frazil.errors import PositionLostError
-from frazil.landing.position import ancestors, summary_of
-from frazil.naming import TableName, things
+from frazil.spec.derived import DerivedKind, DerivedSpec
+from frazil.spec.names import TableName, things
+from frazil.tables.branches import started_at
+from frazil.tables.catalog import catalog_errors, load_table_or_none
+from frazil.tables.snapshots import ancestors, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-    from frazil.connections import Connections
 
 __all__ = ["DerivedState", "InputState", "derived_states", "inputs_of"]
 

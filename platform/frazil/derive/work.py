@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger
-from frazil.derived_spec import DerivedSpec
-from frazil.naming import TableName
+from frazil.derive.queries.query import Query
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import TableName
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-    from frazil.connections import Connections
-    from frazil.derive.queries.query import Query
 
 __all__ = ["Kind", "Result", "Step", "Task"]
 

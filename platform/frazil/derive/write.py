@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import stamina
 
-from frazil.catalogs.iceberg import load_table
-from frazil.catalogs.spark import spark_name
 from frazil.derive.faults import overtaken, spark_job
 from frazil.derive.quoting import cast, types_of
 from frazil.errors import CommitConflictError
-from frazil.landing.position import ancestors
-from frazil.landing.publish import staged_files
-from frazil.naming import TableName
+from frazil.spec.layout import Write
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table
+from frazil.tables.publish import staged_files
+from frazil.tables.snapshots import ancestors
+from frazil.tables.spark import spark_name
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-    from frazil.keeping import Write
 
 __all__ = ["BASE", "MARK", "append"]
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from frazil.connections import Connections
 from frazil.landing.state import TableState, table_states
-from frazil.spec import TableSpec
-
-if TYPE_CHECKING:
-    from frazil.connections import Connections
+from frazil.spec.topic import TableSpec
 
 __all__ = ["Arrivals", "Due", "look_for_arrivals"]
 

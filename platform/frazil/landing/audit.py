@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from frazil.errors import AuditFailedError
+from frazil.kafka.epochs import count_records
 from frazil.landing.plan import Plan
-from frazil.landing.position import summary_of
 from frazil.landing.write import Written
 from frazil.settings import Settings
-from frazil.topics.epochs import count_records
+from frazil.tables.snapshots import summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot

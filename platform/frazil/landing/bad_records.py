@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import AuditFailedError, RepairError, SuspendedError
-from frazil.landing.decoders.protocol import KEY, VALUE
-from frazil.landing.decoders.record import BAD, RecordDecoder
+from frazil.formats.protocol import KEY, VALUE
+from frazil.formats.record import BAD, RecordDecoder
 from frazil.landing.faults import spark_errors
 from frazil.landing.plan import Plan
-from frazil.landing.present import Key
 from frazil.landing.write import Written
-from frazil.naming import TableName
+from frazil.spec.names import TableName
+from frazil.tables.keys import Key
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import load_table_or_none
 from frazil.errors import ConfigureError
+from frazil.formats.columns import metadata_columns
 from frazil.landing.bad_records import MOST
-from frazil.landing.columns import metadata_columns
 from frazil.landing.dead_letters import DeadLetter, read_letters
-from frazil.landing.position import Ledger, read_ledger
-from frazil.landing.present import NAMES, Key, keys_in
-from frazil.naming import TableName
-from frazil.spec import TableSpec
+from frazil.landing.ledger import Ledger, read_ledger
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table_or_none
+from frazil.tables.keys import NAMES, Key, keys_in
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

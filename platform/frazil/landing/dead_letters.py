@@ -7,17 +7,17 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from frazil.catalogs.iceberg import load_table, load_table_or_none
 from frazil.errors import OvertakenError
+from frazil.formats.iceberg import to_iceberg
+from frazil.formats.logical import Field, Map, Primitive
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.landed import Landed
-from frazil.landing.position import Ledger, read_ledger
-from frazil.landing.present import Key, keys_in
-from frazil.landing.publish import publish
+from frazil.landing.ledger import Ledger, read_ledger
 from frazil.landing.tables import create_table
-from frazil.naming import TableName
-from frazil.schemas.iceberg import to_iceberg
-from frazil.schemas.logical import Field, Map, Primitive
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table, load_table_or_none
+from frazil.tables.keys import Key, keys_in
+from frazil.tables.publish import publish
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

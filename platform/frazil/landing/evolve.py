@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.commits import TRIES, heads, through
-from frazil.catalogs.iceberg import load_table
 from frazil.errors import CommitConflictError, SchemaRefusedError
-from frazil.landing.columns import RecordColumns, metadata_names
-from frazil.landing.migrations import migrate, retired
+from frazil.formats.columns import RecordColumns, metadata_names
+from frazil.formats.evolution import verdicts
+from frazil.formats.iceberg import from_iceberg, iceberg_type
+from frazil.formats.logical import Struct
+from frazil.formats.stored import stored
+from frazil.formats.verdicts import Verdict, refused
 from frazil.landing.refusals import marks
-from frazil.naming import TableName
-from frazil.schemas.evolution import verdicts
-from frazil.schemas.iceberg import from_iceberg, iceberg_type
-from frazil.schemas.logical import Struct
-from frazil.schemas.stored import stored
-from frazil.schemas.verdicts import Verdict, refused
-from frazil.spec import TableSpec
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.migrations import migrate, retired
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

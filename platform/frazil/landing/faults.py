@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from frazil.catalogs.iceberg import STALE
-from frazil.catalogs.spark import silent_part
 from frazil.errors import (
     CommitConflictError,
     FrazilError,
@@ -15,6 +13,8 @@ from frazil.errors import (
     PartDownError,
 )
 from frazil.landing.plan import Plan
+from frazil.tables.catalog import STALE
+from frazil.tables.spark import silent_part
 
 __all__ = ["overtaken", "spark_errors"]
 

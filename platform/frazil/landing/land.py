@@ -10,41 +10,42 @@ from typing import TYPE_CHECKING
 
 import stamina
 
-from frazil.catalogs.branches import LANDING, new_branch
-from frazil.catalogs.iceberg import (
+from frazil.connections import Connections
+from frazil.errors import CommitConflictError, FrazilError
+from frazil.formats.decoders import decoder_for
+from frazil.formats.record import RecordDecoder
+from frazil.kafka.epochs import leader_epochs
+from frazil.kafka.facts import topic_fact
+from frazil.landing.audit import audit, known_gaps
+from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
+from frazil.landing.dead_letters import keep_dead_letters
+from frazil.landing.faults import overtaken
+from frazil.landing.landed import Landed
+from frazil.landing.ledger import Ledger, Span, bytes_per_record, read_ledger
+from frazil.landing.leftovers import drop_leftovers
+from frazil.landing.plan import Plan, cut, make_plan
+from frazil.landing.refusals import fitting
+from frazil.landing.source import read_slices
+from frazil.landing.tables import ensure_table
+from frazil.landing.write import Written, write_branch
+from frazil.spec.names import TableName, things
+from frazil.spec.topic import TableSpec
+from frazil.tables.branches import LANDING, new_branch
+from frazil.tables.catalog import (
     catalog_errors,
     drop_old_metadata,
     load_table,
     load_table_or_none,
 )
-from frazil.catalogs.refs import branch_from_head, leave_branch, set_properties
-from frazil.errors import CommitConflictError, FrazilError
-from frazil.landing.audit import audit, known_gaps
-from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
-from frazil.landing.dead_letters import keep_dead_letters
-from frazil.landing.decoders.choose import decoder_for
-from frazil.landing.decoders.record import RecordDecoder
-from frazil.landing.faults import overtaken
-from frazil.landing.landed import Landed
-from frazil.landing.leftovers import drop_leftovers
-from frazil.landing.plan import Plan, cut, make_plan
-from frazil.landing.position import Ledger, Span, ancestors, bytes_per_record, read_ledger
-from frazil.landing.present import Key
-from frazil.landing.publish import SUSPENDED, Published, publish, staged_files
-from frazil.landing.refusals import fitting
-from frazil.landing.source import read_slices
-from frazil.landing.tables import ensure_table
-from frazil.landing.write import Written, write_branch
-from frazil.naming import TableName, things
-from frazil.spec import TableSpec
-from frazil.topics.epochs import leader_epochs
-from frazil.topics.facts import topic_fact
+from frazil.tables.keys import Key
+from frazil.tables.publish import SUSPENDED, Published, publish, staged_files
+from frazil.tables.refs import branch_from_head, leave_branch, set_properties
+from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-    from frazil.connections import Connections
 
 __all__ = ["LandingReport", "Step", "land"]
 

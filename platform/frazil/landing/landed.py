@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.errors import OvertakenError
-from frazil.landing.position import Ledger, ledger_of, read_ledger
-from frazil.landing.publish import Staged
-from frazil.naming import TableName
+from frazil.landing.ledger import Ledger, ledger_of, read_ledger
+from frazil.spec.names import TableName
+from frazil.tables.publish import Staged
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

@@ -6,10 +6,11 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.branches import LANDING, outlived
-from frazil.catalogs.refs import drop_branch
-from frazil.landing.position import Ledger, ancestors, ledger_of, read_ledger
-from frazil.naming import TableName
+from frazil.landing.ledger import Ledger, ledger_of, read_ledger
+from frazil.spec.names import TableName
+from frazil.tables.branches import LANDING, outlived
+from frazil.tables.refs import drop_branch
+from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

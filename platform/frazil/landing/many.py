@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import TYPE_CHECKING
 
+from frazil.connections import Connections
 from frazil.landing.land import LandingReport, land
-from frazil.spec import TableSpec
-
-if TYPE_CHECKING:
-    from frazil.connections import Connections
+from frazil.spec.topic import TableSpec
 
 __all__ = ["AT_ONCE", "Outcome", "land_many"]
 

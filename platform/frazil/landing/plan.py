@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from frazil.errors import OffsetsLostError, TopicChangedError
-from frazil.landing.position import Ledger, Span
-from frazil.topics.facts import TopicFacts
+from frazil.kafka.facts import TopicFacts
+from frazil.landing.ledger import Ledger, Span
 
 __all__ = ["Plan", "Slice", "cut", "make_plan"]
 

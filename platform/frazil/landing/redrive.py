@@ -16,31 +16,32 @@ from typing import TYPE_CHECKING
 
 import stamina
 
-from frazil.catalogs.branches import REDRIVE, new_branch
-from frazil.catalogs.iceberg import catalog_errors, load_table
-from frazil.catalogs.refs import branch_from_head, drop_branch
+from frazil.connections import Connections
 from frazil.errors import AuditFailedError, CommitConflictError
+from frazil.formats.decoders import decoder_for
+from frazil.formats.record import RecordDecoder
 from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.chosen import Chosen, choose
 from frazil.landing.dead_letters import DeadLetter
-from frazil.landing.decoders.choose import decoder_for
-from frazil.landing.decoders.record import RecordDecoder
 from frazil.landing.land import LandingReport, Step
+from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
-from frazil.landing.position import Ledger, ancestors
-from frazil.landing.publish import publish, staged_files
 from frazil.landing.redriven import Redriven, letters_frame
 from frazil.landing.repair import Repair, repaired
 from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
-from frazil.naming import things
-from frazil.spec import TableSpec
+from frazil.spec.names import things
+from frazil.spec.topic import TableSpec
+from frazil.tables.branches import REDRIVE, new_branch
+from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.publish import publish, staged_files
+from frazil.tables.refs import branch_from_head, drop_branch
+from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
     from pyspark.sql import DataFrame
 
-    from frazil.connections import Connections
 
 __all__ = ["RedriveReport", "redrive"]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from frazil.errors import OvertakenError
 from frazil.landing.dead_letters import DeadLetter
 from frazil.landing.landed import Landed
-from frazil.landing.position import Ledger, read_ledger
-from frazil.landing.present import NAMES, Key, keys_in
-from frazil.naming import TableName
+from frazil.landing.ledger import Ledger, read_ledger
+from frazil.spec.names import TableName
+from frazil.tables.keys import NAMES, Key, keys_in
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

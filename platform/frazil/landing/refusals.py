@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from frazil.catalogs.iceberg import load_table_or_none
-from frazil.catalogs.refs import set_properties
 from frazil.errors import SchemaRefusedError
-from frazil.landing.publish import SUSPENDED
-from frazil.naming import TableName
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table_or_none
+from frazil.tables.publish import SUSPENDED
+from frazil.tables.refs import set_properties
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

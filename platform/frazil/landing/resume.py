@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import catalog_errors, load_table
-from frazil.catalogs.refs import remove_properties
+from frazil.connections import Connections
 from frazil.errors import ConfigureError
+from frazil.kafka.facts import topic_fact
 from frazil.landing.land import LandingReport, Step, land
-from frazil.landing.position import read_ledger
-from frazil.landing.present import Key
-from frazil.landing.publish import SUSPENDED
+from frazil.landing.ledger import read_ledger
 from frazil.landing.refusals import SUSPENDED_BY
-from frazil.naming import TableName, things
-from frazil.spec import TableSpec
-from frazil.topics.facts import topic_fact
-
-if TYPE_CHECKING:
-    from frazil.connections import Connections
+from frazil.spec.names import TableName, things
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.keys import Key
+from frazil.tables.publish import SUSPENDED
+from frazil.tables.refs import remove_properties
 
 __all__ = ["resume"]
 

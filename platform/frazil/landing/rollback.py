@@ -8,30 +8,22 @@ from datetime import UTC, datetime
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.commits import TRIES, heads, through
-from frazil.catalogs.iceberg import catalog_errors
+from frazil.connections import Connections
 from frazil.errors import CommitConflictError, MissingError, OffsetsLostError, RepairError
-from frazil.landing.position import (
-    Ledger,
-    Span,
-    ancestors,
-    is_first,
-    ledger_of,
-    ledgers,
-    read_ledger,
-    summary_of,
-)
-from frazil.landing.publish import SUSPENDED
+from frazil.kafka.facts import TopicFacts, topic_facts
+from frazil.landing.ledger import Ledger, Span, ledger_of, ledgers, read_ledger
 from frazil.landing.refusals import SUSPENDED_BY
-from frazil.naming import TableName, things
-from frazil.spec import TableSpec
-from frazil.topics.facts import TopicFacts, topic_facts
+from frazil.spec.names import TableName, things
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import catalog_errors
+from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.publish import SUSPENDED
+from frazil.tables.snapshots import ancestors, is_first, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-    from frazil.connections import Connections
 
 __all__ = ["RollbackReport", "moment_of", "move_main", "roll_back", "row_count", "target_of"]
 

@@ -8,18 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from frazil.catalogs.branches import started_at
-from frazil.catalogs.iceberg import catalog_errors, load_table_or_none
-from frazil.landing.position import Ledger, bytes_per_record, ledgers, read_ledger, summary_of
-from frazil.landing.publish import SUSPENDED
-from frazil.naming import things
-from frazil.spec import TableSpec
-from frazil.topics.facts import TopicFacts, topic_facts
+from frazil.connections import Connections
+from frazil.kafka.facts import TopicFacts, topic_facts
+from frazil.landing.ledger import Ledger, bytes_per_record, ledgers, read_ledger
+from frazil.spec.names import things
+from frazil.spec.topic import TableSpec
+from frazil.tables.branches import started_at
+from frazil.tables.catalog import catalog_errors, load_table_or_none
+from frazil.tables.publish import SUSPENDED
+from frazil.tables.snapshots import summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-    from frazil.connections import Connections
 
 __all__ = ["TableState", "table_states", "waiting"]
 

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import is_conflict, load_table, load_table_or_none
-from frazil.landing.arrangement import arrange, partition_spec, write_properties
-from frazil.landing.columns import RecordColumns, metadata_names, table_fields
+from frazil.formats.columns import RecordColumns, metadata_names, table_fields
+from frazil.formats.iceberg import to_iceberg
+from frazil.formats.logical import Field
+from frazil.formats.stored import stored
 from frazil.landing.evolve import evolve
-from frazil.landing.migrations import needless
-from frazil.naming import TableName
-from frazil.schemas.iceberg import to_iceberg
-from frazil.schemas.logical import Field
-from frazil.schemas.stored import stored
-from frazil.spec import TableSpec
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import is_conflict, load_table, load_table_or_none
+from frazil.tables.layout import arrange, partition_spec, write_properties
+from frazil.tables.migrations import needless
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

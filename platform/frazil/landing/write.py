@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from frazil.catalogs.spark import spark_name
-from frazil.landing.columns import metadata_columns
-from frazil.landing.decoders.protocol import KEY, VALUE
-from frazil.landing.decoders.record import BAD, OK, RecordDecoder
+from frazil.formats.columns import metadata_columns
+from frazil.formats.iceberg import from_iceberg
+from frazil.formats.protocol import KEY, VALUE
+from frazil.formats.record import BAD, OK, RecordDecoder
 from frazil.landing.faults import spark_errors
-from frazil.landing.layout import laid_out
 from frazil.landing.plan import Plan
-from frazil.landing.present import Key
-from frazil.naming import TableName
-from frazil.schemas.iceberg import from_iceberg
-from frazil.spec import TableSpec
+from frazil.landing.projection import laid_out
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.keys import Key
+from frazil.tables.spark import spark_name
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

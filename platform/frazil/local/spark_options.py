@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from frazil.catalogs.spark import UPKEEP_POOL
 from frazil.local.ports import LOOPBACK
+from frazil.tables.spark import UPKEEP_POOL
 
 __all__ = ["Options", "cores"]
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.iceberg import catalog_errors, load_table
-from frazil.keeping import Upkeep
-from frazil.landing.position import ancestors
-from frazil.naming import things
+from frazil.connections import Connections
+from frazil.spec.names import things
+from frazil.spec.table import AnyTable
+from frazil.spec.upkeep import Upkeep
+from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.files import Deletes, live_files
+from frazil.tables.snapshots import ancestors
 from frazil.upkeep.copies import read_copies
-from frazil.upkeep.files import Deletes, live_files
 from frazil.upkeep.packing import Rule
 from frazil.upkeep.partitions import PartitionCensus, partitions_of
 from frazil.upkeep.plan import plan_bins
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
 
-    from frazil.connections import Connections
 
 __all__ = ["Census", "census_of", "take_census"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from frazil.naming import TableName
-from frazil.upkeep.entries import Held
+from frazil.spec.names import TableName
+from frazil.tables.manifests import Held
 from frazil.upkeep.rounds import Round
 from frazil.upkeep.sizes import size_text
 from frazil.upkeep.work import Number, WorkReport

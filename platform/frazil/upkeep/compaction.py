@@ -12,19 +12,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.branches import COMPACTING, new_branch, outlived
-from frazil.catalogs.iceberg import catalog_errors, load_table
-from frazil.catalogs.refs import drop_branch, leave_branch
+from frazil.connections import Connections
 from frazil.errors import OvertakenError
-from frazil.naming import TableName, things
+from frazil.spec.names import TableName, things
+from frazil.spec.table import AnyTable
+from frazil.tables.branches import COMPACTING, new_branch, outlived
+from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.manifests import HeadReader, Held
+from frazil.tables.refs import drop_branch, leave_branch
+from frazil.tables.rewrite import Replacement, put_in_place, upon
 from frazil.upkeep.compacted import Done, became, did, nothing, would
 from frazil.upkeep.copies import Copies, read_copies
-from frazil.upkeep.entries import HeadReader, Held
-from frazil.upkeep.manifests import gathered, is_crowded
+from frazil.upkeep.gathering import gathered, is_crowded
 from frazil.upkeep.news import SUMMARY
 from frazil.upkeep.packing import Rule
-from frazil.upkeep.replace import Replacement, put_in_place, upon
 from frazil.upkeep.rewrite import rewrite
 from frazil.upkeep.rounds import Round, plan_rounds
 from frazil.upkeep.work import WorkReport
@@ -32,7 +33,6 @@ from frazil.upkeep.work import WorkReport
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-    from frazil.connections import Connections
 
 __all__ = ["compact"]
 

@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.iceberg import catalog_errors, is_outage, load_table
-from frazil.naming import TableName, things
+from frazil.connections import Connections
+from frazil.spec.names import TableName, things
+from frazil.spec.table import AnyTable
+from frazil.tables.catalog import catalog_errors, is_outage, load_table
 from frazil.upkeep.expiry_plan import plan_expiry
 from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.found import look_into
@@ -21,7 +22,6 @@ from frazil.upkeep.work import Work
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-    from frazil.connections import Connections
 
 __all__ = ["Memory", "Outlook", "look_for_work"]
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.commits import TRIES, heads, through
+from frazil.connections import Connections
 from frazil.errors import CommitConflictError, RepairError
-from frazil.naming import TableName, things
+from frazil.spec.names import TableName, things
+from frazil.spec.table import AnyTable
+from frazil.tables.commit import TRIES, heads, through
 from frazil.upkeep.deleting import delete_files
 from frazil.upkeep.expiry_plan import aged_refs, plan_expiry
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files
@@ -21,7 +22,6 @@ from frazil.upkeep.work import WorkReport
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-    from frazil.connections import Connections
 
 __all__ = ["expire"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.branches import at_work
-from frazil.keeping import Upkeep
-from frazil.landing.position import ancestors, is_first, summary_of
+from frazil.spec.upkeep import Upkeep
+from frazil.tables.branches import at_work
+from frazil.tables.snapshots import ancestors, is_first, summary_of
 from frazil.upkeep.copies import is_rewrite
 from frazil.upkeep.news import SUMMARY
 

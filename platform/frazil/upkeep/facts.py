@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from frazil.landing.position import ancestors, summary_of
+from frazil.tables.snapshots import ancestors, summary_of
 from frazil.upkeep.copies import Copies, read_copies
 from frazil.upkeep.news import SUMMARY, only_upkeep_since
 from frazil.upkeep.work import KINDS, Kind, LastWork, last_work

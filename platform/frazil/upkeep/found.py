@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.any_table import AnyTable
+from frazil.spec.table import AnyTable
+from frazil.tables.files import LiveFile, live_files
 from frazil.upkeep.facts import Facts, History
-from frazil.upkeep.files import LiveFile, live_files
 from frazil.upkeep.gain import Gain, gain_of
 from frazil.upkeep.packing import Bin, Rule
 from frazil.upkeep.plan import plan_bins

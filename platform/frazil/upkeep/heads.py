@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from frazil.catalogs.iceberg import is_outage, load_table_or_none
-from frazil.naming import TableName
+from frazil.spec.names import TableName
+from frazil.tables.catalog import is_outage, load_table_or_none
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

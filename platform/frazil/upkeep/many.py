@@ -6,16 +6,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from frazil.connections import Connections
+from frazil.publishing.glue import GlueState
+from frazil.publishing.snowflake.tables import SnowflakeState
 from frazil.upkeep.run import do_work
 from frazil.upkeep.show import show_in_glue, show_in_snowflake
 from frazil.upkeep.work import Kind, Work, WorkReport
-
-if TYPE_CHECKING:
-    from frazil.catalogs.glue_entries import GlueState
-    from frazil.connections import Connections
-    from frazil.warehouse.tables import SnowflakeState
 
 __all__ = ["AT_ONCE", "Outcome", "work_on"]
 

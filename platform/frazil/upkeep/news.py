@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from frazil.landing.position import ancestors, summary_of
+from frazil.tables.snapshots import ancestors, summary_of
 from frazil.upkeep.work import KINDS, Kind
 
 if TYPE_CHECKING:

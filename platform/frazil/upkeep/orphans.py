@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.branches import at_work
-from frazil.catalogs.commits import heads
+from frazil.connections import Connections
 from frazil.errors import RepairError
-from frazil.naming import TableName, things
+from frazil.spec.names import TableName, things
+from frazil.spec.table import AnyTable
+from frazil.tables.branches import at_work
+from frazil.tables.commit import heads
 from frazil.upkeep.deleting import delete_files
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files
 from frazil.upkeep.listing import StoredFile, list_files
@@ -22,7 +23,6 @@ from frazil.upkeep.work import WorkReport
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-    from frazil.connections import Connections
 
 __all__ = ["remove_orphans"]
 

@@ -11,8 +11,8 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from frazil.keeping import Upkeep
-from frazil.upkeep.files import LiveFile
+from frazil.spec.upkeep import Upkeep
+from frazil.tables.files import LiveFile
 
 __all__ = ["DELETED_SHARE", "Bin", "Rule", "bins_of", "lean"]
 

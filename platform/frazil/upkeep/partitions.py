@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from frazil.upkeep.files import LiveFile
+from frazil.tables.files import LiveFile
 from frazil.upkeep.gain import Gain, gain_of
 from frazil.upkeep.packing import Bin, Rule
 from frazil.upkeep.plan import Partition, Plan, group_files

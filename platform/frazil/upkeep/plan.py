@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from frazil.tables.files import LiveFile
 from frazil.upkeep.copies import Copies
-from frazil.upkeep.files import LiveFile
 from frazil.upkeep.packing import Bin, Rule, bins_of, lean
 
 __all__ = ["Partition", "Plan", "group_files", "plan_bins"]

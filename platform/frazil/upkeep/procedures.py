@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from frazil.catalogs.iceberg import STALE
-from frazil.catalogs.properties import SPARK_CATALOG
-from frazil.catalogs.spark import silent_part
 from frazil.errors import CommitConflictError, FrazilError, PartDownError
-from frazil.naming import TableName
+from frazil.spec.names import TableName
+from frazil.tables.catalog import STALE
+from frazil.tables.client_properties import SPARK_CATALOG
+from frazil.tables.spark import silent_part
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

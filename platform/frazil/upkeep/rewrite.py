@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING
 
 import stamina
 
-from frazil.catalogs.commits import TRIES, heads, through
-from frazil.catalogs.iceberg import load_table
+from frazil.connections import Connections
 from frazil.errors import AuditFailedError, CommitConflictError
-from frazil.landing.position import ancestors
-from frazil.naming import TableName
-from frazil.upkeep.entries import Entries, Held, names_live
+from frazil.spec.layout import SortTerm
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table
+from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.manifests import Entries, Held, names_live
+from frazil.tables.rewrite import Replacement, chosen, overtaken
+from frazil.tables.snapshots import ancestors
 from frazil.upkeep.procedures import call
-from frazil.upkeep.replace import Replacement, chosen, overtaken
 from frazil.upkeep.rounds import Round
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-    from frazil.connections import Connections
-    from frazil.keeping import SortTerm
 
 __all__ = ["rewrite"]
 
@@ -75,7 +75,7 @@ def rewrite(
 
 
 def _make_branch(connections: Connections, name: TableName, held: Held, plan: Round, branch: str) -> None:
-    from frazil.catalogs.swap import Narrow
+    from frazil.tables.swap import Narrow
 
     entries = held.entries
     for table in heads(connections.catalog, name):

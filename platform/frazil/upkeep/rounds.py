@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from frazil.tables.files import LiveFile
 from frazil.upkeep.copies import Copies
-from frazil.upkeep.files import LiveFile
 from frazil.upkeep.packing import Bin, Rule
 from frazil.upkeep.plan import plan_bins
 

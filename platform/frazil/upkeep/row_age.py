@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from frazil.any_table import AnyTable
-from frazil.landing.columns import metadata_columns
-from frazil.spec import TableSpec
+from frazil.formats.columns import metadata_columns
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
 
 __all__ = ["RowAge", "row_age"]
 

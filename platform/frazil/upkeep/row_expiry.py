@@ -14,14 +14,16 @@ from importlib.metadata import version
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.branches import EXPIRING, new_branch
-from frazil.catalogs.commits import TRIES, heads, through
-from frazil.catalogs.iceberg import load_table
-from frazil.catalogs.refs import drop_branch
+from frazil.connections import Connections
 from frazil.errors import CommitConflictError, DifferentError
-from frazil.landing.position import Ledger, ancestors, read_ledger
-from frazil.naming import things
+from frazil.landing.ledger import Ledger, read_ledger
+from frazil.spec.names import things
+from frazil.spec.table import AnyTable
+from frazil.tables.branches import EXPIRING, new_branch
+from frazil.tables.catalog import load_table
+from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.refs import drop_branch
+from frazil.tables.snapshots import ancestors
 from frazil.upkeep.news import SUMMARY
 from frazil.upkeep.past_rows import Cutoff, PastRows, find_past_rows
 from frazil.upkeep.row_age import RowAge, row_age
@@ -31,7 +33,6 @@ from frazil.upkeep.work import WorkReport
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-    from frazil.connections import Connections
 
 __all__ = ["expire_rows"]
 
@@ -144,7 +145,7 @@ class _RowExpiry:
         """One try; the new snapshot's id, or None where the catalog refused."""
         from pyiceberg.table.update import RemoveSnapshotRefUpdate
 
-        from frazil.catalogs.swap import Swap
+        from frazil.tables.swap import Swap
 
         books = self._books(table, past.rows + survivors.expired)
         why = {"frazil.upkeep-reason": reason} if reason else {}

@@ -6,19 +6,19 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.iceberg import catalog_errors, is_conflict, load_table
-from frazil.catalogs.refs import set_properties
-from frazil.catalogs.spark import spark_errors
+from frazil.connections import Connections
 from frazil.errors import CommitConflictError
-from frazil.naming import TableName, things
+from frazil.spec.names import TableName, things
+from frazil.spec.table import AnyTable
+from frazil.tables.catalog import catalog_errors, is_conflict, load_table
+from frazil.tables.refs import set_properties
+from frazil.tables.spark import spark_errors
 from frazil.upkeep.news import only_upkeep_since
 from frazil.upkeep.work import Kind, LastWork, WorkReport, remembered
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-    from frazil.connections import Connections
 
 __all__ = ["do_work"]
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.any_table import AnyTable
-from frazil.catalogs.glue_entries import GlueState, read_glue, sync_glue
-from frazil.catalogs.iceberg import catalog_errors, load_table
+from frazil.connections import Connections
 from frazil.errors import MissingError
-from frazil.landing.columns import metadata_names
-from frazil.naming import things
+from frazil.formats.columns import metadata_names
+from frazil.publishing.glue import GlueState, read_glue, sync_glue
+from frazil.publishing.snowflake.tables import SnowflakeState
+from frazil.spec.names import things
+from frazil.spec.table import AnyTable
+from frazil.tables.catalog import catalog_errors, load_table
 from frazil.upkeep.news import only_upkeep_since
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-    from frazil.connections import Connections
-    from frazil.warehouse.tables import SnowflakeState
 
 __all__ = ["show_in_glue", "show_in_snowflake"]
 
@@ -49,7 +49,7 @@ def show_in_snowflake(spec: AnyTable, connections: Connections) -> SnowflakeStat
     Raises:
         PartDownError: Snowflake or the catalog does not answer.
     """
-    from frazil.warehouse.tables import publish_table, read_table
+    from frazil.publishing.snowflake.tables import publish_table, read_table
 
     if "snowflake" not in spec.publish:
         return None

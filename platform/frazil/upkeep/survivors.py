@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.commits import through
-from frazil.catalogs.iceberg import load_table
-from frazil.catalogs.spark import spark_name
+from frazil.connections import Connections
 from frazil.errors import AuditFailedError, CommitConflictError
-from frazil.landing.position import ancestors
-from frazil.landing.publish import staged_files
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table
+from frazil.tables.commit import through
+from frazil.tables.publish import staged_files
+from frazil.tables.snapshots import ancestors
+from frazil.tables.spark import spark_name
 from frazil.upkeep.past_rows import Cutoff, PastRows
 from frazil.upkeep.procedures import spark_job
 
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import Column
 
-    from frazil.connections import Connections
-    from frazil.naming import TableName
 
 __all__ = ["Survivors", "write_survivors"]
 
@@ -81,7 +81,7 @@ def write_survivors(
 
 
 def _make_branch(name: TableName, table: Table, past: PastRows, branch: str) -> None:
-    from frazil.catalogs.swap import Narrow
+    from frazil.tables.swap import Narrow
 
     tx = table.transaction()
     Narrow(tx, branch, {_MARK: "row expiry"}, past.mixed).commit()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.branches import outlived
-from frazil.landing.position import summary_of
+from frazil.tables.branches import outlived
+from frazil.tables.snapshots import summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata

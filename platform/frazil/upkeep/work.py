@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
-from frazil.any_table import AnyTable
+from frazil.spec.table import AnyTable
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata

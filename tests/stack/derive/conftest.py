@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from frazil.connections import Connections
-from frazil.schemas.logical import Field
+from frazil.formats.logical import Field
 from kit.made import TRADES, Made, MakeSource, MakeTable, Source, make_made, make_source
 
 

@@ -14,7 +14,7 @@ from frazil.connections import Connections
 from frazil.derive.feeds.fed import group_of
 from frazil.derive.feeds.feed import feed
 from frazil.errors import OvertakenError, PositionLostError, RepairError, SpecError
-from frazil.naming import TableName
+from frazil.spec.names import TableName
 from kit.fed import IN_A_TRANSACTION, NAMESPACE, Fed, fed, killed_feed, numbers
 from kit.made import MakeTable, Source
 

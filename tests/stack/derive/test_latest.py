@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from frazil.schemas.logical import Field, Map, Primitive
+from frazil.formats.logical import Field, Map, Primitive
 from kit.made import Made, MakeSource, MakeTable, Source
 from kit.recomputed import recomputed
 

@@ -17,7 +17,7 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from frazil.derive.rollback import roll_back_derived
-from frazil.landing.position import ancestors
+from frazil.tables.snapshots import ancestors
 from frazil.upkeep.compaction import compact
 from kit.duck import duckdb_on
 from kit.made import Made, MakeSource, MakeTable, Source

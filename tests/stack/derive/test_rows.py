@@ -11,7 +11,6 @@ from frazil.connections import Connections
 from frazil.derive.derive import derive
 from frazil.derive.increments import increment
 from frazil.derive.reading import rows_of
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import (
     DifferentError,
     MissingError,
@@ -20,7 +19,8 @@ from frazil.errors import (
     SchemaRefusedError,
     SpecError,
 )
-from frazil.schemas.logical import Field, Primitive
+from frazil.formats.logical import Field, Primitive
+from frazil.spec.derived import DerivedSpec
 from kit.made import NAMESPACE, Made, MakeSource, MakeTable, Source
 
 

@@ -10,9 +10,9 @@ from frazil.connections import Connections
 from frazil.derive.queries.columns import UNKNOWN, Column, typed
 from frazil.derive.queries.known import columns_held, known_tables
 from frazil.derive.queries.query import parse_query, read_query
-from frazil.naming import TableName, things
-from frazil.pipelines import load_pipelines, pipeline_folders
+from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
+from frazil.spec.names import TableName, things
 from kit.query_cases import PARAMETERS, RIGHT, TABLES, WRONG
 from kit.typed_queries import by_spark
 

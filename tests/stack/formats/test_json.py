@@ -11,9 +11,9 @@ from pyspark.sql import Observation, SparkSession
 from pyspark.sql.functions import expr
 
 from frazil.connections import Connections
-from frazil.landing.decoders.json import JsonDecoder
-from frazil.landing.decoders.protocol import KEY, VALUE, Half
-from frazil.schemas.registry import WriterSchema
+from frazil.formats.json.decoder import JsonDecoder
+from frazil.formats.protocol import KEY, VALUE, Half
+from frazil.formats.registry import WriterSchema
 from kit.json_texts import BAD, GOOD, SCHEMA
 
 MONEY = {"type": "object", "properties": {"cents": {"type": "integer", "minimum": 0}}, "required": ["cents"]}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from frazil.checks.run import run_check
-from frazil.connections import Connections
+from frazil.clients import Clients
 from frazil.errors import PartDownError
 from frazil.landing.land import land
-from frazil.landing.position import read_ledger
+from frazil.landing.ledger import read_ledger
 from kit.formats import Source, avro
 from kit.proxy import Answer, Trouble, troubled
 
@@ -89,7 +89,7 @@ def test_a_schema_that_changes_between_two_caps_is_landed_in_the_same_call(sourc
 def behind(source: Source, url: str) -> Source:
     """The same topic, its registry at another address; asked by a client that remembers nothing."""
     settings = source.connections.settings.model_copy(update={"schema_registry_url": url})
-    return Source(Connections(settings, lambda _: source.connections.spark), source.spec)
+    return Source(Clients(settings, lambda _: source.connections.spark), source.spec)
 
 
 def test_a_registry_that_is_down_is_said_and_nothing_is_landed(source: MakeSource) -> None:

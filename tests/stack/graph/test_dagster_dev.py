@@ -7,9 +7,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from frazil.catalogs.glue_entries import read_glue
-from frazil.catalogs.iceberg import load_table, load_table_or_none
 from frazil.derive.ledger import read_derived
+from frazil.publishing.glue import read_glue
+from frazil.tables.catalog import load_table, load_table_or_none
 from kit.dagster_servers import free_port, serving
 from kit.foreign import file_count, foreign_table
 from kit.graphs import Graph, MakeGraph

@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from assets.described import op_name
-from frazil.catalogs.iceberg import load_table
+from frazil.tables.catalog import load_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
 
 FLAGS = {

@@ -11,13 +11,13 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from frazil.catalogs.glue_entries import sync_glue
 from frazil.checks.run import run_check
 from frazil.connections import Connections
-from frazil.landing.columns import metadata_names
+from frazil.formats.columns import metadata_names
 from frazil.landing.land import land
-from frazil.naming import Things
-from frazil.warehouse.tables import publish_table
+from frazil.publishing.glue import sync_glue
+from frazil.publishing.snowflake.tables import publish_table
+from frazil.spec.names import Things
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
 from resources.reporting import DagsterReporter
 

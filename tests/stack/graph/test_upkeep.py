@@ -8,11 +8,11 @@ import dagster as dg
 import pytest
 
 from assets.upkeep import STEPS
-from frazil.catalogs.glue_entries import read_glue, sync_glue
-from frazil.catalogs.refs import set_properties
 from frazil.checks.run import run_checks
 from frazil.connections import Connections
 from frazil.landing.land import land
+from frazil.publishing.glue import read_glue, sync_glue
+from frazil.tables.refs import set_properties
 from frazil.upkeep.work import KINDS, Kind
 from kit.foreign import ROWS, file_count, foreign_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from frazil.catalogs.glue_entries import sync_glue
-from frazil.catalogs.iceberg import load_table
-from frazil.catalogs.spark import spark_name
 from frazil.checks.result import CheckResult
 from frazil.checks.run import all_checks, run_check, run_checks
 from frazil.errors import PartDownError
-from frazil.landing.columns import metadata_names
+from frazil.formats.columns import metadata_names
 from frazil.landing.land import land
 from frazil.landing.landed import Landed
-from frazil.landing.position import Ledger, read_ledger
-from frazil.landing.publish import publish, staged_files
-from frazil.warehouse.tables import publish_table
+from frazil.landing.ledger import Ledger, read_ledger
+from frazil.publishing.glue import sync_glue
+from frazil.publishing.snowflake.tables import publish_table
+from frazil.tables.catalog import load_table
+from frazil.tables.publish import publish, staged_files
+from frazil.tables.spark import spark_name
 from kit.topics import TRADE, Topic
 
 only_rest = pytest.mark.parametrize("lake", ["rest"], indirect=True)

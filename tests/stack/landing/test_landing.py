@@ -7,15 +7,15 @@ import time
 import pytest
 from pyspark.sql.connect.observation import Observation
 
-from frazil.catalogs.iceberg import load_table
-from frazil.catalogs.refs import set_properties
-from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
 from frazil.errors import MissingError
 from frazil.landing.land import land
+from frazil.landing.ledger import read_ledger
 from frazil.landing.plan import MIN_SLICE
-from frazil.landing.position import read_ledger
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.tables.refs import set_properties
+from frazil.tables.spark import spark_name
 from kit.duck import duckdb_on
 from kit.stored import stored
 from kit.topics import MakeTopic, Topic

@@ -5,9 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from frazil.connections import Connections
+from frazil.formats.logical import Field, Primitive
 from frazil.landing.tables import create_table
-from frazil.naming import TableName
-from frazil.schemas.logical import Field, Primitive
+from frazil.spec.names import TableName
 
 AT_ONCE = 6
 

@@ -18,6 +18,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField
 
 from frazil.checks.run import run_check
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
 from frazil.landing.land import land
@@ -26,7 +27,7 @@ from frazil.local.parts import prepared_stack
 from frazil.local.ports import free_offset
 from frazil.local.profile import read_profile
 from frazil.local.stack import Stack
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
 from kit.killed import NAMESPACE, compaction_process, landing_process
 from kit.leftovers import cleaned_up, unnamed
 from kit.stored import files_under
@@ -63,7 +64,7 @@ def kill(stack: Stack, part: str) -> None:
 def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftovers_can_be_removed(
     own_stack: Stack, fresh_name: str
 ) -> None:
-    connections = Connections(read_profile(own_stack.home))
+    connections = Clients(read_profile(own_stack.home))
     spec = TableSpec(topic=fresh_name, namespace=NAMESPACE, upkeep={"min_snapshots": 1})
     table = partitioned(connections, fresh_name)
     topic = trades_of(connections, f"{fresh_name}_trades")
@@ -129,7 +130,7 @@ def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(
     own_stack: Stack, fresh_name: str, part: str, step: str, named: str
 ) -> None:
     bring_up(own_stack)
-    connections = Connections(read_profile(own_stack.home))
+    connections = Clients(read_profile(own_stack.home))
     topic = trades_of(connections, fresh_name)
     land(topic.spec, connections)
     topic.trades(10)
@@ -146,11 +147,11 @@ def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(
     assert before == list(range(10))
     assert out.strip() == "10", err
     assert quantities(topic) == list(range(20))
-    assert run_check("row_count", topic.spec, Connections(connections.settings)).passed
+    assert run_check("row_count", topic.spec, Clients(connections.settings)).passed
 
 
 def quantities(topic: Topic) -> list[int]:
-    reader = Topic(topic.name, Connections(topic.connections.settings), topic.spec)
+    reader = Topic(topic.name, Clients(topic.connections.settings), topic.spec)
     return sorted(row["quantity"] for row in reader.rows())
 
 

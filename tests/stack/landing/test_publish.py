@@ -12,16 +12,16 @@ import pytest
 from pyiceberg.table import Table
 from pyspark.sql.functions import lit
 
-from frazil.catalogs.iceberg import load_table
-from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import Step, land
 from frazil.landing.landed import Landed
-from frazil.landing.position import Ledger, ledger_of, read_ledger
-from frazil.landing.publish import publish
+from frazil.landing.ledger import Ledger, ledger_of, read_ledger
 from frazil.landing.state import table_states
-from frazil.naming import TableName
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table
+from frazil.tables.publish import publish
+from frazil.tables.spark import spark_name
 from kit.killed import landing_process
 from kit.topics import MakeTopic, Topic
 

@@ -13,7 +13,7 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import SuspendedError
 from frazil.landing.land import land
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
 from kit.topics import Topic, create_topic
 
 ORDER = '{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"n","type":"int"}]}'

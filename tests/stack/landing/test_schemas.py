@@ -11,12 +11,12 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.errors import CommitConflictError, SchemaRefusedError
-from frazil.landing.decoders.choose import topic_columns
+from frazil.formats.decoders import topic_columns
 from frazil.landing.evolve import evolve
 from frazil.landing.land import land
 from frazil.landing.state import table_states
 from frazil.landing.tables import ensure_table
-from frazil.migrations import Drop, Migration, Rename, Retype
+from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from kit.topics import TRADE, Topic
 
 MIGRATIONS = (

@@ -8,8 +8,8 @@ from confluent_kafka.admin import NewPartitions
 
 from frazil.checks.run import run_check
 from frazil.errors import OffsetsLostError, TopicChangedError
+from frazil.kafka.facts import topic_fact
 from frazil.landing.land import land
-from frazil.topics.facts import topic_fact
 from kit.topics import Topic, create_topic
 from kit.waiting import wait_for
 

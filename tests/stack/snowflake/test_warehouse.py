@@ -11,13 +11,14 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from pyiceberg.types import LongType
 
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, DifferentError, FrazilError, MissingError, PartDownError
-from frazil.naming import Things, things
+from frazil.publishing.snowflake.connection import open_snowflake
+from frazil.publishing.snowflake.tables import publish_table, read_table
 from frazil.settings import Settings
-from frazil.spec import TableSpec
-from frazil.warehouse.connection import open_snowflake
-from frazil.warehouse.tables import publish_table, read_table
+from frazil.spec.names import Things, things
+from frazil.spec.topic import TableSpec
 from kit.trades import Trades, make_trades
 
 METADATA = ("$$headers", "$$offset")
@@ -30,7 +31,7 @@ def query(settings: Settings, sql: str) -> list[tuple[Any, ...]]:
 
 
 def with_settings(connections: Connections, **changed: Any) -> Connections:
-    return Connections(connections.settings.model_copy(update=changed))
+    return Clients(connections.settings.model_copy(update=changed))
 
 
 def view_of(names: Things) -> str:

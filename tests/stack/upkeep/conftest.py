@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from frazil.clients import Clients
 from frazil.connections import Connections
 from kit.topics import MakeTopic, Topic, topic_maker
 
@@ -26,4 +27,4 @@ def sharing(connections: Connections) -> Connections:
 
     For races as well: upkeep's own Spark takes as long as the machine has other things to do.
     """
-    return Connections(connections.settings.model_copy(update={"upkeep_spark_remote": None}))
+    return Clients(connections.settings.model_copy(update={"upkeep_spark_remote": None}))

@@ -15,17 +15,18 @@ import pytest
 from pyiceberg.table import Table
 from typer.testing import CliRunner
 
-from frazil.catalogs.refs import set_properties
-from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
 from frazil.cli.main import make_app
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
-from frazil.keeping import Upkeep
 from frazil.landing.land import land
-from frazil.naming import TableName
 from frazil.settings import Settings
-from frazil.spec import TableSpec
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.spec.upkeep import Upkeep
+from frazil.tables.refs import set_properties
+from frazil.tables.spark import spark_name
 from frazil.upkeep.census import census_of
 from frazil.upkeep.due import Memory, look_for_work
 from frazil.upkeep.run import do_work
@@ -104,7 +105,7 @@ def test_a_look_at_thirty_tables_asks_a_rest_catalog_for_each_once(
 def test_glue_tells_what_moved_in_a_request_per_hundred_tables(
     stack: Settings, make_tables: MakeTables
 ) -> None:
-    lake = Connections(stack.model_copy(update={"catalog": "glue"}))
+    lake = Clients(stack.model_copy(update={"catalog": "glue"}))
     tables, memory, now = make_tables(lake, 20), Memory(), time.time()
 
     with requests_counted(lake) as first:
@@ -180,7 +181,7 @@ def test_a_broken_table_is_told_and_does_not_hide_the_others(
 
 
 def test_a_catalog_that_is_down_is_one_clear_error(stack: Settings) -> None:
-    nobody = Connections(stack.model_copy(update={"rest_uri": "http://127.0.0.1:1"}))
+    nobody = Clients(stack.model_copy(update={"rest_uri": "http://127.0.0.1:1"}))
 
     with pytest.raises(PartDownError, match="catalog does not answer"):
         look_for_work([spec_of("any")], nobody, time.time())

@@ -12,12 +12,12 @@ from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFile
 from pyiceberg.table.snapshots import Operation
 
-from frazil.catalogs.iceberg import load_table
-from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.landing.position import read_ledger
+from frazil.landing.ledger import read_ledger
+from frazil.tables.catalog import load_table
+from frazil.tables.spark import spark_name
 from frazil.upkeep.compaction import compact
 from frazil.upkeep.work import WorkReport
 from kit import killed

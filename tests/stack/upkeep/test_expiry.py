@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 from pyiceberg.table import Table
 
-from frazil.catalogs.refs import set_properties
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.landing.position import ledger_of
-from frazil.spec import TableSpec
+from frazil.landing.ledger import ledger_of
+from frazil.spec.topic import TableSpec
+from frazil.tables.refs import set_properties
 from frazil.upkeep.compaction import compact
 from frazil.upkeep.expiry import expire
 from kit.opened import data_files, table_of

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from frazil.connections import Connections
-from frazil.derived_spec import DerivedSpec
-from frazil.keeping import Upkeep, Write
-from frazil.landing.position import summary_of
-from frazil.naming import TableName
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.layout import Write
+from frazil.spec.names import TableName
+from frazil.spec.upkeep import Upkeep
+from frazil.tables.snapshots import summary_of
 from frazil.upkeep.census import census_of
 from frazil.upkeep.due import look_for_work
 from frazil.upkeep.run import do_work

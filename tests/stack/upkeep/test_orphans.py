@@ -9,12 +9,12 @@ import pytest
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.table.statistics import StatisticsFile
 
-from frazil.catalogs.branches import LANDING, new_branch
-from frazil.catalogs.refs import branch_from_head, drop_branch
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.spec import TableSpec
+from frazil.spec.topic import TableSpec
+from frazil.tables.branches import LANDING, new_branch
+from frazil.tables.refs import branch_from_head, drop_branch
 from frazil.upkeep.orphans import remove_orphans
 from kit.opened import table_of
 from kit.stored import files_under

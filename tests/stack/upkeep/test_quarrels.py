@@ -15,7 +15,7 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.landing.land import LandingReport, land
-from frazil.landing.position import read_ledger
+from frazil.landing.ledger import read_ledger
 from frazil.upkeep.run import do_work
 from frazil.upkeep.work import Kind, WorkReport
 from kit.opened import table_of

@@ -12,8 +12,8 @@ import pytest
 from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFile
 
-from frazil.catalogs.spark import spark_name
 from frazil.landing.land import land
+from frazil.tables.spark import spark_name
 from frazil.upkeep.compaction import compact
 from kit.duck import duckdb_on
 from kit.opened import (

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from frazil.catalogs.glue_entries import sync_glue
-from frazil.catalogs.refs import branch_from_head, set_properties
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import MissingError, OffsetsLostError, OvertakenError, RepairError
 from frazil.landing.dead_letters import DeadLetter, survey
 from frazil.landing.land import land
-from frazil.landing.position import ledger_of, read_ledger
-from frazil.landing.publish import SUSPENDED
+from frazil.landing.ledger import ledger_of, read_ledger
 from frazil.landing.redrive import redrive
 from frazil.landing.rollback import roll_back
+from frazil.publishing.glue import sync_glue
+from frazil.tables.publish import SUSPENDED
+from frazil.tables.refs import branch_from_head, set_properties
 from frazil.upkeep.compaction import compact
 from frazil.upkeep.row_expiry import expire_rows
 from kit.opened import data_files, table_of

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from pyspark.sql.connect.observation import Observation
 
-from frazil.catalogs.branches import EXPIRING
-from frazil.catalogs.refs import branch_from_head
-from frazil.catalogs.spark import spark_name
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.landing.dead_letters import DeadLetter, survey
 from frazil.landing.land import land
-from frazil.landing.position import read_ledger
+from frazil.landing.ledger import read_ledger
 from frazil.landing.redrive import redrive
 from frazil.landing.state import table_states
+from frazil.tables.branches import EXPIRING
+from frazil.tables.refs import branch_from_head
+from frazil.tables.spark import spark_name
 from frazil.upkeep.compaction import compact
 from frazil.upkeep.row_expiry import expire_rows
 from frazil.upkeep.work import WorkReport

@@ -6,17 +6,18 @@ import time
 
 import pytest
 
-from frazil.catalogs.glue_entries import read_glue, sync_glue
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import MissingError, PartDownError
-from frazil.landing.columns import metadata_names
-from frazil.naming import Things, things
-from frazil.spec import TableSpec
+from frazil.formats.columns import metadata_names
+from frazil.publishing.glue import read_glue, sync_glue
+from frazil.publishing.snowflake.tables import publish_table
+from frazil.spec.names import Things, things
+from frazil.spec.topic import TableSpec
 from frazil.upkeep.news import only_upkeep_since
 from frazil.upkeep.run import do_work
 from frazil.upkeep.show import show_in_glue, show_in_snowflake
 from frazil.upkeep.work import last_work
-from frazil.warehouse.tables import publish_table
 from kit.foreign import ROWS, foreign_table
 
 
@@ -108,7 +109,7 @@ def test_a_table_that_is_not_there_is_named(connections: Connections, spec: Tabl
 
 def test_a_spark_that_is_down_is_said_in_words(connections: Connections, spec: TableSpec) -> None:
     elsewhere = {"upkeep_spark_remote": "sc://127.0.0.1:1"}
-    nowhere = Connections(connections.settings.model_copy(update=elsewhere))
+    nowhere = Clients(connections.settings.model_copy(update=elsewhere))
     foreign_table(connections.catalog, things(spec, connections.settings).table)
 
     with pytest.raises(PartDownError, match=r"Spark does not answer[\s\S]*127.0.0.1:1\b"):

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import stamina
 
-from frazil.catalogs.commits import TRIES, heads, through
 from frazil.derive.ledger import Position
 from frazil.errors import CommitConflictError
-from frazil.naming import TableName
+from frazil.spec.names import TableName
+from frazil.tables.commit import TRIES, heads, through
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -66,7 +66,7 @@ def group_of(name: TableName) -> str:
 
 def committed(admin: AdminClient, name: TableName, topic: str) -> FedTo | None:
     """What Kafka knows; wait for open transactions before (`init_transactions`)."""
-    from frazil.topics.client import kafka_errors
+    from frazil.kafka.clients import kafka_errors
 
     with kafka_errors(f"consumer group {group_of(name)}"):
         text = _asked(admin, group_of(name), topic)

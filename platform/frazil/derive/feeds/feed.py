@@ -7,22 +7,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.iceberg import load_table
+from frazil.connections import Connections
 from frazil.derive.feeds.fed import FedTo, committed, latest, note, noted
 from frazil.derive.feeds.feed_rows import Rows, batches, has_news
+from frazil.derive.feeds.records import Encoders
+from frazil.derive.feeds.transactions import Transactions
 from frazil.derive.positions import at_head
 from frazil.derive.work import Step
-from frazil.derived_spec import DerivedSpec, Feed
 from frazil.errors import PartDownError, PositionLostError
-from frazil.naming import TableName, things
-from frazil.spec import TableSpec
+from frazil.spec.derived import DerivedSpec, Feed
+from frazil.spec.names import TableName, things
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-    from frazil.connections import Connections
-    from frazil.derive.feeds.records import Encoders
-    from frazil.derive.feeds.transactions import Transactions
 
 __all__ = ["FeedReport", "feed"]
 
@@ -90,7 +90,7 @@ def _due(table: Table, to: Feed, before: FedTo | None) -> bool:
 
 def _prepared(connections: Connections, to: Feed, name: TableName, table: Table) -> Encoders:
     from frazil.derive.feeds.records import encoders
-    from frazil.topics.provision import provide_topic
+    from frazil.kafka.provisioning import provide_topic
 
     encode = encoders(connections.registry, to, name, table.schema())
     provide_topic(TableSpec(topic=to.topic, partitions=to.partitions), connections, key=None, value=None)

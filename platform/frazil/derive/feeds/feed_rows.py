@@ -12,8 +12,8 @@ from frazil.derive.increments import increment
 from frazil.derive.ledger import Position
 from frazil.derive.positions import standing
 from frazil.errors import PositionLostError
-from frazil.landing.position import ancestors
-from frazil.landing.publish import staged_files
+from frazil.tables.publish import staged_files
+from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile

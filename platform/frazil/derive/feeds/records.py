@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from frazil.derived_spec import Feed
 from frazil.errors import SpecError
-from frazil.naming import TableName
-from frazil.schemas.iceberg import from_iceberg
-from frazil.schemas.logical import Struct
-from frazil.schemas.subjects import WantedSchema, register
-from frazil.schemas.to_avro import avro_record, avro_value
+from frazil.formats.avro.to_avro import avro_record, avro_value
+from frazil.formats.iceberg import from_iceberg
+from frazil.formats.logical import Struct
+from frazil.formats.registry import RegistryClient
+from frazil.formats.subjects import WantedSchema, register
+from frazil.spec.derived import Feed
+from frazil.spec.names import TableName
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
 
-    from frazil.schemas.registry import RegistryClient
 
 __all__ = ["Encoders", "encoders"]
 

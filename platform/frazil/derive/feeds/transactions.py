@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from frazil.derive.feeds.fed import FedTo, group_of
 from frazil.errors import OvertakenError
-from frazil.naming import TableName
-from frazil.topics.client import client_config, kafka_errors
-
-if TYPE_CHECKING:
-    from frazil.settings import Settings
+from frazil.kafka.clients import client_config, kafka_errors
+from frazil.settings import Settings
+from frazil.spec.names import TableName
 
 __all__ = ["Transactions", "transactions"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from frazil.derive.merging.merge import Merging, State
 from frazil.derive.quoting import quoted
 from frazil.derive.work import Task
+from frazil.spec.derived import DerivedSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from frazil.derived_spec import DerivedSpec
 
 __all__ = ["Latest", "newest"]
 

@@ -11,19 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from frazil.catalogs.refs import branch_from_head
-from frazil.catalogs.spark import spark_name
 from frazil.derive.audited import asked, write_counted
 from frazil.derive.merging.box import Box, box_from, measures
 from frazil.derive.merging.older import Older
 from frazil.derive.merging.touched import branch_of, touched
 from frazil.derive.quoting import cast, types_of
 from frazil.derive.work import Result, Task
+from frazil.spec.derived import DerivedSpec
+from frazil.tables.refs import branch_from_head
+from frazil.tables.spark import spark_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from frazil.derived_spec import DerivedSpec
 
 __all__ = ["Merging", "State"]
 

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.spark import spark_name
 from frazil.derive.faults import spark_job
 from frazil.derive.merging.box import Box, Side
 from frazil.derive.merging.touched import touched
 from frazil.derive.quoting import quoted
+from frazil.derive.work import Task
+from frazil.tables.spark import spark_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from frazil.derive.work import Task
 
 __all__ = ["SMALL", "Older", "rows_before"]
 

@@ -8,11 +8,11 @@ from frazil.derive.merging.merge import Merging, State
 from frazil.derive.queries.totals import Merge, merge_of
 from frazil.derive.quoting import quoted
 from frazil.derive.work import Task
+from frazil.spec.derived import DerivedSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from frazil.derived_spec import DerivedSpec
 
 __all__ = ["Totals", "merge_in", "summed"]
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.catalogs.commits import TRIES, heads, through
 from frazil.derive.ledger import read_derived
 from frazil.derive.write import BASE, MARK
 from frazil.errors import CommitConflictError
+from frazil.spec.names import TableName
+from frazil.tables.commit import TRIES, heads, through
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
     from pyiceberg.table import Table
 
-    from frazil.naming import TableName
 
 __all__ = ["Touched", "branch_of", "touched"]
 
@@ -97,7 +97,7 @@ def branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) ->
     Raises:
         CommitConflictError: Others committed in between; the files may be others now.
     """
-    from frazil.catalogs.swap import Narrow
+    from frazil.tables.swap import Narrow
 
     head = files.table.metadata.current_snapshot_id
     for table in heads(catalog, name):

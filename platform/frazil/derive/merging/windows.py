@@ -13,8 +13,8 @@ from frazil.derive.merging.older import SMALL, Older, rows_before
 from frazil.derive.merging.summed import Totals
 from frazil.derive.quoting import cast, quoted, types_in
 from frazil.derive.work import Task
-from frazil.derived_spec import DerivedSpec, Window
 from frazil.errors import SpecError
+from frazil.spec.derived import DerivedSpec, Window
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

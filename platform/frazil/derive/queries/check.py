@@ -21,9 +21,9 @@ from frazil.derive.queries.scopes import nearest
 from frazil.derive.queries.syntax import input_name, input_tables, start_of
 from frazil.derive.queries.totals import merge_of, unmergeable
 from frazil.errors import ConfigureError, SpecError
-from frazil.naming import TableName, things
-from frazil.pipelines import Pipeline
+from frazil.pipelines.folder import Pipeline
 from frazil.settings import Settings
+from frazil.spec.names import TableName, things
 
 __all__ = ["check_queries"]
 

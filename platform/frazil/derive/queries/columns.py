@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from frazil.derive.queries.analysis import Column, outputs
 from frazil.derive.queries.query import Query
 from frazil.derive.queries.type_rules import UNKNOWN
-from frazil.derived_spec import Parameter
+from frazil.spec.derived import Parameter
 
 __all__ = ["UNKNOWN", "Column", "typed"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from frazil.derive.queries.query import ERROR_COLUMN, Query
 from frazil.derive.queries.scopes import ALL, nearest
 from frazil.derive.queries.totals import Merge
-from frazil.derived_spec import DerivedSpec
+from frazil.spec.derived import DerivedSpec
 
 __all__ = ["odd_fields"]
 

@@ -10,13 +10,13 @@ from itertools import pairwise
 from frazil.derive.queries.columns import UNKNOWN, Column, typed
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
 from frazil.derive.queries.scopes import ALL
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import SpecError
-from frazil.landing.known_columns import known_fields
-from frazil.naming import TableName, things
-from frazil.pipelines import Pipeline
-from frazil.schemas.iceberg import spark_type
+from frazil.formats.iceberg import spark_type
+from frazil.formats.known_columns import known_fields
+from frazil.pipelines.folder import Pipeline
 from frazil.settings import Settings
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import TableName, things
 
 __all__ = [
     "Known",

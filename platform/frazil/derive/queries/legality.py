@@ -11,7 +11,7 @@ from frazil.derive.queries.query import NOW, Mistake, Query, refusal
 from frazil.derive.queries.scopes import nearest
 from frazil.derive.queries.syntax import parameters_of, start_of
 from frazil.derive.queries.totals import is_grouped, merge_of, unmergeable
-from frazil.derived_spec import DerivedSpec
+from frazil.spec.derived import DerivedSpec
 
 if TYPE_CHECKING:
     from sqlglot import exp

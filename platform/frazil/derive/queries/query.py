@@ -20,8 +20,8 @@ from frazil.derive.queries.syntax import (
     words_of,
 )
 from frazil.derive.quoting import quoted
-from frazil.derived_spec import DerivedSpec
 from frazil.errors import SpecError
+from frazil.spec.derived import DerivedSpec
 
 if TYPE_CHECKING:
     from sqlglot import exp

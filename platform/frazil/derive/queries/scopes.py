@@ -6,12 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
+from frazil.derive.queries.query import Mistake
 from frazil.derive.queries.type_rules import UNKNOWN, element, fields
-
-if TYPE_CHECKING:
-    from frazil.derive.queries.query import Mistake
 
 __all__ = ["ALL", "Output", "Scope", "Source", "nearest", "repeated"]
 

@@ -10,12 +10,12 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
+from frazil.formats.registry import WriterSchema
+from frazil.formats.subjects import WantedSchema
+from frazil.kafka.provisioning import TopicState
 from frazil.local.generators.chance import BLOCK, Chance
 from frazil.local.generators.producer import Record
 from frazil.local.generators.resume import Origin
-from frazil.schemas.registry import WriterSchema
-from frazil.schemas.subjects import WantedSchema
-from frazil.topics.provision import TopicState
 
 __all__ = ["Encode", "Make", "Prepare", "Values", "encoded", "encoder"]
 
@@ -95,7 +95,7 @@ def _protobuf(text: str) -> Encode:
     from google.protobuf.json_format import ParseDict
     from google.protobuf.message_factory import GetMessageClass
 
-    from frazil.schemas.descriptors import compiled, file_of, message_at
+    from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
 
     file = file_of(compiled(WriterSchema(0, 0, text, "PROTOBUF"), "of the generator"))
     message = GetMessageClass(message_at(file, (0,)))

@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from frazil.clients import Clients
 from frazil.connections import Connections
+from frazil.formats.subjects import WantedSchema
+from frazil.kafka.facts import topic_facts
+from frazil.kafka.provisioning import TopicState, provide_topic
 from frazil.local.generators.chance import Chance, Clock, utc_now
 from frazil.local.generators.producer import Record, produce_batches
 from frazil.local.generators.resume import Origin, next_origin
-from frazil.schemas.subjects import WantedSchema
 from frazil.settings import Settings
-from frazil.spec import TableSpec
-from frazil.topics.facts import topic_facts
-from frazil.topics.provision import TopicState, provide_topic
+from frazil.spec.topic import TableSpec
 
 __all__ = ["GeneratedReport", "Generator", "generate"]
 
@@ -95,7 +96,7 @@ def generate(
     """
     stop = stop or threading.Event()
     topic = topic or generator.topic
-    state = _provide(generator, topic, Connections(settings))
+    state = _provide(generator, topic, Clients(settings))
     chance = Chance(random.getrandbits(32) if seed is None else seed, clock)
     records = generator.records(chance, state, next_origin(settings, topic))
     batches = _paced(islice(records, count), rate, stop)

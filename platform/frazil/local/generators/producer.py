@@ -9,8 +9,8 @@ from itertools import islice
 
 from confluent_kafka import KafkaError, Message, Producer
 
+from frazil.kafka.clients import client_config, kafka_error, kafka_errors
 from frazil.settings import Settings
-from frazil.topics.client import client_config, kafka_error, kafka_errors
 
 __all__ = ["Headers", "Produced", "Record", "produce", "produce_batches"]
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
+from frazil.kafka.clients import admin_client
+from frazil.kafka.facts import topic_fact
+from frazil.kafka.probe import ONE_RECORD, open_probe
 from frazil.local.generators.producer import Headers
 from frazil.settings import Settings
-from frazil.topics.client import admin_client
-from frazil.topics.facts import topic_fact
-from frazil.topics.probe import ONE_RECORD, open_probe
 
 __all__ = ["Origin", "next_origin"]
 

@@ -6,9 +6,9 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from frazil.formats.subjects import WantedSchema
 from frazil.local.generators.encode import encoded
 from frazil.local.generators.generator import Generator
-from frazil.schemas.subjects import WantedSchema
 
 __all__ = ["SHIPMENTS"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from frazil.formats.subjects import WantedSchema
 from frazil.local.generators.chance import BLOCK, Chance
 from frazil.local.generators.generator import Generator
 from frazil.local.generators.producer import Record
 from frazil.local.generators.resume import Origin
-from frazil.schemas.subjects import WantedSchema
 
 __all__ = ["SCHEMA", "STOCK_TRADES", "trades"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from frazil.formats.subjects import WantedSchema
 from frazil.local.generators.encode import encoded
 from frazil.local.generators.generator import Generator
-from frazil.schemas.subjects import WantedSchema
 
 __all__ = ["USERS"]
 

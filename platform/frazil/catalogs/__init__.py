@@ -1,1 +1,0 @@
-"""The Iceberg catalog for PyIceberg and for Spark from one setting; Glue entries in step."""

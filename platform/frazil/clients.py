@@ -1,0 +1,104 @@
+"""The outside systems of one profile, opened when first used and shared by all that runs in a process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from frazil.formats.registry import RegistryClient
+from frazil.settings import Settings
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+    from pyiceberg.catalog import Catalog
+    from pyspark.sql import SparkSession
+
+
+__all__ = ["Clients", "OpenSnowflake", "OpenSpark"]
+
+OpenSpark = Callable[[Settings], "SparkSession"]
+OpenSnowflake = Callable[[Settings], AbstractContextManager[Any]]
+"""Opens a `snowflake.connector` connection that closes with the context."""
+
+
+class Clients:
+    """Clients of one environment.
+
+    Args:
+        settings: The environment.
+        open_spark: How to get a session on landings' Spark; Dagster gives its own resource's.
+        open_snowflake: How to connect to Snowflake; Dagster gives its own resource's.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        open_spark: OpenSpark | None = None,
+        open_snowflake: OpenSnowflake | None = None,
+    ) -> None:
+        self.settings = settings
+        self._open_spark = open_spark
+        self._open_snowflake = open_snowflake
+        self._opening = threading.Lock()
+
+    @cached_property
+    def admin(self) -> AdminClient:
+        """Kafka's admin client."""
+        from frazil.kafka.clients import admin_client
+
+        return admin_client(self.settings)
+
+    @cached_property
+    def registry(self) -> RegistryClient:
+        """The schema registry's client."""
+        from frazil.formats.registry import registry_client
+
+        return registry_client(self.settings)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The Iceberg catalog that owns the tables."""
+        from frazil.tables.catalog import open_catalog
+
+        return open_catalog(self.settings)
+
+    @cached_property
+    def glue(self) -> Any:
+        """Glue's boto3 client."""
+        from frazil.publishing.glue import glue_client
+
+        return glue_client(self.settings)
+
+    @cached_property
+    def _session(self) -> SparkSession:
+        from frazil.tables.spark import open_spark
+
+        return (self._open_spark or open_spark)(self.settings)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session; opened once, though several landings may ask at the same time."""
+        with self._opening:
+            return self._session
+
+    @cached_property
+    def _background_session(self) -> SparkSession:
+        from frazil.tables.spark import in_background, open_spark
+
+        shared = None if self.settings.upkeep_spark_remote else self._open_spark
+        return in_background((shared or open_spark)(self.settings.of_upkeep))
+
+    @property
+    def background_spark(self) -> SparkSession:
+        """For upkeep: on a Spark of its own, or on the pool of landings' that gets what they leave over."""
+        with self._opening:
+            return self._background_session
+
+    def snowflake(self) -> AbstractContextManager[Any]:
+        """A connection to Snowflake that closes with the context."""
+        from frazil.publishing.snowflake.connection import open_snowflake
+
+        return (self._open_snowflake or open_snowflake)(self.settings)

@@ -1,0 +1,112 @@
+"""Which value of a record that Avro can read does not fit its column, in words; slow, for bad records."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from decimal import Context, Inexact, InvalidOperation
+from decimal import Decimal as Number
+from typing import Any
+
+from frazil.formats.avro.exact import BOOLEAN, DATE, INT
+from frazil.formats.avro.pairs import is_lossy, written
+from frazil.formats.avro.values import DAY
+from frazil.formats.logical import Decimal, List, Map, Struct, Type
+
+__all__ = ["fault"]
+
+
+def fault(writer: Any, reader: Any, wanted: Type, value: Any, path: str = "") -> str | None:
+    """The first value that does not fit, None where none is found.
+
+    Args:
+        writer: Its type, as `exact_pair` gives it.
+        reader: The newest type.
+        wanted: The column's.
+        value: As read without logical types.
+        path: Where it stands.
+    """
+    if value is None:
+        return None if _takes_null(reader) else f"field {path} is null, which it may no longer be"
+    writer, reader = _only(writer), _only(reader)
+    if writer is None or reader is None:
+        return None  # a branch of many: which one it was, the value does not tell
+    return next((f for f in _faults(writer, reader, wanted, value, path) if f), None)
+
+
+def _faults(writer: Any, reader: Any, wanted: Type, value: Any, path: str) -> Iterable[str | None]:
+    match wanted:
+        case Struct() if writer["type"] == "record":
+            return _of_record(writer, reader, wanted, value, path)
+        case List() if writer["type"] == "array":
+            inner = (writer["items"], reader["items"], wanted.element)
+            return (fault(*inner, v, f"{path}[{n}]") for n, v in enumerate(value))
+        case Map() if writer["type"] == "map":
+            inner = (writer["values"], reader["values"], wanted.value)
+            return (fault(*inner, v, f"{path}{{{k}}}") for k, v in value.items())
+        case Map() if writer["type"] == "array":
+            return _of_entries(writer["items"], reader["items"], wanted, value, path)
+        case _:
+            return (_scalar(writer, wanted, value, path),)
+
+
+def _of_record(
+    writer: Any, reader: Any, wanted: Struct, value: dict[str, Any], path: str
+) -> Iterable[str | None]:
+    for field, column in zip(reader["fields"], wanted, strict=True):
+        if source := written(field, writer):
+            where = f"{path}.{column.name}".lstrip(".")
+            yield fault(source["type"], field["type"], column.type, value[source["name"]], where)
+
+
+def _of_entries(
+    writer: Any, reader: Any, wanted: Map, entries: list[dict[str, Any]], path: str
+) -> Iterable[str | None]:
+    types = [{f["name"]: f["type"] for f in node["fields"]} for node in (writer, reader)]
+    for n, entry in enumerate(entries):
+        if entry["key"] is None:
+            yield f"field {path}[{n}] is an entry without a key"
+        for part, kind in (("key", wanted.key), ("value", wanted.value)):
+            yield fault(types[0][part], types[1][part], kind, entry[part], f"{path}[{n}].{part}")
+
+
+def _scalar(writer: dict[str, Any], wanted: Type, value: Any, path: str) -> str | None:
+    logical = writer.get("logicalType", "")
+    if writer == BOOLEAN and value not in (b"\0", b"\1"):
+        return f"field {path}: byte {value[0]} is no boolean"
+    if isinstance(wanted, Decimal) and logical == "decimal" and isinstance(value, bytes):
+        return _decimal(writer["scale"], wanted, value, path)
+    if logical in DAY and not 0 <= value <= DAY[logical]:
+        return f"field {path}: {value} is no time of a day ({logical})"
+    if writer in (INT, DATE) and not -(2**31) <= value < 2**31:
+        return f"field {path}: {value} is no int, which has 32 bits"
+    kind = getattr(wanted, "kind", "")
+    if is_lossy("int" if writer == INT else writer["type"], kind) and _rounded(value, kind) != value:
+        return f"field {path}: {value} is no {kind} without loss"
+    return None
+
+
+def _rounded(value: int, kind: str) -> int:
+    form = "f" if kind == "float" else "d"
+    return int(struct.unpack(form, struct.pack(form, value))[0])
+
+
+def _decimal(scale: int, wanted: Decimal, value: bytes, path: str) -> str | None:
+    if not value:
+        return f"field {path}: no bytes are no decimal"
+    number = Number(int.from_bytes(value, signed=True)).scaleb(-scale, Context(prec=10_000))
+    exact = Context(prec=wanted.precision, traps=[Inexact, InvalidOperation])
+    try:
+        number.quantize(Number(1).scaleb(-wanted.scale), context=exact)
+    except (Inexact, InvalidOperation):
+        return f"field {path}: {number} does not fit decimal({wanted.precision},{wanted.scale})"
+    return None
+
+
+def _takes_null(node: Any) -> bool:
+    return isinstance(node, list) and any(b["type"] == "null" for b in node)
+
+
+def _only(node: Any) -> Any:
+    real = [b for b in node if b["type"] != "null"] if isinstance(node, list) else [node]
+    return real[0] if len(real) == 1 else None

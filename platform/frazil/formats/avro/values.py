@@ -1,0 +1,176 @@
+"""From what Spark's `from_avro` gives to the table's types, as SQL, where a cast does not suffice.
+
+Unions come as `member0, member1...`, counted without null, and get their branches' names;
+milliseconds of the day become microseconds; arrays of entries become maps. With it goes what must hold
+so that no value is wrong: a decimal has no more digits than its column, a time of day lies within it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from frazil.formats.avro.exact import BOOLEAN, DATE, INT
+from frazil.formats.avro.pairs import is_lossy
+from frazil.formats.iceberg import spark_type
+from frazil.formats.logical import Decimal, List, Map, Primitive, Struct, Type
+
+__all__ = ["DAY", "Conversion", "conversion", "utf8_check"]
+
+
+DAY = {"time-millis": 86_399_999, "time-micros": 86_399_999_999}
+"""The last moment of a day, by what is counted."""
+
+_INTS = "BETWEEN -2147483648 AND 2147483647"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """SQL over a value as Spark decoded it.
+
+    Args:
+        value: It in the table's type, but for a cast; None where the cast is all.
+        check: Whether nothing was lost, null where the value is; None where nothing can be.
+    """
+
+    value: str | None = None
+    check: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.value is not None or self.check is not None
+
+
+def conversion(node: Any, wanted: Type, x: str, depth: int = 0) -> Conversion:
+    """How a decoded value becomes one of the table's.
+
+    Args:
+        node: The reader's type, as `exact_pair` gives it.
+        wanted: The table's type.
+        x: The value, as SQL.
+        depth: Of lambdas around it; names theirs.
+    """
+    if isinstance(node, list):
+        real = [b for b in node if b["type"] != "null"]
+        return conversion(real[0], wanted, x, depth) if len(real) == 1 else _union(real, wanted, x, depth)
+    match wanted:
+        case Struct():
+            parts = [(f.name, f.name, n["type"]) for f, n in zip(wanted, node["fields"], strict=True)]
+            return _struct(parts, wanted, x, depth)
+        case List():
+            return _list(node["items"], wanted.element, x, depth)
+        case Map() if node["type"] == "array":
+            return _entries(node["items"], wanted, x, depth)
+        case Map():
+            return _map(node["values"], wanted.value, x, depth)
+        case _:
+            return _scalar(node, wanted, x)
+
+
+def utf8_check(kind: Type, x: str, depth: int = 0) -> str | None:
+    """Whether every text in a value of the table is UTF-8, which Spark's Avro takes on trust.
+
+    Returns:
+        SQL that is never false for a null; None where there is no text.
+    """
+    match kind:
+        case Primitive("string"):
+            return f"coalesce(is_valid_utf8({x}), true)"
+        case Struct():
+            return _all([utf8_check(f.type, f"{x}.`{f.name}`", depth) for f in kind])
+        case List():
+            return _utf8_in_array(kind.element, x, depth)
+        case Map():
+            key = _utf8_in_array(kind.key, f"map_keys({x})", depth)
+            return _all([key, _utf8_in_array(kind.value, f"map_values({x})", depth)])
+        case _:
+            return None
+
+
+def _utf8_in_array(element: Type, x: str, depth: int) -> str | None:
+    """Of many texts at once where they can be joined: a lambda over each takes three times as long."""
+    match element:
+        case Primitive("string"):
+            return f"coalesce(is_valid_utf8(array_join({x}, ',')), true)"
+        case Struct():
+            return _all([_utf8_in_array(f.type, f"{x}.`{f.name}`", depth) for f in element])
+        case _:
+            return _for_all(x, utf8_check(element, f"e{depth}", depth + 1), depth)
+
+
+def _scalar(node: dict[str, Any], wanted: Type, x: str) -> Conversion:
+    if node == BOOLEAN and wanted == Primitive("boolean"):
+        return Conversion(f"{x} = X'01'", f"coalesce({x} IN (X'00', X'01'), true)")
+    if (most := DAY.get(node.get("logicalType", ""))) and wanted == Primitive("long"):
+        value = f"try_cast({x} AS int) * 1000L" if node["logicalType"] == "time-millis" else None
+        return Conversion(value, f"coalesce({x} BETWEEN 0 AND {most}, true)")
+    if node == DATE and wanted == Primitive("date"):
+        return Conversion(f"date_from_unix_date(try_cast({x} AS int))", f"coalesce({x} {_INTS}, true)")
+    if isinstance(wanted, Decimal) and node.get("logicalType") == "decimal":
+        narrow = f"try_cast({x} AS {spark_type(wanted)})"
+        fits = node["scale"] <= wanted.scale and _whole(node) <= wanted.precision - wanted.scale
+        return Conversion() if fits else Conversion(narrow, f"coalesce({narrow} = {x}, {x} IS NULL)")
+    whole = "int" if node == INT or node["type"] == "int" else "bigint"
+    if isinstance(wanted, Primitive) and is_lossy("int" if whole == "int" else node["type"], wanted.kind):
+        back = f"try_cast(CAST({x} AS {wanted.kind}) AS {whole})"
+        return Conversion(None, f"coalesce({back} = {x}, {x} IS NULL)")
+    return Conversion(None, f"coalesce({x} {_INTS}, true)" if node == INT else None)
+
+
+def _whole(node: dict[str, Any]) -> int:
+    return int(node["precision"]) - int(node["scale"])
+
+
+def _union(branches: list[Any], wanted: Type, x: str, depth: int) -> Conversion:
+    fields = cast("Struct", wanted).fields
+    parts = [(f.name, f"member{i}", b) for i, (f, b) in enumerate(zip(fields, branches, strict=True))]
+    return _struct(parts, cast("Struct", wanted), x, depth, renamed=True)
+
+
+def _struct(
+    parts: list[tuple[str, str, Any]], wanted: Struct, x: str, depth: int, renamed: bool = False
+) -> Conversion:
+    found = [
+        (name, f"{x}.`{source}`", conversion(node, f.type, f"{x}.`{source}`", depth))
+        for (name, source, node), f in zip(parts, wanted, strict=True)
+    ]
+    check = _all([c.check for _, _, c in found])
+    if not renamed and all(c.value is None for _, _, c in found):
+        return Conversion(None, check)
+    inner = ", ".join(f"'{name}', {c.value or source}" for name, source, c in found)
+    return Conversion(f"IF({x} IS NULL, NULL, named_struct({inner}))", check)
+
+
+def _list(items: Any, element: Type, x: str, depth: int) -> Conversion:
+    e = f"e{depth}"
+    inner = conversion(items, element, e, depth + 1)
+    value = f"transform({x}, {e} -> {inner.value})" if inner.value else None
+    return Conversion(value, _for_all(x, inner.check, depth))
+
+
+def _map(values: Any, value: Type, x: str, depth: int) -> Conversion:
+    e = f"e{depth}"
+    inner = conversion(values, value, e, depth + 1)
+    changed = f"transform_values({x}, (k{depth}, {e}) -> {inner.value})" if inner.value else None
+    return Conversion(changed, _for_all(f"map_values({x})", inner.check, depth))
+
+
+def _entries(entry: dict[str, Any], wanted: Map, x: str, depth: int) -> Conversion:
+    """Entries without a key are left out of the map, which can't have them, and fail the check."""
+    e = f"e{depth}"
+    types = {f["name"]: f["type"] for f in entry["fields"]}
+    key = conversion(types["key"], wanted.key, f"{e}.key", depth + 1)
+    value = conversion(types["value"], wanted.value, f"{e}.value", depth + 1)
+    pairs = f"transform({x}, {e} -> struct({key.value or f'{e}.key'}, {value.value or f'{e}.value'}))"
+    checks = _all([key.check, value.check])
+    if isinstance(types["key"], list):
+        pairs = pairs.replace(f"transform({x},", f"transform(filter({x}, {e} -> {e}.key IS NOT NULL),", 1)
+        checks = _all([f"{e}.key IS NOT NULL", checks])
+    return Conversion(f"map_from_entries({pairs})", _for_all(x, checks, depth))
+
+
+def _all(checks: list[str | None]) -> str | None:
+    return " AND ".join(f"({c})" for c in checks if c) or None
+
+
+def _for_all(x: str, check: str | None, depth: int) -> str | None:
+    return f"coalesce(forall({x}, e{depth} -> {check}), true)" if check else None

@@ -1,0 +1,113 @@
+"""The columns of a topic's table: key, value fields, then metadata, as Tableflow lays them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from frazil.formats.logical import Field, Map, Primitive, Struct, Type
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+
+__all__ = [
+    "MetadataColumn",
+    "RecordColumns",
+    "metadata_columns",
+    "metadata_names",
+    "record_columns",
+    "table_fields",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordColumns:
+    """What keys and values become, before the metadata columns."""
+
+    key: Struct
+    value: Struct
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """All of them; of a field in key and value, the value's."""
+        return (*(f for f in self.key if not self.value.get(f.name)), *self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataColumn:
+    """One of the nine, with the Spark expression over Kafka's source that fills it."""
+
+    word: str
+    type: Type
+    expression: str
+    doc: str
+
+    def name(self, scheme: Literal["tableflow", "portable"]) -> str:
+        """`$$leader-epoch`, or `cflt_metadata_leader_epoch`."""
+        if scheme == "tableflow":
+            return f"$${self.word}"
+        return f"cflt_metadata_{self.word.replace('-', '_')}"
+
+    def field(self, scheme: Literal["tableflow", "portable"]) -> Field:
+        """The column in the table."""
+        return Field(self.name(scheme), self.type, optional=True, doc=self.doc)
+
+
+_STRING, _INT, _LONG, _BINARY = (Primitive(k) for k in ("string", "int", "long", "binary"))
+_STANDARD = (
+    MetadataColumn("topic", _STRING, "topic", "Topic of the record."),
+    MetadataColumn("partition", _INT, "partition", "Partition of the record."),
+    MetadataColumn(
+        "headers",
+        Map(_STRING, _BINARY, value_optional=True),
+        "map_from_entries(headers)",
+        "Headers of the record; of a repeated one the last.",
+    ),
+    MetadataColumn("leader-epoch", _INT, "leader_epoch", "Leader epoch of the record's batch."),
+    MetadataColumn("offset", _LONG, "offset", "Offset of the record."),
+    MetadataColumn("timestamp", Primitive("timestamptz"), "timestamp", "Kafka's timestamp."),
+    MetadataColumn(
+        "timestamp-type",
+        _STRING,
+        "CASE timestampType WHEN 0 THEN 'CREATE_TIME' WHEN 1 THEN 'LOG_APPEND_TIME' "
+        "ELSE 'NO_TIMESTAMP_TYPE' END",
+        "Who set the timestamp.",
+    ),
+)
+_RAW = (
+    MetadataColumn("raw-key", _BINARY, "raw_key", "The key's bytes."),
+    MetadataColumn("raw-value", _BINARY, "raw_value", "The value's bytes, header included."),
+)
+
+
+def metadata_columns(spec: TableSpec) -> tuple[MetadataColumn, ...]:
+    """The metadata columns that the spec asks for, in order."""
+    return _STANDARD + _RAW if spec.metadata == "full" else _STANDARD
+
+
+def metadata_names(spec: AnyTable) -> tuple[str, ...]:
+    """Their names in the table; one that is made of other tables has none."""
+    if not isinstance(spec, TableSpec):
+        return ()
+    return tuple(c.name(spec.metadata_names) for c in metadata_columns(spec))
+
+
+def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns:
+    """Columns that may be null wherever the half that fills them may be missing.
+
+    Args:
+        spec: Says whether null values are kept.
+        key: The key's own columns; any record may have no key.
+        value: The value's own columns.
+    """
+    kept = spec.on_null_value == "keep"
+    return RecordColumns(_optional(key), _optional(value) if kept else value)
+
+
+def table_fields(spec: TableSpec, record: RecordColumns) -> tuple[Field, ...]:
+    """All columns of the table, in order."""
+    meta = tuple(c.field(spec.metadata_names) for c in metadata_columns(spec))
+    return (*record.fields, *meta)
+
+
+def _optional(columns: Struct) -> Struct:
+    return Struct(tuple(replace(f, optional=True) for f in columns))

@@ -1,0 +1,1 @@
+"""JSON Schema, and its decoder."""

@@ -1,0 +1,248 @@
+"""JSON Schema to logical schema. Rules: Confluent's `JsonToLogicalTypeConverter`, but where it loses data.
+
+Time-of-day becomes a bigint of microseconds, as for Avro. An object of any keys whose values are alike is
+a map even without Connect's mark (there: an empty struct). A union names its fields by the branches' titles
+where those are names, else `connect_union_field_<n>`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from frazil.errors import SchemaRefusedError
+from frazil.formats.json.merge import Flat, flat
+from frazil.formats.json.nodes import (
+    Branches,
+    Entries,
+    Items,
+    Member,
+    Members,
+    Node,
+    Pairs,
+    as_columns,
+    logical,
+)
+from frazil.formats.json.references import References
+from frazil.formats.json.scalars import scalar
+from frazil.formats.logical import Struct
+
+__all__ = ["json_node", "json_to_logical"]
+
+_LAST = 2**31
+_MAX_DEPTH = 64
+_NAME = re.compile(r"\w+")
+_SHAPES = frozenset({"items", "oneOf", "anyOf", "patternProperties"})
+_EMPTY = (
+    "Write its type; a column of any type (variant) needs format v3, which Spark and PyIceberg can't share."
+)
+
+
+def json_to_logical(
+    text: str, dependencies: tuple[tuple[str, str], ...], subject: str, word: str = "value"
+) -> Struct:
+    """The columns that records of this schema become.
+
+    Args:
+        text: The schema as the registry gives it.
+        dependencies: Texts of the schemas that it refers to, by name.
+        subject: Named in errors.
+        word: Names the column of a root that is no object.
+
+    Raises:
+        SchemaRefusedError: The schema has something that no column can hold; the text names the field.
+    """
+    node = json_node(text, dependencies, subject)
+    return as_columns(node, logical(node), word)
+
+
+def json_node(text: str, dependencies: tuple[tuple[str, str], ...], subject: str) -> Node:
+    """What a record of this schema is, before it becomes columns.
+
+    Raises:
+        SchemaRefusedError: See `json_to_logical`.
+    """
+    try:
+        references = References(text, dependencies)
+    except ValueError as e:
+        raise _refused(subject, "(root)", f"it is no JSON: {e}", "Register it again.") from None
+    return _Converter(subject, references).node(references.root, "", frozenset(), 0)[0]
+
+
+class _Converter:
+    """One walk over one schema."""
+
+    def __init__(self, subject: str, references: References) -> None:
+        self._subject = subject
+        self._references = references
+
+    def node(self, schema: Any, path: str, within: frozenset[str], depth: int) -> tuple[Node, bool]:
+        """A schema's node, and whether null may stand there."""
+        if depth > _MAX_DEPTH:
+            raise self._no(path, f"it is deeper than {_MAX_DEPTH} levels", "Make it flatter.")
+        found, within = self._flat(schema, path, within)
+        alternatives = self._alternatives(found, path, within)
+        if alternatives is None:
+            return self._typed(found, path, within, depth), False
+        real = [b for b in alternatives if not _is_null(b[0])]
+        optional = len(real) < len(alternatives)
+        if len(real) == 1:
+            node, inner = self.node(real[0][0], path, real[0][1], depth + 1)
+            return node, optional or inner
+        if not real:
+            raise self._no(path, "null alone has no column type", "Take the field out.")
+        return self._branches(real, path, depth), optional
+
+    def _flat(self, schema: Any, path: str, within: frozenset[str]) -> Flat:
+        if schema is True or schema == {}:
+            raise self._no(path, "an empty schema allows any value", _EMPTY)
+        return flat(schema, self._references, within, lambda why, todo: self._no(path, why, todo))
+
+    def _alternatives(self, schema: dict[str, Any], path: str, within: frozenset[str]) -> list[Flat] | None:
+        """The branches of a union, none where there is only one type."""
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            return [({**schema, "type": k}, within) for k in kind]
+        if None in schema.get("enum", ()):
+            rest = {**schema, "enum": [v for v in schema["enum"] if v is not None]}
+            return [({"type": "null"}, within), (rest, within)]
+        for key in ("oneOf", "anyOf"):
+            if key not in schema:
+                continue
+            branches = [self._flat(b, f"{path}<{i}>", within) for i, b in enumerate(schema[key])]
+            if "type" not in schema and "properties" not in schema:
+                return branches
+            if not all(_only_constrains(b, schema) for b, _ in branches):
+                raise self._no(path, f"{key} beside a type of its own has no column", "Move all into it.")
+        return None
+
+    def _branches(self, branches: list[Flat], path: str, depth: int) -> Branches:
+        names = [_branch_name(b, i) for i, (b, _) in enumerate(branches)]
+        if len({n.lower() for n in names}) < len(names):
+            names = [_numbered(i) for i in range(len(names))]
+        nodes = (
+            self.node(b, f"{path}.{n}".lstrip("."), w, depth + 1)[0]
+            for n, (b, w) in zip(names, branches, strict=True)
+        )
+        return Branches(tuple(Member(n, node, True) for n, node in zip(names, nodes, strict=True)))
+
+    def _typed(self, schema: dict[str, Any], path: str, within: frozenset[str], depth: int) -> Node:
+        match kind := schema.get("type") or _implied(schema):
+            case "object":
+                return self._object(schema, path, within, depth)
+            case "array":
+                return self._array(schema, path, within, depth)
+            case "null":
+                raise self._no(path, "null alone has no column type", "Take the field out.")
+            case None:
+                raise self._no(path, "the schema has no type", _EMPTY)
+            case _:
+                return scalar(kind, schema, lambda why, todo: self._no(path, why, todo))
+
+    def _object(self, schema: dict[str, Any], path: str, within: frozenset[str], depth: int) -> Node:
+        values = _values(schema)
+        if values is not None:
+            node, optional = self.node(values, f"{path}{{}}", within, depth + 1)
+            return Entries(node, optional)
+        if not schema.get("properties"):
+            raise self._no(
+                path, "an object without properties has no column type", "Add one, or a value type."
+            )
+        return self._members(schema, path, within, depth)
+
+    def _members(self, schema: dict[str, Any], path: str, within: frozenset[str], depth: int) -> Members:
+        required, found = schema.get("required", ()), []
+        for name, each in schema["properties"].items():
+            where = f"{path}.{name}".lstrip(".")
+            node, optional = self.node(each, where, within, depth + 1)
+            own, _ = self._flat(each, where, within)
+            place = int(own.get("connect.index", _LAST))
+            member = Member(name, node, optional or name not in required, own.get("description", ""))
+            found.append((place, name, member))
+        members = tuple(m for _, _, m in sorted(found, key=lambda f: f[:2]))
+        self._check_names(members, path)
+        return Members(members)
+
+    def _array(self, schema: dict[str, Any], path: str, within: frozenset[str], depth: int) -> Node:
+        items = schema.get("items")
+        if isinstance(items, list) or "prefixItems" in schema:
+            raise self._no(path, "a tuple has no column type", "Use an object.")
+        if not isinstance(items, dict):
+            raise self._no(path, "an array without items has no column type", "Write its items.")
+        if schema.get("connect.type") == "map":
+            return self._pairs(items, path, within, depth)
+        element, optional = self.node(items, f"{path}[]", within, depth + 1)
+        return Items(element, optional)
+
+    def _pairs(self, items: Any, path: str, within: frozenset[str], depth: int) -> Node:
+        entry, _ = self.node(items, f"{path}[]", within, depth + 1)
+        key, value = (entry.get(n) if isinstance(entry, Members) else None for n in ("key", "value"))
+        if key is None or value is None:
+            raise self._no(path, "an array marked as a map needs items with key and value", "Add them.")
+        return Pairs(key.node, value.node, value.optional)
+
+    def _check_names(self, members: tuple[Member, ...], path: str) -> None:
+        seen: dict[str, str] = {}
+        for name in (m.name for m in members):
+            where = f"{path}.{name}".lstrip(".")
+            if not name or re.search(r"[\s`]", name):
+                raise self._no(where, f"{name!r} has white space or a backtick, or is empty", "Rename it.")
+            if twin := seen.get(name.lower()):
+                raise self._no(where, f"{twin} and {name} differ by case only", "Rename one of them.")
+            seen[name.lower()] = name
+
+    def _no(self, path: str, why: str, todo: str) -> SchemaRefusedError:
+        return _refused(self._subject, path or "(root)", why, todo)
+
+
+def _is_null(schema: dict[str, Any]) -> bool:
+    null = schema.get("type") == "null"
+    return null or ("const" in schema and schema["const"] is None) or schema.get("enum") == [None]
+
+
+def _implied(schema: dict[str, Any]) -> str | None:
+    """The type that a schema without one must mean."""
+    if "properties" in schema or "additionalProperties" in schema or "patternProperties" in schema:
+        return "object"
+    if "items" in schema or "prefixItems" in schema:
+        return "array"
+    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    names = {str: "string", bool: "boolean", int: "integer", float: "number"}
+    kinds = {names.get(type(v)) for v in values}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _values(schema: dict[str, Any]) -> Any:
+    """The schema of a map's values, None where the object has keys of its own."""
+    more, patterns = schema.get("additionalProperties"), schema.get("patternProperties", {})
+    marked = schema.get("connect.type") == "map"
+    if schema.get("properties") and not marked:
+        return None
+    if isinstance(more, dict):
+        return more if more or marked else None
+    return next(iter(patterns.values())) if len(patterns) == 1 else None
+
+
+def _only_constrains(branch: dict[str, Any], whole: dict[str, Any]) -> bool:
+    """Whether a branch of a union only narrows what its surroundings say."""
+    known = branch.get("properties", {}).keys() <= whole.get("properties", {}).keys()
+    same = branch.get("type", whole.get("type")) == whole.get("type")
+    return known and same and not branch.keys() & _SHAPES
+
+
+def _branch_name(branch: dict[str, Any], index: int) -> str:
+    title = branch.get("title", "")
+    return title if _NAME.fullmatch(title) else _numbered(index)
+
+
+def _numbered(index: int) -> str:
+    return f"connect_union_field_{index}"
+
+
+def _refused(subject: str, path: str, why: str, todo: str) -> SchemaRefusedError:
+    return SchemaRefusedError(
+        f"The schema can't become a table: {why}.",
+        where=f"subject {subject}, field {path}",
+        meaning="Nothing was landed.",
+        todo=todo,
+    )

@@ -1,0 +1,1 @@
+"""Protobuf: schema, and decoder."""

@@ -1,0 +1,173 @@
+"""What ptars read, shape by shape, as columns: checked in bulk, doubted as a whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from frazil.formats.protobuf.fields import (
+    DECIMAL,
+    KNOWN,
+    WRAPPERS,
+    decimal_of,
+    is_entry,
+    oneofs,
+    regular_fields,
+    scalar_type,
+)
+from frazil.formats.protobuf.known_values import KNOWN_VALUES, NANOS, SECONDS, decimal_value
+from frazil.formats.protobuf.messages import Doubt, arrow_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
+
+__all__ = ["columns_array"]
+
+_MICROS = 1_000_000
+
+
+def columns_array(message: Descriptor, found: pa.StructArray) -> pa.StructArray:
+    """The columns of messages that are there or null.
+
+    Args:
+        message: Their type.
+        found: Its fields by name, as ptars reads `shapes_of` the type's file.
+
+    Raises:
+        Doubt: A value fits no column, or google.protobuf might read another one.
+        pyarrow.ArrowInvalid: A value fits no column.
+    """
+    parts = dict(zip([f.name for f in found.type], found.flatten(), strict=True))
+    columns = {f.name: _field(f, parts[f.name], found.null_count) for f in regular_fields(message)}
+    for oneof in oneofs(message):
+        columns[oneof.name] = _oneof(oneof, parts)
+    return _struct(columns, found.is_null() if found.null_count else None)
+
+
+def _struct(columns: dict[str, pa.Array], missing: pa.Array | None) -> pa.StructArray:
+    import pyarrow as pa
+
+    return pa.StructArray.from_arrays(list(columns.values()), names=list(columns), mask=missing)
+
+
+def _field(field: FieldDescriptor, found: pa.Array, absent: int) -> pa.Array:
+    if is_entry(field):
+        return _map(field, found)
+    if field.is_repeated:
+        return _list(field, found)
+    if field.is_required and found.null_count > absent:
+        raise Doubt(f"{field.full_name} is missing")
+    return _single(field, found)
+
+
+def _oneof(oneof: OneofDescriptor, parts: dict[str, pa.Array]) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    members = {f.name: _single(f, parts[f.name]) for f in oneof.fields}
+    counts = sum_of([parts[name].is_valid().cast(pa.int8()) for name in members])
+    if len(counts) and pc.max(counts).as_py() > 1:
+        raise Doubt(f"{oneof.full_name} has two members")
+    return _struct(members, pc.equal(counts, 0))
+
+
+def sum_of(numbers: list[pa.Array]) -> pa.Array:
+    """Element by element."""
+    import pyarrow.compute as pc
+
+    first, *rest = numbers
+    for other in rest:
+        first = pc.add(first, other)
+    return first
+
+
+def _list(field: FieldDescriptor, found: pa.ListArray) -> pa.ListArray:
+    import pyarrow as pa
+
+    missing = found.is_null() if found.null_count else None
+    return pa.ListArray.from_arrays(found.offsets, _single(field, found.values), mask=missing)
+
+
+def _map(field: FieldDescriptor, found: pa.ListArray) -> pa.MapArray:
+    import pyarrow as pa
+
+    key, item = field.message_type.fields
+    keys, items = found.values.flatten()
+    if keys.null_count or (items.null_count and field.message_type.GetOptions().map_entry):
+        raise Doubt(f"{field.full_name} has an entry without key or value")
+    _check_unique(found, keys, field)
+    missing = found.is_null() if found.null_count else None
+    return pa.MapArray.from_arrays(found.offsets, _single(key, keys), _single(item, items), mask=missing)
+
+
+def _check_unique(found: pa.ListArray, keys: pa.Array, field: FieldDescriptor) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not len(keys):
+        return
+    pairs = pa.table({"row": pc.list_parent_indices(found), "key": keys})
+    if pairs.group_by(["row", "key"]).aggregate([]).num_rows < len(keys):
+        raise Doubt(f"{field.full_name} has a key twice")
+
+
+def _single(field: FieldDescriptor, found: pa.Array) -> pa.Array:
+    if field.message_type is not None:
+        return _message(field, found)
+    if field.enum_type is not None:
+        return _enum(field, found)
+    return found.cast(arrow_type(scalar_type(field)))  # checked: 2^63 raises
+
+
+def _enum(field: FieldDescriptor, found: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    enum = field.enum_type
+    known = {v.number: enum.values_by_number[v.number].name for v in enum.values}  # the first of aliases
+    places = pc.index_in(found, pa.array(list(known), pa.int32()))
+    names = pa.array(list(known.values()), pa.string()).take(places)
+    if names.null_count == found.null_count:
+        return names
+    if enum.is_closed:
+        raise Doubt(f"{field.full_name} has a number that its enum has not")
+    return pc.coalesce(names, found.cast(pa.string()))
+
+
+def _message(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
+    name = field.message_type.full_name
+    if name in WRAPPERS:
+        return _single(field.message_type.fields[0], found.flatten()[0])
+    if name == "google.protobuf.Timestamp":
+        return _timestamps(*found.flatten())
+    if name in KNOWN or name == DECIMAL:
+        return _one_by_one(field, found)
+    return columns_array(field.message_type, found)
+
+
+def _timestamps(seconds: pa.Array, nanos: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for found, (least, most) in ((seconds, SECONDS), (nanos, NANOS)):
+        seen = pc.min_max(found).as_py()
+        if seen["min"] is not None and (seen["min"] < least or seen["max"] > most):
+            raise Doubt("a Timestamp is out of range")
+    micros = pc.add(pc.multiply(seconds, _MICROS), pc.divide(nanos, 1000))
+    return micros.cast(pa.timestamp("us", tz="UTC"))
+
+
+def _one_by_one(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
+    import pyarrow as pa
+
+    name = field.message_type.full_name
+    rows = [v and tuple(v.values()) for v in found.to_pylist()]
+    try:
+        if name == DECIMAL:
+            kind = decimal_of(field)
+            assert kind is not None
+            values = [v and decimal_value(kind, v[0], v[2]) for v in rows]
+            return pa.array(values, arrow_type(kind))
+        return pa.array([v and KNOWN_VALUES[name](*v) for v in rows], arrow_type(KNOWN[name]))
+    except ValueError as e:
+        raise Doubt(str(e)) from None

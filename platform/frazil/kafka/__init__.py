@@ -1,0 +1,1 @@
+"""Kafka: facts about topics, leader epochs, provisioning, clients."""

@@ -1,0 +1,162 @@
+"""What Kafka's admin API tells about topics: identity, first offsets, last stable offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import stamina
+from confluent_kafka import (
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
+
+from frazil.errors import MissingError
+from frazil.kafka.clients import kafka_errors
+
+__all__ = ["TopicFacts", "describe", "topic_fact", "topic_facts"]
+
+_WHERE = "Kafka's admin API"
+_GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
+_UNSETTLED = _GONE | {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+}
+_FIRST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+_LAST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+_DESCRIBE_SECONDS = 5.0
+"""Describing asks for metadata only; a broker that takes longer is down."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """A topic at one moment.
+
+    Args:
+        topic: Its name.
+        topic_id: Its identity; another one after the topic was deleted and made again.
+        first: The log start offset of each partition.
+        end: The last stable offset of each partition: what read_committed may see, exclusive.
+        leader_epochs: The current leader epoch of each partition, -1 where Kafka does not tell.
+    """
+
+    topic: str
+    topic_id: str
+    first: dict[int, int]
+    end: dict[int, int]
+    leader_epochs: dict[int, int]
+
+
+def topic_facts(admin: AdminClient, topics: Collection[str], timeout: float = 10.0) -> dict[str, TopicFacts]:
+    """The facts of many topics in three requests; topics that do not exist are left out.
+
+    Raises:
+        PartDownError: Kafka does not answer.
+    """
+    with kafka_errors(_WHERE):
+        return _facts(admin, sorted(set(topics)), timeout)
+
+
+def topic_fact(admin: AdminClient, topic: str) -> TopicFacts:
+    """The facts of one topic.
+
+    Raises:
+        MissingError: It does not exist; the text names it and those of a like name.
+        PartDownError: Kafka does not answer.
+    """
+    found = topic_facts(admin, [topic])
+    if topic not in found:
+        raise _missing(admin, topic)
+    return found[topic]
+
+
+def describe(
+    admin: AdminClient, topics: Iterable[str], timeout: float = _DESCRIBE_SECONDS
+) -> dict[str, TopicDescription]:
+    """Descriptions of those of the topics that exist.
+
+    Raises:
+        PartDownError: Kafka does not answer.
+    """
+    with kafka_errors(_WHERE):
+        return _describe(admin, sorted(set(topics)), timeout)
+
+
+def _passing(error: Exception) -> bool:
+    """What passes within moments: a topic was just made or deleted, or a broker came or went."""
+    return _code(error) in _UNSETTLED
+
+
+@stamina.retry(on=_passing, attempts=20, timeout=5, wait_initial=0.05, wait_max=0.5, wait_jitter=0.05)
+def _facts(admin: AdminClient, topics: list[str], timeout: float) -> dict[str, TopicFacts]:
+    found = _describe(admin, topics, min(timeout, _DESCRIBE_SECONDS))
+    places = [TopicPartition(t, p.id) for t, about in found.items() for p in about.partitions]
+    first = _offsets(admin, places, _FIRST, timeout)
+    end = _offsets(admin, places, _LAST, timeout)
+    return {
+        topic: TopicFacts(
+            topic=topic,
+            topic_id=str(about.topic_id),
+            first={p: at for p, (at, _) in first[topic].items()},
+            end={p: at for p, (at, _) in end[topic].items()},
+            leader_epochs={p: epoch for p, (_, epoch) in end[topic].items()},
+        )
+        for topic, about in found.items()
+    }
+
+
+def _describe(admin: AdminClient, topics: list[str], timeout: float) -> dict[str, TopicDescription]:
+    if not topics:
+        return {}
+    answers = {}
+    futures = admin.describe_topics(TopicCollection(topics), request_timeout=timeout)
+    for topic, future in futures.items():
+        try:
+            answers[topic] = future.result()
+        except KafkaException as e:
+            if _code(e) not in _GONE:
+                raise
+    return answers
+
+
+def _offsets(
+    admin: AdminClient, places: list[TopicPartition], spec: OffsetSpec, timeout: float
+) -> dict[str, dict[int, tuple[int, int]]]:
+    """Offset and leader epoch by topic and partition."""
+    if not places:
+        return {}
+    futures = admin.list_offsets(
+        dict.fromkeys(places, spec),
+        isolation_level=IsolationLevel.READ_COMMITTED,
+        request_timeout=timeout,
+    )
+    found: dict[str, dict[int, tuple[int, int]]] = {}
+    for place, future in futures.items():
+        info = future.result()
+        epoch = -1 if info.leader_epoch is None else info.leader_epoch
+        found.setdefault(place.topic, {})[place.partition] = (info.offset, epoch)
+    return found
+
+
+def _code(error: Exception) -> int | None:
+    return error.args[0].code() if isinstance(error, KafkaException) else None
+
+
+def _missing(admin: AdminClient, topic: str) -> MissingError:
+    with kafka_errors(_WHERE):
+        names = sorted(admin.list_topics(timeout=_DESCRIBE_SECONDS).topics)
+    near = get_close_matches(topic, names) or [n for n in names if not n.startswith("_")][:5]
+    return MissingError(
+        f"Topic {topic} does not exist.",
+        where=f"the nearest of {len(names)} topics: {', '.join(near)}" if near else "there is no topic",
+        meaning="Nothing was landed.",
+        todo="Mend the name, or make the topic.",
+    )

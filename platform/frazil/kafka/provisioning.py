@@ -1,0 +1,214 @@
+"""Makes a topic and its subject as the spec says; what exists otherwise is never changed in silence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import stamina
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+    TopicDescription,
+)
+
+from frazil.errors import ConfigureError, DifferentError, MissingError
+from frazil.formats.registry import RegistryClient, WriterSchema
+from frazil.formats.subjects import WantedSchema, newest_version, read_schema, register, version_like
+from frazil.kafka.clients import kafka_errors
+from frazil.kafka.facts import describe, topic_fact
+from frazil.spec.names import subject_name
+from frazil.spec.topic import TableSpec
+
+__all__ = ["Clients", "TopicState", "ensure_topic", "provide_topic"]
+
+_PARTITIONS = 6
+_TIMEOUT = 10.0
+
+
+class Clients(Protocol):
+    """The part of `frazil.connections.Connections` that is needed here."""
+
+    @property
+    def admin(self) -> AdminClient:
+        """Kafka's admin client."""
+
+    @property
+    def registry(self) -> RegistryClient:
+        """The schema registry's client."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """A topic and its subjects, as they are now.
+
+    Args:
+        topic: Its name.
+        topic_id: Its identity.
+        partitions: How many it has.
+        created: Whether this call made it.
+        first: First offset of each partition.
+        end: Last stable offset of each partition.
+        subject: The subject of its values; none where there is none.
+        schema_id: Of the spec's schema, or of the newest version.
+        schema_version: Likewise.
+        key_subject: The subject of its keys; none where there is none.
+        key_schema_id: As `schema_id`, of the keys.
+    """
+
+    topic: str
+    topic_id: str
+    partitions: int
+    created: bool
+    first: dict[int, int]
+    end: dict[int, int]
+    subject: str | None
+    schema_id: int | None
+    schema_version: int | None
+    key_subject: str | None = None
+    key_schema_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A subject of the topic: what it shall hold, and what it holds."""
+
+    name: str
+    wanted: WantedSchema | None
+    found: WriterSchema | None
+
+    def provided(self, registry: RegistryClient) -> _Subject:
+        """With its schema registered, where that was missing."""
+        if self.found or self.wanted is None:
+            return self
+        return replace(self, found=register(registry, self.name, self.wanted))
+
+
+def ensure_topic(spec: TableSpec, connections: Clients) -> TopicState:
+    """Makes the topic and registers the schemas of the spec's files, where they are missing.
+
+    Looks at all before it changes any. May be called again, and by two at a time.
+
+    Raises:
+        DifferentError: Topic or subject exist, and are not as the spec says; the text says in what.
+        ConfigureError: Kafka or the registry refuse what the spec says.
+        PartDownError: Kafka or the registry does not answer.
+    """
+    key, value = (read_schema(file) if file else None for file in (spec.key_schema, spec.value_schema))
+    return provide_topic(spec, connections, key=key, value=value)
+
+
+def provide_topic(
+    spec: TableSpec, connections: Clients, *, key: WantedSchema | None, value: WantedSchema | None
+) -> TopicState:
+    """Like `ensure_topic`, with schemas that lie in no file; none: whatever the subject holds."""
+    admin, registry = connections.admin, connections.registry
+    exists = _as_specified(admin, spec)
+    looked = [
+        _look(registry, subject_name(spec, "key"), key),
+        _look(registry, subject_name(spec, "value"), value),
+    ]
+    # Schemas first: a topic without its subject would be filled by producers with schemas of their own.
+    keys, values = (subject.provided(registry) for subject in looked)
+    created = not exists and _create(admin, spec)
+    return _state(admin, spec.topic, created, keys, values)
+
+
+def _look(registry: RegistryClient, name: str, wanted: WantedSchema | None) -> _Subject:
+    found = version_like(registry, name, wanted) if wanted else newest_version(registry, name)
+    return _Subject(name, wanted, found)
+
+
+def _as_specified(admin: AdminClient, spec: TableSpec) -> bool:
+    """Whether the topic is there.
+
+    Raises:
+        DifferentError: It is, and not as the spec says.
+    """
+    found = describe(admin, [spec.topic]).get(spec.topic)
+    if found is None:
+        return False
+    wrong = [*_layout(found, spec), *_settings(admin, spec)]
+    if wrong:
+        raise DifferentError(
+            f"Topic {spec.topic} is not as the spec says.",
+            where="; ".join(wrong),
+            meaning="Nothing was changed.",
+            todo="Make defs.yaml say what the topic is, or alter the topic with Kafka's own tools.",
+        )
+    return True
+
+
+def _layout(found: TopicDescription, spec: TableSpec) -> list[str]:
+    have = len(found.partitions)
+    copies = min((len(p.replicas) for p in found.partitions), default=0)
+    wrong = []
+    if spec.partitions not in (None, have):
+        wrong.append(f"it has {have} partitions, the spec says {spec.partitions}")
+    if spec.replication not in (None, copies):
+        wrong.append(f"it has {copies} replicas, the spec says {spec.replication}")
+    return wrong
+
+
+def _settings(admin: AdminClient, spec: TableSpec) -> list[str]:
+    if not spec.topic_config:
+        return []
+    with kafka_errors(f"topic {spec.topic}"):
+        topic = ConfigResource(ResourceType.TOPIC, spec.topic)
+        (future,) = admin.describe_configs([topic], request_timeout=_TIMEOUT).values()
+        have = {name: entry.value for name, entry in future.result().items()}
+    return [
+        f"{name} is {have.get(name, 'unknown to Kafka')}, the spec says {wanted}"
+        for name, wanted in spec.topic_config.items()
+        if have.get(name) != wanted
+    ]
+
+
+def _create(admin: AdminClient, spec: TableSpec) -> bool:
+    """Makes the topic; whether it was this call that made it."""
+    wanted = NewTopic(
+        spec.topic,
+        num_partitions=spec.partitions or _PARTITIONS,
+        replication_factor=spec.replication or -1,  # -1: the broker's default
+        config=dict(spec.topic_config),
+    )
+    try:
+        (future,) = admin.create_topics([wanted], request_timeout=_TIMEOUT).values()
+        future.result()
+    except KafkaException as e:
+        return _not_created(admin, spec, e)
+    return True
+
+
+def _not_created(admin: AdminClient, spec: TableSpec, error: KafkaException) -> bool:
+    """Another caller was faster, or Kafka does not want such a topic."""
+    with kafka_errors(f"topic {spec.topic}"):
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise error
+    if not _as_specified(admin, spec):
+        raise ConfigureError(
+            f"Topic {spec.topic} is being deleted.", todo="Try again when Kafka is done with it."
+        )
+    return False
+
+
+# A new topic is known to the controller some milliseconds before it is known to every broker.
+@stamina.retry(on=MissingError, timeout=10, attempts=50, wait_initial=0.05, wait_jitter=0.05, wait_max=0.5)
+def _state(admin: AdminClient, topic: str, created: bool, keys: _Subject, values: _Subject) -> TopicState:
+    facts, key, value = topic_fact(admin, topic), keys.found, values.found
+    return TopicState(
+        topic=topic,
+        topic_id=facts.topic_id,
+        partitions=len(facts.first),
+        created=created,
+        first=facts.first,
+        end=facts.end,
+        subject=values.name if value else None,
+        schema_id=value.schema_id if value else None,
+        schema_version=value.version if value else None,
+        key_subject=keys.name if key else None,
+        key_schema_id=key.schema_id if key else None,
+    )

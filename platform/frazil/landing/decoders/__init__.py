@@ -1,1 +1,0 @@
-"""From bytes to columns: one decoder per format, for keys and values alike."""

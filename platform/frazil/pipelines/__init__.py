@@ -1,0 +1,1 @@
+"""Folders of pipelines: YAML files, read once, every mistake with its line."""

@@ -1,0 +1,1 @@
+"""Targets that show a table to other engines: Glue and Snowflake."""

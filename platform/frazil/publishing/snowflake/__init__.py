@@ -1,0 +1,1 @@
+"""Snowflake: volume, integration, table, view, refresh."""

@@ -1,0 +1,1 @@
+"""What a user writes: topics, derived tables, their layout, upkeep and migrations."""

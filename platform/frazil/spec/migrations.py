@@ -1,0 +1,69 @@
+"""Changes of a table that its owner approved, as written in the spec: renames, drops, retypes."""
+
+from __future__ import annotations
+
+import re
+from typing import Self
+
+from pydantic import Field, field_validator, model_validator
+
+from frazil.spec.values import Part
+
+__all__ = ["Drop", "Migration", "Rename", "Retype"]
+
+_TYPE = re.compile(
+    r"boolean|int|long|float|double|string|binary|date|timestamp|timestamptz|decimal\(\d+, ?\d+\)"
+)
+
+
+class Rename(Part):
+    """The column keeps its rows and its field id under another name."""
+
+    from_: str = Field(alias="from", min_length=1, description="Its path, such as address.zip.")
+    to: str = Field(min_length=1, description="Its new name, without the path before it.")
+
+
+class Drop(Part):
+    """The column goes; its rows stay readable in older snapshots only."""
+
+    column: str = Field(min_length=1, description="Its path.")
+
+
+class Retype(Part):
+    """The column is kept as `<column>__v<n>`, and a new one of the other type takes its name."""
+
+    column: str = Field(min_length=1, description="Its path.")
+    to: str = Field(description="The new type, by Iceberg's name: string, long, decimal(10,2).")
+
+    @field_validator("to")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        if not _TYPE.fullmatch(value):
+            raise ValueError(f"{value!r} is no type; write string, long, double, decimal(10,2) and so on")
+        return value.replace(" ", "")
+
+
+class Migration(Part):
+    """One approved change. It waits for the schema that asks for it, and is applied once, by its id."""
+
+    id: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="Its name, for ever.")
+    rename: Rename | None = Field(None, description="The new name of a column: `{from: a, to: b}`.")
+    drop: Drop | None = Field(None, description="A column that goes: `{column: x}`.")
+    retype: Retype | None = Field(None, description="A column's new type: `{column: y, to: string}`.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if sum(part is not None for part in (self.rename, self.drop, self.retype)) != 1:
+            raise ValueError("write one of rename, drop and retype")
+        return self
+
+    @property
+    def column(self) -> str:
+        """The path of the column as it was before."""
+        part = self.drop or self.retype
+        return part.column if part else self.rename.from_ if self.rename else ""
+
+    def __str__(self) -> str:
+        if self.rename:
+            return f"rename {self.rename.from_} to {self.rename.to}"
+        return f"retype {self.column} to {self.retype.to}" if self.retype else f"drop {self.column}"

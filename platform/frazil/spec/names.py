@@ -1,0 +1,132 @@
+"""The names of the real things that one topic becomes, and the path of each in the asset graph."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from frazil.errors import ConfigureError
+from frazil.settings import Settings
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+
+__all__ = ["TableName", "Things", "legal", "record_subject", "subject_name", "things"]
+
+
+def legal(name: str) -> str:
+    """A name that Glue, Iceberg and Snowflake all take unquoted: lower case, digits, underscores."""
+    return re.sub(r"[^a-z0-9_]", "_", name.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """An Iceberg table within the catalog."""
+
+    namespace: str
+    table: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.table}"
+
+    @property
+    def identifier(self) -> tuple[str, str]:
+        """As PyIceberg wants it."""
+        return self.namespace, self.table
+
+    @property
+    def dead_letters(self) -> TableName:
+        """Where bad records of this table go, if its owner keeps them."""
+        return TableName(self.namespace, f"{self.table}__dead_letters")
+
+    @classmethod
+    def parse(cls, text: str, default_namespace: str) -> TableName:
+        """`namespace.table` or `table`.
+
+        Raises:
+            ConfigureError: There is more than one dot, or an empty part.
+        """
+        parts = text.split(".")
+        if len(parts) > 2 or not all(parts):
+            raise ConfigureError(f"{text!r} is no table name.", todo="Write namespace.table.")
+        return cls(parts[0] if len(parts) == 2 else default_namespace, parts[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Things:
+    """The real things that one table is and is made of; paths are asset keys.
+
+    Args:
+        topic: Empty where it is made of other tables.
+        table: The Iceberg table.
+        glue_database: Where Glue shows it.
+        snowflake_database: Where Snowflake shows it.
+        snowflake_schema: Likewise.
+    """
+
+    topic: str
+    table: TableName
+    glue_database: str
+    snowflake_database: str
+    snowflake_schema: str
+
+    @property
+    def kafka_path(self) -> tuple[str, ...]:
+        """Path of the topic in the asset graph."""
+        return ("kafka", self.topic)
+
+    @property
+    def iceberg_path(self) -> tuple[str, ...]:
+        """Path of the Iceberg table in the asset graph."""
+        return ("iceberg", *self.table.identifier)
+
+    @property
+    def dead_letters_path(self) -> tuple[str, ...]:
+        """Path of the dead-letter table in the asset graph."""
+        return ("iceberg", *self.table.dead_letters.identifier)
+
+    @property
+    def glue_path(self) -> tuple[str, ...]:
+        """Path of the Glue entry in the asset graph."""
+        return ("glue", self.glue_database, self.table.table)
+
+    @property
+    def snowflake_path(self) -> tuple[str, ...]:
+        """Path of the Snowflake table in the asset graph."""
+        return (
+            "snowflake",
+            self.snowflake_database.lower(),
+            self.snowflake_schema.lower(),
+            self.table.table,
+        )
+
+
+def things(spec: AnyTable, settings: Settings) -> Things:
+    """Names all things of one spec under one profile."""
+    namespace = spec.namespace or legal(settings.cluster)
+    landed = spec if isinstance(spec, TableSpec) else None
+    return Things(
+        topic=landed.topic if landed else "",
+        table=TableName(namespace, spec.table or legal(_table(landed) if landed else "")),
+        glue_database=settings.glue_database or namespace,
+        snowflake_database=settings.snowflake_database.upper(),
+        snowflake_schema=namespace.upper(),
+    )
+
+
+def subject_name(spec: TableSpec, half: Literal["key", "value"]) -> str:
+    """The subject of the registry that holds the schemas of a topic's keys or values."""
+    if half == "value" and spec.record_type and spec.subject_names != "topic":
+        return record_subject(spec, spec.record_type)
+    return f"{spec.topic}-{half}"
+
+
+def record_subject(spec: TableSpec, record_type: str) -> str:
+    """The subject of one record type, where a topic carries several."""
+    return record_type if spec.subject_names == "record" else f"{spec.topic}-{record_type}"
+
+
+def _table(spec: TableSpec) -> str:
+    """The topic's name; with the record's simple name where a topic has a table per record type."""
+    one_of_many = spec.record_type and spec.subject_names != "topic"
+    return f"{spec.topic}__{str(spec.record_type).rpartition('.')[2]}" if one_of_many else spec.topic

@@ -1,0 +1,140 @@
+"""What a user writes about one topic: TableSpec and its parts."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import ByteSize, Field, field_validator, model_validator
+
+from frazil.spec.migrations import Migration
+from frazil.spec.table import AnyTable
+from frazil.spec.values import Duration, Part
+
+__all__ = ["SCHEMA_KINDS", "Format", "LandWhen", "SchemaKind", "TableSpec"]
+
+
+Format = Literal["auto", "avro", "json", "protobuf", "string", "bytes", "none"]
+"""How keys or values are written; the last three need no schema, `none` makes no column."""
+
+
+SchemaKind = Literal["AVRO", "JSON", "PROTOBUF"]
+"""A schema's format, by the registry's name."""
+
+SCHEMA_KINDS: dict[str, SchemaKind] = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
+"""By the suffix of a schema's file."""
+
+
+class LandWhen(Part):
+    """When the arrivals sensor lands a table: as soon as one of the three is reached."""
+
+    records: int = Field(1_000_000, ge=1, description="Records waiting in the topic.")
+    bytes: ByteSize = Field(ByteSize(128 * 2**20), description="Bytes waiting, estimated: 128MiB.")
+    age: Duration = Field(timedelta(seconds=30), description="Time since the last landing.")
+
+
+class TableSpec(AnyTable):
+    """One topic and the table that it becomes. Only `topic` is needed."""
+
+    topic: str = Field(description="The Kafka topic.", min_length=1, max_length=249)
+    mode: Literal["append"] = Field("append", description="Every record becomes one row.")
+
+    partitions: int | None = Field(None, ge=1, description="Partitions the topic must have.")
+    replication: int | None = Field(None, ge=1, description="Default: the broker's.")
+    topic_config: dict[str, str] = Field(default_factory=dict, description="Settings of the topic.")
+    value_schema: Path | None = Field(
+        None,
+        description="Schema of the values, registered where the subject is missing; a file beside "
+        "defs.yaml: .avsc Avro, .json JSON Schema, .proto Protobuf.",
+    )
+    key_schema: Path | None = Field(None, description="Schema of the keys, likewise.")
+
+    key_format: Format = Field(
+        "auto", description="How keys are written; auto: as the registry says, else bytes."
+    )
+    value_format: Format = Field(
+        "auto", description="How values are written; auto: as the registry says, which must know them."
+    )
+    subject_names: Literal["topic", "record", "topic_record"] = Field(
+        "topic", description="How the value's subject is named: `<topic>-value`, by record_type, or by both."
+    )
+    record_type: str | None = Field(
+        None,
+        description="Full name of the record that this table holds, where a topic carries several, or of the "
+        "Protobuf message, where it is not the schema's first.",
+    )
+    other_types: tuple[str, ...] = Field(
+        (), description="Records on the topic that belong to other tables: left out here, and counted."
+    )
+    framing: Literal["confluent", "none"] = Field(
+        "confluent",
+        description="Confluent's wire format (a zero, the schema id), or bare payloads of the newest schema.",
+    )
+    validation: Literal["types", "strict"] = Field(
+        "types", alias="validate", description="JSON: check types and required fields, or every rule."
+    )
+    on_null_value: Literal["bad", "skip", "keep"] = Field(
+        "bad", description="A null value: a bad record, left out, or a row of key and metadata."
+    )
+    metadata: Literal["standard", "full"] = Field(
+        "standard", description="Seven metadata columns, or nine: with the raw key and value."
+    )
+    metadata_names: Literal["tableflow", "portable"] = Field(
+        "tableflow", description="`$$offset`, or `cflt_metadata_offset` where an engine rejects $."
+    )
+    keep_rows_for: Duration | None = Field(
+        None, description="Age by the record's timestamp at which rows are deleted; default: never."
+    )
+
+    on_bad_record: Literal["suspend", "skip", "dead_letter"] = Field(
+        "suspend", description="What a record that can't be decoded costs."
+    )
+    max_dead_letter_rate: float = Field(
+        0.01, ge=0, le=1, description="Most dead letters per offset landed before a check warns."
+    )
+    migrations: tuple[Migration, ...] = Field(
+        (), description="Renames, drops and retypes of columns that are approved, each with an id."
+    )
+    max_records: int = Field(10_000_000, ge=1, description="Most records of one landing.")
+    max_bytes: ByteSize = Field(ByteSize(4 * 2**30), description="Most bytes of one landing: 4GiB.")
+    land_when: LandWhen = Field(default_factory=LandWhen, description="For the arrivals sensor.")
+
+    @field_validator("migrations")
+    @classmethod
+    def _ids_differ(cls, value: tuple[Migration, ...]) -> tuple[Migration, ...]:
+        ids = [m.id for m in value]
+        if twice := sorted({i for i in ids if ids.count(i) > 1}):
+            raise ValueError(f"{', '.join(twice)}: an id of two migrations; each needs its own")
+        return value
+
+    @field_validator("topic")
+    @classmethod
+    def _topic_name(cls, value: str) -> str:
+        if not re.fullmatch(r"[a-zA-Z0-9._-]+", value):
+            raise ValueError(f"{value!r}: Kafka takes letters, digits, '.', '_' and '-' only")
+        return value
+
+    @field_validator("key_schema", "value_schema")
+    @classmethod
+    def _known_suffix(cls, value: Path | None) -> Path | None:
+        if value is not None and value.suffix not in SCHEMA_KINDS:
+            raise ValueError(f"{value}: a schema's file ends with {', '.join(SCHEMA_KINDS)}")
+        return value
+
+    @model_validator(mode="after")
+    def _schemas_fit_formats(self) -> Self:
+        halves = {"key": (self.key_schema, self.key_format), "value": (self.value_schema, self.value_format)}
+        for half, (file, wanted) in halves.items():
+            if file and wanted not in ("auto", SCHEMA_KINDS[file.suffix].lower()):
+                raise ValueError(f"{half}_schema: {file} is no schema of {half}_format: {wanted}; drop one")
+        return self
+
+    @model_validator(mode="after")
+    def _record_named(self) -> Self:
+        if self.subject_names != "topic" and self.record_type is None:
+            raise ValueError(f"subject_names: {self.subject_names} needs record_type, this table's record")
+        if self.other_types and self.subject_names == "topic":
+            raise ValueError("other_types have subjects of their own: write subject_names, too")
+        return self

@@ -1,0 +1,1 @@
+"""What any Iceberg table needs: catalog, commit, branches, ledger, manifests, rewrite, layout, rollback."""

@@ -1,0 +1,200 @@
+"""A table's layout follows its spec: how files are written, partitioned and sorted.
+
+Only what a spec asks for is applied, and only when it asks for something else than before: properties
+that somebody set by hand stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from frazil.errors import CommitConflictError, SpecError
+from frazil.spec.layout import SortTerm, Write
+from frazil.spec.names import TableName
+from frazil.spec.table import AnyTable
+from frazil.tables.catalog import load_table
+from frazil.tables.commit import TRIES, heads, through
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.partitioning import PartitionSpec
+    from pyiceberg.schema import Schema
+    from pyiceberg.table import Table, Transaction
+    from pyiceberg.types import NestedField
+
+__all__ = ["LAYOUT", "arrange", "partition_spec", "write_properties"]
+
+LAYOUT = "frazil.layout"
+"""Table property: what the spec asked for when it was last applied."""
+
+_CODEC, _LEVEL = "write.parquet.compression-codec", "write.parquet.compression-level"
+
+_PROPERTIES = {
+    "target_file_size": "write.target-file-size-bytes",
+    "row_group_size": "write.parquet.row-group-size-bytes",
+    "page_size": "write.parquet.page-size-bytes",
+    "compression": _CODEC,
+    "compression_level": _LEVEL,
+    "distribution": "write.distribution-mode",
+}
+_ALWAYS = frozenset({"target_file_size", "compression", "distribution"})
+
+Transforms = Sequence[tuple[str, str]]
+"""Iceberg transform such as `bucket[16]`, and column."""
+
+
+def write_properties(write: Write) -> dict[str, str]:
+    """Of a new table."""
+    return _properties(write, write.model_fields_set | _ALWAYS)
+
+
+def arrange(spec: AnyTable, name: TableName, catalog: Catalog, table: Table) -> Table:
+    """Gives a table the layout that its spec asks for; old files keep theirs until they are rewritten.
+
+    Raises:
+        SpecError: The spec names a column that is not there, or that can't be used so.
+        CommitConflictError: Others kept committing in between.
+    """
+    if _asked(spec) == _applied(table):
+        return table
+    for fresh in heads(catalog, name):
+        tx = fresh.transaction()
+        _stage(spec, fresh, tx)
+        if not tx._updates:
+            return fresh
+        if through(tx.commit_transaction):
+            return load_table(catalog, name)
+    raise CommitConflictError(
+        f"The catalog refused a change of layout of {name} {TRIES} times.",
+        meaning="Others commit to the table all the time; the table is as it was.",
+        todo="Land again.",
+    )
+
+
+def partition_spec(schema: Schema, transforms: Transforms) -> PartitionSpec:
+    """The partition spec of a new table.
+
+    Raises:
+        SpecError: A column is not there, or can't be used so.
+    """
+    from pyiceberg.partitioning import PartitionField, PartitionSpec
+    from pyiceberg.transforms import parse_transform
+
+    fields: list[PartitionField] = []
+    for number, (transform, column) in enumerate(transforms):
+        source, parsed = _column(schema, column, "partition_by"), parse_transform(transform)
+        if not parsed.can_transform(source.field_type):
+            raise _unfit("partition_by", column, f"{transform} takes no {source.field_type}")
+        name = _field_name(transform, column, {f.name for f in fields})
+        fields.append(PartitionField(source.field_id, 1000 + number, parsed, name))
+    return PartitionSpec(*fields)
+
+
+def _asked(spec: AnyTable) -> dict[str, Any]:
+    """What a spec says of the layout; what it leaves open is not in it."""
+    found: dict[str, Any] = {}
+    if explicit := _properties(spec.write, spec.write.model_fields_set):
+        found["write"] = explicit
+    found |= {k: list(getattr(spec, k)) for k in ("partition_by", "sort_by") if k in spec.model_fields_set}
+    return found
+
+
+def _applied(table: Table) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(table.properties.get(LAYOUT, "{}"))
+    return found
+
+
+def _stage(spec: AnyTable, table: Table, tx: Transaction) -> None:
+    asked, before = _asked(spec), _applied(table)
+    if asked == before:
+        return
+    if "partition_by" in asked or "partition_by" in before:
+        _stage_partitions(tx, spec.transforms)
+    if "sort_by" in asked or "sort_by" in before:
+        _stage_order(tx, spec.sort_terms)
+    _stage_properties(tx, asked.get("write", {}), before.get("write", {}))
+    tx.set_properties({LAYOUT: json.dumps(asked)})
+
+
+def _stage_properties(tx: Transaction, asked: Mapping[str, str], before: Mapping[str, str]) -> None:
+    default = _properties(Write(), _PROPERTIES.keys())
+    wanted = {k: asked.get(k) or default.get(k) for k in {**asked, **before}}
+    there = tx.table_metadata.properties
+    if wanted.get(_CODEC, "zstd") != "zstd":
+        wanted[_LEVEL] = None  # also one set by hand: gzip fails on it at the write
+    if changed := {k: v for k, v in wanted.items() if v is not None and there.get(k) != v}:
+        tx.set_properties(changed)
+    if gone := [k for k, v in wanted.items() if v is None and k in there]:
+        tx.remove_properties(*gone)
+
+
+def _stage_partitions(tx: Transaction, transforms: Transforms) -> None:
+    schema, current = tx.table_metadata.schema(), tx.table_metadata.spec()
+    wanted = {(f.source_id, str(f.transform)): f for f in partition_spec(schema, transforms).fields}
+    there = {(f.source_id, str(f.transform)): f for f in current.fields if str(f.transform) != "void"}
+    if wanted.keys() == there.keys():
+        return
+    taken = {f.name for spec in tx.table_metadata.partition_specs for f in spec.fields}
+    with tx.update_spec() as update:
+        for key in there.keys() - wanted.keys():
+            update.remove_field(there[key].name)
+        for transform, column in transforms:
+            key = (schema.find_field(column).field_id, transform)
+            if key not in there:
+                update.add_field(column, transform, _field_name(transform, column, taken))
+
+
+def _stage_order(tx: Transaction, terms: Sequence[SortTerm]) -> None:
+    """A z-order is no order that Iceberg can note; compaction alone knows it."""
+    from pyiceberg.table.sorting import NullOrder
+    from pyiceberg.transforms import IdentityTransform
+
+    schema = tx.table_metadata.schema()
+    for term, column in ((t, c) for t in terms for c in t.columns):
+        _column(schema, column, "sort_by")
+        if term.zorder and schema.as_struct().field_by_name(column) is None:
+            raise _unfit("sort_by", column, "Iceberg puts no nested column on a z-order curve")
+    with tx.update_sort_order() as update:
+        for term in (t for t in terms if not t.zorder):
+            add = update.asc if term.ascending else update.desc
+            nulls = NullOrder.NULLS_FIRST if term.nulls_first else NullOrder.NULLS_LAST
+            add(term.columns[0], IdentityTransform(), nulls)
+
+
+def _properties(write: Write, fields: Any) -> dict[str, str]:
+    values = {_PROPERTIES[f]: getattr(write, f) for f in _PROPERTIES if f in fields}
+    return {k: v if isinstance(v, str) else str(int(v)) for k, v in values.items() if v is not None}
+
+
+def _field_name(transform: str, column: str, taken: set[str]) -> str:
+    """Such as `ts_day`; `id_bucket_8` where the table once had another bucket of it."""
+    kind, _, size = transform.rstrip("]").partition("[")
+    plain = column.replace("$$", "metadata_").replace(".", "_")  # SeaweedFS refuses folders with a $
+    name = plain if kind == "identity" else f"{plain}_{kind}"
+    return f"{name}_{size}" if name in taken and size else name
+
+
+def _column(schema: Schema, column: str, where: str) -> NestedField:
+    """A column that a row has one value of.
+
+    Raises:
+        SpecError: There is none of that name.
+    """
+    try:
+        field = schema.find_field(column)
+        schema.accessor_for_field(field.field_id)
+    except ValueError:
+        raise _unfit(where, column, "the table has no such column, or a row has many values of it") from None
+    if not field.field_type.is_primitive:
+        raise _unfit(where, column, f"{field.field_type} is no single value")
+    return field
+
+
+def _unfit(where: str, column: str, why: str) -> SpecError:
+    return SpecError(
+        f"{where}: {column} can't be used: {why}.",
+        meaning="The table is as it was; nothing was landed.",
+        todo="Name a column of the table, nested ones with dots, as `frazil describe TABLE` shows them.",
+    )

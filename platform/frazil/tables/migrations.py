@@ -1,0 +1,155 @@
+"""Approved renames, drops and retypes: applied once, by field id, when a schema asks for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+from frazil.errors import ConfigureError
+from frazil.formats.approvals import find, standing, target
+from frazil.formats.iceberg import from_iceberg, iceberg_type
+from frazil.formats.logical import Field, Struct
+from frazil.formats.verdicts import Change, Verdict, Where
+from frazil.spec.migrations import Migration
+
+if TYPE_CHECKING:
+    from pyiceberg.schema import Schema
+    from pyiceberg.table import Transaction
+    from pyiceberg.table.metadata import TableMetadata
+
+__all__ = ["MIGRATIONS", "migrate", "needless", "retired"]
+
+MIGRATIONS = "frazil.migrations"
+"""Table property: the migrations that the table is through with, by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A migration that is not applied again.
+
+    Args:
+        did: The migration in words.
+        field_id: Of the column; 0 where nothing was to be done.
+        kept: Whether that column is still there, though no schema knows it.
+    """
+
+    did: str
+    field_id: int = 0
+    kept: bool = False
+
+
+def migrate(tx: Transaction, migrations: Sequence[Migration], wanted: Struct) -> list[Verdict]:
+    """Stages the migrations that the schemas now ask for, and remembers them in the table.
+
+    Args:
+        tx: Nothing of it is committed here.
+        migrations: As the spec has them, in order.
+        wanted: The columns that the newest schemas ask for.
+
+    Raises:
+        ConfigureError: One does not fit the table or the schemas.
+    """
+    before = _read(tx.table_metadata)
+    now, found = dict(before), []
+    coming: set[str] = set()
+    todo = [m for m in migrations if m.id not in before]
+    for number, migration in enumerate(todo):
+        later = {m.column for m in todo[number + 1 :]}
+        table = from_iceberg(tx.table_metadata.schema())
+        match standing(migration, table, wanted, later=later, coming=coming):
+            case "due":
+                now[migration.id] = _stage(tx, migration, wanted)
+                found.append(_verdict(migration, table))
+            case "settled":
+                now[migration.id] = _Done(str(migration))
+            case "waits":
+                coming.add(target(migration))
+    if now != before:
+        tx.set_properties({MIGRATIONS: _write(now)})
+    return found
+
+
+def needless(migrations: Iterable[Migration], fields: Iterable[Field]) -> dict[str, str]:
+    """The property of a new table whose columns are as some migrations make them."""
+    table, done = Struct(tuple(fields)), {}
+    coming: set[str] = set()
+    for migration in migrations:
+        if find(table, migration.column) or migration.column in coming:
+            coming.add(target(migration))
+        else:
+            done[migration.id] = _Done(str(migration))
+    return {MIGRATIONS: _write(done)} if done else {}
+
+
+def retired(metadata: TableMetadata) -> tuple[str, ...]:
+    """Paths of the columns that retypes left behind."""
+    schema = metadata.schema()
+    names = (schema.find_column_name(d.field_id) for d in _read(metadata).values() if d.kept)
+    return tuple(name for name in names if name)
+
+
+def _stage(tx: Transaction, migration: Migration, wanted: Struct) -> _Done:
+    column = migration.column
+    field_id = tx.table_metadata.schema().find_field(column).field_id
+    if not migration.rename:
+        _not_partitioned_by(tx.table_metadata, migration)
+    if migration.retype:
+        _retype(tx, column, find(wanted, column))
+        return _Done(str(migration), field_id, kept=True)
+    with tx.update_schema() as update:
+        if migration.rename:
+            update.rename_column(column, migration.rename.to)
+        else:
+            update.delete_column(column)
+    return _Done(str(migration), field_id)
+
+
+def _retype(tx: Transaction, column: str, wanted: Field | None) -> None:
+    """Two updates, for PyIceberg adds no column of a name that the same update frees."""
+    assert wanted
+    parent, _, name = column.rpartition(".")
+    path = (*parent.split("."), name) if parent else (name,)
+    kept = _free_name(tx.table_metadata.schema(), path)
+    with tx.update_schema() as update:
+        update.rename_column(column, kept).make_column_optional(column)
+    with tx.update_schema() as update:
+        update.add_column(path, iceberg_type(wanted.type, count(1)), doc=wanted.doc or None)
+        update.move_before(path, (*path[:-1], kept))
+
+
+def _free_name(schema: Schema, path: tuple[str, ...]) -> str:
+    taken = set(schema.column_names)
+    names = (f"{path[-1]}__v{n}" for n in count(1))
+    return next(name for name in names if ".".join((*path[:-1], name)) not in taken)
+
+
+def _not_partitioned_by(metadata: TableMetadata, migration: Migration) -> None:
+    schema, column = metadata.schema(), migration.column
+    sources = {f.source_id for spec in metadata.partition_specs for f in spec.fields}
+    names = [schema.find_column_name(source) or "" for source in sources]
+    if any(name == column or name.startswith(f"{column}.") for name in names):
+        raise ConfigureError(
+            f"Migration {migration.id} does not fit: the table is partitioned by {column}.",
+            where=f"migrations: {migration}",
+            meaning="Nothing was landed; the table and its position are as they were.",
+            todo="Take it out of defs.yaml, and land into a new table with other partitions.",
+        )
+
+
+def _verdict(migration: Migration, table: Struct) -> Verdict:
+    where = Where(tuple(migration.column.split(".")), migration.column)
+    change: Change = "rename" if migration.rename else "drop" if migration.drop else "retype"
+    rule = f"approved by migration {migration.id}: {migration}"
+    return Verdict(where, change, True, rule, wanted=find(table, migration.column))
+
+
+def _read(metadata: TableMetadata) -> dict[str, _Done]:
+    text = metadata.properties.get(MIGRATIONS, "{}")
+    return {name: _Done(**done) for name, done in json.loads(text).items()}
+
+
+def _write(done: Mapping[str, _Done]) -> str:
+    return json.dumps({name: asdict(d) for name, d in done.items()})

@@ -1,0 +1,34 @@
+"""The snapshots of a table: their line, and what their summaries say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = ["ancestors", "is_first", "summary_of"]
+
+
+def ancestors(metadata: TableMetadata, ref: str = "main") -> Iterator[Snapshot]:
+    """The snapshots of a branch, newest first, as far back as they are kept."""
+    kept = {snapshot.snapshot_id: snapshot for snapshot in metadata.snapshots}
+    head = metadata.refs.get(ref)
+    snapshot = kept.get(head.snapshot_id) if head else None
+    while snapshot:
+        yield snapshot
+        parent = snapshot.parent_snapshot_id
+        snapshot = kept.get(parent) if parent else None
+
+
+def is_first(snapshot: Snapshot) -> bool:
+    """Whether it is the table's first one; False too where expiry may have removed others before it."""
+    return snapshot.parent_snapshot_id is None and snapshot.sequence_number == 1
+
+
+def summary_of(snapshot: Snapshot | None) -> Mapping[str, str]:
+    """The properties of a snapshot's summary; empty where there is no snapshot, or it has none."""
+    summary = snapshot.summary if snapshot else None
+    return {} if summary is None else summary.additional_properties

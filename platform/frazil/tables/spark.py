@@ -1,0 +1,137 @@
+"""Spark sessions that know the catalog."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from frazil.errors import PartDownError
+from frazil.settings import Settings
+from frazil.spec.names import TableName
+from frazil.tables.client_properties import SPARK_CATALOG, spark_properties
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = [
+    "UPKEEP_POOL",
+    "configure_session",
+    "in_background",
+    "open_spark",
+    "silent_part",
+    "spark_errors",
+    "spark_name",
+]
+
+_SESSION = {
+    "spark.sql.session.timeZone": "UTC",
+    # A record may carry one header key twice; map_from_entries would fail the whole landing.
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    # Since 4.1 a union of one-task reads would itself be one task: all slices after each other.
+    "spark.sql.unionOutputPartitioning": "false",
+    # Without kafka: its old source turns every record into a Row and back, 10 % of a landing's CPU.
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
+}
+
+UPKEEP_POOL = "upkeep"
+"""Pool of Spark's scheduler that gets what landings leave over; only where `spark.scheduler.mode` is FAIR."""
+
+_DOWN = {
+    # Before Spark: it is Spark who says so.
+    "The Iceberg catalog or its storage": (
+        "RESTException", "GlueException", "S3Exception", "SdkClientException",
+    ),
+    "Spark": ("StatusCode.UNAVAILABLE", "Connection refused", "RetriesExceeded", "Socket closed"),
+}  # fmt: skip
+"""What failed jobs say where a part did not answer."""
+
+_PATIENCE: dict[str, Any] = {"max_retries": 5, "initial_backoff": 100, "backoff_multiplier": 2.0}
+"""Three seconds. Spark's own ten minutes bring back no server whose sessions are gone with it."""
+
+
+def open_spark(settings: Settings) -> SparkSession:
+    """A new session on `settings.spark_remote` that knows the catalog as `frazil`.
+
+    New, because a session keeps a catalog as it first found it: two profiles need two sessions.
+
+    Raises:
+        PartDownError: No Spark Connect server answers there.
+    """
+    from pyspark.sql import SparkSession
+
+    remote = settings.spark_remote
+    with spark_errors(settings):
+        if remote.startswith("sc://"):
+            session: SparkSession = SparkSession.builder.remote(remote).create()
+        else:
+            session = SparkSession.builder.master(remote).getOrCreate().newSession()
+        return configure_session(session, settings)
+
+
+def in_background(session: SparkSession) -> SparkSession:
+    """Puts the jobs of a session into upkeep's pool; returns the same session.
+
+    Spark hands every setting of a session that begins with `spark` to its jobs as a local property, and
+    the scheduler goes by that: there is no other way through Spark Connect.
+    """
+    session.conf.set("spark.scheduler.pool", UPKEEP_POOL)
+    return session
+
+
+@contextmanager
+def spark_errors(settings: Settings) -> Iterator[None]:
+    """Turns "nobody answers" into one clear error.
+
+    Raises:
+        PartDownError: No Spark Connect server answers.
+    """
+    try:
+        yield
+    except Exception as e:
+        if not _unreachable(e):
+            raise
+        raise PartDownError(
+            "Spark does not answer.",
+            where=settings.spark_remote,
+            meaning="Nothing was changed.",
+            todo="`frazil status` shows what runs, `frazil up` starts what does not.",
+        ) from None
+
+
+def configure_session(session: SparkSession, settings: Settings) -> SparkSession:
+    """Tells a session the catalog and what landings rely on; returns the same session."""
+    if settings.spark_remote.startswith("sc://"):
+        _be_impatient(session)
+    prefix = f"spark.sql.catalog.{SPARK_CATALOG}"
+    session.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
+    for name, value in spark_properties(settings).items():
+        session.conf.set(f"{prefix}.{name}", value)
+    for name, value in _SESSION.items():
+        session.conf.set(name, value)
+    return session
+
+
+def _be_impatient(session: Any) -> None:
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    session.client.set_retry_policies([DefaultPolicy(**_PATIENCE)])
+    # Said where it gives up; the error that follows says it better.
+    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
+
+
+def silent_part(text: str) -> str | None:
+    """The part that did not answer, by what a failed job says; None where it failed of something else."""
+    return next((part for part, signs in _DOWN.items() if any(sign in text for sign in signs)), None)
+
+
+def spark_name(name: TableName, branch: str = "") -> str:
+    """The table as Spark SQL names it, quoted; with a branch, that branch of it."""
+    parts = [SPARK_CATALOG, *name.identifier, *([f"branch_{branch}"] if branch else [])]
+    return ".".join(f"`{part}`" for part in parts)
+
+
+def _unreachable(error: BaseException) -> bool:
+    text = f"{type(error).__name__} {error}"
+    return any(sign in text for sign in ("UNAVAILABLE", "Connection refused", "RetriesExceeded"))

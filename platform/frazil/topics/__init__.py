@@ -1,1 +1,0 @@
-"""Kafka topics: facts about them, and making them as a spec says."""

@@ -1,1 +1,0 @@
-"""Snowflake: volume, integration, Iceberg tables, views, refresh."""
