@@ -19,7 +19,7 @@ from frazil.errors import MissingError
 from frazil.graph import Asset, AssetGraph
 from kit.shell import Command
 
-README_PICTURE = Path(__file__).parents[2] / "docs/images/asset_graph.svg"
+README_PICTURE = Path(__file__).parents[3] / "docs/images/asset_graph.svg"
 
 TOPIC = Asset(("kafka", "orders"), "kafka", "shop")
 TABLE = Asset(("iceberg", "local", "orders"), "iceberg", "shop", (TOPIC.path,))
