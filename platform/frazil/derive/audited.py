@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.faults import spark_job
+from frazil.derive.faults import derivation_job
 from frazil.derive.work import Task
 from frazil.derive.write import append
 from frazil.errors import AuditFailedError
 from frazil.spec.names import TableName
+from frazil.tables.faults import spark_job
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
@@ -48,7 +49,7 @@ def asked(name: TableName, rows: DataFrame, measures: Measures) -> dict[str, Any
     """Aggregates over some rows."""
     from pyspark.sql import functions as F
 
-    with spark_job(name):
+    with spark_job(derivation_job(name)):
         found: dict[str, Any] = (
             rows.agg(*(F.expr(e).alias(a) for a, e in measures.items())).collect()[0].asDict()
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.derive.counting import Counted
 from frazil.derive.dead_letters import LetterBox, bad_rows, good_rows, keep_letters
-from frazil.derive.faults import spark_job
+from frazil.derive.faults import derivation_job
 from frazil.derive.feeds.feed import FeedReport, feed
 from frazil.derive.increments import Increment
 from frazil.derive.kinds import kind_of
@@ -31,6 +31,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
 from frazil.tables.branches import DERIVING, new_branch
 from frazil.tables.catalog import catalog_errors, drop_old_metadata, load_table, load_table_or_none
+from frazil.tables.faults import spark_job
 from frazil.tables.publish import publish
 from frazil.tables.refs import leave_branch
 
@@ -116,7 +117,7 @@ class _Derivation:
     def _rows(self, plan: Plan, new: Mapping[str, Increment]) -> Iterator[DataFrame]:
         """What the query makes of increments, bad rows among it."""
         spark = self._connections.spark
-        with spark_job(self._name):
+        with spark_job(derivation_job(self._name)):
             frames = {
                 said: rows_of(spark, name, plan.inputs[str(name)], new[str(name)])
                 for said, name in plan.names.items()

@@ -1,62 +1,54 @@
-"""What a failed Spark job means for a derivation."""
+"""What a derivation says where its Spark job failed: what is wrong with the query, and who was quicker."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
 
-from frazil.errors import (
-    CommitConflictError,
-    FrazilError,
-    OvertakenError,
-    PartDownError,
-    RepairError,
-    SpecError,
-)
+from frazil.derive.ledger import read_derived
+from frazil.errors import CommitConflictError, FrazilError, OvertakenError, RepairError, SpecError
 from frazil.spec.names import TableName
-from frazil.tables.catalog import STALE
-from frazil.tables.spark import silent_part
+from frazil.tables.catalog import load_table
+from frazil.tables.faults import Job, first_line
 
-__all__ = ["overtaken", "spark_job"]
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyspark.errors import PySparkException
 
-_NOTHING = "Nothing of this derivation is visible; the next one starts at the same position."
-_BRANCH_GONE = "Cannot use branch (does not exist)"
-_CONFLICT = (
-    STALE,
-    "CommitFailedException",
-    "CommitStateUnknownException",
-    "EXTRA_COLUMNS",
-    "CANNOT_FIND_DATA",
+__all__ = ["derivation_job", "overtaken"]
+
+_ROW = ("21", "22", "23", "38", "39", "54", "P0")
+"""Classes of SQL states that blame a value: wrong, too big, raised by the query or by a function of it."""
+
+_UNSEEN = "Nothing of this derivation is visible; the next one starts at the same position."
+_EXPIRED = (
+    "iceberg.exceptions.NotFoundException",
+    "NoSuchKey",
+    "Cannot find snapshot",
+    "is not a parent ancestor",
 )
-_EXPIRED = ("NotFoundException", "NoSuchKey", "Cannot find snapshot", "is not a parent ancestor")
 
 
-@contextmanager
-def spark_job(name: TableName) -> Iterator[None]:
-    """Turns what Spark throws while rows of a table are made into one clear error.
+def derivation_job(name: TableName, table: Table | None = None) -> Job:
+    """A job that makes rows of a table.
 
-    Raises:
-        CommitConflictError: Another commit came in between.
-        OvertakenError: Another derivation was quicker, and the one after it dropped this one's branch.
-        SpecError: The query is wrong.
-        RepairError: The query fails on some row.
-        PartDownError: Spark, the catalog or the storage does not answer.
-        FrazilError: Anything else; the server's log has the whole story.
+    Args:
+        name: The table.
+        table: As it was when the work on its branch began; None where nothing is written.
     """
-    from pyspark.errors import AnalysisException, PySparkException
-
-    try:
-        yield
-    except PySparkException as e:
-        text = str(e)
-        known = _meaning(text, name)
-        if known is None and isinstance(e, AnalysisException):
-            known = _wrong(text, name)
-        raise known or _failed(text, name, e.getCondition()) from e
+    return Job(
+        work="derivation",
+        of=str(name),
+        unseen=_UNSEEN,
+        again="Derive again.",
+        known=partial(_expired, name),
+        otherwise=partial(_by_the_query, name),
+        overtaken=lambda: overtaken(name) if table and _moved_on(name, table) else None,
+    )
 
 
 def overtaken(name: TableName) -> OvertakenError:
-    """What it means that a derivation's branch is gone: only a later one drops it."""
+    """Another derivation published meanwhile."""
     return OvertakenError(
         f"Another derivation of {name} was quicker; this one was dropped.",
         meaning="Every row of the inputs counts exactly once; nothing of this derivation is visible.",
@@ -64,46 +56,36 @@ def overtaken(name: TableName) -> OvertakenError:
     )
 
 
-def _meaning(text: str, name: TableName) -> FrazilError | None:
-    if _BRANCH_GONE in text:
-        return overtaken(name)
-    if any(sign in text for sign in (*_CONFLICT, *_EXPIRED)):
-        return CommitConflictError(
-            f"Another commit came in between while {name} was derived.",
-            where=f"{text.splitlines()[0]:.200}",
-            meaning=_NOTHING,
-            todo="Derive again; others commit to it, or expire snapshots of its inputs, at the same time.",
-        )
-    if part := silent_part(text):
-        return PartDownError(
-            f"{part} stopped answering during a derivation.",
-            where=f"{name}: {text.splitlines()[0]:.200}",
-            meaning=_NOTHING,
-            todo="`frazil status` shows what runs; then derive again.",
-        )
-    return None
+def _moved_on(name: TableName, before: Table) -> bool:
+    return read_derived(load_table(before.catalog, name).metadata) != read_derived(before.metadata)
 
 
-def _wrong(text: str, name: TableName) -> SpecError:
-    return SpecError(
-        f"The query of {name} does not fit its inputs.",
-        where=f"{text.splitlines()[0]:.300}",
-        meaning="Nothing was derived.",
-        todo="Mend the query; `frazil describe TABLE` shows the columns of its inputs.",
+def _expired(name: TableName, text: str) -> FrazilError | None:
+    if not any(sign in text for sign in _EXPIRED):
+        return None
+    return CommitConflictError(
+        f"A snapshot or a file that {name} is made of was removed while it was read.",
+        where=first_line(text),
+        meaning=_UNSEEN,
+        todo="Derive again: others expire or rewrite the inputs at the same time.",
     )
 
 
-def _failed(text: str, name: TableName, condition: str | None) -> FrazilError:
-    if condition:
+def _by_the_query(name: TableName, error: PySparkException) -> FrazilError | None:
+    from pyspark.errors import AnalysisException, PythonException
+
+    if isinstance(error, AnalysisException):
+        return SpecError(
+            f"The query of {name} does not fit its inputs.",
+            where=first_line(str(error)),
+            meaning="Nothing was derived.",
+            todo="Mend the query; `frazil describe TABLE` shows the columns of its inputs.",
+        )
+    if isinstance(error, PythonException) or (error.getSqlState() or "").startswith(_ROW):
         return RepairError(
             f"The query of {name} fails on a row of its inputs.",
-            where=f"{text.splitlines()[0]:.300}",
-            meaning=_NOTHING,
+            where=first_line(str(error)),
+            meaning=_UNSEEN,
             todo="Let the query say what such a row becomes: try_cast, try_divide, or a column `$$error`.",
         )
-    return FrazilError(
-        "The Spark job of a derivation failed.",
-        where=f"{name}: {text.splitlines()[0]:.300}",
-        meaning=_NOTHING,
-        todo="The log of the Spark server has the whole story.",
-    )
+    return None

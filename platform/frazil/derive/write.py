@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import stamina
 
-from frazil.derive.faults import overtaken, spark_job
+from frazil.derive.faults import derivation_job
 from frazil.derive.quoting import cast, types_of
 from frazil.errors import CommitConflictError
 from frazil.spec.layout import Write
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
+from frazil.tables.faults import Job, branch_gone, spark_job
 from frazil.tables.publish import staged_files
 from frazil.tables.snapshots import ancestors
 from frazil.tables.spark import spark_name
@@ -41,25 +42,22 @@ def append(
     """Appends rows to a branch that is there; returns the files that hold them.
 
     Raises:
-        OvertakenError: The branch is gone: another derivation was quicker, and the one after it dropped it.
-        CommitConflictError: Others commit to the table time and again.
         FrazilError: See `spark_job`.
     """
-    fitting = cast(rows, types_of(table))
+    fitting, job = cast(rows, types_of(table)), derivation_job(name, table)
     for attempt in stamina.retry_context(on=CommitConflictError, attempts=_WRITES, wait_max=1.0):
-        with attempt, spark_job(name):
+        with attempt, spark_job(job):
             writer = fitting.writeTo(spark_name(name, branch))
             for key, value in MARK.items():
                 writer = writer.option(f"snapshot-property.{key}", value)
             if write.distribution == "none":  # a sort order is for rewritten files
                 writer = writer.option("use-table-distribution-and-ordering", "false")
             writer.option("fanout-enabled", "true").append()
-    return _written(catalog, name, branch)
+    return _written(load_table(catalog, name), branch, job)
 
 
-def _written(catalog: Catalog, name: TableName, branch: str) -> tuple[DataFile, ...]:
-    table = load_table(catalog, name)
+def _written(table: Table, branch: str, job: Job) -> tuple[DataFile, ...]:
     tip = next(ancestors(table.metadata, branch), None)
     if tip is None:
-        raise overtaken(name)
+        raise branch_gone(job)
     return tuple(staged_files(table, tip))

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from frazil.errors import AuditFailedError, RepairError, SuspendedError
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, RecordDecoder
-from frazil.landing.faults import spark_errors
+from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.write import Written
 from frazil.spec.names import TableName
+from frazil.tables.faults import spark_job
 from frazil.tables.keys import Key
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, written: Wr
             meaning="Nothing of this landing is visible.",
             todo="Look at what the producers write; so many are no accident.",
         )
-    with spark_errors(plan):
+    with spark_job(landing_job(plan)):
         # The verdict is asked here: Spark would push a filter on it below the join, and decode everything.
         found = decoder.decode(_at(records, written.bad_at)).selectExpr(
             "partition", "offset", "timestamp", "timestampType AS timestamp_type", "leader_epoch",

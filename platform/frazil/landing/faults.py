@@ -1,33 +1,27 @@
-"""What a failed Spark job means for a landing."""
+"""What a landing says where its Spark job failed: Kafka's own signs, and who was quicker."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from frazil.errors import (
-    CommitConflictError,
-    FrazilError,
-    OffsetsLostError,
-    OvertakenError,
-    PartDownError,
-)
+from frazil.errors import FrazilError, OffsetsLostError, OvertakenError
+from frazil.landing.ledger import read_ledger
 from frazil.landing.plan import Plan
-from frazil.tables.catalog import STALE
-from frazil.tables.spark import silent_part
+from frazil.tables.branches import REDRIVE
+from frazil.tables.faults import Job
 
-__all__ = ["overtaken", "spark_errors"]
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
 
-_NOTHING = "Nothing of this landing is visible; the next one starts at the same position."
+__all__ = ["landing_job"]
+
 _LOST = (
     "KafkaIllegalStateException",
     "OffsetOutOfRange",
     "KAFKA_DATA_LOSS",
     "PARTITION_OFFSET_CHANGED",
 )
-_RENAMED = ("EXTRA_COLUMNS", "CANNOT_FIND_DATA")  # a migration was applied in between
-_CONFLICT = (STALE, "CommitFailedException", *_RENAMED)
-_BRANCH_GONE = "Cannot use branch (does not exist)"
 _KAFKA_DOWN = (
     "org.apache.kafka.common.errors.TimeoutException", "DisconnectException",
     "COULD_NOT_READ_OFFSET_RANGE", "Failed to create new KafkaAdminClient",
@@ -35,62 +29,52 @@ _KAFKA_DOWN = (
 )  # fmt: skip
 
 
-@contextmanager
-def spark_errors(plan: Plan) -> Iterator[None]:
-    """Turns what Spark throws into one clear error.
+def landing_job(plan: Plan, table: Table | None = None, branch: str = "") -> Job:
+    """The reading of what was planned, and its writing to a branch.
 
-    Raises:
-        CommitConflictError: Another commit came in between.
-        OffsetsLostError: The planned offsets are no longer there.
-        OvertakenError: Another landing was quicker, and the one after it dropped this one's branch.
-        PartDownError: Kafka or Spark does not answer.
-        FrazilError: Anything else; the server's log has the whole story.
+    Args:
+        plan: What is read.
+        table: As it was planned for; None where nothing is written.
+        branch: Of a landing, or of a redrive, which no landing overtakes.
     """
-    from pyspark.errors import PySparkException
+    work = "redrive" if branch.startswith(REDRIVE) else "landing"
+    unseen = f"Nothing of this {work} is visible; the next one starts at the same position."
 
-    try:
-        yield
-    except PySparkException as e:
-        raise _meaning(str(e), plan) from e
+    def lost(text: str) -> FrazilError | None:
+        return _vanished(plan, unseen) if any(sign in text for sign in _LOST) else None
+
+    return Job(
+        work=work,
+        of=f"topic {plan.topic}",
+        unseen=unseen,
+        again="Land again." if work == "landing" else "Redrive again.",
+        silent={"Kafka": _KAFKA_DOWN},
+        known=lost,
+        overtaken=lambda: _overtaken(plan, table) if table and work == "landing" else None,
+    )
 
 
-def overtaken(plan: Plan) -> OvertakenError:
-    """What it means that a landing's branch is gone: only a later landing drops it."""
+def _overtaken(plan: Plan, before: Table) -> OvertakenError | None:
+    now, then = _position(before.catalog.load_table(before.name())), _position(before)
+    if now == then:
+        return None
     return OvertakenError(
-        f"Another landing of topic {plan.topic} was quicker; this one was dropped.",
-        where=f"planned {dict(plan.busy)}",
+        f"Another landing of topic {plan.topic} was quicker, or a rollback was; this one was dropped.",
+        where=f"planned {dict(plan.busy)}, position now {dict(now)}",
         meaning="Every record is in the table exactly once; nothing of this landing is visible.",
         todo="Nothing. Land again if more records wait.",
     )
 
 
-def _meaning(text: str, plan: Plan) -> FrazilError:
-    if any(sign in text for sign in _LOST):
-        return OffsetsLostError(
-            f"Records of topic {plan.topic} vanished while they were read.",
-            where=f"within {dict(plan.busy)}",
-            meaning=_NOTHING,
-            todo="Land again: the plan will say which offsets are lost.",
-        )
-    if _BRANCH_GONE in text:
-        return overtaken(plan)
-    if any(sign in text for sign in _CONFLICT):
-        return CommitConflictError(
-            f"The catalog refused a branch of topic {plan.topic}'s table.",
-            where=f"{text.splitlines()[0]:.200}",
-            meaning=_NOTHING,
-            todo="Land again; others commit to the table at the same time.",
-        )
-    if part := silent_part(text) or ("Kafka" if any(sign in text for sign in _KAFKA_DOWN) else None):
-        return PartDownError(
-            f"{part} stopped answering during a landing.",
-            where=f"topic {plan.topic}: {text.splitlines()[0]:.200}",
-            meaning=_NOTHING,
-            todo="`frazil status` shows what runs; then land again.",
-        )
-    return FrazilError(
-        "The Spark job of a landing failed.",
-        where=f"topic {plan.topic}: {text.splitlines()[0]:.300}",
-        meaning=_NOTHING,
-        todo="The log of the Spark server has the whole story.",
+def _position(table: Table) -> Mapping[int, int]:
+    ledger = read_ledger(table.metadata)
+    return ledger.position if ledger else {}
+
+
+def _vanished(plan: Plan, unseen: str) -> OffsetsLostError:
+    return OffsetsLostError(
+        f"Records of topic {plan.topic} vanished while they were read.",
+        where=f"within {dict(plan.busy)}",
+        meaning=unseen,
+        todo="Land again: the plan will say which offsets are lost.",
     )

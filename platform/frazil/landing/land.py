@@ -19,7 +19,7 @@ from frazil.kafka.facts import topic_fact
 from frazil.landing.audit import audit, known_gaps
 from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
 from frazil.landing.dead_letters import keep_dead_letters
-from frazil.landing.faults import overtaken
+from frazil.landing.faults import landing_job
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, Span, bytes_per_record, read_ledger
 from frazil.landing.leftovers import drop_leftovers
@@ -37,6 +37,7 @@ from frazil.tables.catalog import (
     load_table,
     load_table_or_none,
 )
+from frazil.tables.faults import branch_gone
 from frazil.tables.keys import Key
 from frazil.tables.publish import SUSPENDED, Published, publish, staged_files
 from frazil.tables.refs import branch_from_head, leave_branch, set_properties
@@ -211,7 +212,7 @@ class _Landing:
         drop_old_metadata(before, table)
         staged = next(ancestors(table.metadata, written.branch), None)
         if staged is None:
-            raise overtaken(plan)
+            raise branch_gone(landing_job(plan, before, written.branch))
         audit(plan, written, staged, gaps)
         self._done("audited")
         entry = self._ledger(plan, ledger, written, gaps, len(bad))

@@ -11,11 +11,12 @@ from frazil.formats.columns import metadata_columns
 from frazil.formats.iceberg import from_iceberg
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, OK, RecordDecoder
-from frazil.landing.faults import spark_errors
+from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.projection import laid_out
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.faults import spark_job
 from frazil.tables.keys import Key
 from frazil.tables.spark import spark_name
 
@@ -61,14 +62,14 @@ def write_branch(
     verdict would be pushed below it (reference/decode.md, section 1).
 
     Raises:
-        PartDownError: Kafka or Spark stopped answering.
         OffsetsLostError: Planned records are gone.
+        FrazilError: See `spark_job`.
     """
     from pyspark.sql import Observation
 
     counts = Observation("landing")
     columns, counters = _columns(spec, table, decoder), _counters(decoder.value.writers, spec)
-    with spark_errors(plan):
+    with spark_job(landing_job(plan, table, branch)):
         decoded = decoder.decode(records)
         good = decoded.observe(counts, *counters).where(OK).selectExpr(*columns)
         writer = good.writeTo(spark_name(name, branch))

@@ -20,7 +20,6 @@ __all__ = [
     "configure_session",
     "in_background",
     "open_spark",
-    "silent_part",
     "spark_errors",
     "spark_name",
 ]
@@ -37,15 +36,6 @@ _SESSION = {
 
 UPKEEP_POOL = "upkeep"
 """Pool of Spark's scheduler that gets what landings leave over; only where `spark.scheduler.mode` is FAIR."""
-
-_DOWN = {
-    # Before Spark: it is Spark who says so.
-    "The Iceberg catalog or its storage": (
-        "RESTException", "GlueException", "S3Exception", "SdkClientException",
-    ),
-    "Spark": ("StatusCode.UNAVAILABLE", "Connection refused", "RetriesExceeded", "Socket closed"),
-}  # fmt: skip
-"""What failed jobs say where a part did not answer."""
 
 _PATIENCE: dict[str, Any] = {"max_retries": 5, "initial_backoff": 100, "backoff_multiplier": 2.0}
 """Three seconds. Spark's own ten minutes bring back no server whose sessions are gone with it."""
@@ -119,11 +109,6 @@ def _be_impatient(session: Any) -> None:
     session.client.set_retry_policies([DefaultPolicy(**_PATIENCE)])
     # Said where it gives up; the error that follows says it better.
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
-
-
-def silent_part(text: str) -> str | None:
-    """The part that did not answer, by what a failed job says; None where it failed of something else."""
-    return next((part for part, signs in _DOWN.items() if any(sign in text for sign in signs)), None)
 
 
 def spark_name(name: TableName, branch: str = "") -> str:

@@ -17,11 +17,12 @@ from frazil.errors import AuditFailedError, CommitConflictError
 from frazil.spec.layout import SortTerm
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
+from frazil.tables.client_properties import SPARK_CATALOG
 from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.faults import Job, spark_job
 from frazil.tables.manifests import Entries, Held, names_live
 from frazil.tables.rewrite import Replacement, chosen, overtaken
 from frazil.tables.snapshots import ancestors
-from frazil.upkeep.procedures import call
 from frazil.upkeep.rounds import Round
 
 if TYPE_CHECKING:
@@ -60,18 +61,27 @@ def rewrite(
     # Ten: behind all others Spark is slow to commit, and what is landed meanwhile makes it a conflict.
     for attempt in stamina.retry_context(on=CommitConflictError, attempts=10, wait_max=1.0):
         with attempt:
-            call(
-                connections.background_spark,
-                name,
-                "rewrite_data_files",
-                branch=f"'{branch}'",
-                **_strategy(order),
-                options=_options(plan, connections.settings.spark_parallelism),
-            )
+            _call(connections, name, plan, order, branch)
     added = _added(load_table(connections.catalog, name), branch)
     found = chosen(held, (f.path for f in plan.files), branch, added)
     _audit(name, held, found)
     return replace(found, conflicts=attempt.num - 1)
+
+
+def _call(
+    connections: Connections, name: TableName, plan: Round, order: Iterable[SortTerm], branch: str
+) -> None:
+    """Calls Iceberg's own procedure on the branch."""
+    arguments = {
+        "table": f"'{name}'",
+        "branch": f"'{branch}'",
+        **_strategy(order),
+        "options": _options(plan, connections.settings.spark_parallelism),
+    }
+    said = ", ".join(f"{key} => {value}" for key, value in arguments.items())
+    again = "Try again; `frazil orphans` removes leftovers."
+    with spark_job(Job("compaction", str(name), "No row is lost or doubled.", again)):
+        connections.background_spark.sql(f"CALL {SPARK_CATALOG}.system.rewrite_data_files({said})").collect()
 
 
 def _make_branch(connections: Connections, name: TableName, held: Held, plan: Round, branch: str) -> None:

@@ -11,11 +11,11 @@ from frazil.errors import AuditFailedError, CommitConflictError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import through
+from frazil.tables.faults import Job, spark_job
 from frazil.tables.publish import staged_files
 from frazil.tables.snapshots import ancestors
 from frazil.tables.spark import spark_name
 from frazil.upkeep.past_rows import Cutoff, PastRows
-from frazil.upkeep.procedures import spark_job
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
@@ -100,7 +100,8 @@ def _append(connections: Connections, name: TableName, cutoff: Cutoff, branch: s
 
     counts, place = Observation("row_expiry"), spark_name(name, branch)
     counters = (F.expr("count(1)").alias("read"), F.expr(f"count_if({cutoff.sql})").alias("past"))
-    with spark_job(name, "a row expiry"):
+    job = Job("row expiry", str(name), "No row is lost or doubled.", "Try again.")
+    with spark_job(job):
         rows = connections.background_spark.table(place).observe(counts, *counters)
         stay = rows.where(f"NOT coalesce({cutoff.sql}, false)")
         stay.writeTo(place).option(f"snapshot-property.{_MARK}", "row expiry").option(

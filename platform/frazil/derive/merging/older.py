@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from frazil.derive.faults import spark_job
+from frazil.derive.faults import derivation_job
 from frazil.derive.merging.box import Box, Side
 from frazil.derive.merging.touched import touched
 from frazil.derive.quoting import quoted
 from frazil.derive.work import Task
+from frazil.tables.faults import spark_job
 from frazil.tables.spark import spark_name
 
 if TYPE_CHECKING:
@@ -85,5 +86,5 @@ def _complete(task: Task, found: Older, delta: DataFrame) -> bool:
         return False
     known = found.rows.select(*(F.col(quoted(b)).alias(f"$known_{b}") for b in by))
     same = " AND ".join(f"{quoted(b)} <=> {quoted(f'$known_{b}')}" for b in by)
-    with spark_job(task.name):
+    with spark_job(derivation_job(task.name)):
         return delta.join(known, F.expr(same), "left_anti").isEmpty()

@@ -1,0 +1,140 @@
+"""What a failed Spark job means for the table that it worked on, whatever the work was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from frazil.errors import CommitConflictError, FrazilError, PartDownError, RetryError
+from frazil.tables.catalog import STALE
+
+if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
+
+__all__ = ["Job", "branch_gone", "first_line", "spark_job"]
+
+_CONFLICT = (
+    STALE,
+    "CommitFailedException",
+    # Columns that came, went or were renamed while the job ran.
+    "EXTRA_COLUMNS",
+    "CANNOT_FIND_DATA",
+    # A branch, a tag or a rollback took a snapshot that was about to expire.
+    "Still referenced by refs",
+)
+_UNKNOWN = "CommitStateUnknownException"
+_BRANCH_GONE = "Cannot use branch (does not exist)"
+_SILENT = {
+    # Before Spark: it is Spark who says so.
+    "The Iceberg catalog or its storage": (
+        "RESTException", "GlueException", "S3Exception", "SdkClientException",
+    ),
+    # INVALID_HANDLE: it came up again, and knows nothing of the job.
+    "Spark": (
+        "StatusCode.UNAVAILABLE", "Connection refused", "Socket closed", "RetriesExceeded",
+        "RETRIES_EXCEEDED", "INVALID_HANDLE",
+    ),
+}  # fmt: skip
+"""What a failed job says where a part did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A Spark job, as far as its errors speak of it.
+
+    Args:
+        work: What it is part of: landing, derivation, row expiry.
+        of: What it works on: the topic or the table.
+        unseen: What is true of the data wherever the job fails; it writes to a branch, if at all.
+        again: What to do after it failed.
+        silent: Signs of further parts that did not answer, by the part.
+        known: Further errors, looked for before those that any job has.
+        otherwise: Further errors, looked for after them.
+        overtaken: Called where the job's branch is gone: the error, if others published meanwhile.
+    """
+
+    work: str
+    of: str
+    unseen: str
+    again: str
+    silent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    known: Callable[[str], FrazilError | None] = lambda _: None
+    otherwise: Callable[[PySparkException], FrazilError | None] = lambda _: None
+    overtaken: Callable[[], FrazilError | None] = lambda: None
+
+
+@contextmanager
+def spark_job(job: Job) -> Iterator[None]:
+    """Turns what Spark throws into one clear error.
+
+    Raises:
+        CommitConflictError: Another commit came in between, or the catalog did not say what became of ours.
+        OvertakenError: The branch is gone, for others published meanwhile.
+        RetryError: The branch is gone for its age.
+        PartDownError: Spark, the catalog, the storage, or a part that the job names, does not answer.
+        FrazilError: Anything else, and what the job knows itself.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as e:
+        raise _meaning(e, job) from e
+
+
+def branch_gone(job: Job) -> FrazilError:
+    """What it means that a job's branch was dropped by others."""
+    return job.overtaken() or RetryError(
+        f"The branch of a {job.work} of {job.of} was dropped before it could be published.",
+        where="work that has had its branch for six hours is taken for dead",
+        meaning=job.unseen,
+        todo=f"{job.again} If it took less than that, compare the clocks of the machines.",
+    )
+
+
+def first_line(text: str) -> str:
+    """The line of Spark's message that says what happened; without what follows of Java's stack."""
+    return f"{(text.strip() or 'no message').splitlines()[0]:.300}"
+
+
+def _meaning(error: PySparkException, job: Job) -> FrazilError:
+    text = str(error)
+    if known := job.known(text):
+        return known
+    if _BRANCH_GONE in text:
+        return branch_gone(job)
+    return _conflict(text, job) or _silence(text, job) or job.otherwise(error) or _failed(text, job)
+
+
+def _conflict(text: str, job: Job) -> CommitConflictError | None:
+    if _UNKNOWN in text:
+        what = f"The catalog did not say whether it took a write to a branch of {job.of}."
+    elif any(sign in text for sign in _CONFLICT):
+        what = f"Another commit came in between while a {job.work} of {job.of} wrote to its branch."
+    else:
+        return None
+    return CommitConflictError(what, where=first_line(text), meaning=job.unseen, todo=job.again)
+
+
+def _silence(text: str, job: Job) -> PartDownError | None:
+    signs = {**_SILENT, **job.silent}
+    part = next((part for part, of_part in signs.items() if any(sign in text for sign in of_part)), None)
+    if part is None:
+        return None
+    return PartDownError(
+        f"{part} stopped answering during a {job.work}.",
+        where=f"{job.of}: {first_line(text)}",
+        meaning=f"{job.unseen} A branch may have got its rows: nobody reads it.",
+        todo=f"`frazil status` shows what runs. {job.again}",
+    )
+
+
+def _failed(text: str, job: Job) -> FrazilError:
+    return FrazilError(
+        f"The Spark job of a {job.work} failed.",
+        where=f"{job.of}: {first_line(text)}",
+        meaning=job.unseen,
+        todo="The log of the Spark server has the whole story.",
+    )

@@ -1,0 +1,93 @@
+"""What a derivation says where its Spark job failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyspark.errors import AnalysisException, PySparkException, PythonException
+from pyspark.errors.exceptions.connect import ArithmeticException, SparkException
+
+from frazil.derive.faults import derivation_job
+from frazil.derive.ledger import DerivedLedger
+from frazil.errors import (
+    CommitConflictError,
+    FrazilError,
+    OvertakenError,
+    RepairError,
+    RetryError,
+    SpecError,
+)
+from frazil.spec.names import TableName
+from frazil.tables.faults import branch_gone, spark_job
+
+NAME = TableName("sales", "sized")
+
+
+def told(raised: PySparkException) -> FrazilError:
+    with pytest.raises(FrazilError) as told, spark_job(derivation_job(NAME)):
+        raise raised
+    return told.value
+
+
+def test_a_query_that_spark_does_not_understand_is_the_users_mistake() -> None:
+    assert isinstance(told(AnalysisException("[UNRESOLVED_COLUMN] amuont")), SpecError)
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        ArithmeticException(
+            "[DIVIDE_BY_ZERO] Division by zero", errorClass="DIVIDE_BY_ZERO", sql_state="22012"
+        ),
+        PythonException("\n  An exception was thrown from the Python worker."),
+    ],
+)
+def test_a_value_that_the_query_can_not_work_on_is_a_row_to_look_at(raised: PySparkException) -> None:
+    error = told(raised)
+
+    assert isinstance(error, RepairError)
+    assert "fails on a row" in error.what
+
+
+def test_a_failure_of_spark_itself_blames_no_row() -> None:
+    inside = SparkException("[INTERNAL_ERROR] a bug", errorClass="INTERNAL_ERROR", sql_state="XX000")
+
+    assert "row" not in told(inside).what
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["org.apache.iceberg.exceptions.NotFoundException: Location does not exist", "Cannot find snapshot 5"],
+)
+def test_an_input_that_expired_while_it_was_read_is_told_as_that(text: str) -> None:
+    error = told(PySparkException(text))
+
+    assert isinstance(error, CommitConflictError)
+    assert "was removed while it was read" in error.what
+
+
+@pytest.mark.parametrize(("others", "kind"), [(True, OvertakenError), (False, RetryError)])
+def test_a_branch_is_gone_for_its_age_unless_another_derivation_published(
+    tmp_path: Path, others: bool, kind: type[FrazilError]
+) -> None:
+    table = made(tmp_path)
+    if others:
+        said = DerivedLedger({}, "query", "deriving_2_b").properties()
+        with (fresh := table.catalog.load_table(table.name())).transaction() as tx:
+            tx.update_snapshot(snapshot_properties=said).fast_append().commit()
+        assert fresh.current_snapshot()
+
+    error = branch_gone(derivation_job(NAME, table))
+
+    assert type(error) is kind
+    assert ("quicker" in str(error)) is others
+
+
+def made(folder: Path) -> Table:
+    catalog = InMemoryCatalog("memory", warehouse=f"file://{folder}")
+    catalog.create_namespace(NAME.namespace)
+    return catalog.create_table(NAME.identifier, Schema())

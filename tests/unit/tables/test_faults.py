@@ -1,0 +1,108 @@
+"""What is told of a Spark job that failed, whatever it was part of."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import PySparkException
+
+from frazil.derive.faults import derivation_job
+from frazil.errors import CommitConflictError, FrazilError, OvertakenError, PartDownError, RetryError
+from frazil.landing.faults import landing_job
+from frazil.landing.plan import Plan
+from frazil.spec.names import TableName
+from frazil.tables.faults import Job, spark_job
+
+NAME = TableName("sales", "orders")
+JOBS = {
+    "landing": landing_job(Plan("orders", "id", {0: (0, 10)}, capped=False)),
+    "derivation": derivation_job(NAME),
+    "compaction": Job("compaction", str(NAME), "No row is lost or doubled.", "Try again."),
+}
+BRANCH_GONE = "Cannot use branch (does not exist): landing_1_a"
+
+
+def told(job: Job, text: str) -> FrazilError:
+    with pytest.raises(FrazilError) as told, spark_job(job):
+        raise PySparkException(text)
+    return told.value
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "CommitFailedException: Cannot commit: stale table metadata",
+        "Malformed request: can't add snapshot with sequence number 3",
+        "[INSERT_COLUMN_ARITY_MISMATCH.EXTRA_COLUMNS] Cannot write",
+        "[INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA] Cannot find data for the output column",
+        "Cannot expire 5. Still referenced by refs: [main]",
+    ],
+)
+@pytest.mark.parametrize("work", JOBS)
+def test_every_job_takes_the_same_refusals_for_conflicts(work: str, sign: str) -> None:
+    error = told(JOBS[work], f"org.apache.iceberg.exceptions.{sign}")
+
+    assert isinstance(error, CommitConflictError)
+    assert work in error.what
+    assert error.meaning == JOBS[work].unseen
+
+
+@pytest.mark.parametrize("work", JOBS)
+def test_a_catalog_that_does_not_say_what_became_of_a_commit_is_no_other_commit(work: str) -> None:
+    error = told(JOBS[work], "org.apache.iceberg.exceptions.CommitStateUnknownException: 500")
+
+    assert isinstance(error, CommitConflictError)  # once more: a branch's last snapshot alone is published
+    assert "did not say" in error.what
+    assert "Another commit" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("<_InactiveRpcError of RPC that terminated with: status = StatusCode.UNAVAILABLE>", "Spark"),
+        ("[INVALID_HANDLE.SESSION_NOT_FOUND] The handle 12 is invalid. Session not found.", "Spark"),
+        ("[RETRIES_EXCEEDED] The maximum number of retries has been exceeded.", "Spark"),
+        ("Job aborted: software.amazon.awssdk.services.s3.model.S3Exception: 503", "storage"),
+        ("org.apache.iceberg.exceptions.RESTException: Connection refused", "catalog"),
+    ],
+)
+@pytest.mark.parametrize("work", JOBS)
+def test_a_part_that_does_not_answer_is_named_and_nothing_is_visible(work: str, text: str, part: str) -> None:
+    error = told(JOBS[work], text)
+
+    assert isinstance(error, PartDownError)
+    assert part in error.what
+    assert error.meaning.startswith(JOBS[work].unseen)
+    assert "may have got its rows" in error.meaning
+
+
+@pytest.mark.parametrize("work", JOBS)
+def test_a_branch_that_is_gone_though_nobody_was_quicker_was_dropped_for_its_age(work: str) -> None:
+    error = told(JOBS[work], BRANCH_GONE)
+
+    assert isinstance(error, RetryError)
+    assert not isinstance(error, CommitConflictError)  # which would write to it again
+    assert "quicker" not in str(error)
+    assert "six hours" in error.where
+
+
+def test_a_branch_that_is_gone_because_others_were_quicker_was_overtaken() -> None:
+    job = Job("landing", "topic a", "", "", overtaken=lambda: OvertakenError("Another was quicker."))
+
+    assert isinstance(told(job, BRANCH_GONE), OvertakenError)
+
+
+@pytest.mark.parametrize("work", JOBS)
+@pytest.mark.parametrize("text", ["Job aborted due to stage failure\n\tat java.lang", ""])
+def test_any_other_failure_says_its_first_line_and_never_that_something_is_visible(
+    work: str, text: str
+) -> None:
+    error = told(JOBS[work], text)
+
+    assert type(error) is FrazilError
+    assert error.where.endswith("stage failure" if text else "no message")
+    assert error.meaning == JOBS[work].unseen
+
+
+def test_what_is_no_refusal_of_spark_passes_as_it_is() -> None:
+    with pytest.raises(ZeroDivisionError), spark_job(JOBS["landing"]):
+        _ = 1 / 0
