@@ -6,17 +6,22 @@ A value is looked for in this order: the environment (`FRAZIL_<NAME>`), the prof
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    JsonConfigSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from frazil.errors import ConfigureError
 
-__all__ = ["Settings", "frazil_home", "profile_path"]
+__all__ = ["Settings", "frazil_home", "profile_path", "read_profile"]
 
 
 def frazil_home() -> Path:
@@ -100,7 +105,13 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Environment before profile file, both under what the caller gives."""
-        return init_settings, env_settings, _ProfileFile(settings_cls)
+        profile = InitSettingsSource(settings_cls, read_profile(profile_path()))
+        return init_settings, env_settings, profile
+
+    @classmethod
+    def of_profile(cls, file: Path) -> Settings:
+        """The settings of one profile file, whatever the environment says."""
+        return cls.load(**read_profile(file))
 
     @classmethod
     def load(cls, **overrides: Any) -> Settings:
@@ -120,20 +131,17 @@ class Settings(BaseSettings):
             ) from None
 
 
-class _ProfileFile(PydanticBaseSettingsSource):
-    """Reads the profile file, a JSON object with the names of `Settings`."""
+def read_profile(file: Path) -> dict[str, Any]:
+    """What a profile file says, by the names of `Settings`; nothing where there is no such file.
 
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        return None, field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        path = profile_path()
-        if not path.is_file():
-            return {}
-        try:
-            values = json.loads(path.read_text())
-        except ValueError as e:
-            raise ConfigureError(
-                "The profile is not JSON.", where=f"{path}: {e}", todo="Mend it, or `frazil up`."
-            ) from None
-        return {k: v for k, v in values.items() if k in self.settings_cls.model_fields}
+    Raises:
+        ConfigureError: It is no JSON object.
+    """
+    try:
+        return JsonConfigSettingsSource(Settings, file)()
+    except (ValueError, TypeError) as e:
+        raise ConfigureError(
+            "The profile is not a JSON object.",
+            where=f"{file}: {e}",
+            todo="Mend it, or delete it: `frazil up` writes that of the embedded stack anew.",
+        ) from None

@@ -29,7 +29,6 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.local.home import Home
 from frazil.local.ports import LOOPBACK, free_offset
-from frazil.local.profile import read_profile
 from frazil.settings import Settings
 
 FRAZIL = Path(sys.executable).parent / "frazil"
@@ -61,7 +60,7 @@ class Own:
 
     @property
     def settings(self) -> Settings:
-        return read_profile(self.home)
+        return Settings.of_profile(self.home.profile)
 
     @property
     def parts(self) -> dict[str, dict[str, Any]]:

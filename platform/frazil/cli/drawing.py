@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+from frazil.extras import require
 from frazil.graph import Asset, AssetGraph
 from frazil.graph import Path as AssetPath
 
@@ -40,7 +41,12 @@ _DPI = {"svg": "72", "png": "144"}
 
 
 def draw(graph: AssetGraph, to: Format) -> bytes:
-    """The picture; each asset's key and each edge stand in an SVG as titles."""
+    """The picture; each asset's key and each edge stand in an SVG as titles.
+
+    Raises:
+        ConfigureError: Graphviz is not installed.
+    """
+    require("graph", "Graphviz", "pygraphviz", "font_source_sans_pro")
     with _font(), _quiet():
         drawn: bytes = _arranged(graph, to).draw(format=to, prog="dot")
         return drawn

@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic import SecretStr
@@ -16,12 +17,10 @@ from rich.table import Table
 
 from frazil.cli.console import console, print_json
 from frazil.errors import MissingError, PartDownError
-from frazil.local.home import Home
-from frazil.local.parts import known_stack, prepared_stack
-from frazil.local.ports import parse
-from frazil.local.profile import read_profile
-from frazil.local.stack import Report, Status
 from frazil.settings import Settings, frazil_home
+
+if TYPE_CHECKING:
+    from frazil.local.stack import Report, Stack, Status  # an extra: imported by the commands that need it
 
 __all__ = ["register"]
 
@@ -46,6 +45,10 @@ def up(
     only: Only = None,
 ) -> None:
     """Start what does not run of the embedded stack, and wait until all of it answers."""
+    from frazil.local.home import Home
+    from frazil.local.parts import prepared_stack
+    from frazil.local.ports import parse
+
     stack = prepared_stack(Home(frazil_home()), parse(port or ()), port_offset)
     with _progress() as report:
         stack.up(report, only or ())
@@ -59,7 +62,7 @@ def down(
     """Stop the embedded stack; its data stays."""
     if wipe and only:
         raise typer.BadParameter("--wipe deletes the data of all parts; leave out --only.")
-    stack = known_stack(Home(frazil_home()))
+    stack = _known_stack()
     with _progress() as report:
         stack.down(report, only or ())
     if wipe:
@@ -69,7 +72,7 @@ def down(
 
 def status(as_json: Json = False) -> None:
     """Ask every part of the embedded stack how it is; exit code 5 if one is not up."""
-    stack = known_stack(Home(frazil_home()))
+    stack = _known_stack()
     parts = stack.status()
     if as_json:
         print_json({"home": str(stack.home.root), "parts": [asdict(each) for each in parts]})
@@ -81,16 +84,23 @@ def status(as_json: Json = False) -> None:
 
 def env(as_json: Json = False) -> None:
     """Print the endpoints and credentials of the stack, as shell exports or JSON."""
-    home = Home(frazil_home())
-    if not home.profile.exists():
-        raise MissingError("There is no stack here.", where=str(home.root), todo="Run `frazil up` first.")
-    settings = _plain(read_profile(home))
+    home = frazil_home()
+    if not (file := home / "profile.json").exists():
+        raise MissingError("There is no stack here.", where=str(home), todo="Run `frazil up` first.")
+    settings = _plain(Settings.of_profile(file))
     if as_json:
         print_json(settings)
         return
     for name, value in _exports(home, settings).items():
         text = json.dumps(value) if isinstance(value, dict) else str(value)
         typer.echo(f"export {name}={shlex.quote(text)}")
+
+
+def _known_stack() -> Stack:
+    from frazil.local.home import Home
+    from frazil.local.parts import known_stack
+
+    return known_stack(Home(frazil_home()))
 
 
 @contextmanager
@@ -137,10 +147,10 @@ def _plain(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _exports(home: Home, settings: dict[str, Any]) -> dict[str, Any]:
+def _exports(home: Path, settings: dict[str, Any]) -> dict[str, Any]:
     ours = {f"FRAZIL_{name.upper()}": value for name, value in settings.items()}
     return {
-        "FRAZIL_HOME": home.root,
+        "FRAZIL_HOME": home,
         **ours,
         "AWS_ACCESS_KEY_ID": settings["s3_access_key"],
         "AWS_SECRET_ACCESS_KEY": settings["s3_secret_key"],

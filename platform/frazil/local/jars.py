@@ -18,7 +18,8 @@ from frazil.errors import ConfigureError, RetryError
 
 __all__ = ["LOCK", "Jar", "Jars", "cache_folder", "fetch", "maven", "read_lock", "sha256"]
 
-LOCK = Path(__file__).parents[3] / "jars.lock"
+_IN_A_WHEEL = Path(__file__).with_name("jars.lock")
+LOCK = _IN_A_WHEEL if _IN_A_WHEEL.exists() else Path(__file__).parents[3] / "jars.lock"
 
 _TRIES = 3
 _TIMEOUT = 60  # seconds without a byte
@@ -63,7 +64,7 @@ def read_lock(lock: Path = LOCK) -> tuple[Jar, ...]:
         raise ConfigureError(
             "The lock of the jars can't be read.",
             where=f"{lock}: {e}",
-            todo="Run from a checkout, and restore the file with git.",
+            todo="Restore the file with git, or install Frazil again.",
         ) from None
 
 

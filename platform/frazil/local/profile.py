@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-from frazil.errors import ConfigureError
 from frazil.local.asking import Credentials
 from frazil.local.home import Home, write_private
 from frazil.local.keys import KeyPair
@@ -14,9 +12,9 @@ from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.registry import registry_url
 from frazil.local.spark_options import cores
 from frazil.local.storage import BUCKET, TABLE_BUCKET
-from frazil.settings import Settings
+from frazil.settings import read_profile
 
-__all__ = ["SNOWFLAKE_USER", "make_dagster_home", "read_profile", "write_profile"]
+__all__ = ["SNOWFLAKE_USER", "make_dagster_home", "write_profile"]
 
 SNOWFLAKE_USER = "FRAZIL"
 
@@ -41,15 +39,10 @@ freshness:
 def write_profile(home: Home, ports: Ports, credentials: Credentials, keys: KeyPair) -> None:
     """Writes where everything is; only its owner can read it."""
     file = home.profile
-    before = _read(file) if file.exists() else {}
+    before = read_profile(file)
     kept = {name: before[name] for name in _CHOICES if name in before}
     values = _values(home, ports, credentials, keys) | kept
     write_private(file, json.dumps(values, indent=2) + "\n")
-
-
-def read_profile(home: Home) -> Settings:
-    """The settings of this stack, whatever the environment says."""
-    return Settings.load(**_read(home.profile))
 
 
 def make_dagster_home(home: Home) -> None:
@@ -57,17 +50,6 @@ def make_dagster_home(home: Home) -> None:
     home.dagster.mkdir(mode=0o700, exist_ok=True)
     if not (file := home.dagster / "dagster.yaml").exists():
         file.write_text(_DAGSTER)
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(file.read_text()))
-    except (ValueError, TypeError) as e:
-        raise ConfigureError(
-            "The profile can't be read.",
-            where=f"{file}: {e}",
-            todo="Delete it; `frazil up` writes it anew.",
-        ) from None
 
 
 def _values(home: Home, ports: Ports, credentials: Credentials, keys: KeyPair) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from frazil.landing.land import land
 from frazil.local.home import Home
 from frazil.local.parts import prepared_stack
 from frazil.local.ports import free_offset
-from frazil.local.profile import read_profile
 from frazil.local.stack import Stack
+from frazil.settings import Settings
 from frazil.spec.topic import TableSpec
 from kit.killed import NAMESPACE, compaction_process, landing_process
 from kit.leftovers import cleaned_up, unnamed
@@ -64,7 +64,7 @@ def kill(stack: Stack, part: str) -> None:
 def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftovers_can_be_removed(
     own_stack: Stack, fresh_name: str
 ) -> None:
-    connections = Clients(read_profile(own_stack.home))
+    connections = Clients(Settings.of_profile(own_stack.home.profile))
     spec = TableSpec(topic=fresh_name, namespace=NAMESPACE, upkeep={"min_snapshots": 1})
     table = partitioned(connections, fresh_name)
     topic = trades_of(connections, f"{fresh_name}_trades")
@@ -130,7 +130,7 @@ def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(
     own_stack: Stack, fresh_name: str, part: str, step: str, named: str
 ) -> None:
     bring_up(own_stack)
-    connections = Clients(read_profile(own_stack.home))
+    connections = Clients(Settings.of_profile(own_stack.home.profile))
     topic = trades_of(connections, fresh_name)
     land(topic.spec, connections)
     topic.trades(10)

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 from frazil.local.home import Home
 from frazil.local.keys import s3_credentials, snowflake_keys
 from frazil.local.ports import DEFAULTS
-from frazil.local.profile import make_dagster_home, read_profile, write_profile
+from frazil.local.profile import make_dagster_home, write_profile
 from frazil.settings import Settings
 
 
@@ -31,7 +31,7 @@ def test_the_profile_is_what_settings_read(home: Home, monkeypatch: pytest.Monke
     monkeypatch.setenv("FRAZIL_HOME", str(home.root))
     write(home)
 
-    assert Settings.load() == read_profile(home)
+    assert Settings.load() == Settings.of_profile(home.profile)
     assert Settings.load().bootstrap_servers == "127.0.0.1:9092"
 
 
@@ -41,7 +41,7 @@ def test_the_environment_does_not_change_the_profile_read_by_the_stack(
     write(home)
     monkeypatch.setenv("FRAZIL_BOOTSTRAP_SERVERS", "elsewhere:9092")
 
-    assert read_profile(home).bootstrap_servers == "127.0.0.1:9092"
+    assert Settings.of_profile(home.profile).bootstrap_servers == "127.0.0.1:9092"
 
 
 def test_every_name_in_the_profile_but_the_bucket_is_a_setting(home: Home) -> None:
@@ -65,8 +65,8 @@ def test_a_choice_of_the_user_outlives_the_next_start(home: Home) -> None:
 
     write(home)
 
-    assert read_profile(home).catalog == "glue"
-    assert read_profile(home).rest_uri == "http://127.0.0.1:8181"
+    assert Settings.of_profile(home.profile).catalog == "glue"
+    assert Settings.of_profile(home.profile).rest_uri == "http://127.0.0.1:8181"
 
 
 def test_credentials_are_made_once_and_differ_between_homes(home: Home, tmp_path: Path) -> None:

@@ -1,0 +1,29 @@
+"""The extras of this distribution: what not every installation has."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+from frazil.errors import ConfigureError
+
+__all__ = ["require"]
+
+
+def require(extra: str, what: str, *modules: str) -> None:
+    """Makes sure that an extra is installed.
+
+    Args:
+        extra: As pip knows it.
+        what: What needs it; the message begins with it.
+        modules: What the extra brings, by the names of their imports.
+
+    Raises:
+        ConfigureError: One of the modules is missing; nothing was done.
+    """
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise ConfigureError(
+            f"{what} is not installed here: pip install 'frazil[{extra}]'.",
+            where=f"{sys.executable} has no {', '.join(missing)}",
+        )

