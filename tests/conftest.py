@@ -1,21 +1,29 @@
-"""What all tests share."""
+"""What all tests share: marks by folder, and the embedded stack; see kit.shared_stack."""
 
 from __future__ import annotations
 
+import os
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kit.shared_stack import bring_down, is_to_stay, shared_home
+from frazil.clients import Clients
+from frazil.connections import Connections
+from frazil.local.home import Home
+from frazil.local.profile import read_profile
+from frazil.settings import Settings
+from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
 _HERE = Path(__file__).parent
+_LEFT = ("FRAZIL_CACHE", "FRAZIL_TEST_KEEP", "FRAZIL_TEST_HOME")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests that need servers, by their folder."""
     for item in items:
-        if item.path.is_relative_to(_HERE / "stack"):
+        if item.path.relative_to(_HERE).parts[0] in ("stack", "faults"):
             item.add_marker(pytest.mark.stack)
 
 
@@ -30,3 +38,43 @@ def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
     finally:
         if not stays and home.ports.exists():
             bring_down(home)
+
+
+@pytest.fixture(scope="session")
+def stack_home() -> Iterator[Home]:
+    """The folder of the tests' stack, in force for this process and all that it starts."""
+    home = shared_home()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(("FRAZIL_", "DAGSTER_", "AWS_")) and name not in _LEFT:
+                patch.delenv(name)
+        patch.setenv("FRAZIL_HOME", str(home.root))
+        yield home
+
+
+@pytest.fixture(scope="session")
+def stack(stack_home: Home) -> Iterator[Settings]:
+    """The settings of a stack that is up. One of several workers leaves it to the others."""
+    stays = is_to_stay(stack_home) or "PYTEST_XDIST_WORKER" in os.environ
+    bring_up(stack_home)
+    yield read_profile(stack_home)
+    if not stays:
+        bring_down(stack_home)
+
+
+@pytest.fixture(scope="session")
+def connections(stack: Settings) -> Connections:
+    """Clients of the stack."""
+    return Clients(stack)
+
+
+@pytest.fixture(scope="session", params=["rest", "glue"])
+def lake(stack: Settings, request: pytest.FixtureRequest) -> Connections:
+    """The stack with each catalog as the owner of the tables."""
+    return Clients(stack.model_copy(update={"catalog": request.param}))
+
+
+@pytest.fixture
+def fresh_name() -> str:
+    """A name that no other test has, legal for topics, namespaces and tables."""
+    return f"t{uuid.uuid4().hex[:12]}"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import cycle
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -13,7 +16,7 @@ from frazil.errors import PartDownError
 from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
 from kit.formats import Source, avro
-from kit.proxy import Answer, Trouble, troubled
+from kit.wire import Fate, Plan, Wire, wired
 
 MakeSource = Callable[..., Source]
 
@@ -86,10 +89,14 @@ def test_a_schema_that_changes_between_two_caps_is_landed_in_the_same_call(sourc
     assert [r["n"] for r in orders.rows()] == [filled(r) for r in orders.rows()] == [0, 0, 0, 0, 3]
 
 
-def behind(source: Source, url: str) -> Source:
-    """The same topic, its registry at another address; asked by a client that remembers nothing."""
-    settings = source.connections.settings.model_copy(update={"schema_registry_url": url})
-    return Source(Clients(settings, lambda _: source.connections.spark), source.spec)
+@contextmanager
+def behind_a_wire(source: Source, plan: Plan) -> Iterator[tuple[Wire, Source]]:
+    """The same topic, its registry behind a wire; asked by a client that remembers nothing."""
+    url = source.connections.settings.schema_registry_url
+    with wired({"registry": url}, plan) as (wire, urls):
+        own = {"schema_registry_url": urls["registry"] + urlsplit(url).path}
+        settings = source.connections.settings.model_copy(update=own)
+        yield wire, Source(Clients(settings, lambda _: source.connections.spark), source.spec)
 
 
 def test_a_registry_that_is_down_is_said_and_nothing_is_landed(source: MakeSource) -> None:
@@ -97,8 +104,8 @@ def test_a_registry_that_is_down_is_said_and_nothing_is_landed(source: MakeSourc
     write(orders, 0)
     orders.land()
     write(orders, 1)
-    with troubled(orders.connections.settings.schema_registry_url, lambda _: "right") as (_, url):
-        gone = behind(orders, url)
+    with behind_a_wire(orders, lambda _: None) as (_, gone):
+        pass  # taken down
 
     with pytest.raises(PartDownError, match="schema registry does not answer"):
         gone.land()
@@ -112,29 +119,26 @@ def test_a_registry_that_only_fails_is_given_up_and_nothing_is_landed(source: Ma
     orders = source()
     write(orders, 0)
 
-    with troubled(orders.connections.settings.schema_registry_url, lambda _: "500") as (proxy, url):
+    with behind_a_wire(orders, lambda _: "refused") as (wire, unsure):
         with pytest.raises(PartDownError, match="HTTP 500"):
-            behind(orders, url).land()
-        assert proxy.asked >= 3
+            unsure.land()
+        assert len(wire.asked) >= 3
 
     assert not orders.connections.catalog.table_exists(orders.name)
 
 
-def now_and_then(number: int) -> Answer:
-    return "500" if number % 3 == 1 else "right"
-
-
-@pytest.mark.parametrize("trouble", [now_and_then, lambda _: "late"], ids=["unsure", "slow"])
+@pytest.mark.parametrize("fates", [("refused", None, None), ("late",)], ids=["unsure", "slow"])
 def test_a_registry_that_is_unsure_or_slow_costs_time_and_no_record(
-    source: MakeSource, trouble: Trouble
+    source: MakeSource, fates: tuple[Fate | None, ...]
 ) -> None:
     orders = source()
     for number in range(4):
         write(orders, number)
 
-    with troubled(orders.connections.settings.schema_registry_url, trouble) as (proxy, url):
-        report = behind(orders, url).land()
+    turns = cycle(fates)
+    with behind_a_wire(orders, lambda _: next(turns)) as (wire, troubled):
+        report = troubled.land()
 
     assert (report.records, len(report.schema_ids)) == (4, 4)
     assert [filled(r) for r in orders.rows()] == [0, 1, 2, 3]
-    assert proxy.asked > 4
+    assert len(wire.asked) > 4

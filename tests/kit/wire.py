@@ -1,0 +1,269 @@
+"""A wire that loses answers: a proxy before Glue, an Iceberg REST catalog, S3 or a schema registry.
+
+Requests go through as they are, so that signatures hold: SigV4 signs the address that the client asked, and
+the server is shown the same one.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.client import HTTPResponse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Literal
+from urllib.parse import urlsplit
+
+__all__ = ["Asked", "Fate", "Plan", "Wire", "commits", "creates", "puts", "wired"]
+
+Fate = Literal["dropped", "failed", "replayed", "late", "hangs", "unsent", "refused"]
+"""What becomes of a request.
+
+Done by the server: dropped (the connection is lost before the answer), failed (the answer is a 500), replayed
+(it is sent twice, and the second answer is told), late (the answer takes a while), hangs (there is none until
+the client gives up). Not done: unsent (the connection is lost before the server hears of it), refused (a 503;
+of a registry a 500).
+"""
+
+LATE = 0.3
+"""Seconds that a late answer takes."""
+
+_HOPS = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length"})
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request on its way.
+
+    Args:
+        server: The name that the wire knows the server by: glue, rest, s3 or registry.
+        method: Of HTTP.
+        path: With the query.
+        operation: Of Glue, such as UpdateTable; empty elsewhere.
+        agent: The client, as it names itself.
+        body: As sent.
+    """
+
+    server: str
+    method: str
+    path: str
+    operation: str
+    agent: str
+    body: bytes
+
+    def __str__(self) -> str:
+        return f"{self.server} {self.operation or f'{self.method} {self.path}'}"
+
+
+Plan = Callable[[Asked], "Fate | None"]
+"""What becomes of a request; None: it is answered as it should be."""
+
+
+def commits(asked: Asked) -> bool:
+    """Whether it commits to a table that is there."""
+    if asked.server == "glue":
+        return asked.operation == "UpdateTable"
+    named = asked.path.partition("?")[0].rpartition("/tables/")[2]
+    return asked.server == "rest" and asked.method == "POST" and bool(named) and "/" not in named
+
+
+def creates(asked: Asked) -> bool:
+    """Whether it makes a table."""
+    if asked.server == "glue":
+        return asked.operation == "CreateTable"
+    made = asked.path.partition("?")[0].endswith("/tables")
+    return asked.server == "rest" and asked.method == "POST" and made
+
+
+def puts(asked: Asked) -> bool:
+    """Whether it writes a file."""
+    return asked.server == "s3" and asked.method in ("PUT", "POST")
+
+
+@dataclass
+class Wire:
+    """What lies between clients and servers, for as long as the context lasts.
+
+    Args:
+        plan: Asked for each request, one after the other.
+        met: How often a server's requests met each fate.
+        asked: All requests but those to S3.
+    """
+
+    plan: Plan = lambda _: None
+    met: Counter[tuple[str, Fate]] = field(default_factory=Counter)
+    asked: list[Asked] = field(default_factory=list)
+    closing: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def fate_of(self, asked: Asked) -> Fate | None:
+        """What becomes of this one."""
+        with self._lock:
+            if asked.server != "s3":
+                self.asked.append(asked)
+            fate = self.plan(asked)
+            if fate:
+                self.met[asked.server, fate] += 1
+            return fate
+
+    def once(self, fate: Fate, which: Callable[[Asked], bool] = commits) -> None:
+        """The next request of a kind has this fate, and none after it."""
+        waiting = [fate]
+        self.plan = lambda asked: waiting.pop() if waiting and which(asked) else None
+
+    def always(self, fate: Fate, which: Callable[[Asked], bool] = commits) -> None:
+        """Every request of a kind has this fate from now on."""
+        self.plan = lambda asked: fate if which(asked) else None
+
+    def calm(self) -> None:
+        """All is answered as it should be."""
+        self.plan = lambda _: None
+
+
+@contextmanager
+def wired(servers: dict[str, str], plan: Plan = lambda _: None) -> Iterator[tuple[Wire, dict[str, str]]]:
+    """A wire before some servers, and the addresses that stand for theirs.
+
+    Args:
+        servers: Their addresses by name; see `Asked`.
+        plan: See `Wire`; it may be changed at any time.
+    """
+    wire, ends = Wire(plan), {name: _end(name, url) for name, url in servers.items()}
+    for end in ends.values():
+        end.wire = wire
+    threads = [threading.Thread(target=e.serve_forever, args=(0.05,), daemon=True) for e in ends.values()]
+    for thread in threads:
+        thread.start()
+    try:
+        yield wire, {name: f"http://127.0.0.1:{end.server_port}" for name, end in ends.items()}
+    finally:
+        wire.closing.set()
+        for end in ends.values():
+            end.shutdown()
+            end.server_close()
+
+
+class _End(ThreadingHTTPServer):
+    """One end of the wire: listens for clients, and knows the server behind it."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+    wire: Wire
+    name: str
+    target: tuple[str, int]
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients go away as they like."""
+
+
+def _end(name: str, url: str) -> _End:
+    end = _End(("127.0.0.1", 0), _Handler)
+    parts = urlsplit(url)
+    end.name, end.target = name, (parts.hostname or "", parts.port or 80)
+    return end
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One client's connection."""
+
+    protocol_version = "HTTP/1.1"
+    server: _End
+    disable_nagle_algorithm = True
+
+    def handle_one_request(self) -> None:
+        """Reads a request, and does with it what the wire says."""
+        self.raw_requestline = self.rfile.readline(65537)
+        if not self.raw_requestline or not self.parse_request():
+            self.close_connection = True
+            return
+        body = self._body()
+        operation = self.headers.get("X-Amz-Target", "").rpartition(".")[2]
+        agent = self.headers.get("User-Agent", "")
+        asked = Asked(self.server.name, self.command, self.path, operation, agent, body)
+        self._meet(self.server.wire.fate_of(asked), body)
+
+    def _meet(self, fate: Fate | None, body: bytes) -> None:
+        if fate in ("unsent", "refused"):
+            status = 500 if self.server.name == "registry" else 503
+            self._refuse(status, "SlowDown") if fate == "refused" else self._hang_up()
+            return
+        answer = self._forwarded(body)
+        if fate == "replayed":
+            answer = self._forwarded(body)
+        if fate == "hangs":
+            self._wait_for_the_client()
+        if fate in ("dropped", "hangs"):
+            self._hang_up()
+        elif fate == "failed":
+            self._refuse(500, "InternalError")
+        else:
+            if fate == "late":
+                time.sleep(LATE)
+            self._tell(*answer)
+
+    def _body(self) -> bytes:
+        if "chunked" not in self.headers.get("Transfer-Encoding", ""):
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        found = b""
+        while size := int(self.rfile.readline().partition(b";")[0], 16):
+            found += self.rfile.read(size)
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            pass
+        return found
+
+    def _forwarded(self, body: bytes) -> tuple[int, str, list[tuple[str, str]], bytes]:
+        """The server's answer: status, reason, headers, body."""
+        chunked = "chunked" in self.headers.get("Transfer-Encoding", "")
+        head = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
+        sent = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if chunked and body else body
+        if chunked and not body:
+            sent = b"0\r\n\r\n"
+        with socket.create_connection(self.server.target, 60) as upstream:
+            upstream.sendall(self.raw_requestline + head.encode("latin-1") + b"\r\n" + sent)
+            with HTTPResponse(upstream, method=self.command) as answer:
+                answer.begin()
+                return answer.status, answer.reason, answer.getheaders(), answer.read()
+
+    def _tell(self, status: int, reason: str, headers: list[tuple[str, str]], body: bytes) -> None:
+        bodiless = self.command == "HEAD" or status in (204, 304)
+        self.send_response_only(status, reason)
+        for name, value in headers:
+            if name.lower() not in _HOPS or (name.lower() == "content-length" and self.command == "HEAD"):
+                self.send_header(name, value)
+        if not bodiless:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(b"" if bodiless else body)
+
+    def _refuse(self, status: int, code: str) -> None:
+        """As each kind of server says it."""
+        said = {
+            "rest": f'{{"error": {{"message": "{code}", "type": "{code}", "code": {status}}}}}',
+            "glue": f'{{"__type": "{code}", "message": "{code}"}}',
+            "registry": f'{{"error_code": 50001, "message": "{code}"}}',
+            "s3": f"<Error><Code>{code}</Code><Message>{code}</Message></Error>",
+        }[self.server.name]
+        kind = "application/xml" if self.server.name == "s3" else "application/json"
+        self._tell(status, code, [("Content-Type", kind)], said.encode())
+
+    def _hang_up(self) -> None:
+        self.close_connection = True
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _wait_for_the_client(self) -> None:
+        """Until it gives up, or the wire is taken down."""
+        while not self.server.wire.closing.is_set():
+            readable, _, _ = select.select([self.connection], [], [], 0.1)
+            if readable and not self.connection.recv(1, socket.MSG_PEEK):
+                return
+
+    def log_message(self, *args: object) -> None:
+        """Says nothing."""
