@@ -89,7 +89,7 @@ class TopicChangedError(RepairError):
 
 
 class PositionLostError(RepairError):
-    """Nothing tells any more what of an input a derived table has not seen; a rebuild reads all of it."""
+    """Nothing tells any more what a table holds of its topic, or of an input that it is made of."""
 
     exit_code = 3
 

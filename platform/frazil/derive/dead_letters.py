@@ -103,7 +103,7 @@ def keep_letters(box: LetterBox) -> None:
     if table is None:
         table = create_table(box.catalog, name, _FIELDS, _PARTITION_BY, _PROPERTIES)
     drop_dead_branches(box.catalog, name, table)
-    before = read_derived(table.metadata)
+    before = read_derived(table.metadata, rebuild=box.plan.whole)
     if before and before.derivation not in (box.plan.letters, *box.ours):
         raise overtaken(box.name)
     new = box.plan.increments if box.plan.whole else _not_kept(box, before)

@@ -1,26 +1,19 @@
-"""The position of a table that is made of others: which snapshot of each input its rows come from.
-
-As with a landing, the newest ancestor of `main` that says so is the truth, and a copy in the table's
-properties, set by the same commit, survives expiry.
-"""
+"""The position of a table that is made of others: which snapshot of each input its rows come from."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from frazil.tables.snapshots import ancestors, is_first, summary_of
+from frazil.tables.ledger import Codec, Entry
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["INPUTS", "DerivedLedger", "Position", "derived_ledgers", "ledger_in", "read_derived"]
-
-INPUTS = "frazil.inputs"
-"""The property that every ledger of a derived table has, and no other snapshot."""
+__all__ = ["DerivedLedger", "Position", "derived_ledgers", "ledger_in", "read_derived"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +31,17 @@ class Position:
     sequence: int
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedLedger:
+Inputs = Annotated[
+    Mapping[str, Position],
+    Codec(
+        lambda inputs: json.dumps({t: [p.uuid, p.snapshot, p.sequence] for t, p in sorted(inputs.items())}),
+        lambda text: {table: Position(*values) for table, values in json.loads(text).items()},
+    ),
+]
+
+
+@dataclass(frozen=True)
+class DerivedLedger(Entry):
     """What one derivation wrote into its snapshot.
 
     Args:
@@ -59,7 +61,9 @@ class DerivedLedger:
         version: Of Frazil.
     """
 
-    inputs: Mapping[str, Position]
+    MARK: ClassVar[str] = "frazil.inputs"
+
+    inputs: Inputs
     query: str
     derivation: str
     rows: int = 0
@@ -81,66 +85,19 @@ class DerivedLedger:
             total_rows=before.total_rows + self.rows - self.removed if before else self.rows,
             total_bad=self.bad + (before.total_bad if before else 0),
             total_late=self.late + (before.total_late if before else 0),
-        )
-
-    def properties(self) -> dict[str, str]:
-        """As summary properties; also as table properties."""
-        return {
-            INPUTS: json.dumps({t: [p.uuid, p.snapshot, p.sequence] for t, p in sorted(self.inputs.items())}),
-            "frazil.query": self.query,
-            "frazil.derivation": self.derivation,
-            "frazil.rows": str(self.rows),
-            "frazil.removed": str(self.removed),
-            "frazil.bad": str(self.bad),
-            "frazil.late": str(self.late),
-            "frazil.total-rows": str(self.total_rows),
-            "frazil.total-bad": str(self.total_bad),
-            "frazil.total-late": str(self.total_late),
-            "frazil.watermark": "" if self.watermark is None else str(self.watermark),
-            "frazil.now": "" if self.now is None else str(self.now),
-            "frazil.run-id": self.run_id,
-            "frazil.version": self.version,
-        }
-
-    @classmethod
-    def parse(cls, properties: Mapping[str, str]) -> DerivedLedger:
-        """The opposite of `properties`."""
-        watermark, now = properties["frazil.watermark"], properties["frazil.now"]
-        return cls(
-            inputs={table: Position(*values) for table, values in json.loads(properties[INPUTS]).items()},
-            query=properties["frazil.query"],
-            derivation=properties["frazil.derivation"],
-            rows=int(properties["frazil.rows"]),
-            removed=int(properties["frazil.removed"]),
-            bad=int(properties["frazil.bad"]),
-            late=int(properties["frazil.late"]),
-            total_rows=int(properties["frazil.total-rows"]),
-            total_bad=int(properties["frazil.total-bad"]),
-            total_late=int(properties["frazil.total-late"]),
-            watermark=int(watermark) if watermark else None,
-            now=float(now) if now else None,
-            run_id=properties["frazil.run-id"],
-            version=properties["frazil.version"],
-        )
+        ).handed_on(before)
 
 
 def ledger_in(snapshot: Snapshot) -> DerivedLedger | None:
     """What the snapshot says, or None where no derivation made it."""
-    said = summary_of(snapshot)
-    return DerivedLedger.parse(said) if INPUTS in said else None
+    return DerivedLedger.of(snapshot)
 
 
 def derived_ledgers(metadata: TableMetadata) -> Iterator[tuple[Snapshot, DerivedLedger]]:
     """The ledgers of `main`, newest first, each with its snapshot, as far back as these are kept."""
-    return ((snapshot, ledger) for snapshot in ancestors(metadata) if (ledger := ledger_in(snapshot)))
+    return DerivedLedger.all(metadata)
 
 
-def read_derived(metadata: TableMetadata) -> DerivedLedger | None:
-    """The newest ledger of `main`, or None where nothing was derived yet.
-
-    The copy counts only where expiry removed the snapshots that would tell (see `read_ledger`).
-    """
-    for snapshot in ancestors(metadata):
-        if (ledger := ledger_in(snapshot)) or is_first(snapshot):
-            return ledger
-    return DerivedLedger.parse(metadata.properties) if INPUTS in metadata.properties else None
+def read_derived(metadata: TableMetadata, *, rebuild: bool = False) -> DerivedLedger | None:
+    """The newest ledger of `main`, or None where nothing was derived yet; see `Entry.newest`."""
+    return DerivedLedger.newest(metadata, whatever_it_holds=rebuild)

@@ -41,7 +41,7 @@ def drop_dead_branches(
 
 def _moved_on(table: Table, branch: str) -> bool:
     """Whether the branch stands upon another derivation than the newest; False where nothing tells."""
-    newest = read_derived(table.metadata)
+    newest = read_derived(table.metadata, rebuild=True)
     base = next(filter(lambda told: told is not None, map(_base, ancestors(table.metadata, branch))), None)
     return base is not None and base != (newest.derivation if newest else "")
 

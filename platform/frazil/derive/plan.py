@@ -17,6 +17,7 @@ from frazil.landing.rollback import move_main, row_count
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table, load_table_or_none
 from frazil.tables.commit import TRIES, heads
+from frazil.tables.ledger import Told
 from frazil.tables.snapshots import ancestors, is_first
 
 if TYPE_CHECKING:
@@ -98,8 +99,8 @@ def make_plan(catalog: Catalog, name: TableName, making: Making, *, rebuild: boo
     # Before the inputs: a position that others move on meanwhile must not look as if an input went back.
     table, letters = load_table_or_none(catalog, name), load_table_or_none(catalog, name.dead_letters)
     names, inputs = load_inputs(catalog, making, name.namespace)
-    before = read_derived(table.metadata) if table else None
-    kept = read_derived(letters.metadata) if letters else None
+    before = read_derived(table.metadata, rebuild=rebuild) if table else None
+    kept = read_derived(letters.metadata, rebuild=rebuild) if letters else None
     if table and before is None:
         _refuse_foreign(name, table)
     went_back = None
@@ -153,9 +154,9 @@ def _followed(
     for fresh in heads(catalog, name):
         if read_derived(fresh.metadata) != before:
             raise overtaken(name)
-        target, ledger = _newest_fit(name, fresh, query, fits)
-        if move_main(fresh, target, ledger.properties() if ledger else {}, before.properties()):
-            return load_table(catalog, name), ledger, target.snapshot_id
+        target, told = _newest_fit(name, fresh, query, fits)
+        if move_main(fresh, target, DerivedLedger, told):
+            return load_table(catalog, name), told.entry, target.snapshot_id
     raise CommitConflictError(
         f"The catalog refused to take {name} back {TRIES} times.",
         meaning="Others commit to the table all the time; the table is as they left it.",
@@ -165,13 +166,13 @@ def _followed(
 
 def _newest_fit(
     name: TableName, table: Table, query: str, fits: Fits
-) -> tuple[Snapshot, DerivedLedger | None]:
+) -> tuple[Snapshot, Told[DerivedLedger]]:
     for snapshot, ledger in derived_ledgers(table.metadata):
         if ledger.query == query and fits(ledger.inputs):
-            return snapshot, ledger
+            return snapshot, Told(ledger, snapshot.sequence_number or 0)
     oldest = list(ancestors(table.metadata))[-1]
     if is_first(oldest) and not row_count(oldest):
-        return oldest, None
+        return oldest, Told(None, 1)
     raise PositionLostError(
         f"An input of {name} was rolled back, and no snapshot of {name} is as old as what is left of it.",
         meaning=f"{name} holds rows that were made of rows which are no longer there. Nothing was changed.",

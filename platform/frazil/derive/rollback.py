@@ -9,14 +9,15 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.derive.ledger import DerivedLedger, derived_ledgers, ledger_in, read_derived
+from frazil.derive.ledger import DerivedLedger, derived_ledgers, read_derived
 from frazil.errors import CommitConflictError, RepairError
 from frazil.landing.rollback import moment_of, move_main, row_count, target_of
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.catalog import catalog_errors
 from frazil.tables.commit import TRIES, heads
-from frazil.tables.snapshots import ancestors, is_first
+from frazil.tables.ledger import Told
+from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["DerivedRollback", "roll_back_derived"]
-
-_OURS = tuple(DerivedLedger({}, "", "").properties())
-"""Names of the properties that say a table's position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +71,9 @@ def roll_back_derived(spec: DerivedSpec, connections: Connections, to: int | dat
     with catalog_errors(connections.settings):
         for table in heads(connections.catalog, name):
             target = target_of(name, table, to)
-            ledger = _ledger_at(name, table, target)
-            report = _report(spec, name, table, target, ledger)
-            said = ledger.properties() if ledger else {}
-            if not report.done or move_main(table, target, said, _OURS):
+            told = _told_at(name, table, target)
+            report = _report(spec, name, table, target, told.entry)
+            if not report.done or move_main(table, target, DerivedLedger, told):
                 return report
     raise CommitConflictError(
         f"The catalog refused a rollback of {name} {TRIES} times.",
@@ -85,14 +82,13 @@ def roll_back_derived(spec: DerivedSpec, connections: Connections, to: int | dat
     )
 
 
-def _ledger_at(name: TableName, table: Table, target: Snapshot) -> DerivedLedger | None:
-    """What the table says of its position once the snapshot is its head; None: nothing was derived yet."""
+def _told_at(name: TableName, table: Table, target: Snapshot) -> Told[DerivedLedger]:
+    """What the table says of its position once the snapshot is its head."""
     line = dropwhile(lambda s: s.snapshot_id != target.snapshot_id, ancestors(table.metadata))
-    for snapshot in line:
-        if (ledger := ledger_in(snapshot)) or is_first(snapshot):
-            return ledger
+    if told := DerivedLedger.told(line):
+        return told
     if read_derived(table.metadata) is None:
-        return None
+        return Told(None, 0)
     kept = ", ".join(f"{s.snapshot_id} ({moment_of(s)})" for s, _ in derived_ledgers(table.metadata))
     raise RepairError(
         f"The position of snapshot {target.snapshot_id} of {name} is no longer known.",

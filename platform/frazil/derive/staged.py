@@ -46,7 +46,7 @@ class Derived(Staged):
 
     def upon(self, name: TableName, table: Table) -> DerivedLedger:
         """See `Staged.upon`. A rebuild may leave the position as it is, so it goes by the derivation."""
-        before = read_derived(table.metadata)
+        before = read_derived(table.metadata, rebuild=self.whole)
         newest = before.derivation if before else ""
         if newest != self.base:
             raise OvertakenError(

@@ -14,7 +14,7 @@ from frazil.derive.increments import increment, is_same, whole
 from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
 from frazil.derive.making import Making, making_of
 from frazil.derive.positions import standing
-from frazil.errors import PositionLostError
+from frazil.errors import FrazilError, PositionLostError
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.branches import started_at
@@ -106,7 +106,10 @@ def _state(
     making: Making, name: TableName, tables: Mapping[TableName, Table | None], now: float
 ) -> DerivedState:
     table = tables[name]
-    ledger = read_derived(table.metadata) if table else None
+    try:
+        ledger = read_derived(table.metadata) if table else None
+    except FrazilError as e:  # of this table alone
+        return replace(_sizes(name, making, (), table), state="rebuild needed", reason=e.what)
     read = ledger.inputs if ledger else {}
     inputs = tuple(
         _input(making, other, tables[other], read.get(str(other))) for other in inputs_of(making, name)

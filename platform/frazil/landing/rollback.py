@@ -6,19 +6,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import dropwhile, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError, MissingError, OffsetsLostError, RepairError
 from frazil.kafka.facts import TopicFacts, topic_facts
-from frazil.landing.ledger import Ledger, Span, ledger_of, ledgers, read_ledger
+from frazil.landing.ledger import Ledger, Span, ledgers, read_ledger
 from frazil.landing.refusals import SUSPENDED_BY
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors
 from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.ledger import Entry, Told, rewind
 from frazil.tables.publish import SUSPENDED
-from frazil.tables.snapshots import ancestors, is_first, summary_of
+from frazil.tables.snapshots import ancestors, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["RollbackReport", "moment_of", "move_main", "roll_back", "row_count", "target_of"]
-
-_OURS = tuple(Ledger("", "", {}, {}).properties())
-"""Names of the properties that say a table's position."""
 
 _SHOWN = 5
 """Snapshots that an error names."""
@@ -87,11 +85,11 @@ def roll_back(
     with catalog_errors(connections.settings):
         for table in heads(connections.catalog, name):
             target = target_of(name, table, to)
-            ledger = _ledger_at(name, table, target)
-            report = _report(spec, name, table, target, ledger, facts)
+            told = _told_at(name, table, target)
+            report = _report(spec, name, table, target, told.entry, facts)
             if report.records_lost and not accept_loss:
                 raise _lossy(name, report)
-            if not report.done or move_main(table, target, ledger.properties() if ledger else {}, _OURS):
+            if not report.done or move_main(table, target, Ledger, told):
                 return report
     raise CommitConflictError(
         f"The catalog refused a rollback of {name} {TRIES} times.",
@@ -116,13 +114,13 @@ def _millis(moment: datetime) -> float:
     return moment.timestamp() * 1000
 
 
-def _ledger_at(name: TableName, table: Table, target: Snapshot) -> Ledger | None:
-    """What the table says of its position once the snapshot is its head; None where nothing was landed."""
-    for snapshot in dropwhile(lambda s: s.snapshot_id != target.snapshot_id, ancestors(table.metadata)):
-        if (ledger := ledger_of(snapshot)) or is_first(snapshot):
-            return ledger
+def _told_at(name: TableName, table: Table, target: Snapshot) -> Told[Ledger]:
+    """What the table says of its position once the snapshot is its head."""
+    line = dropwhile(lambda s: s.snapshot_id != target.snapshot_id, ancestors(table.metadata))
+    if told := Ledger.told(line):
+        return told
     if read_ledger(table.metadata) is None:
-        return None
+        return Told(None, 0)
     raise RepairError(
         f"The position of snapshot {target.snapshot_id} of {name} is no longer known.",
         where=f"made {moment_of(target)}; the snapshot of the landing before it is expired",
@@ -173,24 +171,23 @@ def _lost(again: Mapping[int, Span], now: Ledger | None, topic: TopicFacts | Non
     return sum(max(0, min(topic.first.get(p, to), to) - start) for p, (start, to) in again.items())
 
 
-def move_main(table: Table, target: Snapshot, said: Mapping[str, str], known: Iterable[str]) -> bool:
+def move_main(table: Table, target: Snapshot, kind: type[Entry], told: Told[Any]) -> bool:
     """Makes a snapshot the head of `main`; one try, False where the catalog refused.
 
     Args:
         table: As loaded: the commit is bound to its head.
         target: The snapshot.
-        said: What its ledger says, as table properties.
-        known: Names of the properties that a ledger has; those that it does not say go.
+        kind: Of the table's ledgers.
+        told: What the snapshot, or one before it, says.
     """
     from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
 
     main = table.metadata.refs["main"]
     rules = main.model_dump(include={"max_ref_age_ms", "max_snapshot_age_ms", "min_snapshots_to_keep"})
     tx = table.transaction()
-    if gone := [p for p in (*known, SUSPENDED, SUSPENDED_BY) if p in table.properties and p not in said]:
+    if gone := [p for p in (SUSPENDED, SUSPENDED_BY) if p in table.properties]:
         tx.remove_properties(*gone)
-    if said:
-        tx.set_properties(dict(said))
+    rewind(tx, kind, told)
     tx._apply(
         (SetSnapshotRefUpdate(ref_name="main", type="branch", snapshot_id=target.snapshot_id, **rules),),
         (AssertRefSnapshotId(ref="main", snapshot_id=main.snapshot_id),),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from frazil.connections import Connections
+from frazil.errors import FrazilError
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.ledger import Ledger, bytes_per_record, ledgers, read_ledger
 from frazil.spec.names import things
@@ -80,12 +81,12 @@ def waiting(facts: TopicFacts, position: Mapping[int, int]) -> int:
 def _state(
     spec: TableSpec, name: str, table: Table | None, facts: TopicFacts | None, now: float
 ) -> TableState:
-    ledger = read_ledger(table.metadata) if table else None
+    ledger, unknown = _told(table)
     position = ledger.position if ledger else {}
     lag = waiting(facts, position) if facts else 0
     landed_at = _landed_at(table, ledger) if table and ledger else None
     summary = _summary(table)
-    reason = table.properties.get(SUSPENDED, "") if table else ""
+    reason = unknown or (table.properties.get(SUSPENDED, "") if table else "")
     head = table.current_snapshot() if table else None
     return TableState(
         identifier=name,
@@ -100,10 +101,18 @@ def _state(
         freshness=None if landed_at is None else round(now - landed_at, 3) if lag else 0.0,
         state=_word(facts, ledger, lag, reason),
         reason=reason,
-        bytes_per_record=bytes_per_record(table.metadata) if table else None,
+        bytes_per_record=bytes_per_record(table.metadata) if table and not unknown else None,
         landed_at=landed_at,
         dead_letters=ledger.total_dead_letters if ledger else 0,
     )
+
+
+def _told(table: Table | None) -> tuple[Ledger | None, str]:
+    """The table's newest ledger, or why it can't be told."""
+    try:
+        return read_ledger(table.metadata) if table else None, ""
+    except FrazilError as e:
+        return None, f"{e.what} {e.todo}"
 
 
 def _word(

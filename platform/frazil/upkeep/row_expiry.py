@@ -22,6 +22,7 @@ from frazil.spec.table import AnyTable
 from frazil.tables.branches import EXPIRING, new_branch
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.ledger import copied
 from frazil.tables.refs import drop_branch
 from frazil.tables.snapshots import ancestors
 from frazil.upkeep.news import SUMMARY
@@ -152,7 +153,7 @@ class _RowExpiry:
         said = {SUMMARY: "row_expiry", **why, **books}
         tx = table.transaction()
         if books:
-            tx.set_properties(books)
+            tx.set_properties(copied(books, table.metadata.next_sequence_number()))
         swap = Swap(tx, said, (*past.whole, *past.mixed), past.touched, survivors.files)
         self._tried[swap.snapshot_id] = past
         swap.commit()

@@ -1,0 +1,187 @@
+"""Ledgers of any kind: their versions, and the copy in the table's properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+
+from frazil.derive.ledger import DerivedLedger, Position
+from frazil.errors import ConfigureError, PositionLostError
+from frazil.landing.ledger import Ledger
+from frazil.tables.ledger import SEQUENCE, Entry, copied, rewind
+from frazil.tables.snapshots import ancestors
+
+KINDS: Mapping[str, Entry] = {
+    "landing": Ledger("trades", "abc", {0: (0, 4)}, {0: 0}, records=4, landing="landing_1_a"),
+    "derivation": DerivedLedger({"ns.a": Position("uuid", 5, 5)}, "query", "deriving_1_a", rows=4),
+}
+VERSION_1 = {
+    "frazil.topic": "trades", "frazil.topic-id": "abc", "frazil.spans": '{"0":[0,4]}', "frazil.start": '{"0":0}',
+    "frazil.records": "4", "frazil.dead-letters": "0", "frazil.skipped": "0", "frazil.gaps": "{}",
+    "frazil.bytes": "0", "frazil.total-records": "0", "frazil.total-bad": "0", "frazil.total-gaps": "0",
+    "frazil.schema-ids": "", "frazil.max-timestamp": "", "frazil.landing": "landing_1_a", "frazil.run-id": "",
+    "frazil.version": "",
+}  # fmt: skip
+"""As the first version of Frazil wrote it."""
+
+each_kind = pytest.mark.parametrize("entry", KINDS.values(), ids=KINDS)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    catalog = InMemoryCatalog("memory", warehouse=f"file://{tmp_path}")
+    catalog.create_namespace("sales")
+    table = catalog.create_table(("sales", "orders"), Schema())
+    touch(table)
+    return table
+
+
+def touch(table: Table, said: Mapping[str, str] | None = None) -> int:
+    """A commit to the table; of another tool where nothing is said."""
+    with table.transaction() as tx:
+        if said:
+            tx.set_properties(copied(said, table.metadata.next_sequence_number()))
+        with tx.update_snapshot(snapshot_properties=dict(said or {})).fast_append():
+            pass
+    return head(table)
+
+
+def head(table: Table) -> int:
+    assert table.metadata.current_snapshot_id
+    return table.metadata.current_snapshot_id
+
+
+def expire_all_but(table: Table, *kept: int) -> None:
+    gone = {s.snapshot_id for s in table.snapshots()} - {*kept, head(table)}
+    table.maintenance.expire_snapshots().by_ids(sorted(gone)).commit()
+
+
+def roll_back(table: Table, to: int) -> None:
+    """As another engine does: the properties stay as they are."""
+    table.manage_snapshots().rollback_to_snapshot(to).commit()
+
+
+@each_kind
+def test_what_a_ledger_writes_it_reads_back(entry: Entry) -> None:
+    assert type(entry).parse(entry.properties()) == entry
+
+
+def test_a_ledger_of_the_first_version_is_read() -> None:
+    ledger = Ledger.parse(VERSION_1)
+
+    assert (ledger.position, ledger.records, ledger.expired, ledger.schema_ids) == ({0: 4}, 4, 0, ())
+
+
+@each_kind
+def test_what_a_later_minor_version_adds_is_handed_on(entry: Entry) -> None:
+    later = {
+        **entry.properties(),
+        "frazil.ledger": "2.7",
+        "frazil.epochs": "{}",
+        "frazil.upkeep": "row_expiry",
+    }
+
+    after = entry.following(type(entry).parse(later))
+
+    assert (after.properties()["frazil.epochs"], after.properties()["frazil.ledger"]) == ("{}", "2.7")
+    assert "frazil.upkeep" not in after.properties()
+    assert entry.following(after).unknown == {"frazil.epochs": "{}"}
+
+
+@each_kind
+def test_a_ledger_of_a_later_major_version_is_refused_by_name(entry: Entry, table: Table) -> None:
+    touch(table, {**entry.properties(), "frazil.ledger": "3.0", "frazil.version": "9.1"})
+
+    with pytest.raises(ConfigureError, match="A newer Frazil") as told:
+        type(entry).newest(table.metadata)
+
+    assert "9.1" in told.value.where
+    assert "Install" in told.value.todo
+
+
+@each_kind
+def test_the_copy_tells_what_expiry_took_away(entry: Entry, table: Table) -> None:
+    touch(table, entry.properties())
+    touch(table)
+    expire_all_but(table)
+
+    assert type(entry).newest(table.metadata) == entry
+
+
+@pytest.mark.parametrize("then", ["nothing", "another commit of that engine"])
+@each_kind
+def test_a_copy_that_is_newer_than_what_main_holds_is_refused_with_a_way_out(
+    entry: Entry, table: Table, then: str
+) -> None:
+    touch(table, entry.properties())
+    older = touch(table)
+    newer = touch(table, entry.properties())
+    expire_all_but(table, older, newer)
+    roll_back(table, older)
+    if then != "nothing":
+        touch(table)
+
+    with pytest.raises(PositionLostError, match="rolled the table back") as told:
+        type(entry).newest(table.metadata)
+
+    assert f"--to {newer}" in told.value.todo
+    assert "--rebuild" in told.value.todo
+    assert type(entry).newest(table.metadata, whatever_it_holds=True) == entry
+
+
+@each_kind
+def test_a_copy_of_the_first_version_has_no_sequence_number_and_is_taken_as_it_is(
+    entry: Entry, table: Table
+) -> None:
+    touch(table, entry.properties())
+    older = touch(table)
+    expire_all_but(table)
+    with table.transaction() as tx:
+        tx.remove_properties(SEQUENCE)
+    assert head(table) == older
+
+    assert type(entry).newest(table.metadata) == entry
+
+
+@each_kind
+def test_before_the_first_work_nothing_was_done_whatever_the_copy_says(entry: Entry, table: Table) -> None:
+    first = head(table)
+    touch(table, entry.properties())
+    roll_back(table, first)
+
+    assert type(entry).newest(table.metadata) is None
+
+
+@each_kind
+def test_a_rewind_leaves_a_copy_that_says_what_the_snapshot_does(entry: Entry, table: Table) -> None:
+    told_by = touch(table, entry.properties())
+    touch(table)
+    told = type(entry).told(ancestors(table.metadata))
+    later = {**entry.properties(), "frazil.ledger": "2.7", "frazil.epochs": "{}"}
+    touch(table, later)
+    assert told
+
+    with table.transaction() as tx:
+        tx.set_properties({"frazil.migrations": "{}"})
+        rewind(tx, type(entry), told)
+
+    number = next(s.sequence_number for s in table.snapshots() if s.snapshot_id == told_by)
+    own = {key: text for key, text in table.properties.items() if key.startswith("frazil.")}
+    assert own == {**entry.properties(), SEQUENCE: str(number), "frazil.migrations": "{}"}
+
+
+@each_kind
+def test_a_rewind_to_before_the_first_work_leaves_no_copy(entry: Entry, table: Table) -> None:
+    told = type(entry).told(ancestors(table.metadata))
+    touch(table, entry.properties())
+    assert told
+
+    with table.transaction() as tx:
+        rewind(tx, type(entry), told)
+
+    assert [key for key in table.properties if key.startswith("frazil.")] == []
