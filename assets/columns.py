@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dagster as dg
 
+from frazil.formats.decoders import known_fields
 from frazil.formats.iceberg import to_iceberg
-from frazil.formats.known_columns import known_fields
 from frazil.spec.topic import TableSpec
 from resources.metadata import column_schema
 

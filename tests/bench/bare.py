@@ -16,7 +16,8 @@ from frazil.formats.decoders import topic_columns
 from frazil.formats.iceberg import spark_type
 from frazil.formats.logical import Struct
 from frazil.formats.protobuf.descriptors import compiled, file_of
-from frazil.formats.registry import WriterSchema, subject_versions
+from frazil.formats.protocol import WriterSchema
+from frazil.formats.registry import subject_versions
 from frazil.landing.tables import ensure_table
 from frazil.settings import Settings
 from frazil.spec.names import TableName

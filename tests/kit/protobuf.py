@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf.message_factory import GetMessageClass
 
 from frazil.formats.protobuf.descriptors import compiled, file_of
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import WriterSchema
 
 __all__ = ["framed", "message_class", "proto"]
 

@@ -24,7 +24,8 @@ from frazil.cli.generate import Kind
 from frazil.connections import Connections
 from frazil.errors import DifferentError, FrazilError, MissingError
 from frazil.formats.protobuf.descriptors import compiled, file_of
-from frazil.formats.registry import WriterSchema, subject_versions
+from frazil.formats.protocol import WriterSchema
+from frazil.formats.registry import subject_versions
 from frazil.kafka.clients import consumer
 from frazil.kafka.facts import topic_fact, topic_facts
 from frazil.local.generators.airline import SKYONE, SUNSET

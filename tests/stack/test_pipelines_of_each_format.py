@@ -21,7 +21,7 @@ from frazil.checks.run import run_checks
 from frazil.connections import Connections
 from frazil.formats.columns import metadata_names
 from frazil.formats.protobuf.descriptors import compiled, file_of
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import WriterSchema
 from frazil.kafka.clients import consumer
 from frazil.kafka.facts import topic_fact
 from frazil.kafka.provisioning import ensure_topic

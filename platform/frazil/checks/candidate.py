@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.errors import MissingError, SchemaRefusedError, SpecError
 from frazil.formats.columns import RecordColumns, record_columns, table_fields
-from frazil.formats.decoders import columns_of, half_columns, half_schemas
+from frazil.formats.decoders import half_schemas, schemas_of
 from frazil.formats.iceberg import to_iceberg
-from frazil.formats.logical import Struct
-from frazil.formats.protocol import KEY, VALUE, Half
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
 from frazil.formats.verdicts import Verdict, Where, refused
 from frazil.landing.evolve import plan_evolution
 from frazil.publishing.glue import glue_type
 from frazil.publishing.snowflake.types import snowflake_type
-from frazil.spec.names import Things, subject_name
+from frazil.spec.names import Things
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec
 from frazil.tables.catalog import catalog_errors, load_table_or_none
 
@@ -103,14 +101,15 @@ def preview(spec: TableSpec, things: Things, connections: Connections, file: Pat
 def _columns(spec: TableSpec, connections: Connections, file: Path, half: Half) -> RecordColumns:
     registry = connections.registry
     other = KEY if half == VALUE else VALUE
-    found = {other: half_columns(spec, half_schemas(spec, other, registry))}
+    found = {other: half_schemas(spec, other, registry).columns}
     try:
         writers = half_schemas(spec, half, registry).writers
     except MissingError:
         writers = ()
-    candidate = _candidate(file, writers)
-    subject = subject_name(spec, half.word)
-    found[half] = _converted(file, (*writers, candidate), subject, half, spec.record_type)
+    try:
+        found[half] = schemas_of(spec, half, (*writers, _candidate(file, writers))).columns
+    except (KeyError, ValueError) as e:
+        raise SpecError(f"{file}: this is no schema: {e}", todo="Mend the file.") from None
     return record_columns(spec, found[KEY], found[VALUE])
 
 
@@ -126,15 +125,6 @@ def _candidate(file: Path, writers: tuple[WriterSchema, ...]) -> WriterSchema:
     return WriterSchema(
         0, newest.version + 1, text, SCHEMA_KINDS[file.suffix], newest.references, newest.dependencies
     )
-
-
-def _converted(
-    file: Path, writers: tuple[WriterSchema, ...], subject: str, half: Half, record_type: str | None
-) -> Struct:
-    try:
-        return columns_of(writers, subject, half, record_type)
-    except (KeyError, ValueError) as e:
-        raise SpecError(f"{file}: this is no schema: {e}", todo="Mend the file.") from None
 
 
 def _told(

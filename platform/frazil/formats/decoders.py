@@ -1,47 +1,22 @@
-"""Which decoder reads a topic's keys and values: by the spec, else by what the registry holds."""
+"""How a topic's keys and values are written, the columns that they become, and what decodes them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
 
-from frazil.errors import ConfigureError, MissingError
-from frazil.formats.columns import RecordColumns, record_columns
-from frazil.formats.logical import Struct
-from frazil.formats.plain import PlainDecoder, plain_columns
-from frazil.formats.protocol import KEY, VALUE, Decoder, Half
+from frazil.errors import ConfigureError, MissingError, SchemaRefusedError, SpecError
+from frazil.formats.columns import RecordColumns, record_columns, table_fields
+from frazil.formats.kinds import PLAIN_FORMATS, schema_format
+from frazil.formats.logical import Field, Struct
+from frazil.formats.protocol import KEY, VALUE, Half, HalfSchemas, WriterSchema
 from frazil.formats.record import RecordDecoder
-from frazil.formats.registry import RegistryClient, WriterSchema, subject_versions
+from frazil.formats.registry import RegistryClient, subject_versions
+from frazil.formats.subjects import read_schema
 from frazil.spec.names import record_subject, subject_name
 from frazil.spec.topic import TableSpec
 
-__all__ = [
-    "HalfSchemas",
-    "columns_of",
-    "decoder_for",
-    "half_columns",
-    "half_schemas",
-    "other_ids",
-    "topic_columns",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class HalfSchemas:
-    """How one half of a topic's records is written.
-
-    Args:
-        half: Key or value.
-        format: `avro, json, protobuf`, or `bytes, string, none`.
-        subject: Of the registry; named in errors even where there is none.
-        writers: The subject's schemas, oldest first; the last one is the reader. None without a schema.
-    """
-
-    half: Half
-    format: Literal["avro", "json", "protobuf", "bytes", "string", "none"]
-    subject: str
-    writers: tuple[WriterSchema, ...] = field(default=())
+__all__ = ["decoder_for", "half_schemas", "known_fields", "schemas_of", "topic_columns"]
 
 
 def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfSchemas:
@@ -55,41 +30,32 @@ def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfS
         ConfigureError: The subject is of another format than the spec says.
     """
     wanted = spec.key_format if half == KEY else spec.value_format
-    subject = subject_name(spec, half.word)
-    if wanted == "bytes" or wanted == "string" or wanted == "none":
-        return HalfSchemas(half, wanted, subject)
+    if wanted in PLAIN_FORMATS:
+        return _plain(spec, half, wanted)
     try:
-        writers = subject_versions(registry, subject)
+        writers = subject_versions(registry, subject_name(spec, half.word))
     except MissingError:
         if half == KEY and wanted == "auto":
-            return HalfSchemas(half, "bytes", subject)
+            return _plain(spec, half, "bytes")
         raise
-    found = writers[-1].kind.lower()
-    if wanted not in ("auto", found):
-        raise ConfigureError(
-            f"Subject {subject} is of format {found}, the spec says {wanted}.",
-            where=f"version {writers[-1].version}",
-            meaning="Nothing was landed.",
-            todo=f"Write {half.word}_format: {found} in defs.yaml, or leave it out.",
-        )
-    if half == VALUE and spec.record_type and spec.subject_names == "topic" and found != "protobuf":
-        raise ConfigureError(
-            f"record_type: {spec.record_type} picks a message of a Protobuf schema, and this one is {found}.",
-            where=f"subject {subject}",
-            meaning="Nothing was landed.",
-            todo="Drop record_type; or say by subject_names that each record has a subject of its own.",
-        )
-    return HalfSchemas(half, found, subject, writers)  # type: ignore[arg-type]
+    found = schemas_of(spec, half, writers)
+    _check(spec, wanted, found)
+    return found
 
 
-def other_ids(spec: TableSpec, registry: RegistryClient) -> tuple[int, ...]:
-    """Schema ids of the records on the topic that belong to other tables.
-
-    Raises:
-        MissingError: One of them has no subject.
-    """
-    subjects = [record_subject(spec, record_type) for record_type in spec.other_types]
-    return tuple(w.schema_id for s in subjects for w in subject_versions(registry, s))
+def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:
+    """How a half is written, by the versions of its subject, oldest first: the newest says the format."""
+    subject, kind = subject_name(spec, half.word), writers[-1].kind
+    return HalfSchemas(
+        half,
+        schema_format(kind, subject),
+        subject,
+        writers=tuple(w for w in writers if w.kind == kind),
+        framed=spec.framing == "confluent",
+        record_type=spec.record_type if half == VALUE else None,
+        strict=spec.validation == "strict",
+        renames=tuple((m.rename.from_, m.rename.to) for m in spec.migrations if m.rename),
+    )
 
 
 def topic_columns(spec: TableSpec, registry: RegistryClient) -> RecordColumns:
@@ -99,98 +65,70 @@ def topic_columns(spec: TableSpec, registry: RegistryClient) -> RecordColumns:
         SchemaRefusedError: No column can hold them.
     """
     key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
-    return record_columns(spec, half_columns(spec, key), half_columns(spec, value))
+    return record_columns(spec, key.columns, value.columns)
 
 
-def half_columns(spec: TableSpec, schemas: HalfSchemas) -> Struct:
-    """The columns that one half becomes by its newest schema.
+def known_fields(spec: TableSpec) -> tuple[Field, ...] | None:
+    """The table's columns by the schema files beside the pipeline; None where the registry alone knows them.
 
-    Raises:
-        SchemaRefusedError: No column can hold them.
-    """
-    match schemas.format:
-        case "bytes" | "string" | "none" as plain:
-            return plain_columns(plain, schemas.half)
-        case _:
-            return columns_of(schemas.writers, schemas.subject, schemas.half, spec.record_type)
-
-
-def columns_of(
-    writers: Sequence[WriterSchema], subject: str, half: Half, record_type: str | None = None
-) -> Struct:
-    """The columns that schemas become.
-
-    Args:
-        writers: The schemas, oldest first; the last one says the format.
-        subject: Named in errors.
-        half: Key or value.
-        record_type: Full name of the record, where a schema declares several.
+    A key without a file may have a schema in the registry all the same. Most have none, and are bytes.
 
     Raises:
-        SchemaRefusedError: No column can hold them.
+        SpecError: No table can hold what a file describes.
     """
-    newest = writers[-1]
-    match newest.kind:
-        case "AVRO":
-            from frazil.formats.avro.schema import avro_to_logical
-
-            return avro_to_logical(newest.text, subject, newest.dependencies, half.word)
-        case "JSON":
-            from frazil.formats.json.writers import json_columns
-
-            return json_columns(_of_kind(writers, "JSON"), subject, half.word)
-        case "PROTOBUF":
-            from frazil.formats.protobuf import schema as protobuf
-
-            message = record_type if half == VALUE else None
-            return protobuf.columns_of(_of_kind(writers, "PROTOBUF"), subject, message)
-        case other:
-            raise _unknown(other.lower(), subject)
+    key = _file_columns(spec, KEY, spec.key_format, spec.key_schema)
+    value = _file_columns(spec, VALUE, spec.value_format, spec.value_schema)
+    if value is None:
+        return None
+    return table_fields(spec, record_columns(spec, key or _plain(spec, KEY, "bytes").columns, value))
 
 
 def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
-    """The decoder for a topic's records.
+    """The decoder for a topic's records; those that belong to other tables are left out.
 
     Raises:
+        MissingError: A record has no subject.
         SchemaRefusedError: The newest schema can't be decoded into columns.
     """
     key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
-    one, two = _decoder(spec, key), _decoder(spec, value)
+    one, two = key.format.decoder(key), value.format.decoder(value)
     columns = record_columns(spec, one.columns, two.columns)
-    return RecordDecoder(one, two, columns, spec.on_null_value, other_ids(spec, registry))
+    subjects = [record_subject(spec, record_type) for record_type in spec.other_types]
+    others = tuple(w.schema_id for s in subjects for w in subject_versions(registry, s))
+    return RecordDecoder(one, two, columns, spec.on_null_value, others)
 
 
-def _decoder(spec: TableSpec, schemas: HalfSchemas) -> Decoder:
-    match schemas.format:
-        case "avro":
-            from frazil.formats.avro.aliases import with_aliases
-            from frazil.formats.avro.decoder import AvroDecoder
-
-            writers = with_aliases(_of_kind(schemas.writers, "AVRO"), spec.migrations)
-            return AvroDecoder(writers, schemas.subject, schemas.half, spec.framing)
-        case "json":
-            from frazil.formats.json.decoder import JsonDecoder
-
-            strict, framed = spec.validation == "strict", spec.framing == "confluent"
-            writers = _of_kind(schemas.writers, "JSON")
-            return JsonDecoder(writers, schemas.subject, schemas.half, strict, framed)
-        case "protobuf":
-            from frazil.formats.protobuf.decoder import ProtobufDecoder
-
-            protos = _of_kind(schemas.writers, "PROTOBUF")
-            message = spec.record_type if schemas.half == VALUE else None
-            return ProtobufDecoder(protos, schemas.subject, spec.framing, message)
-        case "bytes" | "string" | "none" as plain:
-            return PlainDecoder(plain, schemas.half)
-        case other:
-            raise _unknown(other, schemas.subject)
+def _plain(spec: TableSpec, half: Half, name: str) -> HalfSchemas:
+    return HalfSchemas(half, PLAIN_FORMATS[name], subject_name(spec, half.word))
 
 
-def _of_kind(writers: Sequence[WriterSchema], kind: str) -> list[WriterSchema]:
-    return [w for w in writers if w.kind == kind]
+def _file_columns(spec: TableSpec, half: Half, wanted: str, file: Path | None) -> Struct | None:
+    if wanted in PLAIN_FORMATS:
+        return _plain(spec, half, wanted).columns
+    if file is None:
+        return None
+    schema = read_schema(file)
+    try:
+        return schemas_of(spec, half, [WriterSchema(0, 0, schema.text, schema.kind)]).columns
+    except SchemaRefusedError as e:
+        raise SpecError(f"{file}: {e.what}", where=e.where, todo=e.todo) from None
 
 
-def _unknown(found: str, subject: str) -> ConfigureError:
-    return ConfigureError(
-        f"Format {found} is unknown.", where=f"subject {subject}", todo="Use Avro, JSON Schema or Protobuf."
-    )
+def _check(spec: TableSpec, wanted: str, found: HalfSchemas) -> None:
+    newest = found.writers[-1]
+    name = newest.kind.lower()
+    if wanted not in ("auto", name):
+        raise ConfigureError(
+            f"Subject {found.subject} is of format {name}, the spec says {wanted}.",
+            where=f"version {newest.version}",
+            meaning="Nothing was landed.",
+            todo=f"Write {found.half.word}_format: {name} in defs.yaml, or leave it out.",
+        )
+    takes = schema_format(newest.kind, found.subject).takes_record_type
+    if found.record_type and spec.subject_names == "topic" and not takes:
+        raise ConfigureError(
+            f"record_type: {spec.record_type} picks a message of a Protobuf schema, and this one is {name}.",
+            where=f"subject {found.subject}",
+            meaning="Nothing was landed.",
+            todo="Drop record_type; or say by subject_names that each record has a subject of its own.",
+        )

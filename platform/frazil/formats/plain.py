@@ -2,47 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from frazil.formats.logical import Field, Primitive, Struct
-from frazil.formats.protocol import Half, Reason
+from frazil.formats.protocol import Half, HalfSchemas, Reason
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["PlainDecoder", "plain_columns"]
-
-PlainFormat = Literal["bytes", "string", "none"]
+__all__ = ["Plain"]
 
 
-def plain_columns(kind: PlainFormat, half: Half) -> Struct:
-    """One column named `key` or `value`; no column where the half is left out."""
-    if kind == "none":
-        return Struct(())
-    column = Primitive("binary" if kind == "bytes" else "string")
-    return Struct((Field(half.word, column, optional=True, doc=f"The record's {half.word}, as it came."),))
+class Plain:
+    """One column named `key` or `value`; no column where the half is left out.
+
+    Args:
+        name: `bytes`, `string`, or `none`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def columns(self, schemas: HalfSchemas) -> Struct:
+        """See `Format.columns`."""
+        if self._name == "none":
+            return Struct(())
+        word, kind = schemas.half.word, Primitive("string" if self._name == "string" else "binary")
+        return Struct((Field(word, kind, optional=True, doc=f"The record's {word}, as it came."),))
+
+    def decoder(self, schemas: HalfSchemas) -> PlainDecoder:
+        """See `Format.decoder`."""
+        return PlainDecoder(self.columns(schemas), self._name == "string")
 
 
 class PlainDecoder:
-    """Takes bytes as they are, or as UTF-8.
-
-    Args:
-        kind: `bytes`, `string`, or `none`.
-        half: Which half: its word names the column.
-    """
+    """Takes bytes as they are, or as UTF-8."""
 
     writers: tuple[int, ...] = ()
 
-    def __init__(self, kind: PlainFormat, half: Half) -> None:
-        self._kind = kind
-        self.columns = plain_columns(kind, half)
+    def __init__(self, columns: Struct, text: bool) -> None:
+        self.columns, self._text = columns, text
 
     def decode(self, frame: DataFrame, half: Half) -> DataFrame:
         """See `Decoder.decode`."""
         from pyspark.sql import functions as F
 
-        column = f"CAST({half.raw} AS string)" if self._kind == "string" else half.raw
-        holds = f"is_valid_utf8({half.raw})" if self._kind == "string" else f"{half.raw} IS NOT NULL"
+        column = f"CAST({half.raw} AS string)" if self._text else half.raw
+        holds = f"is_valid_utf8({half.raw})" if self._text else f"{half.raw} IS NOT NULL"
         return (
             frame.withColumn(half.data, F.expr(f"named_struct('{half.word}', {column})"))
             .withColumn(half.ok, F.expr(f"coalesce({holds}, false)"))

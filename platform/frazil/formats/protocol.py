@@ -1,16 +1,19 @@
-"""The seam between formats and landings: what every decoder must do."""
+"""The seam between formats and landings: what a format must know, and what its decoders must do."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from frazil.formats.logical import Struct
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["KEY", "VALUE", "Decoder", "Half", "Reason"]
+__all__ = [
+    "KEY", "VALUE", "Decoder", "Format", "Half", "HalfSchemas", "Reason", "SchemaFormat", "WriterSchema",
+]  # fmt: skip
 
 Reason = tuple[str, str]
 """Why a record is bad: a code for machines, words for people."""
@@ -46,6 +49,27 @@ class Half:
 KEY, VALUE = Half("key"), Half("value")
 
 
+@dataclass(frozen=True, slots=True)
+class WriterSchema:
+    """One version of a subject.
+
+    Args:
+        schema_id: The id that stands in the records.
+        version: Its number within the subject.
+        text: The schema itself.
+        kind: Its format, by the registry's name: `AVRO`, `JSON`, `PROTOBUF`.
+        references: Other subjects that it needs, as (name, subject, version).
+        dependencies: Their texts by name, whatever they need themselves before them.
+    """
+
+    schema_id: int
+    version: int
+    text: str
+    kind: str
+    references: tuple[tuple[str, str, int], ...] = ()
+    dependencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+
+
 class Decoder(Protocol):
     """Decodes keys or values of one topic, each with the schema that it was written with."""
 
@@ -65,3 +89,77 @@ class Decoder(Protocol):
 
     def explain(self, raw: bytes) -> Reason:
         """Why `decode` found these bytes bad. By an independent decoder; slow, for bad records only."""
+
+
+@dataclass(frozen=True, slots=True)
+class HalfSchemas:
+    """How one half of a topic's records is written, and how the spec wants it read.
+
+    Args:
+        half: Key or value.
+        format: What decodes it.
+        subject: Of the registry; named in errors even where there is none.
+        writers: The subject's schemas of this format, oldest first; the last one is the reader.
+        framed: Whether Confluent's header stands before each payload; else all are of the newest schema.
+        record_type: Full name of the record, where a schema declares several.
+        strict: Whether every rule of the schema must hold, not only types and required fields.
+        renames: Approved renames, as (from, to).
+    """
+
+    half: Half
+    format: Format
+    subject: str
+    writers: tuple[WriterSchema, ...] = ()
+    framed: bool = True
+    record_type: str | None = None
+    strict: bool = False
+    renames: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def columns(self) -> Struct:
+        """The columns that the half becomes, by its newest schema.
+
+        Raises:
+            SchemaRefusedError: No column can hold them.
+        """
+        return self.format.columns(self)
+
+
+class Format(Protocol):
+    """A way to write keys or values."""
+
+    def columns(self, schemas: HalfSchemas) -> Struct:
+        """See `HalfSchemas.columns`."""
+
+    def decoder(self, schemas: HalfSchemas) -> Decoder:
+        """What decodes them.
+
+        Raises:
+            SchemaRefusedError: The newest schema can't be decoded into columns.
+        """
+
+
+class SchemaFormat(Format, Protocol):
+    """A format whose schemas the registry keeps."""
+
+    @property
+    def title(self) -> str:
+        """Its name, for people."""
+
+    @property
+    def takes_record_type(self) -> bool:
+        """Whether one schema may declare several records, of which `record_type` names one."""
+
+    def check(self, text: str) -> None:
+        """Makes sure that a text is a schema of this format.
+
+        Raises:
+            ValueError: It is none; the text says why.
+        """
+
+    def shape(self, schema: WriterSchema) -> Iterable[tuple[str, Any]]:
+        """All that gives records their shape, by path: schemas of one shape describe the same records.
+
+        Raises:
+            SchemaRefusedError: It is no schema.
+        """

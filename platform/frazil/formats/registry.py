@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from confluent_kafka.schema_registry import RegisteredSchema, SchemaRegistryClient
@@ -14,11 +14,11 @@ from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from frazil.errors import ConfigureError, FrazilError, MissingError, PartDownError
+from frazil.formats.protocol import WriterSchema
 from frazil.settings import Settings
 
 __all__ = [
     "RegistryClient",
-    "WriterSchema",
     "registry_client",
     "registry_errors",
     "subject_versions",
@@ -26,27 +26,6 @@ __all__ = [
 ]
 
 _SUBJECT_MISSING = frozenset({40401, 40402})
-
-
-@dataclass(frozen=True, slots=True)
-class WriterSchema:
-    """One version of a subject.
-
-    Args:
-        schema_id: The id that stands in the records.
-        version: Its number within the subject.
-        text: The schema itself.
-        kind: `AVRO`, `JSON` or `PROTOBUF`.
-        references: Other subjects that it needs, as (name, subject, version).
-        dependencies: Their texts by name, whatever they need themselves before them.
-    """
-
-    schema_id: int
-    version: int
-    text: str
-    kind: str
-    references: tuple[tuple[str, str, int], ...] = ()
-    dependencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
 
 class RegistryClient(SchemaRegistryClient):

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from confluent_kafka.schema_registry import Schema
 
-from frazil.errors import ConfigureError, DifferentError, MissingError, SchemaRefusedError, SpecError
-from frazil.formats.differences import differences
-from frazil.formats.protobuf.descriptors import compiled
-from frazil.formats.registry import (
-    RegistryClient,
-    WriterSchema,
-    registry_errors,
-    subject_versions,
-    writer_schema,
-)
-from frazil.spec.topic import SCHEMA_KINDS, SchemaKind
+from frazil.errors import ConfigureError, DifferentError, MissingError, SpecError
+from frazil.formats.kinds import SCHEMA_FORMATS
+from frazil.formats.protocol import WriterSchema
+from frazil.formats.registry import RegistryClient, registry_errors, subject_versions, writer_schema
+from frazil.spec.topic import SCHEMA_KINDS
 
-__all__ = ["WantedSchema", "newest_version", "read_schema", "register", "version_like"]
+__all__ = ["WantedSchema", "differences", "newest_version", "read_schema", "register", "version_like"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +27,7 @@ class WantedSchema:
         source: Where it comes from, for errors: a file.
     """
 
-    kind: SchemaKind
+    kind: str
     text: str
     source: str = "the generator"
 
@@ -48,9 +41,9 @@ def read_schema(file: Path) -> WantedSchema:
     kind = SCHEMA_KINDS[file.suffix]
     try:
         text = file.read_text(encoding="utf-8")
-        _CHECKS[kind](text)
+        SCHEMA_FORMATS[kind].check(text)
     except (OSError, ValueError) as e:
-        told = f"{file}: this is no {_SPOKEN[kind]} schema: {e}"
+        told = f"{file}: this is no {SCHEMA_FORMATS[kind].title} schema: {e}"
         raise SpecError(told, todo="Mend the file.") from None
     return WantedSchema(kind, text, str(file))
 
@@ -74,12 +67,12 @@ def version_like(client: RegistryClient, subject: str, wanted: WantedSchema) -> 
     except MissingError:
         return None
     for version in reversed(versions):
-        if not _against(version, wanted):
+        if not differences(version, wanted):
             return version
     newest = versions[-1]
     raise DifferentError(
         f"Subject {subject} holds another schema than the spec.",
-        where="; ".join([wanted.source, f"version {newest.version}", *_against(newest, wanted)[:5]]),
+        where="; ".join([wanted.source, f"version {newest.version}", *differences(newest, wanted)[:5]]),
         meaning="Nothing was changed; records are read with the schema that they were written with.",
         todo="Make the file the registry's schema, or register the new version yourself.",
     )
@@ -105,41 +98,20 @@ def register(client: RegistryClient, subject: str, wanted: WantedSchema) -> Writ
         ) from None
 
 
-def _against(version: WriterSchema, wanted: WantedSchema) -> list[str]:
-    if version.kind != wanted.kind:
-        return [f"it is of type {version.kind}, {wanted.kind} wanted"]
-    return differences(version, wanted.text)
+def differences(registered: WriterSchema, wanted: WantedSchema) -> list[str]:
+    """What a version of a subject and a wanted schema do not share, by path.
 
-
-def _check_avro(text: str) -> None:
-    import fastavro
-
-    try:
-        fastavro.parse_schema(json.loads(text))
-    except fastavro.schema.UnknownType as e:
-        raise ValueError(f"there is no type {e}") from None
-    except KeyError as e:
-        raise ValueError(f"{e} is missing") from None
-    except (fastavro.schema.SchemaParseException, TypeError) as e:
-        raise ValueError(str(e)) from None
-
-
-def _check_json(text: str) -> None:
-    import jsonschema_rs
-
-    jsonschema_rs.meta.validate(json.loads(text))
-
-
-def _check_protobuf(text: str) -> None:
-    try:
-        compiled(WriterSchema(0, 0, text, "PROTOBUF"), "none")
-    except SchemaRefusedError as e:
-        raise ValueError(e.where.partition(": ")[2]) from None
-
-
-_CHECKS: dict[SchemaKind, Callable[[str], None]] = {
-    "AVRO": _check_avro,
-    "JSON": _check_json,
-    "PROTOBUF": _check_protobuf,
-}
-_SPOKEN: dict[SchemaKind, str] = {"AVRO": "Avro", "JSON": "JSON", "PROTOBUF": "Protobuf"}
+    Raises:
+        SchemaRefusedError: One of the two is no schema.
+    """
+    if registered.kind != wanted.kind:
+        return [f"it is of type {registered.kind}, {wanted.kind} wanted"]
+    shape = SCHEMA_FORMATS[wanted.kind].shape
+    one, two = (
+        {path: json.dumps(part) for path, part in shape(schema)}
+        for schema in (registered, replace(registered, text=wanted.text))
+    )
+    paths = [p for p in {**one, **two} if one.get(p) != two.get(p)]
+    return [
+        f"{p or '(root)'}: {one.get(p, 'not')} in the registry, {two.get(p, 'not')} wanted" for p in paths
+    ]

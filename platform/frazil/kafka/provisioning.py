@@ -16,7 +16,8 @@ from confluent_kafka.admin import (
 )
 
 from frazil.errors import ConfigureError, DifferentError, MissingError
-from frazil.formats.registry import RegistryClient, WriterSchema
+from frazil.formats.protocol import WriterSchema
+from frazil.formats.registry import RegistryClient
 from frazil.formats.subjects import WantedSchema, newest_version, read_schema, register, version_like
 from frazil.kafka.clients import kafka_errors
 from frazil.kafka.facts import describe, topic_fact

@@ -13,18 +13,15 @@ from frazil.spec.migrations import Migration
 from frazil.spec.table import AnyTable
 from frazil.spec.values import Duration, Part
 
-__all__ = ["SCHEMA_KINDS", "Format", "LandWhen", "SchemaKind", "TableSpec"]
+__all__ = ["SCHEMA_KINDS", "Format", "LandWhen", "TableSpec"]
 
 
 Format = Literal["auto", "avro", "json", "protobuf", "string", "bytes", "none"]
 """How keys or values are written; the last three need no schema, `none` makes no column."""
 
 
-SchemaKind = Literal["AVRO", "JSON", "PROTOBUF"]
-"""A schema's format, by the registry's name."""
-
-SCHEMA_KINDS: dict[str, SchemaKind] = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
-"""By the suffix of a schema's file."""
+SCHEMA_KINDS = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
+"""A schema's format, by the registry's name, by the suffix of the schema's file."""
 
 
 class LandWhen(Part):

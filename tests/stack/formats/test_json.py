@@ -12,8 +12,7 @@ from pyspark.sql.functions import expr
 
 from frazil.connections import Connections
 from frazil.formats.json.decoder import JsonDecoder
-from frazil.formats.protocol import KEY, VALUE, Half
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
 from kit.json_texts import BAD, GOOD, SCHEMA
 
 MONEY = {"type": "object", "properties": {"cents": {"type": "integer", "minimum": 0}}, "required": ["cents"]}

@@ -11,8 +11,7 @@ import fastavro
 import pytest
 
 from frazil.formats.avro.decoder import AvroDecoder
-from frazil.formats.protocol import VALUE
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import VALUE, WriterSchema
 
 
 def record(**fields: Any) -> dict[str, Any]:
@@ -25,9 +24,9 @@ def payload(schema: Any, value: Any) -> bytes:
     return stream.getvalue()
 
 
-def decoder(*versions: Any, framing: Any = "confluent") -> AvroDecoder:
+def decoder(*versions: Any, is_framed: bool = True) -> AvroDecoder:
     writers = [WriterSchema(n, n, json.dumps(v), "AVRO") for n, v in enumerate(versions, 1)]
-    return AvroDecoder(writers, "s-value", VALUE, framing)
+    return AvroDecoder(writers, "s-value", VALUE, is_framed)
 
 
 def framed(schema_id: int, rest: bytes) -> bytes:
@@ -56,7 +55,7 @@ def test_damaged_bytes_are_told_apart(raw: bytes, code: str, said: str) -> None:
 
 
 def test_bare_payloads_have_no_header_to_miss() -> None:
-    assert decoder(TEXT, framing="none").explain(b"") == ("truncated", "the payload ends early")
+    assert decoder(TEXT, is_framed=False).explain(b"") == ("truncated", "the payload ends early")
 
 
 def test_a_version_that_the_newest_cannot_read_is_named_with_the_field() -> None:

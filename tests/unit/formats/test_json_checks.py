@@ -17,8 +17,7 @@ from frazil.formats.json.nodes import logical
 from frazil.formats.json.schema import json_node
 from frazil.formats.json.sql import literal, parsed_type
 from frazil.formats.json.strict import flags
-from frazil.formats.protocol import KEY, VALUE
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import KEY, VALUE, WriterSchema
 from kit.json_texts import BAD, SCHEMA
 
 ID = 7

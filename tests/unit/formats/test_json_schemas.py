@@ -11,7 +11,7 @@ from frazil.errors import SchemaRefusedError
 from frazil.formats.json.schema import json_to_logical
 from frazil.formats.json.writers import json_columns, readable
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import WriterSchema
 
 CONNECT = "org.apache.kafka.connect.data."
 LONG, TEXT = Primitive("long"), Primitive("string")

@@ -53,14 +53,14 @@ def decoded(payloads: Sequence[bytes], cls: Any, text: str = WIDE) -> list[Any]:
     return [reasons[n][0] if n in reasons else row for n, row in enumerate(found)]
 
 
-def batches(*texts: str, framing: Any = "confluent", record_type: str | None = None) -> ProtobufBatches:
+def batches(*texts: str, is_framed: bool = True, record_type: str | None = None) -> ProtobufBatches:
     """A decoder of a subject whose versions have the ids 7, 8 and so on."""
-    return ProtobufBatches(recipe(*texts, framing=framing, record_type=record_type))
+    return ProtobufBatches(recipe(*texts, is_framed=is_framed, record_type=record_type))
 
 
-def recipe(*texts: str, framing: Any = "confluent", record_type: str | None = None) -> Any:
+def recipe(*texts: str, is_framed: bool = True, record_type: str | None = None) -> Any:
     writers = [proto(text, ID + n) for n, text in enumerate(texts)]
-    return ProtobufDecoder(writers, "s-value", framing, record_type)._recipe
+    return ProtobufDecoder(writers, "s-value", is_framed, record_type)._recipe
 
 
 def rows(found: ProtobufBatches, *raw: bytes | None) -> list[Any]:
@@ -270,7 +270,7 @@ def test_an_empty_payload_is_a_message_of_defaults() -> None:
 
 def test_bare_payloads_are_of_the_newest_schema() -> None:
     texts = ['syntax = "proto3"; message M { int32 n = 1; }', 'syntax = "proto3"; message M { int64 n = 1; }']
-    found = batches(*texts, framing="none")
+    found = batches(*texts, is_framed=False)
 
     assert rows(found, b"\x08\5", None, b"", b"\xff") == [{"n": 5}, None, {"n": 0}, None]
     assert found.explain(b"\xff")[0] == "payload"

@@ -11,7 +11,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from frazil.errors import SchemaRefusedError
 from frazil.formats.protobuf import descriptors
 from frazil.formats.protobuf.descriptors import compiled, file_of
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import WriterSchema
 
 TEXT = 'syntax = "proto3"; message M { string a = 1; }'
 HOSTILE = [

@@ -10,7 +10,7 @@ from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
 from frazil.formats.protobuf.schema import columns_of, protobuf_to_logical
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import WriterSchema
 from kit.protobuf import proto
 
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")

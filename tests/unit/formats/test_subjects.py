@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from frazil.errors import SpecError
-from frazil.formats.differences import differences
-from frazil.formats.registry import WriterSchema
-from frazil.formats.subjects import read_schema
+from frazil.formats.protocol import WriterSchema
+from frazil.formats.subjects import WantedSchema, differences, read_schema
 
 PLAIN: dict[str, Any] = {
     "type": "record",
@@ -25,7 +24,9 @@ def changed(**fields: Any) -> dict[str, Any]:
 
 
 def said_of(registered: dict[str, Any], wanted: dict[str, Any], kind: str = "AVRO") -> list[str]:
-    return differences(WriterSchema(1, 1, json.dumps(registered), kind), json.dumps(wanted))
+    return differences(
+        WriterSchema(1, 1, json.dumps(registered), kind), WantedSchema(kind, json.dumps(wanted))
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,9 @@ enum Kind { NEW = 0; PAID = 1; }
 
 
 def said_of_proto(old: str, new: str) -> list[str]:
-    return differences(WriterSchema(1, 1, PROTO, "PROTOBUF"), PROTO.replace(old, new))
+    return differences(
+        WriterSchema(1, 1, PROTO, "PROTOBUF"), WantedSchema("PROTOBUF", PROTO.replace(old, new))
+    )
 
 
 @pytest.mark.parametrize(

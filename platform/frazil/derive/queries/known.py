@@ -11,8 +11,8 @@ from frazil.derive.queries.columns import UNKNOWN, Column, typed
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
 from frazil.derive.queries.scopes import ALL
 from frazil.errors import SpecError
+from frazil.formats.decoders import known_fields
 from frazil.formats.iceberg import spark_type
-from frazil.formats.known_columns import known_fields
 from frazil.pipelines.folder import Pipeline
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec

@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.avro.exact import ExactPair, exact_pair, shape
@@ -23,8 +23,7 @@ from frazil.formats.avro.schema import avro_columns
 from frazil.formats.avro.values import conversion, utf8_check
 from frazil.formats.iceberg import spark_type
 from frazil.formats.logical import Struct
-from frazil.formats.protocol import Half, Reason
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import Half, Reason, WriterSchema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -45,7 +44,7 @@ class AvroDecoder:
         writers: The subject's schemas, oldest first; the last one is the reader.
         subject: Named in errors.
         half: Which half: its word names the column where the schema is no record.
-        framing: `none` for bare payloads, all of the newest schema.
+        framed: Whether records have Confluent's header; else all are of the newest schema.
 
     Raises:
         SchemaRefusedError: The newest schema has something that no column can hold.
@@ -56,9 +55,9 @@ class AvroDecoder:
         writers: Sequence[WriterSchema],
         subject: str,
         half: Half,
-        framing: Literal["confluent", "none"] = "confluent",
+        framed: bool = True,
     ) -> None:
-        self._subject, self._half, self._framed = subject, half, framing == "confluent"
+        self._subject, self._half, self._framed = subject, half, framed
         self._newest = writers[-1]
         self._reader = self._parse(self._newest)
         self._columns = avro_columns(self._reader, subject)

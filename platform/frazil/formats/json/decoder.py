@@ -20,8 +20,7 @@ from frazil.formats.json.texts import all_strings
 from frazil.formats.json.whole import Whole
 from frazil.formats.json.writers import json_columns, readable
 from frazil.formats.logical import Struct
-from frazil.formats.protocol import Half, Reason
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import Half, Reason, WriterSchema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

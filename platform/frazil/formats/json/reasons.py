@@ -10,8 +10,7 @@ from typing import Any
 from frazil.formats.json.nodes import Node
 from frazil.formats.json.strict import validator_maker
 from frazil.formats.json.unfit import Repeated, repeated, unfit
-from frazil.formats.protocol import Reason
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import Reason, WriterSchema
 
 __all__ = ["JsonReasons"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.arrow_function import arrow_function
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import WriterSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa

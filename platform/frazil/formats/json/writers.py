@@ -9,7 +9,7 @@ from frazil.formats.json.nodes import Members, Node, as_columns, logical
 from frazil.formats.json.pairs import can_become, with_room_for
 from frazil.formats.json.schema import json_node
 from frazil.formats.logical import Struct
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import WriterSchema
 
 __all__ = ["json_columns", "readable"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.arrow_function import arrow_function
@@ -12,8 +12,7 @@ from frazil.formats.logical import Struct
 from frazil.formats.protobuf.batches import ProtobufRecipe, batches_of
 from frazil.formats.protobuf.descriptors import compiled
 from frazil.formats.protobuf.schema import columns_of, message_to_logical, record_message
-from frazil.formats.protocol import Half, Reason
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import Half, Reason, WriterSchema
 from frazil.formats.widening import misfit
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class ProtobufDecoder:
     Args:
         writers: The subject's schemas, oldest first; the last one is the reader.
         subject: Named in errors.
-        framing: Confluent's wire format, or bare payloads of the newest schema.
+        framed: Whether records have Confluent's header; else all are of the newest schema.
         record_type: Full name of the message, where it is not the first one.
     """
 
@@ -39,7 +38,7 @@ class ProtobufDecoder:
         self,
         writers: Sequence[WriterSchema],
         subject: str,
-        framing: Literal["confluent", "none"] = "confluent",
+        framed: bool = True,
         record_type: str | None = None,
     ) -> None:
         self._columns = columns_of(writers, subject, record_type)
@@ -50,7 +49,7 @@ class ProtobufDecoder:
             descriptors=tuple((w.schema_id, compiled(w, subject)) for w in legal),
             record=record,
             columns=self._columns,
-            framed=framing == "confluent",
+            framed=framed,
             unreadable=tuple((schema_id, why) for schema_id, why in unfit.items() if why),
         )
 

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.registry import WriterSchema  # its clients are too heavy for Spark's workers
+from frazil.formats.protocol import WriterSchema
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FileDescriptor

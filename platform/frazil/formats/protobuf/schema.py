@@ -25,7 +25,7 @@ from frazil.formats.protobuf.fields import (
     regular_fields,
     scalar_type,
 )
-from frazil.formats.registry import WriterSchema  # its clients are too heavy for Spark's workers
+from frazil.formats.protocol import WriterSchema
 from frazil.formats.widening import misfit, relaxed
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from frazil.formats.registry import WriterSchema
+from frazil.formats.protocol import WriterSchema
 from frazil.formats.subjects import WantedSchema
 from frazil.kafka.provisioning import TopicState
 from frazil.local.generators.chance import BLOCK, Chance

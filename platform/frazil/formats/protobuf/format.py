@@ -1,0 +1,66 @@
+"""Protobuf among the formats: its columns, its decoder, and what gives its records their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from frazil.errors import SchemaRefusedError
+from frazil.formats.logical import Struct
+from frazil.formats.protobuf.decoder import ProtobufDecoder
+from frazil.formats.protobuf.descriptors import compiled, file_of
+from frazil.formats.protobuf.schema import columns_of
+from frazil.formats.protocol import HalfSchemas, WriterSchema
+
+__all__ = ["Protobuf"]
+
+Parts = Iterator[tuple[str, Any]]
+
+_FILE = frozenset({"name", "options"})
+"""What a file says of itself: its name, and options for generators of code."""
+
+
+class Protobuf:
+    """See `SchemaFormat`."""
+
+    title = "Protobuf"
+    takes_record_type = True
+
+    def columns(self, schemas: HalfSchemas) -> Struct:
+        """See `Format.columns`."""
+        return columns_of(schemas.writers, schemas.subject, schemas.record_type)
+
+    def decoder(self, schemas: HalfSchemas) -> ProtobufDecoder:
+        """See `Format.decoder`."""
+        return ProtobufDecoder(schemas.writers, schemas.subject, schemas.framed, schemas.record_type)
+
+    def check(self, text: str) -> None:
+        """See `SchemaFormat.check`."""
+        try:
+            compiled(WriterSchema(0, 0, text, "PROTOBUF"), "none")
+        except SchemaRefusedError as e:
+            raise ValueError(e.where.partition(": ")[2]) from None
+
+    def shape(self, schema: WriterSchema) -> Parts:
+        """See `SchemaFormat.shape`: of the compiled file, so comments and layout make no difference."""
+        from google.protobuf.descriptor_pb2 import FileDescriptorProto
+        from google.protobuf.json_format import MessageToDict
+
+        file = FileDescriptorProto()
+        file_of(compiled(schema, "of the pipeline")).CopyToProto(file)
+        parts = MessageToDict(file, preserving_proto_field_name=True)
+        return _descriptor({word: part for word, part in parts.items() if word not in _FILE}, "")
+
+
+def _descriptor(node: Any, path: str) -> Parts:
+    match node:
+        case dict():
+            for word, part in node.items():
+                yield from _descriptor(part, f"{path}.{word}".lstrip("."))
+        case [{}, *_]:
+            for place, part in enumerate(node):
+                at = f"{path}.{part.get('name', place)}"
+                yield f"{at} (position)", place
+                yield from _descriptor(part, at)
+        case _:
+            yield path, node
