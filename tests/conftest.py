@@ -12,7 +12,6 @@ import pytest
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.local.home import Home
-from frazil.local.profile import read_profile
 from frazil.settings import Settings
 from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
@@ -57,7 +56,7 @@ def stack(stack_home: Home) -> Iterator[Settings]:
     """The settings of a stack that is up. One of several workers leaves it to the others."""
     stays = is_to_stay(stack_home) or "PYTEST_XDIST_WORKER" in os.environ
     bring_up(stack_home)
-    yield read_profile(stack_home)
+    yield Settings.of_profile(stack_home.profile)
     if not stays:
         bring_down(stack_home)
 
