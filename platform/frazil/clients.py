@@ -68,7 +68,7 @@ class Clients:
     @cached_property
     def glue(self) -> Any:
         """Glue's boto3 client."""
-        from frazil.publishing.glue import glue_client
+        from frazil.tables.catalog import glue_client
 
         return glue_client(self.settings)
 

@@ -9,7 +9,9 @@ from typing import ClassVar
 
 __all__ = [
     "AuditFailedError",
+    "ClockError",
     "CommitConflictError",
+    "CommitUnknownError",
     "ConfigureError",
     "DifferentError",
     "FrazilError",
@@ -51,7 +53,7 @@ class FrazilError(Exception):
 
 
 class RetryError(FrazilError):
-    """The same call may succeed later; nothing was changed."""
+    """The same call may succeed later."""
 
 
 class PartDownError(RetryError):
@@ -62,6 +64,10 @@ class PartDownError(RetryError):
 
 class CommitConflictError(RetryError):
     """Others kept committing to the table in between; nothing of this work is visible."""
+
+
+class CommitUnknownError(PartDownError):
+    """The catalog's answer to a commit was lost, and nobody tells whether the commit is there."""
 
 
 class RepairError(FrazilError):
@@ -100,6 +106,10 @@ class AuditFailedError(RepairError):
 
 class ConfigureError(FrazilError):
     """Something that a person wrote, or must write, is wrong."""
+
+
+class ClockError(ConfigureError):
+    """The clocks of the machines that write to a table disagree by more than other engines accept."""
 
 
 class SpecError(ConfigureError):

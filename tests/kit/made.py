@@ -18,10 +18,10 @@ from frazil.derive.report import DeriveReport
 from frazil.formats.iceberg import from_iceberg
 from frazil.formats.logical import Field, Primitive
 from frazil.landing.rollback import move_main
-from frazil.landing.tables import create_table
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
+from frazil.tables.create import create_table
 from frazil.tables.snapshots import ancestors
 
 NAMESPACE = "derive_tests"

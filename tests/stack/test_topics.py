@@ -19,7 +19,7 @@ from frazil.connections import Connections
 from frazil.errors import ConfigureError, DifferentError, MissingError, OffsetsLostError, PartDownError
 from frazil.formats.registry import registry_client, subject_versions
 from frazil.kafka.clients import admin_client
-from frazil.kafka.epochs import count_records, leader_epochs
+from frazil.kafka.epochs import leader_epochs, tally_records
 from frazil.kafka.facts import topic_fact, topic_facts
 from frazil.kafka.provisioning import ensure_topic
 from frazil.local.generators.producer import produce
@@ -166,8 +166,8 @@ def test_counts_tell_records_from_gaps(stack: Settings, topic: str, transactions
     fill(stack, topic, 2)
     fill(stack, topic, 10, partition=1)
     spans = {0: (0, 11), 1: (2, 9)}
-    assert count_records(stack, topic, spans) == {0: 5, 1: 7}
-    parts = [count_records(stack, topic, {0: span})[0] for span in pairwise(range(12))]
+    assert {p: t.count for p, t in tally_records(stack, topic, spans).items()} == {0: 5, 1: 7}
+    parts = [tally_records(stack, topic, {0: span})[0].count for span in pairwise(range(12))]
     assert parts == [1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1]
 
 
@@ -178,7 +178,7 @@ def test_records_that_are_gone_are_an_error_not_a_shorter_answer(
     for future in connections.admin.delete_records([TopicPartition(topic, 0, 5)]).values():
         future.result(30)
     with pytest.raises(OffsetsLostError, match=topic):
-        count_records(stack, topic, {0: (0, 10)})
+        tally_records(stack, topic, {0: (0, 10)})
 
 
 def test_a_topic_is_made_with_its_settings_and_its_schema(connections: Connections, spec: TableSpec) -> None:

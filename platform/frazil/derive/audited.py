@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from frazil.derive.faults import derivation_job
@@ -11,9 +11,9 @@ from frazil.derive.write import append
 from frazil.errors import AuditFailedError
 from frazil.spec.names import TableName
 from frazil.tables.faults import spark_job
+from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
-    from pyiceberg.manifest import DataFile
     from pyspark.sql import DataFrame
 
 __all__ = ["asked", "write_counted"]
@@ -22,9 +22,7 @@ Measures = Mapping[str, str]
 """Aggregates in SQL, by alias."""
 
 
-def write_counted(
-    task: Task, rows: DataFrame, measures: Measures
-) -> tuple[tuple[DataFile, ...], dict[str, Any]]:
+def write_counted(task: Task, rows: DataFrame, measures: Measures) -> tuple[StagedFiles, dict[str, Any]]:
     """Appends rows to the task's branch; returns the new files, and what was measured on the way.
 
     Raises:
@@ -56,12 +54,11 @@ def asked(name: TableName, rows: DataFrame, measures: Measures) -> dict[str, Any
     return found
 
 
-def _audit(name: TableName, written: int, files: Iterable[DataFile]) -> None:
-    held = sum(file.record_count for file in files)
-    if held != written:
+def _audit(name: TableName, written: int, files: StagedFiles) -> None:
+    if files.rows != written:
         raise AuditFailedError(
             f"A derivation of {name} does not add up.",
-            where=f"{written} rows written, {held} in the new files",
+            where=f"{written} rows written, {files.rows} in the new files",
             meaning="Nothing of it is visible; the table is as it was.",
             todo="Derive again. If it happens twice, it is a defect of Frazil: please report these numbers.",
         )

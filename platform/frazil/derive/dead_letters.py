@@ -23,12 +23,11 @@ from frazil.derive.quoting import quoted
 from frazil.derive.staged import Derived
 from frazil.derive.write import append
 from frazil.formats.logical import Field, Primitive
-from frazil.landing.tables import create_table
 from frazil.spec.layout import Write
 from frazil.spec.names import TableName
-from frazil.tables.catalog import load_table_or_none
-from frazil.tables.publish import publish
-from frazil.tables.refs import branch_from_head, leave_branch
+from frazil.tables.branches import branch_from_head, leave_branch
+from frazil.tables.create import create_table, load_with_head
+from frazil.tables.stage import StagedFiles, publish
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,7 +98,7 @@ def keep_letters(box: LetterBox) -> None:
         FrazilError: See `append`.
     """
     name = box.name.dead_letters
-    table = load_table_or_none(box.catalog, name)
+    table = load_with_head(box.catalog, name)
     if table is None:
         table = create_table(box.catalog, name, _FIELDS, _PARTITION_BY, _PROPERTIES)
     drop_dead_branches(box.catalog, name, table)
@@ -124,15 +123,14 @@ def _publish(
     new: Mapping[str, Increment],
     branch: str,
 ) -> None:
-    branch_from_head(box.catalog, name, branch)
+    files = StagedFiles()
     with box.letters(new) as rows:
-        stamped = None if rows is None else _stamped(rows, branch)
-        files = append(box.catalog, name, table, stamped, branch, Write()) if stamped is not None else ()
-    entry = replace(
-        box.ledger, rows=sum(f.record_count for f in files), removed=0, bad=0, late=0, watermark=None
-    )
+        if rows is not None:
+            branch_from_head(box.catalog, name, branch)
+            files = append(box.catalog, name, table, _stamped(rows, branch), branch, Write())
+    entry = replace(box.ledger, rows=files.rows, removed=0, bad=0, late=0, watermark=None)
     base = before.derivation if before else ""
-    publish(box.catalog, name, Derived(files, branch, entry, base, whole=box.plan.whole))
+    publish(box.catalog, name, Derived(files, entry, base, whole=box.plan.whole))
 
 
 def _stamped(rows: DataFrame, derivation: str) -> DataFrame:

@@ -29,11 +29,10 @@ from frazil.derive.work import Result, Step, Task
 from frazil.errors import CommitConflictError, FrazilError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
-from frazil.tables.branches import DERIVING, new_branch
+from frazil.tables.branches import DERIVING, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, drop_old_metadata, load_table, load_table_or_none
 from frazil.tables.faults import spark_job
-from frazil.tables.publish import publish
-from frazil.tables.refs import leave_branch
+from frazil.tables.stage import publish
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -174,7 +173,7 @@ class _Derivation:
             version=version("frazil"),
         )
         self._keep_letters(plan, table, entry)
-        staged = Derived(result.files, branch, entry, plan.base, whole=plan.whole, removed=result.removed)
+        staged = Derived(result.staged, entry, plan.base, whole=plan.whole, removed=result.removed)
         published = publish(self._catalog, self._name, staged)
         self._done("published")
         return report_of(self._spec, str(self._name), plan, entry, result, published)

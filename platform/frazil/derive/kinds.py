@@ -10,7 +10,7 @@ from frazil.derive.merging.summed import Totals
 from frazil.derive.merging.windows import Windows
 from frazil.derive.work import Kind, Result, Task
 from frazil.spec.derived import DerivedKind, DerivedSpec
-from frazil.tables.refs import branch_from_head
+from frazil.tables.branches import branch_from_head
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from frazil.derive.ledger import ledger_in, read_derived
 from frazil.derive.write import BASE
 from frazil.spec.names import TableName
-from frazil.tables.branches import DERIVING, outlived
-from frazil.tables.refs import drop_branch
+from frazil.tables.branches import DERIVING, drop_branch, outlived
 from frazil.tables.snapshots import ancestors, is_first, summary_of
 
 if TYPE_CHECKING:

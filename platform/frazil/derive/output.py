@@ -12,11 +12,11 @@ from frazil.formats.iceberg import from_iceberg
 from frazil.formats.logical import Struct
 from frazil.formats.verdicts import Verdict, refused
 from frazil.landing.evolve import apply_changes
-from frazil.landing.tables import create_table
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
-from frazil.tables.catalog import load_table, load_table_or_none
-from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.catalog import load_table
+from frazil.tables.create import create_table, load_with_head
+from frazil.tables.heads import TRIES, heads, through
 from frazil.tables.layout import arrange, write_properties
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def ensure_output(
         SpecError: A column's type is none that tables have, or the layout names a wrong column.
     """
     wanted = Struct(fields_of(rows))
-    table = load_table_or_none(catalog, name)
+    table = load_with_head(catalog, name)
     if table is None:
         table = create_table(catalog, name, wanted, spec.transforms, _properties(spec, made_of))
     return arrange(spec, name, catalog, _evolved(name, catalog, table, wanted))

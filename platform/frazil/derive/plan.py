@@ -16,7 +16,7 @@ from frazil.errors import CommitConflictError, DifferentError, PositionLostError
 from frazil.landing.rollback import move_main, row_count
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table, load_table_or_none
-from frazil.tables.commit import TRIES, heads
+from frazil.tables.heads import TRIES, heads
 from frazil.tables.ledger import Told
 from frazil.tables.snapshots import ancestors, is_first
 

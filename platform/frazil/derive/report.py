@@ -8,8 +8,8 @@ from frazil.derive.ledger import DerivedLedger
 from frazil.derive.plan import Plan
 from frazil.derive.work import Result
 from frazil.spec.derived import DerivedKind, DerivedSpec
-from frazil.tables.publish import Published
 from frazil.tables.snapshots import ancestors
+from frazil.tables.stage import Published
 
 __all__ = ["DeriveReport", "nothing", "report_of"]
 
@@ -104,7 +104,7 @@ def report_of(
         input_rows=rows,
         input_bytes=size,
         state_bytes=result.state_bytes,
-        files=len(result.files),
+        files=len(result.staged.files),
         watermark=entry.watermark,
         inputs={name: p.snapshot for name, p in plan.positions.items()},
         rolled_back_to=plan.rolled_back_to,

@@ -15,7 +15,7 @@ from frazil.landing.rollback import moment_of, move_main, row_count, target_of
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.catalog import catalog_errors
-from frazil.tables.commit import TRIES, heads
+from frazil.tables.heads import TRIES, heads
 from frazil.tables.ledger import Told
 from frazil.tables.snapshots import ancestors
 

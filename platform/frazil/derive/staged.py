@@ -6,16 +6,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from frazil.derive.ledger import DerivedLedger, ledger_in, read_derived
+from frazil.derive.ledger import DerivedLedger, read_derived
 from frazil.errors import CommitConflictError, OvertakenError
 from frazil.spec.names import TableName
-from frazil.tables.publish import Staged
 from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.stage import Staged
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import ManifestEntry
     from pyiceberg.table import Table, Transaction
-    from pyiceberg.table.snapshots import Snapshot
 
 __all__ = ["Derived"]
 
@@ -38,11 +37,6 @@ class Derived(Staged):
 
     work: ClassVar[str] = "derivation"
     resumes: ClassVar[bool] = False
-
-    def made(self, snapshot: Snapshot) -> bool:
-        """See `Staged.made`."""
-        ledger = ledger_in(snapshot)
-        return ledger is not None and ledger.derivation == self.ledger.derivation
 
     def upon(self, name: TableName, table: Table) -> DerivedLedger:
         """See `Staged.upon`. A rebuild may leave the position as it is, so it goes by the derivation."""
@@ -75,7 +69,7 @@ class Derived(Staged):
                 todo="Nothing: it tries again.",
             )
         if entries:
-            Swap(tx, said, entries, touched, self.files).commit()
+            Swap(tx, said, entries, touched, self.staged.files).commit()
         else:
             super().put(tx, table, said)
 

@@ -11,9 +11,9 @@ from frazil.derive.ledger import DerivedLedger
 from frazil.derive.queries.query import Query
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
+from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
-    from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
@@ -57,7 +57,7 @@ class Result:
     """What a kind made of it; nothing of it is visible.
 
     Args:
-        files: Data files of the branch, which join `main`. Where `task.before` is None, they take the place
+        staged: Data files of the branch, which join `main`. Where `task.before` is None, they take the place
             of all that is there.
         removed: Files of `main` in whose place they are: path to rows. Where one is gone from the head
             meanwhile, the kind is asked again.
@@ -66,7 +66,7 @@ class Result:
         state_bytes: Bytes of the files in `removed`.
     """
 
-    files: tuple[DataFile, ...]
+    staged: StagedFiles
     removed: Mapping[str, int] = field(default_factory=dict)
     late: int = 0
     watermark: int | None = None
@@ -75,7 +75,7 @@ class Result:
     @property
     def rows(self) -> int:
         """Of the new files."""
-        return sum(file.record_count for file in self.files)
+        return self.staged.rows
 
 
 class Kind(Protocol):

@@ -13,13 +13,11 @@ from frazil.spec.layout import Write
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, branch_gone, spark_job
-from frazil.tables.publish import staged_files
-from frazil.tables.snapshots import ancestors
 from frazil.tables.spark import spark_name
+from frazil.tables.stage import StagedFiles, staged_files
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
@@ -38,7 +36,7 @@ _WRITES = 12
 
 def append(
     catalog: Catalog, name: TableName, table: Table, rows: DataFrame, branch: str, write: Write
-) -> tuple[DataFile, ...]:
+) -> StagedFiles:
     """Appends rows to a branch that is there; returns the files that hold them.
 
     Raises:
@@ -56,8 +54,7 @@ def append(
     return _written(load_table(catalog, name), branch, job)
 
 
-def _written(table: Table, branch: str, job: Job) -> tuple[DataFile, ...]:
-    tip = next(ancestors(table.metadata, branch), None)
-    if tip is None:
-        raise branch_gone(job)
-    return tuple(staged_files(table, tip))
+def _written(table: Table, branch: str, job: Job) -> StagedFiles:
+    if files := staged_files(table, branch):
+        return files
+    raise branch_gone(job)

@@ -1,4 +1,4 @@
-"""Leader epochs along a partition, read from the records' own batches, and counts of records.
+"""Leader epochs along a partition, read from the records' own batches, and tallies of records.
 
 Spark's Kafka source does not give the leader epoch. Along a partition it never falls, so one record
 nearly always tells all: where the first of a span has the partition's current epoch, so have the rest.
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from frazil.kafka.probe import ONE_RECORD, Found, open_probe
+from frazil.kafka.tally import Tally
 from frazil.settings import Settings
 
-__all__ = ["count_records", "epoch_steps", "leader_epochs"]
+__all__ = ["epoch_steps", "leader_epochs", "tally_records"]
 
 Span = tuple[int, int]
 Look = Callable[[Mapping[int, int]], Mapping[int, Found]]
@@ -66,8 +67,8 @@ def epoch_steps(
     return steps
 
 
-def count_records(settings: Settings, topic: str, spans: Mapping[int, Span]) -> dict[int, int]:
-    """How many records each span really holds for read_committed: the rest of it are gaps.
+def tally_records(settings: Settings, topic: str, spans: Mapping[int, Span]) -> dict[int, Tally]:
+    """The records that each span really holds for read_committed: its other offsets are gaps.
 
     Reads every record: only for the case that fewer came than were planned.
 
@@ -77,9 +78,9 @@ def count_records(settings: Settings, topic: str, spans: Mapping[int, Span]) -> 
     """
     busy = _busy(spans)
     if not busy:
-        return dict.fromkeys(spans, 0)
+        return dict.fromkeys(spans, Tally())
     with open_probe(settings, topic) as probe:
-        return dict.fromkeys(spans, 0) | probe.count(busy)
+        return dict.fromkeys(spans, Tally()) | probe.tally(busy)
 
 
 def _changes(look: Look, partition: int, head: Found, to: int) -> list[Found]:

@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from frazil.errors import OffsetsLostError, PartDownError
 from frazil.kafka.clients import consumer, kafka_error, kafka_errors
+from frazil.kafka.tally import Tally
 from frazil.settings import Settings
 
 __all__ = ["ONE_RECORD", "Found", "Probe", "open_probe"]
@@ -58,10 +59,10 @@ class Probe:
                     self._leave(partition)
         return found
 
-    def count(self, spans: Mapping[int, tuple[int, int]]) -> dict[int, int]:
-        """How many readable records each span holds."""
+    def tally(self, spans: Mapping[int, tuple[int, int]]) -> dict[int, Tally]:
+        """The readable records of each span."""
         self._go_to({p: start for p, (start, _) in spans.items()})
-        counts = dict.fromkeys(spans, 0)
+        found = dict.fromkeys(spans, Tally())
         open_spans = {p: to for p, (_, to) in spans.items()}
         while open_spans:
             for message in self.records(10_000):
@@ -70,11 +71,11 @@ class Probe:
                 if to is None:
                     continue
                 if not message.error() and offset < to:
-                    counts[partition] += 1
+                    found[partition] += Tally(1, offset, offset, offset)
                 if message.error() or offset >= to - 1:
                     del open_spans[partition]
                     self._leave(partition)
-        return counts
+        return found
 
     def records(self, most: int) -> list[Message]:
         """Some records, or the news that a partition ended (as an error)."""

@@ -13,16 +13,17 @@ from frazil.formats.logical import Field, Map, Primitive
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, read_ledger
-from frazil.landing.tables import create_table
 from frazil.spec.names import TableName
-from frazil.tables.catalog import load_table, load_table_or_none
+from frazil.tables.catalog import load_table_or_none
+from frazil.tables.commit import commit
+from frazil.tables.create import create_table, load_with_head
 from frazil.tables.keys import Key, keys_in
-from frazil.tables.publish import publish
+from frazil.tables.stage import StagedFiles, publish
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.schema import Schema
-    from pyiceberg.table import Table
+    from pyiceberg.table import Table, Transaction
 
 __all__ = ["DeadLetter", "DeadLetters", "keep_dead_letters", "letters_schema", "read_letters", "survey"]
 
@@ -127,7 +128,7 @@ def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Se
     rows = [_row(ledger, b) for b in bad if b.key not in kept]
     if rows:
         entry = _ahead(ledger, before.position, len(rows))
-        staged = _Kept(_data_files(table, rows), "", entry, before.position, last=before.landing)
+        staged = _Kept(StagedFiles(_data_files(table, rows)), entry, before.position, last=before.landing)
         publish(catalog, name.dead_letters, staged)
 
 
@@ -161,14 +162,19 @@ def letters_schema() -> Schema:
 
 
 def _table(catalog: Catalog, own: TableName) -> Table:
-    table = load_table_or_none(catalog, own)
+    table = load_with_head(catalog, own)
     if table is None:
         return create_table(catalog, own, _FIELDS, _PARTITION_BY, _PROPERTIES)
     if len(table.schema().fields) < len(_FIELDS):  # made by an earlier version
-        with table.update_schema() as update:
-            update.union_by_name(letters_schema())
-        return load_table(catalog, own)
+        return commit(catalog, own, _with_all_fields, work="schema change").table
     return table
+
+
+def _with_all_fields(table: Table) -> Transaction:
+    tx = table.transaction()
+    with tx.update_schema() as update:
+        update.union_by_name(letters_schema())
+    return tx
 
 
 def _kept(table: Table, position: Mapping[int, int], bad: Iterable[BadRecord]) -> set[Key]:

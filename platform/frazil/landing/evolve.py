@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import count
 from typing import TYPE_CHECKING
 
-from frazil.errors import CommitConflictError, SchemaRefusedError
+from frazil.errors import SchemaRefusedError
 from frazil.formats.columns import RecordColumns, metadata_names
 from frazil.formats.evolution import verdicts
 from frazil.formats.iceberg import from_iceberg, iceberg_type
@@ -17,8 +17,7 @@ from frazil.formats.verdicts import Verdict, refused
 from frazil.landing.refusals import marks
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.commit import commit, is_staged
 from frazil.tables.migrations import migrate, retired
 
 if TYPE_CHECKING:
@@ -37,12 +36,12 @@ class Evolution:
     Args:
         verdicts: One per change; changes that need nothing done are among them.
         schema: The columns that the table has then; as they are where anything is refused.
-        commit: Makes it so; None where nothing is to be done.
+        staged: What makes it so; None where nothing is to be done.
     """
 
     verdicts: tuple[Verdict, ...]
     schema: Schema
-    commit: Callable[[], object] | None
+    staged: Transaction | None
 
 
 def evolve(spec: TableSpec, name: TableName, catalog: Catalog, table: Table, columns: RecordColumns) -> Table:
@@ -55,19 +54,16 @@ def evolve(spec: TableSpec, name: TableName, catalog: Catalog, table: Table, col
         ConfigureError: A migration in the spec does not fit.
         CommitConflictError: Others kept committing in between.
     """
-    for found in chain([table], heads(catalog, name)):
+
+    def stage(found: Table) -> Transaction | None:
         planned = plan_evolution(spec, found, columns)
         if stopping := refused(planned.verdicts):
             raise _refusal(spec, stopping)
-        if planned.commit is None:
-            return found
-        if through(planned.commit):
-            return load_table(catalog, name)
-    raise CommitConflictError(
-        f"The catalog refused a schema change of {name} {TRIES} times.",
-        meaning="Others commit to the table all the time; the table is as it was.",
-        todo="Land again.",
-    )
+        return planned.staged
+
+    if stage(table) is None:
+        return table
+    return commit(catalog, name, stage, work="schema change", todo="Land again.").table
 
 
 def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evolution:
@@ -76,7 +72,6 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
     Raises:
         ConfigureError: A migration in the spec does not fit.
     """
-    table.metadata.properties["commit.retry.num-retries"] = "0"  # in this loaded copy only
     wanted = Struct(stored(columns.fields))
     tx = table.transaction()
     approved = migrate(tx, spec.migrations, wanted)
@@ -89,7 +84,7 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
     apply_changes(tx, [v for v in found if v.wanted], metadata)
     if gone := marks(table):
         tx.remove_properties(*gone)
-    return Evolution(every, tx.table_metadata.schema(), tx.commit_transaction if tx._updates else None)
+    return Evolution(every, tx.table_metadata.schema(), tx if is_staged(tx) else None)
 
 
 def _refusal(spec: TableSpec, stopping: Sequence[Verdict]) -> SchemaRefusedError:

@@ -16,7 +16,7 @@ from frazil.formats.decoders import decoder_for
 from frazil.formats.record import RecordDecoder
 from frazil.kafka.epochs import leader_epochs
 from frazil.kafka.facts import topic_fact
-from frazil.landing.audit import audit, known_gaps
+from frazil.landing.audit import audit, gaps_of, readable
 from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.faults import landing_job
@@ -30,7 +30,7 @@ from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import LANDING, new_branch
+from frazil.tables.branches import LANDING, branch_from_head, leave_branch, new_branch
 from frazil.tables.catalog import (
     catalog_errors,
     drop_old_metadata,
@@ -39,9 +39,8 @@ from frazil.tables.catalog import (
 )
 from frazil.tables.faults import branch_gone
 from frazil.tables.keys import Key
-from frazil.tables.publish import SUSPENDED, Published, publish, staged_files
-from frazil.tables.refs import branch_from_head, leave_branch, set_properties
-from frazil.tables.snapshots import ancestors
+from frazil.tables.properties import set_properties
+from frazil.tables.stage import SUSPENDED, Published, publish, staged_files
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -192,7 +191,13 @@ class _Landing:
         if shorter.offsets:
             self._land(shorter, ledger, decoder, load_table(catalog, self._name))
         error = suspended(self._name, plan.topic, first)
-        set_properties(catalog, self._name, {SUSPENDED: error.where})
+
+        def still(table: Table) -> bool:
+            """Whether nobody has landed, or left out, one of them meanwhile."""
+            now = read_ledger(table.metadata)
+            return all((now.position if now else {}).get(p, 0) <= r.offset for p, r in first.items())
+
+        set_properties(catalog, self._name, {SUSPENDED: error.where}, only=still)
         return error
 
     def _drop(self, branch: str) -> None:
@@ -207,22 +212,21 @@ class _Landing:
         written: Written,
         bad: Sequence[BadRecord],
     ) -> LandingReport:
-        gaps = known_gaps(self._connections.settings, plan, written.read)
+        held = readable(self._connections.settings, plan, written.read)
         table = load_table(self._connections.catalog, self._name)
         drop_old_metadata(before, table)
-        staged = next(ancestors(table.metadata, written.branch), None)
+        staged = staged_files(table, written.branch)
         if staged is None:
             raise branch_gone(landing_job(plan, before, written.branch))
-        audit(plan, written, staged, gaps)
+        audit(plan, written, table.metadata.snapshot_by_id(staged.tip), held)
         self._done("audited")
-        entry = self._ledger(plan, ledger, written, gaps, len(bad))
+        entry = self._ledger(plan, ledger, written, gaps_of(plan, held), len(bad))
         if bad:
             keep_dead_letters(self._connections.catalog, self._name, entry, bad)
-        files = tuple(staged_files(table, staged))
         base = ledger.position if ledger else None
-        published = publish(self._connections.catalog, self._name, Landed(files, written.branch, entry, base))
+        published = publish(self._connections.catalog, self._name, Landed(staged, entry, base))
         self._done("published")
-        return _report(self._name, entry, published, len(files))
+        return _report(self._name, entry, published, len(staged.files))
 
     def _ledger(
         self, plan: Plan, before: Ledger | None, written: Written, gaps: Mapping[int, int], dead: int

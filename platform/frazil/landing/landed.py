@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.errors import OvertakenError
-from frazil.landing.ledger import Ledger, ledger_of, read_ledger
+from frazil.landing.ledger import Ledger, read_ledger
 from frazil.spec.names import TableName
-from frazil.tables.publish import Staged
+from frazil.tables.stage import Staged
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
-    from pyiceberg.table.snapshots import Snapshot
 
 __all__ = ["Landed"]
 
@@ -29,11 +28,6 @@ class Landed(Staged):
 
     ledger: Ledger
     base: Mapping[int, int] | None
-
-    def made(self, snapshot: Snapshot) -> bool:
-        """See `Staged.made`."""
-        ledger = ledger_of(snapshot)
-        return ledger is not None and ledger.landing == self.ledger.landing
 
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`."""

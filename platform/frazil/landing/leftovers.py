@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from frazil.landing.ledger import Ledger, ledger_of, read_ledger
 from frazil.spec.names import TableName
-from frazil.tables.branches import LANDING, outlived
-from frazil.tables.refs import drop_branch
+from frazil.tables.branches import LANDING, drop_branch, outlived
 from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:

@@ -32,14 +32,11 @@ from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import REDRIVE, new_branch
+from frazil.tables.branches import REDRIVE, branch_from_head, drop_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table
-from frazil.tables.publish import publish, staged_files
-from frazil.tables.refs import branch_from_head, drop_branch
-from frazil.tables.snapshots import ancestors
+from frazil.tables.stage import StagedFiles, publish, staged_files
 
 if TYPE_CHECKING:
-    from pyiceberg.manifest import DataFile
     from pyspark.sql import DataFrame
 
 
@@ -168,26 +165,25 @@ class _Redrive:
         files = self._audited(written)
         self._done("audited")
         staged = Redriven(
-            files, written.branch, self._ledger(chosen.ledger, written), chosen.ledger.position,
+            files, self._ledger(chosen.ledger, written), chosen.ledger.position,
             chosen.head, frozenset(letter.key for letter in chosen.letters), chosen.names,
             chosen.ledger.total_expired,
         )  # fmt: skip
         published = publish(self._connections.catalog, self._name, staged)
         self._done("published")
         return replace(
-            report, snapshot_id=published.snapshot_id, redriven=written.good, files=len(files),
+            report, snapshot_id=published.snapshot_id, redriven=written.good, files=len(files.files),
             bytes=written.bytes, schema_ids=written.schema_ids, conflicts=published.conflicts,
         )  # fmt: skip
 
-    def _audited(self, written: Written) -> tuple[DataFile, ...]:
+    def _audited(self, written: Written) -> StagedFiles:
         """The data files of the branch, which must hold as many rows as were decoded."""
         table = load_table(self._connections.catalog, self._name)
-        files = tuple(staged_files(table, next(ancestors(table.metadata, written.branch))))
-        rows = sum(file.record_count for file in files)
-        if rows != written.good:
+        files = staged_files(table, written.branch) or StagedFiles()
+        if files.rows != written.good:
             raise AuditFailedError(
                 f"A redrive of {self._name} does not add up.",
-                where=f"{rows} rows on the branch, {written.good} dead letters decoded",
+                where=f"{files.rows} rows on the branch, {written.good} dead letters decoded",
                 meaning="Nothing of it is visible; the table is as it was.",
                 todo="Redrive again. If it happens twice, it is a defect of Frazil: please report it.",
             )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 from frazil.errors import SchemaRefusedError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table_or_none
-from frazil.tables.publish import SUSPENDED
-from frazil.tables.refs import set_properties
+from frazil.tables.properties import set_properties
+from frazil.tables.stage import SUSPENDED
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

@@ -16,10 +16,10 @@ from frazil.landing.refusals import SUSPENDED_BY
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors
-from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.heads import TRIES, heads, through
 from frazil.tables.ledger import Entry, Told, rewind
-from frazil.tables.publish import SUSPENDED
 from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.stage import SUSPENDED
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

@@ -16,8 +16,8 @@ from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import started_at
 from frazil.tables.catalog import catalog_errors, load_table_or_none
-from frazil.tables.publish import SUSPENDED
 from frazil.tables.snapshots import summary_of
+from frazil.tables.stage import SUSPENDED
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from frazil.formats.columns import metadata_columns
 from frazil.formats.iceberg import from_iceberg
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, OK, RecordDecoder
+from frazil.kafka.tally import Tally
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.projection import laid_out
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-__all__ = ["Written", "write_branch"]
+__all__ = ["PLAN", "Written", "write_branch"]
+
+PLAN = "frazil.plan"
+"""In the summary of a branch's snapshot: the spans that its rows are of."""
 
 _SHIFT = 44
 _PLACE = f"shiftleft(CAST(partition AS bigint), {_SHIFT}) + offset"
@@ -45,6 +49,7 @@ class Written:
     schema_ids: tuple[int, ...]
     max_timestamp: int | None
     bad_at: tuple[Key, ...] = ()
+    tallies: Mapping[int, Tally] = field(default_factory=dict)
 
     @property
     def good(self) -> int:
@@ -68,18 +73,18 @@ def write_branch(
     from pyspark.sql import Observation
 
     counts = Observation("landing")
-    columns, counters = _columns(spec, table, decoder), _counters(decoder.value.writers, spec)
+    columns, counters = _columns(spec, table, decoder), _counters(decoder.value.writers, spec, plan)
     with spark_job(landing_job(plan, table, branch)):
         decoded = decoder.decode(records)
         good = decoded.observe(counts, *counters).where(OK).selectExpr(*columns)
         writer = good.writeTo(spark_name(name, branch))
-        writer = writer.option("snapshot-property.frazil.plan", json.dumps(dict(plan.spans)))
+        writer = writer.option(f"snapshot-property.{PLAN}", json.dumps(dict(plan.spans)))
         if spec.write.distribution == "none":  # a sort order is for rewritten files: here it would only cost
             writer = writer.option("use-table-distribution-and-ordering", "false")
         writer.option("fanout-enabled", "true").append()
         # A busy Connect server waits 100 ms for them and then sends none (Observation.getRowOrEmpty).
         counted = counts.get or decoded.agg(*counters).collect()[0].asDict()
-    return _written(branch, decoder.value.writers, counted)
+    return _written(branch, plan, decoder.value.writers, counted)
 
 
 def _columns(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]:
@@ -89,14 +94,14 @@ def _columns(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]
     known |= {f.name: f"{VALUE.data}.`{f.name}`" for f in decoder.columns.value}
     types = {f.name: f.type for f in decoder.columns.fields}
     found = []
-    for field in from_iceberg(table.schema()):
-        source = known.get(field.name, "NULL")
-        column = laid_out(source, types.get(field.name, field.type), field.type)
-        found.append(f"{column} AS `{field.name}`")
+    for own in from_iceberg(table.schema()):
+        source = known.get(own.name, "NULL")
+        column = laid_out(source, types.get(own.name, own.type), own.type)
+        found.append(f"{column} AS `{own.name}`")
     return found
 
 
-def _counters(writers: Sequence[int], spec: TableSpec) -> list[Any]:
+def _counters(writers: Sequence[int], spec: TableSpec, plan: Plan) -> list[Any]:
     from pyspark.sql import functions as F
 
     groups = range(0, len(writers), _BITS)
@@ -107,6 +112,7 @@ def _counters(writers: Sequence[int], spec: TableSpec) -> list[Any]:
         F.expr(f"count_if(NOT {OK} AND NOT {BAD})").alias("skipped"),
         F.expr("sum(octet_length(raw_value))").alias("bytes"),
         F.expr("unix_millis(max(timestamp))").alias("max_timestamp"),
+        *(F.expr(sql).alias(name) for name, sql in _tally_columns(plan).items()),
         *(
             F.expr(f"bit_or(CASE WHEN {VALUE.writer} div {_BITS} = {g // _BITS} THEN {seen} END)")
             .alias(f"seen_{g}")
@@ -118,7 +124,39 @@ def _counters(writers: Sequence[int], spec: TableSpec) -> list[Any]:
     ]  # fmt: skip
 
 
-def _written(branch: str, writers: Sequence[int], counts: dict[str, Any]) -> Written:
+def _tally_columns(plan: Plan) -> dict[str, str]:
+    """Count, least, greatest and sum of the offsets of each group of partitions, as SQL.
+
+    The sum is of offsets behind the first planned one, so that it stays within a bigint; of several
+    partitions, which may be far apart, it is a decimal.
+    """
+    found = {}
+    for group, partitions in plan.groups.items():
+        one, first = len(partitions) == 1, _first(plan, partitions)
+        among = f"partition = {partitions[0]}" if one else f"partition IN ({', '.join(map(str, partitions))})"
+        value = f"offset - {first}" if one else f"CAST(offset - {first} AS decimal(20, 0))"
+        found[f"count_{group}"] = f"count_if({among})"
+        found[f"low_{group}"] = f"min(CASE WHEN {among} THEN offset END)"
+        found[f"high_{group}"] = f"max(CASE WHEN {among} THEN offset END)"
+        found[f"sum_{group}"] = f"sum(CASE WHEN {among} THEN {value} END)"
+    return found
+
+
+def _first(plan: Plan, partitions: Sequence[int]) -> int:
+    return min(plan.spans[p][0] for p in partitions)
+
+
+def _tallies(plan: Plan, counts: Mapping[str, Any]) -> dict[int, Tally]:
+    def tally(group: int, partitions: Sequence[int]) -> Tally:
+        count, total = counts[f"count_{group}"], int(counts[f"sum_{group}"] or 0)
+        return Tally(
+            count, counts[f"low_{group}"], counts[f"high_{group}"], total + count * _first(plan, partitions)
+        )
+
+    return {group: tally(group, partitions) for group, partitions in plan.groups.items()}
+
+
+def _written(branch: str, plan: Plan, writers: Sequence[int], counts: dict[str, Any]) -> Written:
     seen = [
         schema_id
         for index, schema_id in enumerate(writers)
@@ -132,5 +170,6 @@ def _written(branch: str, writers: Sequence[int], counts: dict[str, Any]) -> Wri
         bytes=counts["bytes"] or 0,
         schema_ids=tuple(sorted(seen)),
         max_timestamp=counts["max_timestamp"],
+        tallies=_tallies(plan, counts),
         bad_at=tuple((place >> _SHIFT, place & ((1 << _SHIFT) - 1)) for place in counts.get("bad_at") or ()),
     )

@@ -13,7 +13,6 @@ import stamina
 
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError
-from frazil.settings import Settings
 from frazil.spec.names import Things
 from frazil.tables.catalog import load_table
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from pyiceberg.types import IcebergType
 
 
-__all__ = ["GlueState", "glue_client", "glue_type", "read_glue", "sync_glue"]
+__all__ = ["GlueState", "glue_type", "read_glue", "sync_glue"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +37,6 @@ class GlueState:
 
 class _Stale(Exception):
     """Glue refused a version: somebody else updated the entry."""
-
-
-def glue_client(settings: Settings) -> Any:
-    """Glue's boto3 client."""
-    import boto3
-    from botocore.config import Config
-
-    secret = settings.s3_endpoint and settings.s3_secret_key  # only an embedded stack has its own
-    return boto3.client(
-        "glue",
-        endpoint_url=settings.glue_endpoint,
-        region_name=settings.s3_region,
-        aws_access_key_id=settings.s3_access_key.get_secret_value()
-        if secret and settings.s3_access_key
-        else None,
-        aws_secret_access_key=secret.get_secret_value() if secret else None,
-        config=Config(connect_timeout=5, read_timeout=30, retries={"max_attempts": 3}),
-    )
 
 
 def read_glue(client: Any, things: Things) -> GlueState | None:

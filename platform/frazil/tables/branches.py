@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import secrets
 import time
 from typing import TYPE_CHECKING
 
+from frazil.errors import CommitConflictError
+from frazil.spec.names import TableName
+from frazil.tables.commit import add_branch, assert_ref, commit, remove_ref
+
 if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
 
 __all__ = [
@@ -17,8 +24,13 @@ __all__ = [
     "LANDING",
     "REDRIVE",
     "at_work",
+    "branch_from_head",
+    "branch_lost",
+    "drop_branch",
+    "leave_branch",
     "new_branch",
     "outlived",
+    "publish_branch",
     "started_at",
 ]
 
@@ -30,6 +42,8 @@ EXPIRING, COMPACTING = "expiring_", "compaction_"
 
 _LONGEST = 6 * 3600.0
 """Seconds after which work that still has its branch is taken for dead."""
+
+_log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[a-z]+_\d{13}_[0-9a-f]{8}")
 
@@ -56,3 +70,84 @@ def outlived(metadata: TableMetadata, now: float) -> dict[str, float]:
     """Those of them that are older than any work may take, with their age in seconds."""
     ages = {branch: now - began for branch, began in at_work(metadata).items()}
     return {branch: age for branch, age in ages.items() if age > _LONGEST}
+
+
+def branch_from_head(catalog: Catalog, name: TableName, branch: str) -> None:
+    """Makes a branch of what `main` is now; finds it made where the answer was lost.
+
+    Raises:
+        CommitConflictError: `main` has no head, or the catalog refused time and again.
+    """
+
+    def stage(table: Table) -> Transaction | None:
+        if branch in table.metadata.refs:
+            return None
+        head = table.current_snapshot()
+        if head is None:
+            raise CommitConflictError(
+                f"Table {name} has no snapshot yet.",
+                meaning="Nothing was written.",
+                todo="Try again: whoever makes the table is about to give it one.",
+            )
+        tx = table.transaction()
+        add_branch(tx, branch, head.snapshot_id)
+        return tx
+
+    commit(catalog, name, stage, work="branch")
+
+
+def drop_branch(catalog: Catalog, name: TableName, branch: str) -> None:
+    """Drops a branch, if it is there."""
+
+    def stage(table: Table) -> Transaction | None:
+        if branch not in table.metadata.refs:
+            return None
+        tx = table.transaction()
+        remove_ref(tx, branch)
+        return tx
+
+    commit(catalog, name, stage, work="removal of a branch")
+
+
+def leave_branch(catalog: Catalog, name: TableName, branch: str) -> None:
+    """Drops a branch on the way out; a failure is only logged, for the error before it is the one to tell."""
+    try:
+        drop_branch(catalog, name, branch)
+    except Exception:  # noqa: BLE001 - see above
+        _log.warning("branch %s of %s could not be dropped", branch, name, exc_info=True)
+
+
+def branch_lost(name: TableName, branch: str) -> CommitConflictError:
+    """What to raise where a branch was dropped before its work was published."""
+    return CommitConflictError(
+        f"The branch of unpublished work on {name} was removed.",
+        where=f"branch {branch}",
+        meaning="The work was not published: expiry may have deleted its files.",
+        todo="Try again. Branches are removed after six hours, by the clock of whoever cleans up.",
+    )
+
+
+def publish_branch(tx: Transaction, name: TableName, branch: str, tip: int) -> None:
+    """Has a commit remove the branch that it publishes, and fail unless the branch is as it was audited.
+
+    Args:
+        tx: The commit.
+        name: The table.
+        branch: The branch.
+        tip: The snapshot that was audited.
+
+    Raises:
+        CommitConflictError: The branch is gone already, or holds something else.
+    """
+    ref = tx.table_metadata.refs.get(branch)
+    if ref is None:
+        raise branch_lost(name, branch)
+    if ref.snapshot_id != tip:
+        raise CommitConflictError(
+            f"Somebody wrote to a branch of {name} after its audit.",
+            where=f"branch {branch}, audited at snapshot {tip}, now at {ref.snapshot_id}",
+            meaning="The branch was not published.",
+            todo="Try again.",
+        )
+    assert_ref(tx, branch, tip)
+    remove_ref(tx, branch)

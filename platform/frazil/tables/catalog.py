@@ -5,7 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import stamina
 
 from frazil.errors import MissingError, PartDownError
 from frazil.settings import Settings
@@ -17,14 +20,23 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 __all__ = [
+    "CONNECT_SECONDS",
+    "READ_SECONDS",
     "STALE",
     "catalog_errors",
+    "drop_old_metadata",
+    "glue_client",
     "is_conflict",
+    "is_lost",
     "is_outage",
     "load_table",
+    "load_table_once",
     "load_table_or_none",
     "open_catalog",
 ]
+
+CONNECT_SECONDS, READ_SECONDS = 5.0, 60.0
+"""How long a client of a catalog waits for a connection, and for an answer."""
 
 STALE = "can't add snapshot with sequence number"
 """What SeaweedFS says, with 400 and not 409, where another ref was committed in between."""
@@ -34,26 +46,80 @@ _OLDER = "older than last sequence number"
 
 _S3_DOWN = ("AWS Error NETWORK_CONNECTION", "AWS Error INTERNAL_FAILURE", "AWS Error SERVICE_UNAVAILABLE")
 
+_THROTTLED = ("ThrottlingException", "Throttling", "RequestLimitExceeded", "SlowDown")
+
 
 def is_conflict(error: Exception) -> bool:
-    """Whether a commit was refused, or is not known to be through, because of another one."""
-    from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+    """Whether the catalog says that another commit came in between; a replayed answer says so, too."""
+    from pyiceberg.exceptions import CommitFailedException
 
-    known = isinstance(error, CommitFailedException | CommitStateUnknownException)
+    known = isinstance(error, CommitFailedException)
     return known or STALE in str(error) or (isinstance(error, ValueError) and _OLDER in str(error))
 
 
+def is_lost(error: Exception) -> bool:
+    """Whether it is not known what became of a request: it may have been carried out or not."""
+    from pydantic import ValidationError
+    from pyiceberg.exceptions import CommitStateUnknownException, ServerError
+    from requests.exceptions import RequestException
+
+    unclear = (CommitStateUnknownException, ServerError, RequestException, ValidationError)
+    return is_outage(error) or isinstance(error, unclear)
+
+
 def open_catalog(settings: Settings) -> Catalog:
-    """The catalog that owns the tables.
+    """The catalog that owns the tables. Its clients repeat no request: `tables.commit` decides about that.
 
     Raises:
         PartDownError: It does not answer.
     """
-    from pyiceberg.catalog import load_catalog
-
     logging.getLogger("pyiceberg.catalog").addFilter(_is_news)
+    properties = pyiceberg_properties(settings)
     with catalog_errors(settings):
-        return load_catalog("frazil", **pyiceberg_properties(settings))
+        return _rest(properties) if settings.catalog == "rest" else _glue(settings, properties)
+
+
+def _rest(properties: dict[str, str]) -> Catalog:
+    from pyiceberg.catalog.rest import RestCatalog
+    from requests import Session
+
+    class LimitedRestCatalog(RestCatalog):
+        """PyIceberg's client waits for ever."""
+
+        def _create_session(self) -> Session:
+            session = super()._create_session()
+            limits = (CONNECT_SECONDS, READ_SECONDS)
+            session.request = partial(session.request, timeout=limits)  # type: ignore[method-assign]
+            return session
+
+    return LimitedRestCatalog("frazil", **properties)
+
+
+def _glue(settings: Settings, properties: dict[str, str]) -> Catalog:
+    from pyiceberg.catalog.glue import GlueCatalog
+
+    return GlueCatalog("frazil", client=glue_client(settings), **properties)
+
+
+def glue_client(settings: Settings) -> Any:
+    """Glue's boto3 client. It sends nothing twice: a replayed `UpdateTable` would look like a refusal."""
+    import boto3
+    from botocore.config import Config
+
+    secret = settings.s3_endpoint and settings.s3_secret_key  # only an embedded stack has its own
+    key = settings.s3_access_key if secret else None
+    return boto3.client(
+        "glue",
+        endpoint_url=settings.glue_endpoint,
+        region_name=settings.s3_region,
+        aws_access_key_id=key.get_secret_value() if key else None,
+        aws_secret_access_key=secret.get_secret_value() if secret else None,
+        config=Config(
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=READ_SECONDS,
+            retries={"total_max_attempts": 1, "mode": "standard"},
+        ),
+    )
 
 
 def drop_old_metadata(before: Table, after: Table) -> None:
@@ -71,13 +137,16 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 
 def load_table_or_none(catalog: Catalog, name: TableName) -> Table | None:
-    """The table as it is now, or None where there is none."""
+    """The table as it is now, or None where there is none. Asks again where the answer is lost."""
     from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
     try:
-        return catalog.load_table(name.identifier)
+        for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
+            with attempt:
+                return catalog.load_table(name.identifier)
     except (NoSuchTableError, NoSuchNamespaceError):
-        return None
+        pass
+    return None
 
 
 def load_table(catalog: Catalog, name: TableName) -> Table:
@@ -86,46 +155,64 @@ def load_table(catalog: Catalog, name: TableName) -> Table:
     Raises:
         MissingError: There is none.
     """
-    table = load_table_or_none(catalog, name)
-    if table is None:
-        raise MissingError(
-            f"There is no table {name} in the catalog.",
-            todo=f"`frazil land {name}`, or `frazil derive {name}`, makes it, if a pipeline names it.",
-        )
-    return table
+    if table := load_table_or_none(catalog, name):
+        return table
+    raise _missing(name)
+
+
+def load_table_once(catalog: Catalog, name: TableName) -> Table:
+    """The same for a caller that asks again by itself."""
+    from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+    try:
+        return catalog.load_table(name.identifier)
+    except (NoSuchTableError, NoSuchNamespaceError):
+        raise _missing(name) from None
+
+
+def _missing(name: TableName) -> MissingError:
+    return MissingError(
+        f"There is no table {name} in the catalog.",
+        todo=f"`frazil land {name}`, or `frazil derive {name}`, makes it, if a pipeline names it.",
+    )
 
 
 @contextmanager
 def catalog_errors(settings: Settings) -> Iterator[None]:
     """Turns "nobody answers" of any catalog client into one clear error.
 
+    Commits do not come here: `tables.commit` says itself what is known of one whose answer was lost.
+
     Raises:
         PartDownError: The catalog or the storage below it does not answer.
     """
-    from pyiceberg.exceptions import ServerError
-
     try:
         yield
     except Exception as e:
-        if not is_outage(e) and not isinstance(e, ServerError):
+        if not is_lost(e):
             raise
         where = settings.rest_uri if settings.catalog == "rest" else settings.glue_endpoint or "Glue"
         raise PartDownError(
             "The Iceberg catalog does not answer.",
             where=f"{where} ({type(e).__name__})",
-            meaning="Nothing was changed.",
+            meaning="What was published before stays; nothing half done is shown.",
             todo="`frazil status` shows what runs, `frazil up` starts what does not.",
         ) from e
 
 
 def is_outage(error: Exception) -> bool:
     """Whether nobody answered, whatever was asked for: of the catalog, or of the storage below it."""
-    from botocore.exceptions import EndpointConnectionError
-    from pyiceberg.exceptions import ServiceUnavailableError
+    from botocore.exceptions import ClientError, HTTPClientError
+    from pyiceberg.exceptions import ServiceUnavailableError, TooManyRequestsError
     from requests.exceptions import ConnectionError as RequestsConnectionError
     from requests.exceptions import Timeout
 
-    silent = (RequestsConnectionError, Timeout, EndpointConnectionError, ServiceUnavailableError)
+    if isinstance(error, ClientError):
+        broken = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= 500
+        return broken or error.response.get("Error", {}).get("Code") in _THROTTLED
+    silent = (
+        RequestsConnectionError, Timeout, HTTPClientError, ServiceUnavailableError, TooManyRequestsError,
+    )  # fmt: skip
     return isinstance(error, silent) or _storage_is_down(error)
 
 

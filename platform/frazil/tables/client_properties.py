@@ -29,7 +29,7 @@ def _pyiceberg_rest(settings: Settings) -> dict[str, str | None]:
         "type": "rest",
         "uri": settings.rest_uri,
         "warehouse": settings.warehouse,
-        "rest.sigv4.max-retries": "2",
+        "rest.sigv4.max-retries": "0",  # a replayed commit would look like a refusal
         **_signing(settings),
     }
 
@@ -63,6 +63,8 @@ def _pyiceberg_storage(settings: Settings) -> dict[str, str | None]:
         "s3.path-style-access": "true" if settings.s3_endpoint else None,
         "s3.access-key-id": _text(settings.s3_access_key),
         "s3.secret-access-key": _text(settings.s3_secret_key),
+        "s3.connect-timeout": "5",
+        "s3.request-timeout": "60",
     }
 
 
@@ -73,6 +75,8 @@ def _spark_rest(settings: Settings) -> dict[str, str | None]:
         "warehouse": settings.warehouse,
         "rest.access-key-id": _text(settings.s3_access_key),
         "rest.secret-access-key": _text(settings.s3_secret_key),
+        "rest.client.connection-timeout-ms": "5000",
+        "rest.client.socket-timeout-ms": "60000",
         **_signing(settings),
     }
 

@@ -10,12 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import CommitConflictError, SpecError
+from frazil.errors import SpecError
 from frazil.spec.layout import SortTerm, Write
 from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
-from frazil.tables.catalog import load_table
-from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.commit import commit
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -59,18 +58,13 @@ def arrange(spec: AnyTable, name: TableName, catalog: Catalog, table: Table) -> 
     """
     if _asked(spec) == _applied(table):
         return table
-    for fresh in heads(catalog, name):
+
+    def stage(fresh: Table) -> Transaction:
         tx = fresh.transaction()
         _stage(spec, fresh, tx)
-        if not tx._updates:
-            return fresh
-        if through(tx.commit_transaction):
-            return load_table(catalog, name)
-    raise CommitConflictError(
-        f"The catalog refused a change of layout of {name} {TRIES} times.",
-        meaning="Others commit to the table all the time; the table is as it was.",
-        todo="Land again.",
-    )
+        return tx
+
+    return commit(catalog, name, stage, work="change of layout", todo="Land again.").table
 
 
 def partition_spec(schema: Schema, transforms: Transforms) -> PartitionSpec:

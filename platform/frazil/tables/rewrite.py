@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import CommitConflictError, OvertakenError
 from frazil.spec.names import TableName
-from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.heads import TRIES, heads, through
 from frazil.tables.manifests import Entries, Held, read_entries
 from frazil.tables.snapshots import ancestors, summary_of
 

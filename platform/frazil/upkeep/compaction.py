@@ -16,10 +16,9 @@ from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.branches import COMPACTING, new_branch, outlived
+from frazil.tables.branches import COMPACTING, drop_branch, leave_branch, new_branch, outlived
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.manifests import HeadReader, Held
-from frazil.tables.refs import drop_branch, leave_branch
 from frazil.tables.rewrite import Replacement, put_in_place, upon
 from frazil.upkeep.compacted import Done, became, did, nothing, would
 from frazil.upkeep.copies import Copies, read_copies

@@ -12,7 +12,7 @@ from frazil.connections import Connections
 from frazil.errors import CommitConflictError, RepairError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.heads import TRIES, heads, through
 from frazil.upkeep.deleting import delete_files
 from frazil.upkeep.expiry_plan import aged_refs, plan_expiry
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files

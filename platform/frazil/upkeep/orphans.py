@@ -12,7 +12,7 @@ from frazil.errors import RepairError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.branches import at_work
-from frazil.tables.commit import heads
+from frazil.tables.heads import heads
 from frazil.upkeep.deleting import delete_files
 from frazil.upkeep.kept_tables import kept_tables, may_delete_files
 from frazil.upkeep.listing import StoredFile, list_files

@@ -18,8 +18,8 @@ from frazil.spec.layout import SortTerm
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
 from frazil.tables.client_properties import SPARK_CATALOG
-from frazil.tables.commit import TRIES, heads, through
 from frazil.tables.faults import Job, spark_job
+from frazil.tables.heads import TRIES, heads, through
 from frazil.tables.manifests import Entries, Held, names_live
 from frazil.tables.rewrite import Replacement, chosen, overtaken
 from frazil.tables.snapshots import ancestors

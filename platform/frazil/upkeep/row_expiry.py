@@ -19,11 +19,10 @@ from frazil.errors import CommitConflictError, DifferentError
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
-from frazil.tables.branches import EXPIRING, new_branch
+from frazil.tables.branches import EXPIRING, drop_branch, new_branch
 from frazil.tables.catalog import load_table
-from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.heads import TRIES, heads, through
 from frazil.tables.ledger import copied
-from frazil.tables.refs import drop_branch
 from frazil.tables.snapshots import ancestors
 from frazil.upkeep.news import SUMMARY
 from frazil.upkeep.past_rows import Cutoff, PastRows, find_past_rows

@@ -11,7 +11,7 @@ from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, is_conflict, load_table
-from frazil.tables.refs import set_properties
+from frazil.tables.properties import set_properties
 from frazil.tables.spark import spark_errors
 from frazil.upkeep.news import only_upkeep_since
 from frazil.upkeep.work import Kind, LastWork, WorkReport, remembered

@@ -10,11 +10,11 @@ from frazil.connections import Connections
 from frazil.errors import AuditFailedError, CommitConflictError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
-from frazil.tables.commit import through
 from frazil.tables.faults import Job, spark_job
-from frazil.tables.publish import staged_files
+from frazil.tables.heads import through
 from frazil.tables.snapshots import ancestors
 from frazil.tables.spark import spark_name
+from frazil.tables.stage import added_files
 from frazil.upkeep.past_rows import Cutoff, PastRows
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def write_survivors(
     _make_branch(name, table, past, branch)
     read, expired = _append(connections, name, cutoff, branch)
     made = load_table(connections.catalog, name)
-    files = tuple(staged_files(made, next(ancestors(made.metadata, branch))))
+    files = tuple(added_files(made, next(ancestors(made.metadata, branch))))
     _audit(name, read, expired, files)
     return Survivors(past.mixed_paths, past.deletes, files, expired, branch)
 

@@ -12,7 +12,7 @@ from frazil.checks.run import run_checks
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.publishing.glue import read_glue, sync_glue
-from frazil.tables.refs import set_properties
+from frazil.tables.properties import set_properties
 from frazil.upkeep.work import KINDS, Kind
 from kit.foreign import ROWS, file_count, foreign_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures

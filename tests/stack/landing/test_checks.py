@@ -18,8 +18,8 @@ from frazil.landing.ledger import Ledger, read_ledger
 from frazil.publishing.glue import sync_glue
 from frazil.publishing.snowflake.tables import publish_table
 from frazil.tables.catalog import load_table
-from frazil.tables.publish import publish, staged_files
 from frazil.tables.spark import spark_name
+from frazil.tables.stage import publish, staged_files
 from kit.topics import TRADE, Topic
 
 only_rest = pytest.mark.parametrize("lake", ["rest"], indirect=True)

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from frazil.connections import Connections
 from frazil.formats.logical import Field, Primitive
-from frazil.landing.tables import create_table
 from frazil.spec.names import TableName
+from frazil.tables.create import create_table
 
 AT_ONCE = 6
 

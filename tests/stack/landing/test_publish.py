@@ -20,8 +20,8 @@ from frazil.landing.ledger import Ledger, ledger_of, read_ledger
 from frazil.landing.state import table_states
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
-from frazil.tables.publish import publish
 from frazil.tables.spark import spark_name
+from frazil.tables.stage import publish
 from kit.killed import landing_process
 from kit.topics import MakeTopic, Topic
 

@@ -13,8 +13,7 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import LANDING, new_branch
-from frazil.tables.refs import branch_from_head, drop_branch
+from frazil.tables.branches import LANDING, branch_from_head, drop_branch, new_branch
 from frazil.upkeep.orphans import remove_orphans
 from kit.opened import table_of
 from kit.stored import files_under

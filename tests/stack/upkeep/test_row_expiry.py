@@ -19,8 +19,7 @@ from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
 from frazil.landing.redrive import redrive
 from frazil.landing.state import table_states
-from frazil.tables.branches import EXPIRING
-from frazil.tables.refs import branch_from_head
+from frazil.tables.branches import EXPIRING, branch_from_head
 from frazil.tables.spark import spark_name
 from frazil.upkeep.compaction import compact
 from frazil.upkeep.row_expiry import expire_rows

@@ -28,7 +28,7 @@ from frazil.landing.refusals import SUSPENDED_BY
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from frazil.spec.topic import TableSpec
 from frazil.tables.migrations import MIGRATIONS
-from frazil.tables.publish import SUSPENDED
+from frazil.tables.stage import SUSPENDED
 
 SPEC = TableSpec(topic="t")
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")

@@ -16,7 +16,7 @@ import stamina
 from frazil.derive.ledger import Position
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
-from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.heads import TRIES, heads, through
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient

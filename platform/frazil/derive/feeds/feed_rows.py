@@ -12,8 +12,8 @@ from frazil.derive.increments import increment
 from frazil.derive.ledger import Position
 from frazil.derive.positions import standing
 from frazil.errors import PositionLostError
-from frazil.tables.publish import staged_files
 from frazil.tables.snapshots import ancestors
+from frazil.tables.stage import added_files
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
@@ -85,7 +85,7 @@ def _refuse_lost(table: Table, fed: FedTo) -> None:
 
 def _files(table: Table, snapshot: Snapshot, whole: bool) -> Iterable[DataFile]:
     if not whole:
-        return staged_files(table, snapshot)
+        return added_files(table, snapshot)
     return (
         entry.data_file
         for manifest in snapshot.manifests(table.io)

@@ -18,8 +18,9 @@ from frazil.derive.merging.touched import branch_of, touched
 from frazil.derive.quoting import cast, types_of
 from frazil.derive.work import Result, Task
 from frazil.spec.derived import DerivedSpec
-from frazil.tables.refs import branch_from_head
+from frazil.tables.branches import branch_from_head
 from frazil.tables.spark import spark_name
+from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -94,7 +95,7 @@ class Merging(ABC):
         box, facts = self._looked_at(task)
         more = self.result(task, facts)
         if not facts["rows"]:
-            return Result((), **more)
+            return Result(StagedFiles(), **more)
         there = touched(task.table, box.expression)
         snapshot = branch_of(task.connections.catalog, task.name, there, task.branch)
         task.done("branched")

@@ -10,7 +10,7 @@ from frazil.derive.ledger import read_derived
 from frazil.derive.write import BASE, MARK
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
-from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.heads import TRIES, heads, through
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

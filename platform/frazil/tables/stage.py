@@ -1,8 +1,7 @@
-"""Publishing: one commit that makes staged work visible on `main`, or finds that it was overtaken.
+"""Work that is written upon a branch and audited, and the one commit that makes it visible on `main`.
 
-The commit is bound to the head whose position was just read (`AssertRefSnapshotId`). PyIceberg's own
-retry is off: it would append again without looking at the position. Landings, redrives and derivations
-all come through here.
+Landings, redrives and derivations all come through here. The commit is bound to the head whose position was
+just read, and to the branch that was audited.
 """
 
 from __future__ import annotations
@@ -10,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
-from frazil.tables.catalog import load_table
-from frazil.tables.commit import TRIES, heads, through
+from frazil.tables.branches import publish_branch
+from frazil.tables.commit import commit
+from frazil.tables.ledger import copied
 from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:
@@ -25,13 +24,19 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["SUSPENDED", "Entry", "Published", "Staged", "publish", "staged_files"]
+__all__ = [
+    "SUSPENDED",
+    "Entry",
+    "Published",
+    "Staged",
+    "StagedFiles",
+    "added_files",
+    "publish",
+    "staged_files",
+]
 
 SUSPENDED = "frazil.suspended"
 """Table property that says why a table is suspended; gone with the next landing."""
-
-_LOOK_BACK = 100
-"""Snapshots that others may have added since a commit of ours whose answer was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,26 @@ class Published:
     conflicts: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class StagedFiles:
+    """Data files that are written and audited.
+
+    Args:
+        files: The files.
+        branch: The branch that names them; empty where none does.
+        tip: The branch's snapshot that was audited.
+    """
+
+    files: tuple[DataFile, ...] = ()
+    branch: str = ""
+    tip: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Of all files."""
+        return sum(file.record_count for file in self.files)
+
+
 class Entry(Protocol):
     """What a snapshot says of itself: a ledger."""
 
@@ -60,12 +85,10 @@ class Staged(ABC):
     """Work that is written and audited, but not visible.
 
     Args:
-        files: The data files that come.
-        branch: Removed by the same commit; empty where there is none.
+        staged: The data files that come; their branch is removed by the same commit.
     """
 
-    files: tuple[DataFile, ...]
-    branch: str
+    staged: StagedFiles
 
     work: ClassVar[str] = "landing"
     resumes: ClassVar[bool] = True
@@ -79,18 +102,20 @@ class Staged(ABC):
             OvertakenError: It must not follow it: the position is no longer the one planned from.
         """
 
-    @abstractmethod
-    def made(self, snapshot: Snapshot) -> bool:
-        """Whether a snapshot is this very work's."""
-
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
         """Adds the files to a commit; by default as an append."""
         with tx.update_snapshot(snapshot_properties=dict(said)).fast_append() as append:
-            for file in self.files:
+            for file in self.staged.files:
                 append.append_data_file(file)
 
 
-def staged_files(table: Table, snapshot: Snapshot) -> Iterable[DataFile]:
+def staged_files(table: Table, branch: str) -> StagedFiles | None:
+    """The data files that the newest snapshot of a branch added; None where the branch is gone."""
+    tip = next(ancestors(table.metadata, branch), None)
+    return StagedFiles(tuple(added_files(table, tip)), branch, tip.snapshot_id) if tip else None
+
+
+def added_files(table: Table, snapshot: Snapshot) -> Iterable[DataFile]:
     """The data files that one snapshot added."""
     from pyiceberg.manifest import ManifestEntryStatus
 
@@ -106,49 +131,38 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> Published:
 
     Raises:
         OvertakenError: Others moved the position; this work is dropped.
-        CommitConflictError: The catalog refused time and again though the position stood still.
+        CommitConflictError: The catalog refused time and again though the position stood still, or the
+            branch is not what was audited.
+        CommitUnknownError: The catalog's answer was lost, and nobody tells.
     """
-    for attempt, table in enumerate(heads(catalog, name)):
-        if done := _published(table, staged):
-            return Published(done, attempt)
+
+    def stage(table: Table) -> Transaction:
+        entry = staged.upon(name, table)
         _same_layout(name, table, staged)
-        if _commit(table, staged, staged.upon(name, table)):
-            return Published(_published(load_table(catalog, name), staged) or 0, attempt)
-    raise CommitConflictError(
-        f"The catalog refused a {staged.work} of {name} {TRIES} times.",
-        where=f"branch {staged.branch or 'none'}",
-        meaning=f"Others commit to the table all the time; nothing of this {staged.work} is visible.",
-        todo="Try again; make upkeep or other writers less eager if it lasts.",
-    )
+        return _staged(name, table, staged, entry.properties())
+
+    todo = "Try again; make upkeep or other writers less eager if it lasts."
+    done = commit(catalog, name, stage, work=staged.work, todo=todo)
+    return Published(done.snapshot_id or 0, done.conflicts)
 
 
-def _published(table: Table, staged: Staged) -> int | None:
-    """The snapshot that holds this very work, if an earlier try went through unnoticed."""
-    recent = islice(ancestors(table.metadata), _LOOK_BACK)
-    return next((snapshot.snapshot_id for snapshot in recent if staged.made(snapshot)), None)
+def _staged(name: TableName, table: Table, staged: Staged, said: Mapping[str, str]) -> Transaction:
+    tx = table.transaction()
+    tx.set_properties(copied(said, table.metadata.next_sequence_number()))
+    if staged.resumes and SUSPENDED in table.properties:
+        tx.remove_properties(SUSPENDED)
+    staged.put(tx, table, said)
+    if staged.staged.branch:
+        publish_branch(tx, name, staged.staged.branch, staged.staged.tip)
+    return tx
 
 
 def _same_layout(name: TableName, table: Table, staged: Staged) -> None:
     """PyIceberg would note the files under partitions that they do not have."""
-    if any(file.spec_id != table.spec().spec_id for file in staged.files):
+    if any(file.spec_id != table.spec().spec_id for file in staged.staged.files):
         raise CommitConflictError(
             f"The partitions of {name} were changed while a {staged.work} was written.",
-            where=f"branch {staged.branch or 'none'}",
+            where=f"branch {staged.staged.branch or 'none'}",
             meaning=f"Nothing of this {staged.work} is visible.",
             todo="Try again.",
         )
-
-
-def _commit(table: Table, staged: Staged, entry: Entry) -> bool:
-    """One try; False where the catalog refused, or where it is not known what became of it."""
-    from pyiceberg.table.update import RemoveSnapshotRefUpdate
-
-    said = entry.properties()
-    tx = table.transaction()
-    tx.set_properties(said)
-    if staged.resumes and SUSPENDED in table.properties:
-        tx.remove_properties(SUSPENDED)
-    staged.put(tx, table, said)
-    if staged.branch in table.metadata.refs:
-        tx._apply((RemoveSnapshotRefUpdate(ref_name=staged.branch),))
-    return through(tx.commit_transaction)
