@@ -1,0 +1,277 @@
+"""Every kind of commit that Frazil makes, upon tables of plain PyIceberg: no Spark, no Kafka.
+
+What this module imports of the engine is all that tests of lost answers know of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
+
+from frazil.catalogs.iceberg import catalog_errors
+from frazil.catalogs.refs import branch_from_head, drop_branch, remove_properties, set_properties
+from frazil.derive.ledger import DerivedLedger
+from frazil.derive.staged import Derived
+from frazil.landing.arrangement import arrange
+from frazil.landing.bad_records import BadRecord
+from frazil.landing.columns import RecordColumns, table_fields
+from frazil.landing.dead_letters import keep_dead_letters
+from frazil.landing.evolve import evolve
+from frazil.landing.landed import Landed
+from frazil.landing.position import Ledger, read_ledger
+from frazil.landing.publish import publish, staged_files
+from frazil.landing.tables import ensure_table
+from frazil.naming import TableName
+from frazil.schemas.iceberg import to_iceberg
+from frazil.schemas.logical import Field, Primitive, Struct
+from frazil.settings import Settings
+from frazil.spec import TableSpec
+from frazil.upkeep.entries import HeadReader
+from frazil.upkeep.replace import chosen, put_in_place, upon
+
+__all__ = ["COMMITS", "NAME", "Lake", "bare", "lake_on", "landed", "make", "make_letters", "position"]
+
+NAME = TableName("n", "t")
+SPEC = TableSpec(topic="t", namespace="n")
+COLUMNS = RecordColumns(Struct(()), Struct((Field("quantity", Primitive("long")),)))
+WIDER = RecordColumns(Struct(()), Struct((*COLUMNS.value, Field("note", Primitive("string"), optional=True))))
+
+Commit = Callable[[], object]
+
+
+@dataclass
+class Lake:
+    """A catalog with one table in it.
+
+    Args:
+        catalog: Whichever; it may lie.
+        lie: The next request of a commit has this fate: dropped, failed, replayed.
+    """
+
+    catalog: Catalog
+    lie: Callable[[str], None] = field(default=lambda _: None)
+
+    @property
+    def table(self) -> Table:
+        """As it is now."""
+        return self.catalog.load_table(NAME.identifier)
+
+    @property
+    def head(self) -> int:
+        """The newest snapshot of `main`."""
+        snapshot = self.table.current_snapshot()
+        assert snapshot
+        return snapshot.snapshot_id
+
+    @property
+    def quantities(self) -> list[int]:
+        """The rows of `main`, as a reader who comes now finds them."""
+        return sorted(self.table.scan().to_arrow()["quantity"].to_pylist())
+
+    def prepare(self, kind: str) -> Commit:
+        """Prepares a commit of a kind; it is made, and told of, as every work of Frazil is."""
+        commit = COMMITS[kind].prepared(self)
+
+        def tell() -> object:
+            with catalog_errors(Settings()):
+                return commit()
+
+        return tell
+
+    def append(self, *quantities: int, branch: str = "main") -> None:
+        """What some other tool does; upon a branch, what Spark does for a landing."""
+        self.table.append(rows(self.table, *quantities), branch=branch)
+
+
+def lake_on(catalog: Catalog, lie: Callable[[str], None] = lambda _: None) -> Lake:
+    """Makes the table, with a head and two landings: offsets 0 to 2, and 2 to 4."""
+    lake = Lake(catalog, lie)
+    catalog.create_namespace_if_not_exists(NAME.namespace)
+    catalog.create_table(NAME.identifier, to_iceberg(table_fields(SPEC, COLUMNS)))
+    lake.append()
+    landed(lake, 0, 1)
+    landed(lake, 2, 3)
+    return lake
+
+
+def rows(table: Table, *quantities: int) -> pa.Table:
+    """Rows of the table that say little but their quantity."""
+    schema = table.schema().as_arrow()
+    filled = {name: pa.nulls(len(quantities), schema.field(name).type) for name in schema.names}
+    known: dict[str, list[Any]] = {
+        "quantity": list(quantities), "$$offset": list(quantities),
+        "$$partition": [0] * len(quantities), "$$topic": ["t"] * len(quantities),
+    }  # fmt: skip
+    filled |= {n: pa.array(v, schema.field(n).type) for n, v in known.items()}
+    for column in schema:
+        if not column.nullable and filled[column.name].null_count:
+            filled[column.name] = pa.array([0] * len(quantities), pa.int64()).cast(column.type)
+    return pa.table([filled[f.name] for f in schema], schema=schema)
+
+
+def ledger(start: int, to: int, name: str = "") -> Ledger:
+    """What a landing of one partition says."""
+    return Ledger(
+        "t", "id", {0: (start, to)}, {0: 0}, records=to - start, landing=name or f"landing_{start}_{to}"
+    )
+
+
+def position(table: Table) -> Mapping[int, int]:
+    """Where the next landing goes on."""
+    found = read_ledger(table.metadata)
+    return found.position if found else {}
+
+
+def stage(lake: Lake, branch: str, *quantities: int) -> Landed:
+    """A landing of these records upon a branch, ready to be published."""
+    head = lake.head
+    lake.table.manage_snapshots().create_branch(head, branch).commit()
+    lake.append(*quantities, branch=branch)
+    at = position(lake.table).get(0, 0)
+    entry = ledger(at, at + len(quantities), branch)
+    return Landed(_files(lake.table, branch), branch, entry, position(lake.table) or None)
+
+
+def landed(lake: Lake, *quantities: int) -> int:
+    """Lands records; the snapshot that it made."""
+    staged = stage(lake, f"landing_{quantities[0]}", *quantities)
+    return publish(lake.catalog, NAME, staged).snapshot_id
+
+
+def _files(table: Table, branch: str) -> tuple[DataFile, ...]:
+    snapshot = table.snapshot_by_name(branch)
+    assert snapshot
+    return tuple(staged_files(table, snapshot))
+
+
+def _landing(lake: Lake) -> Commit:
+    staged = stage(lake, "landing_4", 4, 5)
+    return lambda: publish(lake.catalog, NAME, staged)
+
+
+def _derivation(lake: Lake) -> Commit:
+    """All rows made anew."""
+    lake.table.manage_snapshots().create_branch(lake.head, "deriving_4").commit()
+    lake.append(4, 5, branch="deriving_4")
+    entry = DerivedLedger(inputs={}, query="q", derivation="deriving_4", rows=2)
+    staged = Derived(_files(lake.table, "deriving_4"), "deriving_4", entry, "", whole=True)
+    return lambda: publish(lake.catalog, NAME, staged)
+
+
+def _compaction(lake: Lake) -> Commit:
+    """The two files of the landings become one."""
+    held = HeadReader().read(lake.table)
+    assert held
+    lake.table.manage_snapshots().create_branch(lake.head, "compaction_4").commit()
+    lake.append(0, 1, 2, 3, branch="compaction_4")
+    snapshot = lake.table.snapshot_by_name("compaction_4")
+    assert snapshot
+    own = [m for m in snapshot.manifests(lake.table.io) if m.added_snapshot_id == snapshot.snapshot_id]
+    added = [e for m in own for e in m.fetch_manifest_entry(lake.table.io)]
+    what = chosen(held, (f.path for f in held.files), "compaction_4", added)
+    return lambda: put_in_place(lake.catalog, NAME, lambda table: upon(table, what), {})
+
+
+def _evolution(lake: Lake) -> Commit:
+    table = lake.table
+    return lambda: evolve(SPEC, NAME, lake.catalog, table, WIDER)
+
+
+def _layout(lake: Lake) -> Commit:
+    spec, table = TableSpec(topic="t", namespace="n", partition_by=["quantity"]), lake.table
+    return lambda: arrange(spec, NAME, lake.catalog, table)
+
+
+def _branch(lake: Lake) -> Commit:
+    return lambda: branch_from_head(lake.catalog, NAME, "landing_4")
+
+
+def _no_branch(lake: Lake) -> Commit:
+    lake.table.manage_snapshots().create_branch(lake.head, "landing_4").commit()
+    return lambda: drop_branch(lake.catalog, NAME, "landing_4")
+
+
+def _properties(lake: Lake) -> Commit:
+    return lambda: set_properties(lake.catalog, NAME, {"frazil.suspended": "here"})
+
+
+def _no_properties(lake: Lake) -> Commit:
+    with lake.table.transaction() as tx:
+        tx.set_properties({"frazil.suspended": "here"})
+    return lambda: remove_properties(lake.catalog, NAME, ["frazil.suspended"])
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of commit.
+
+    Args:
+        prepared: Prepares one on a lake, and gives what commits it.
+        seen: What a reader sees of it when it is done.
+        after: That, done once.
+        before: That, not done.
+    """
+
+    prepared: Callable[[Lake], Commit]
+    seen: Callable[[Lake], object]
+    after: object
+    before: object
+
+
+def _columns(lake: Lake) -> bool:
+    return "note" in lake.table.schema().column_names
+
+
+def _refs(lake: Lake) -> list[str]:
+    return sorted(lake.table.metadata.refs)
+
+
+def _suspended(lake: Lake) -> str | None:
+    return lake.table.properties.get("frazil.suspended")
+
+
+def _files_and_rows(lake: Lake) -> tuple[int, list[int]]:
+    return len(list(lake.table.scan().plan_files())), lake.quantities
+
+
+COMMITS: dict[str, Kind] = {
+    "landing": Kind(_landing, _files_and_rows, (3, [0, 1, 2, 3, 4, 5]), (2, [0, 1, 2, 3])),
+    "derivation": Kind(_derivation, _files_and_rows, (1, [4, 5]), (2, [0, 1, 2, 3])),
+    "compaction": Kind(_compaction, _files_and_rows, (1, [0, 1, 2, 3]), (2, [0, 1, 2, 3])),
+    "evolution": Kind(_evolution, _columns, True, False),
+    "layout": Kind(_layout, lambda lake: [f.name for f in lake.table.spec().fields], ["quantity"], []),
+    "branch": Kind(_branch, _refs, ["landing_4", "main"], ["main"]),
+    "branch that goes": Kind(_no_branch, _refs, ["main"], ["landing_4", "main"]),
+    "property": Kind(_properties, _suspended, "here", None),
+    "property that goes": Kind(_no_properties, _suspended, None, "here"),
+}
+"""By name."""
+
+
+def make(catalog: Catalog) -> Table:
+    """The table as a landing's first step makes or finds it."""
+    with catalog_errors(Settings()):
+        return ensure_table(SPEC, NAME, catalog, COLUMNS)
+
+
+def make_letters(catalog: Catalog) -> object:
+    """The dead-letter table, as its first dead letter makes or finds it."""
+    letter = {"partition": 0, "offset": 0, "timestamp": None, "headers": None, "raw_key": None}
+    known = {**letter, "raw_value": b"x", "timestamp_type": 0, "leader_epoch": 0}
+    with catalog_errors(Settings()):
+        return keep_dead_letters(catalog, NAME, ledger(0, 1), [BadRecord(0, 0, "malformed", "it is", known)])
+
+
+def bare(catalog: Catalog, maker: Callable[[Any], object]) -> None:
+    """Leaves what a maker leaves that is killed before the table has a head."""
+    maker(catalog)
+    for name in catalog.list_tables(NAME.namespace):
+        table = catalog.load_table(name)
+        catalog.drop_table(name)
+        catalog.create_table(name, table.schema(), partition_spec=table.spec(), properties=table.properties)
