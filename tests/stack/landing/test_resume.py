@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from frazil.checks.run import run_check
-from frazil.errors import ConfigureError, SuspendedError
+from frazil.errors import ConfigureError, FrazilError, SuspendedError
 from frazil.landing.land import land
 from frazil.landing.resume import resume
 from frazil.landing.state import table_states
@@ -66,3 +66,22 @@ def test_only_a_bad_record_that_waits_can_be_left_out_and_only_by_name(suspended
     assert (report.records, report.skipped) == (3, 3)
     assert resume(suspended.spec, suspended.connections).records == 0
     assert records(suspended) == [(0, 0), (0, 2), (0, 4), (1, 1)]
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["at once", "after a good record"])
+def test_a_slow_landing_does_not_suspend_a_table_that_was_resumed_meanwhile(
+    make_topic: MakeTopic, first: int
+) -> None:
+    topic = make_topic()
+    good = topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"})
+    topic.send([*[good] * first, b"bad", good])
+
+    def resume_meanwhile(done: str) -> None:
+        if done == ("published" if first else "written"):
+            resume(topic.spec, topic.connections, past=[(0, first)])
+
+    with pytest.raises(FrazilError):
+        land(topic.spec, topic.connections, on_step=resume_meanwhile)
+
+    assert state(topic) == "current"
+    assert records(topic) == [*[(0, n) for n in range(first)], (0, first + 1)]

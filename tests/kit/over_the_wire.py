@@ -1,0 +1,26 @@
+"""The embedded stack, asked over a wire that loses answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from frazil.connections import Connections
+from frazil.settings import Settings
+from kit.wire import Wire, wired
+
+__all__ = ["over_the_wire"]
+
+
+@contextmanager
+def over_the_wire(settings: Settings) -> Iterator[tuple[Wire, Connections]]:
+    """A calm wire before Glue, the REST catalog and S3, and clients that know the servers by it only.
+
+    Spark's sessions are told the same addresses: they ask over the wire, too.
+    """
+    assert settings.glue_endpoint
+    assert settings.s3_endpoint
+    servers = {"rest": settings.rest_uri, "glue": settings.glue_endpoint, "s3": settings.s3_endpoint}
+    with wired(servers) as (wire, urls):
+        changed = {"rest_uri": urls["rest"], "glue_endpoint": urls["glue"], "s3_endpoint": urls["s3"]}
+        yield wire, Connections(settings.model_copy(update=changed))

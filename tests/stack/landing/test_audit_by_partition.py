@@ -1,0 +1,89 @@
+"""The audit tells a duplicate from a loss, and this plan's rows from anybody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame
+
+from frazil.errors import AuditFailedError
+from frazil.landing.land import land
+from frazil.landing.source import read_slices
+from kit.opened import table_of
+from kit.topics import MakeTopic, Topic
+
+pytestmark = pytest.mark.parametrize("lake", ["rest"], indirect=True)
+
+Place = tuple[int, int]
+"""Partition and offset."""
+
+
+@pytest.fixture
+def topic(make_topic: MakeTopic) -> Topic:
+    """Two partitions of five records each."""
+    topic = make_topic(partitions=2)
+    for partition in range(2):
+        topic.trades(5, partition)
+    return topic
+
+
+def at(place: Place) -> str:
+    return f"partition = {place[0]} AND offset = {place[1]}"
+
+
+def read_wrongly(lost: Place, doubled: Place) -> Callable[..., DataFrame]:
+    """A reader that loses one record and gives another one twice."""
+
+    def read(*args: Any) -> DataFrame:
+        right = read_slices(*args)
+        return right.where(f"NOT ({at(lost)})").unionAll(right.where(at(doubled)))
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("lost", "doubled"),
+    [((0, 2), (0, 3)), ((0, 4), (0, 0)), ((0, 2), (1, 2)), ((1, 0), (1, 1))],
+    ids=["next to each other", "last and first", "in another partition", "the first one"],
+)
+def test_a_loss_and_a_duplicate_do_not_cancel_out(
+    topic: Topic, lost: Place, doubled: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.landing.land.read_slices", read_wrongly(lost, doubled))
+
+    with pytest.raises(AuditFailedError, match=f"partition {lost[0]}"):
+        land(topic.spec, topic.connections)
+
+    assert topic.rows() == []
+
+
+def test_rows_that_another_one_put_on_the_branch_are_not_published(topic: Topic) -> None:
+    def replace_the_rows(done: str) -> None:
+        if done == "written":
+            table = table_of(topic)
+            branch = next(ref for ref in table.metadata.refs if ref != "main")
+            table.append(as_many_rows(table.schema().as_arrow(), 10), branch=branch)
+
+    with pytest.raises(AuditFailedError):
+        land(topic.spec, topic.connections, on_step=replace_the_rows)
+
+    assert topic.rows() == []
+
+
+def as_many_rows(schema: pa.Schema, count: int) -> pa.Table:
+    """Rows of somebody else's, as many as the plan has."""
+    known: dict[pa.DataType, Any] = {pa.string(): "x", pa.large_string(): "x"}
+    row = {f.name: None if f.nullable else known.get(f.type, 0) for f in schema}
+    return pa.Table.from_pylist([row] * count, schema=schema)
+
+
+def test_a_landing_that_is_sorted_by_range_counts_each_record_once(make_topic: MakeTopic) -> None:
+    topic = make_topic(sort_by=["quantity"], write={"distribution": "range"})
+    topic.trades(500)
+
+    report = land(topic.spec, topic.connections)
+
+    assert (report.records, len(topic.rows())) == (500, 500)
