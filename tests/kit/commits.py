@@ -11,29 +11,29 @@ from typing import Any
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
-from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
-from frazil.catalogs.iceberg import catalog_errors
-from frazil.catalogs.refs import branch_from_head, drop_branch, remove_properties, set_properties
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.staged import Derived
-from frazil.landing.arrangement import arrange
+from frazil.formats.columns import RecordColumns, table_fields
+from frazil.formats.iceberg import to_iceberg
+from frazil.formats.logical import Field, Primitive, Struct
 from frazil.landing.bad_records import BadRecord
-from frazil.landing.columns import RecordColumns, table_fields
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.evolve import evolve
 from frazil.landing.landed import Landed
-from frazil.landing.position import Ledger, read_ledger
-from frazil.landing.publish import publish, staged_files
+from frazil.landing.ledger import Ledger, read_ledger
 from frazil.landing.tables import ensure_table
-from frazil.naming import TableName
-from frazil.schemas.iceberg import to_iceberg
-from frazil.schemas.logical import Field, Primitive, Struct
 from frazil.settings import Settings
-from frazil.spec import TableSpec
-from frazil.upkeep.entries import HeadReader
-from frazil.upkeep.replace import chosen, put_in_place, upon
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.branches import branch_from_head, drop_branch
+from frazil.tables.catalog import catalog_errors
+from frazil.tables.layout import arrange
+from frazil.tables.manifests import HeadReader
+from frazil.tables.properties import remove_properties, set_properties
+from frazil.tables.rewrite import chosen, put_in_place, upon
+from frazil.tables.stage import StagedFiles, publish, staged_files
 
 __all__ = ["COMMITS", "NAME", "Lake", "bare", "lake_on", "landed", "make", "make_letters", "position"]
 
@@ -135,7 +135,7 @@ def stage(lake: Lake, branch: str, *quantities: int) -> Landed:
     lake.append(*quantities, branch=branch)
     at = position(lake.table).get(0, 0)
     entry = ledger(at, at + len(quantities), branch)
-    return Landed(_files(lake.table, branch), branch, entry, position(lake.table) or None)
+    return Landed(_files(lake.table, branch), entry, position(lake.table) or None)
 
 
 def landed(lake: Lake, *quantities: int) -> int:
@@ -144,10 +144,10 @@ def landed(lake: Lake, *quantities: int) -> int:
     return publish(lake.catalog, NAME, staged).snapshot_id
 
 
-def _files(table: Table, branch: str) -> tuple[DataFile, ...]:
-    snapshot = table.snapshot_by_name(branch)
-    assert snapshot
-    return tuple(staged_files(table, snapshot))
+def _files(table: Table, branch: str) -> StagedFiles:
+    staged = staged_files(table, branch)
+    assert staged
+    return staged
 
 
 def _landing(lake: Lake) -> Commit:
@@ -160,7 +160,7 @@ def _derivation(lake: Lake) -> Commit:
     lake.table.manage_snapshots().create_branch(lake.head, "deriving_4").commit()
     lake.append(4, 5, branch="deriving_4")
     entry = DerivedLedger(inputs={}, query="q", derivation="deriving_4", rows=2)
-    staged = Derived(_files(lake.table, "deriving_4"), "deriving_4", entry, "", whole=True)
+    staged = Derived(_files(lake.table, "deriving_4"), entry, "", whole=True)
     return lambda: publish(lake.catalog, NAME, staged)
 
 

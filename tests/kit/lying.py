@@ -90,8 +90,10 @@ class LyingCatalog(InMemoryCatalog):
         """It is applied, and from then on nobody answers."""
 
         def tell(send: Callable[[], Any], commit: bool) -> Any:
-            self.is_down = True
-            return _dropped(send, commit)
+            try:
+                return _dropped(send, commit)
+            finally:
+                self.is_down = True
 
         self.lies.append(tell)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.settings import Settings
 from kit.wire import Wire, wired
@@ -23,4 +24,4 @@ def over_the_wire(settings: Settings) -> Iterator[tuple[Wire, Connections]]:
     servers = {"rest": settings.rest_uri, "glue": settings.glue_endpoint, "s3": settings.s3_endpoint}
     with wired(servers) as (wire, urls):
         changed = {"rest_uri": urls["rest"], "glue_endpoint": urls["glue"], "s3_endpoint": urls["s3"]}
-        yield wire, Connections(settings.model_copy(update=changed))
+        yield wire, Clients(settings.model_copy(update=changed))

@@ -106,8 +106,7 @@ def glue_client(settings: Settings) -> Any:
     import boto3
     from botocore.config import Config
 
-    secret = settings.s3_endpoint and settings.s3_secret_key  # only an embedded stack has its own
-    key = settings.s3_access_key if secret else None
+    key, secret = settings.s3_access_key, settings.s3_secret_key
     return boto3.client(
         "glue",
         endpoint_url=settings.glue_endpoint,

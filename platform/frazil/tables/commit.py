@@ -89,10 +89,10 @@ def commit(
         table = sending.look(conflicts)
         if done := sending.done(table):
             return Committed(table, done, conflicts)
-        sending.reconsider()
         tx = stage(table)
         if tx is None or not is_staged(tx):
             return Committed(table, None, conflicts)
+        sending.reconsider()
         if after := sending.send(table, tx):
             return Committed(after, sending.done(after), conflicts)
     raise sending.refused(todo)

@@ -19,7 +19,7 @@ from frazil.publishing.glue import sync_glue
 from frazil.publishing.snowflake.tables import publish_table
 from frazil.tables.catalog import load_table
 from frazil.tables.spark import spark_name
-from frazil.tables.stage import publish, staged_files
+from frazil.tables.stage import StagedFiles, added_files, publish
 from kit.topics import TRADE, Topic
 
 only_rest = pytest.mark.parametrize("lake", ["rest"], indirect=True)
@@ -53,7 +53,7 @@ def append_again(topic: Topic) -> None:
     table = load_table(topic.connections.catalog, topic.things.table)
     head = table.current_snapshot()
     assert head
-    files = list(staged_files(table, head))
+    files = list(added_files(table, head))
     with table.transaction() as tx, tx.update_snapshot().fast_append() as append:
         for file in files:
             append.append_data_file(file)
@@ -156,7 +156,7 @@ def test_a_row_that_no_landing_brought_is_out_of_range(
 def test_spans_that_do_not_meet_are_named(landed: Topic) -> None:
     before = ledger(landed)
     torn = replace(before, spans={0: (12, 15)}, records=0, gaps={0: 5}, landing="torn")
-    publish(landed.connections.catalog, landed.things.table, Landed((), "", torn, before.position))
+    publish(landed.connections.catalog, landed.things.table, Landed(StagedFiles(), torn, before.position))
 
     result = check(landed, "row_count")
 

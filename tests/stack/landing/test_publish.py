@@ -21,7 +21,7 @@ from frazil.landing.state import table_states
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
 from frazil.tables.spark import spark_name
-from frazil.tables.stage import publish
+from frazil.tables.stage import StagedFiles, publish
 from kit.killed import landing_process
 from kit.topics import MakeTopic, Topic
 
@@ -182,7 +182,7 @@ def test_how_often_publishing_was_tried_again_is_counted(landed: Topic) -> None:
     published = publish(
         landed.connections.catalog,
         landed.things.table,
-        Interrupted((), "", entry, before.position, others=others),
+        Interrupted(StagedFiles(), entry, before.position, others=others),
     )
 
     assert (published.conflicts, published.snapshot_id) == (2, head(landed))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from frazil.catalogs.iceberg import open_catalog
 from frazil.settings import Settings
+from frazil.tables.catalog import open_catalog
 from kit.commits import Lake, lake_on
 from kit.lying import LIES, LyingCatalog, glue_in_process
 from kit.wire import Wire, wired

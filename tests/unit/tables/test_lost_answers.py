@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, OvertakenError
 from kit.commits import COMMITS, Lake, position
 from kit.lying import LIES, LOST, LyingCatalog
 from kit.sound import unreadable
@@ -76,8 +76,9 @@ def test_a_commit_that_never_arrived_is_sent_again_or_told_as_it_is(lake: Lake, 
 
 @pytest.mark.parametrize("kind", COMMITS)
 def test_an_outcome_that_nobody_tells_is_told_as_unknown_and_nothing_is_deleted(
-    lying: LyingCatalog, lake: Lake, kind: str
+    lying: LyingCatalog, lake: Lake, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
     commit = lake.prepare(kind)
     lying.die_after_the_next_commit()
 
@@ -92,8 +93,9 @@ def test_an_outcome_that_nobody_tells_is_told_as_unknown_and_nothing_is_deleted(
 
 
 def test_a_landing_that_is_repeated_after_an_unknown_outcome_brings_no_record_twice(
-    lying: LyingCatalog, lake: Lake
+    lying: LyingCatalog, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
     commit = lake.prepare("landing")
     lying.die_after_the_next_commit()
 
@@ -101,7 +103,8 @@ def test_a_landing_that_is_repeated_after_an_unknown_outcome_brings_no_record_tw
         commit()
     lying.is_down = False
 
-    commit()
+    with pytest.raises(OvertakenError):
+        commit()
 
     assert (lake.quantities, position(lake.table)) == ([0, 1, 2, 3, 4, 5], {0: 6})
 

@@ -12,9 +12,9 @@ import pytest
 from pyiceberg.schema import Schema
 from urllib3 import HTTPConnectionPool, Timeout
 
-from frazil.catalogs.iceberg import open_catalog
-from frazil.catalogs.properties import pyiceberg_properties, spark_properties
 from frazil.settings import Settings
+from frazil.tables.catalog import open_catalog
+from frazil.tables.client_properties import pyiceberg_properties, spark_properties
 
 KEYS = {"s3_endpoint": "http://127.0.0.1:1", "s3_access_key": "key", "s3_secret_key": "secret"}
 LONGEST = 300.0
