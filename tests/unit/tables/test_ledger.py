@@ -21,7 +21,8 @@ KINDS: Mapping[str, Entry] = {
     "derivation": DerivedLedger({"ns.a": Position("uuid", 5, 5)}, "query", "deriving_1_a", rows=4),
 }
 VERSION_1 = {
-    "frazil.topic": "trades", "frazil.topic-id": "abc", "frazil.spans": '{"0":[0,4]}', "frazil.start": '{"0":0}',
+    "frazil.topic": "trades", "frazil.topic-id": "abc",
+    "frazil.spans": '{"0":[0,4]}', "frazil.start": '{"0":0}',
     "frazil.records": "4", "frazil.dead-letters": "0", "frazil.skipped": "0", "frazil.gaps": "{}",
     "frazil.bytes": "0", "frazil.total-records": "0", "frazil.total-bad": "0", "frazil.total-gaps": "0",
     "frazil.schema-ids": "", "frazil.max-timestamp": "", "frazil.landing": "landing_1_a", "frazil.run-id": "",
