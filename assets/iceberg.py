@@ -8,9 +8,9 @@ from typing import Any
 import dagster as dg
 
 from assets.described import TopicTable, asset_spec
-from assets.outcome import engine_errors
+from assets.outcome import failure
 from frazil.connections import Connections
-from frazil.errors import FrazilError, OvertakenError
+from frazil.errors import OvertakenError
 from frazil.landing.land import LandingReport, land
 from frazil.landing.many import land_many
 from frazil.landing.state import table_states
@@ -43,18 +43,14 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
         failed: dict[str, Exception] = {}
         for spec, outcome in land_many(specs, frazil.connections, run_id=context.run.run_id):
             table = next(t for t in chosen if t.spec is spec)
-            if isinstance(outcome, OvertakenError):
-                context.log.warning(str(outcome))
-            elif isinstance(outcome, Exception):
-                failed[str(table.things.table)] = outcome
-                if not isinstance(outcome, FrazilError):
-                    context.log.error("%s", table.things.table, exc_info=outcome)
-                continue
-            with engine_errors():
-                result = _landed(table, outcome, frazil.connections)
-            yield result
+            try:
+                result = _landed(context, table, outcome, frazil.connections)
+            except Exception as e:  # noqa: BLE001 - it is the result of this table
+                failed[str(table.things.table)] = e
+            else:
+                yield result
         if failed:
-            raise _failure(failed, len(chosen))
+            raise failure(context, "could not be landed", failed, len(chosen))
 
     return land_tables
 
@@ -74,33 +70,30 @@ def _spec(table: TopicTable) -> dg.AssetSpec:
 
 
 def _landed(
-    table: TopicTable, outcome: LandingReport | OvertakenError, connections: Connections
+    context: dg.AssetExecutionContext,
+    table: TopicTable,
+    outcome: LandingReport | Exception,
+    connections: Connections,
 ) -> dg.MaterializeResult[Any]:
-    """The table as it stands, and what this landing brought; nothing, if another was quicker."""
-    spec, names = table.spec, table.things
-    own = {"rows_landed": 0} if isinstance(outcome, OvertakenError) else landing_metadata(outcome)
+    """The table as it stands, and what this landing brought; nothing, if another was quicker.
+
+    Raises:
+        Exception: The table could not be landed, or could not be looked at afterwards.
+    """
+    spec, names, overtaken = table.spec, table.things, isinstance(outcome, OvertakenError)
+    if overtaken:
+        context.log.warning(str(outcome))
+    elif isinstance(outcome, Exception):
+        raise outcome
     current = load_table(connections.catalog, names.table)
     columns = [field.name for field in current.schema().fields]
     return dg.MaterializeResult(
         asset_key=dg.AssetKey(names.iceberg_path),
         metadata={
-            **own,
-            "overtaken": isinstance(outcome, OvertakenError),
+            **({"rows_landed": 0} if isinstance(outcome, Exception) else landing_metadata(outcome)),
+            "overtaken": overtaken,
             **table_metadata(current, table_states([spec], connections)[0]),
             **census_metadata(census_of(spec, connections, time.time())),
             "dagster/column_lineage": column_lineage(columns, dg.AssetKey(names.kafka_path)),
         },
     )
-
-
-def _failure(failed: dict[str, Exception], chosen: int) -> dg.Failure:
-    told = "\n\n".join(f"{name}: {_words(error)}" for name, error in sorted(failed.items()))
-    return dg.Failure(
-        description=f"{len(failed)} of {chosen} tables could not be landed.\n\n{told}",
-        metadata={"failed": len(failed), "landed": chosen - len(failed)},
-        allow_retries=False,
-    )
-
-
-def _words(error: Exception) -> str:
-    return str(error) or type(error).__name__

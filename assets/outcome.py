@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import dagster as dg
 
-from frazil.errors import FrazilError, RetryError
+from frazil.errors import FrazilError, RetryError, explain
 
-__all__ = ["RETRIES", "engine_errors"]
+__all__ = ["RETRIES", "engine_errors", "failure"]
 
 RETRIES = 2
 SECONDS_BETWEEN = 5
@@ -29,3 +30,27 @@ def engine_errors() -> Iterator[None]:
         raise dg.RetryRequested(max_retries=RETRIES, seconds_to_wait=SECONDS_BETWEEN) from e
     except FrazilError as e:
         raise dg.Failure(description=str(e), allow_retries=False) from None
+
+
+def failure(
+    context: dg.OpExecutionContext | dg.AssetExecutionContext,
+    why: str,
+    failed: Mapping[str, Exception],
+    of: int,
+) -> dg.Failure:
+    """What several tables met in one step; the trace of what nobody foresaw is logged.
+
+    Args:
+        context: Of the step.
+        why: What is said of the tables: "could not be landed".
+        failed: What each one met.
+        of: How many there were.
+    """
+    for table, error in failed.items():
+        if not isinstance(error, FrazilError):
+            context.log.error("%s", table, exc_info=error)
+    told = "\n\n".join(f"{table}: {explain(error)}" for table, error in sorted(failed.items()))
+    metadata: dict[str, Any] = {"failed": len(failed), "done": of - len(failed)}
+    return dg.Failure(
+        f"{len(failed)} of {of} tables {why}.\n\n{told}", metadata=metadata, allow_retries=False
+    )

@@ -9,9 +9,9 @@ import dagster as dg
 from pydantic import Field
 
 from assets.described import PipelineTable
-from assets.outcome import engine_errors
+from assets.outcome import engine_errors, failure
 from frazil.connections import Connections
-from frazil.errors import FrazilError, MissingError
+from frazil.errors import MissingError
 from frazil.spec.names import TableName, legal, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import load_table
@@ -81,7 +81,7 @@ def _job(kind: Kind, tables: Sequence[PipelineTable], clock: Callable[[], float]
                 failed[outcome.work.table] = outcome.error
         if failed:
             context.instance.add_run_tags(context.run.run_id, {FAILED: " ".join(sorted(failed))})
-            raise _failure(kind, failed, len(works))
+            raise failure(context, f"are not in order: {kind}", failed, len(works))
 
     @dg.job(name=kind, description=_ABOUT[kind], tags={UPKEEP: kind})
     def job() -> None:
@@ -119,21 +119,10 @@ def _told(
     context: dg.OpExecutionContext, outcome: Outcome, connections: Connections
 ) -> Iterator[dg.AssetObservation | dg.AssetMaterialization]:
     """Events of one table: what was done, and what readers were shown of it."""
-    names, error = things(outcome.work.spec, connections.settings), outcome.error
-    if error and not isinstance(error, FrazilError):
-        context.log.error("%s", names.table, exc_info=error)
+    names = things(outcome.work.spec, connections.settings)
     if outcome.report:
         context.log.info("%s: %s", names.table, outcome.report.text)
         yield upkeep_observation(names, outcome.report)
     if outcome.glue or outcome.snowflake:
         schema = load_table(connections.catalog, names.table).schema()
         yield from shown_materializations(names, schema, outcome.glue, outcome.snowflake)
-
-
-def _failure(kind: Kind, failed: Mapping[str, Exception], chosen: int) -> dg.Failure:
-    told = "\n\n".join(f"{name}: {error or type(error).__name__}" for name, error in sorted(failed.items()))
-    return dg.Failure(
-        description=f"{kind}: {len(failed)} of {chosen} tables are not in order.\n\n{told}",
-        metadata={"failed": len(failed), "done": chosen - len(failed)},
-        allow_retries=False,
-    )

@@ -5,7 +5,7 @@ The command line turns `exit_code` into the process's exit code and prints the m
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 __all__ = [
     "AuditFailedError",
@@ -14,6 +14,7 @@ __all__ = [
     "CommitUnknownError",
     "ConfigureError",
     "DifferentError",
+    "FaultError",
     "FrazilError",
     "MissingError",
     "OffsetsLostError",
@@ -28,6 +29,7 @@ __all__ = [
     "StopError",
     "SuspendedError",
     "TopicChangedError",
+    "explain",
 ]
 
 
@@ -50,6 +52,11 @@ class FrazilError(Exception):
     def __str__(self) -> str:
         labelled = (("Where", self.where), ("Data", self.meaning), ("Next", self.todo))
         return "\n".join([self.what, *(f"  {label}: {text}" for label, text in labelled if text)])
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The same for scripts."""
+        return {"what": self.what, "where": self.where, "meaning": self.meaning, "todo": self.todo}
 
 
 class RetryError(FrazilError):
@@ -140,3 +147,19 @@ class OvertakenError(StopError):
     """Another landing or derivation published the same first; this one was dropped."""
 
     exit_code = 4
+
+
+class FaultError(FrazilError):
+    """Something that nobody foresaw: a fault of Frazil, or of a library that it uses."""
+
+
+def explain(error: Exception) -> FrazilError:
+    """The error itself if Frazil raised it on purpose; any other one as a fault, which names its class."""
+    if isinstance(error, FrazilError):
+        return error
+    fault = FaultError(
+        f"{type(error).__name__}: {error}",
+        todo="This is a fault of Frazil; FRAZIL_DEBUG=1 shows where it lies.",
+    )
+    fault.__cause__ = error
+    return fault

@@ -171,10 +171,31 @@ def test_a_suspended_table_is_exit_code_3_and_keeps_no_other_from_landing(
     state = {s["identifier"]: s["state"] for s in frazil("tables", "--json").document}
 
     assert said.code == 3
-    assert [(r["table"], r["records"]) for r in said.document] == [(name, 10)]
+    (landed, suspended) = said.document
+    assert (landed["table"], landed["records"]) == (name, 10)
+    assert (suspended["table"], set(suspended)) == (f"{NAMESPACE}.{bad}", {"table", "error"})
     assert f"Table {NAMESPACE}.{bad} is suspended" in said.err
     assert "partition 0, offset 0: 3 bytes are too short" in said.err
     assert state == {name: "current", f"{NAMESPACE}.{bad}": "suspended"}
+
+
+def test_what_nobody_foresaw_is_the_result_of_its_table_and_keeps_no_other_from_landing(
+    frazil: Shell, topic: Topic, connections: Connections, name: str
+) -> None:
+    other = f"{topic.name}_before"
+    create_topic(connections.admin, other, 1, {})
+    Topic(other, connections, TableSpec(topic=other)).trades(1)
+    refused = f"_{topic.name}"  # the catalog takes no such name, and PyIceberg says so in words of its own
+    frazil.write({"topic": other, "table": refused}, name="before")
+
+    said = frazil("land", "--all", "--json")
+
+    (landed, failed) = said.document
+    assert (said.code, landed["table"], landed["records"]) == (1, name, 10)
+    assert failed["table"] == f"{NAMESPACE}.{refused}"
+    assert failed["error"]["what"].startswith("BadRequestError: ")
+    assert f"{NAMESPACE}.{refused}: BadRequestError: " in said.err
+    assert "Traceback" not in said.err
 
 
 def test_a_suspended_table_resumes_past_the_record_that_is_named(
@@ -220,8 +241,9 @@ def test_a_topic_that_does_not_exist_is_named_and_nothing_is_made(frazil: Shell,
     landed = frazil("land", "--all", "--json")
     states = frazil("tables", "--json").document
 
-    assert landed.code == 1
-    assert landed.document == []
+    (failed,) = landed.document
+    assert (landed.code, failed["table"]) == (1, f"{NAMESPACE}.{fresh_name}")
+    assert failed["error"]["what"].startswith(f"Topic {fresh_name} does not exist")
     assert f"Topic {fresh_name} does not exist" in landed.err
     assert "Traceback" not in landed.err
     assert [(s["state"], s["snapshot_id"]) for s in states] == [("topic missing", None)]
@@ -234,7 +256,7 @@ def test_a_subject_that_does_not_exist_is_named_and_nothing_is_made(
 
     landed = frazil("land", name, "--json")
 
-    assert (landed.code, landed.document) == (1, [])
+    assert (landed.code, [set(row) for row in landed.document]) == (1, [{"table", "error"}])
     assert f"{topic.name}-value" in landed.err
     assert "Traceback" not in landed.err
     assert not topic.connections.catalog.table_exists(topic.things.table.identifier)
@@ -285,7 +307,7 @@ def test_one_part_that_is_down_is_named_and_nothing_is_half_done(
     said = frazil("land", name, "--json", **{variable: nowhere[variable]})
     after = frazil("land", name, "--json")
 
-    assert (said.code, said.document) == (5, [])
+    assert (said.code, [set(row) for row in said.document]) == (5, [{"table", "error"}])
     assert f"{part} does not answer" in said.err
     assert "Traceback" not in said.err
     assert [r["records"] for r in after.document] == [10]

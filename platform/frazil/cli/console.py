@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import traceback
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["console", "print_json", "print_table"]
+from frazil.errors import FaultError, FrazilError
+
+__all__ = ["DEBUG", "complain", "console", "print_json", "print_table"]
+
+DEBUG = "FRAZIL_DEBUG"
+"""Where this variable is set, a fault of ours is shown with its trace."""
 
 _PAPER = 1000
 """Width of a file or pipe: wider than any table."""
@@ -28,3 +35,13 @@ def print_table(table: Table) -> None:
     for column in table.columns:
         column.overflow = "fold"
     console.print(table, soft_wrap=False)
+
+
+def complain(error: FrazilError, tables: str = "") -> None:
+    """Says what failed, and of which tables where that is not clear."""
+    headline, _, rest = str(error).partition("\n")
+    console.print(f"{tables}: {headline}" if tables else headline, style="bold red", markup=False)
+    if rest:
+        console.print(rest, markup=False)
+    if isinstance(error, FaultError) and os.environ.get(DEBUG):
+        traceback.print_exception(error.__cause__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -12,18 +11,18 @@ import typer
 from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
-from frazil.cli.land import fail
+from frazil.cli.results import OnStep, each, run_id
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select_derived
 from frazil.derive.derive import derive
 from frazil.derive.queries.check import check_queries
 from frazil.derive.queries.known import in_order
 from frazil.derive.report import DeriveReport
-from frazil.errors import FrazilError
 from frazil.pipelines.folder import load_pipelines
+from frazil.reporting import Reporter
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import things
+from frazil.spec.names import Things, things
 
-__all__ = ["derive_tables", "register"]
+__all__ = ["register"]
 
 Rebuild = Annotated[
     bool, typer.Option("--rebuild", help="Make all rows anew from the whole inputs, in one commit.")
@@ -39,34 +38,14 @@ def derive_command(
     tables: Tables = None, every: AllTables = False, rebuild: Rebuild = False, as_json: Json = False
 ) -> None:
     """Bring tables made of others up to what their inputs hold now, each after those that it reads."""
-    selection = select_derived(tables, every=every)
-    reports, failed = derive_tables(selection, rebuild=rebuild)
-    print_json([asdict(r) for r in reports]) if as_json else _show(reports)
-    fail(failed)
+    selection = _ordered(select_derived(tables, every=every))
 
+    def do(spec: DerivedSpec, _: Things, on_step: OnStep) -> DeriveReport:
+        return derive(spec, selection.connections, rebuild=rebuild, run_id=run_id(), on_step=on_step)
 
-def derive_tables(
-    selection: Selection[DerivedSpec], *, rebuild: bool = False
-) -> tuple[list[DeriveReport], list[FrazilError]]:
-    """Derives each table; one that fails does not keep the others from it."""
-    reports, failed = [], []
-    for spec, names in _ordered(selection).pairs:
-        try:
-            with console.status(f"deriving {names.table}") as status:
-                report = derive(
-                    spec,
-                    selection.connections,
-                    rebuild=rebuild,
-                    run_id=f"cli-{time.time_ns()}",
-                    on_step=lambda step, t=names.table, s=status: s.update(f"{t}: {step}"),  # type: ignore[misc]
-                )
-        except FrazilError as e:
-            failed.append(e)
-            continue
-        reports.append(report)
-        for reporter in selection.reporters:
-            reporter.derived(spec, names, report)
-    return reports, failed
+    results = each(selection, "deriving", do, Reporter.derived)
+    print_json([*map(asdict, results.reports), *results.errors]) if as_json else _show(results.reports)
+    results.exit()
 
 
 def _ordered(selection: Selection[DerivedSpec]) -> Selection[DerivedSpec]:

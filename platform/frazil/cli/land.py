@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
-from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_topics
-from frazil.errors import FrazilError
+from frazil.cli.results import OnStep, each, run_id
+from frazil.cli.selection import AllTables, Json, Tables, select, select_topics
+from frazil.connections import Connections
 from frazil.formats.columns import metadata_names
 from frazil.landing.land import LandingReport, land
-from frazil.publishing.glue import sync_glue
-from frazil.publishing.snowflake.tables import publish_table
+from frazil.publishing.glue import GlueState, sync_glue
+from frazil.publishing.snowflake.tables import SnowflakeState, publish_table
+from frazil.reporting import Reporter
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors
 
-__all__ = ["fail", "land_tables", "landed", "register", "show_landings", "sync_tables"]
+__all__ = ["landed", "register", "show_landings"]
 
 MaxRecords = Annotated[int | None, typer.Option(min=1, help="Land at most so many, then stop.")]
 
@@ -36,69 +39,50 @@ def land_command(
 ) -> None:
     """Land topics into their tables, up to what is in Kafka now."""
     selection = select_topics(tables, every=every)
-    reports, failed = land_tables(selection, max_records)
-    print_json([landed(r) for r in reports]) if as_json else show_landings(reports)
-    fail(failed)
+
+    def do(spec: TableSpec, _: Things, on_step: OnStep) -> LandingReport:
+        return land(spec, selection.connections, run_id=run_id(), max_records=max_records, on_step=on_step)
+
+    results = each(selection, "landing", do, Reporter.landed)
+    documents = [*map(landed, results.reports), *results.errors]
+    print_json(documents) if as_json else show_landings(results.reports)
+    results.exit()
 
 
 def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json = False) -> None:
     """Bring Glue and Snowflake in step with the tables."""
     selection = select(tables, every=every)
-    synced, failed = sync_tables(selection)
+    results = each(selection, "syncing", partial(_sync, selection.connections), _tell_synced)
+    rows = [{"table": table, **_row(synced)} for table, synced in results.done.items()]
     if as_json:
-        print_json(synced)
+        print_json([*rows, *results.errors])
     else:
-        for row in synced:
+        for row in rows:
             console.print(*(f"[bold]{k}[/] {v}" for k, v in row.items()))
-    fail(failed)
+    results.exit()
 
 
-def land_tables(
-    selection: Selection[TableSpec], max_records: int | None = None
-) -> tuple[list[LandingReport], list[FrazilError]]:
-    """Lands each table; one that fails does not keep the others from landing."""
-    reports, failed = [], []
-    for spec, names in selection.pairs:
-        try:
-            with console.status(f"landing {names.table}") as status:
-                report = land(
-                    spec,
-                    selection.connections,
-                    run_id=f"cli-{time.time_ns()}",
-                    max_records=max_records,
-                    on_step=lambda step, t=names.table, s=status: s.update(f"{t}: {step}"),  # type: ignore[misc]
-                )
-        except FrazilError as e:
-            failed.append(e)
-            continue
-        reports.append(report)
-        for reporter in selection.reporters:
-            reporter.landed(spec, names, report)
-    return reports, failed
+Synced = tuple[GlueState | None, SnowflakeState | None]
+"""What each target shows; None where the table is not published there."""
 
 
-def sync_tables(selection: Selection[AnyTable]) -> tuple[list[dict[str, Any]], list[FrazilError]]:
-    """Syncs each table where its spec publishes it."""
-    synced, failed = [], []
-    for spec, names in selection.pairs:
-        try:
-            with catalog_errors(selection.connections.settings):
-                synced.append(_sync(selection, spec, names))
-        except FrazilError as e:
-            failed.append(e)
-    return synced, failed
-
-
-def _sync(selection: Selection[AnyTable], spec: AnyTable, names: Things) -> dict[str, Any]:
+def _sync(connections: Connections, spec: AnyTable, names: Things, _: OnStep) -> Synced:
     glue = snowflake = None
-    if spec.publish:
-        glue = sync_glue(selection.connections, names)
-    if "snowflake" in spec.publish:
-        snowflake = publish_table(selection.connections, names, metadata_names(spec))
-    for reporter in selection.reporters:
-        reporter.synced(spec, names, glue, snowflake)
+    with catalog_errors(connections.settings):
+        if spec.publish:
+            glue = sync_glue(connections, names)
+        if "snowflake" in spec.publish:
+            snowflake = publish_table(connections, names, metadata_names(spec))
+    return glue, snowflake
+
+
+def _tell_synced(reporter: Reporter, spec: AnyTable, names: Things, synced: Synced) -> None:
+    reporter.synced(spec, names, *synced)
+
+
+def _row(synced: Synced) -> dict[str, Any]:
+    glue, snowflake = synced
     return {
-        "table": str(names.table),
         "glue": f"{glue.database}.{glue.table}" if glue else None,
         "snowflake": f"{snowflake.database}.{snowflake.schema}.{snowflake.table}" if snowflake else None,
         "metadata_location": glue.metadata_location if glue else None,
@@ -109,20 +93,7 @@ def _sync(selection: Selection[AnyTable], spec: AnyTable, names: Things) -> dict
 
 def landed(report: LandingReport) -> dict[str, Any]:
     """A landing for scripts."""
-    return {
-        "table": report.table,
-        "topic": report.topic,
-        "snapshot_id": report.snapshot_id,
-        "records": report.records,
-        "dead_letters": report.dead_letters,
-        "skipped": report.skipped,
-        "gaps": report.gaps,
-        "spans": {str(p): list(s) for p, s in (report.spans or {}).items()},
-        "bytes": report.bytes,
-        "files": report.files,
-        "conflicts": report.conflicts,
-        "seconds": report.seconds,
-    }
+    return {**asdict(report), "spans": report.spans or {}}
 
 
 def show_landings(reports: list[LandingReport]) -> None:
@@ -136,12 +107,3 @@ def show_landings(reports: list[LandingReport]) -> None:
         )  # fmt: skip
         table.add_row(r.table, *(f"{n:,}" for n in numbers), f"{r.seconds:.2f}")
     print_table(table)
-
-
-def fail(failed: list[FrazilError]) -> None:
-    """Says what failed; the worst error's exit code becomes the command's."""
-    failed.sort(key=lambda e: e.exit_code)
-    for error in failed[:-1]:
-        console.print(str(error), style="red", markup=False)
-    if failed:
-        raise failed[-1]

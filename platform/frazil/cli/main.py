@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from stamina.instrumentation import set_on_retry_hooks
 
-from frazil.cli.console import console
-from frazil.errors import FrazilError
+from frazil.cli.console import DEBUG, complain
+from frazil.errors import FrazilError, explain
 
 __all__ = ["make_app", "run"]
 
@@ -19,8 +19,6 @@ _MODULES = (
     "rollback", "schema", "graph",
 )  # fmt: skip
 """Modules of `frazil.cli` with a function `register(app)`, in the order of `--help`."""
-
-_DEBUG = "FRAZIL_DEBUG"
 
 
 def make_app() -> typer.Typer:
@@ -46,26 +44,16 @@ def run(app: typer.Typer | None = None) -> None:
     set_on_retry_hooks([])  # by default each retry is a line on stdout, where JSON belongs
     try:
         (app or make_app())()
-    except FrazilError as e:
-        headline, _, rest = str(e).partition("\n")
-        _complain(headline, rest)
-        raise SystemExit(e.exit_code) from None
     except Exception as e:
-        if os.environ.get(_DEBUG):
+        if os.environ.get(DEBUG) and not isinstance(e, FrazilError):
             raise
-        next_step = f"  Next: This is a fault of Frazil; {_DEBUG}=1 shows where it lies."
-        _complain(f"{type(e).__name__}: {e}", next_step)
-        raise SystemExit(1) from None
-
-
-def _complain(headline: str, rest: str) -> None:
-    console.print(headline, style="bold red", markup=False)
-    if rest:
-        console.print(rest, markup=False)
+        error = explain(e)
+        complain(error)
+        raise SystemExit(error.exit_code) from None
 
 
 def _options(
     debug: Annotated[bool, typer.Option(help="Show where an unexpected error comes from.")] = False,
 ) -> None:
     if debug:
-        os.environ[_DEBUG] = "1"
+        os.environ[DEBUG] = "1"

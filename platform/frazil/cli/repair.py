@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import landed, show_landings
+from frazil.cli.results import run_id
 from frazil.cli.selection import Json, Selection, select_topics
 from frazil.landing.land import LandingReport
 from frazil.landing.redrive import RedriveReport, redrive
@@ -54,7 +54,7 @@ def redrive_command(table: Name, where: Where = "", repair: With = "", as_json: 
     sys.path.insert(0, str(Path.cwd()))  # as `python -m` does: the user's module lies there
     function = find_repair(repair) if repair else None
     with console.status(f"redriving {names.table}"):
-        report = redrive(spec, selection.connections, where=where, repair=function, run_id=_run_id())
+        report = redrive(spec, selection.connections, where=where, repair=function, run_id=run_id())
     if report.redriven:
         _tell(selection, spec, names, report.as_landing())
     print_json(asdict(report)) if as_json else _show(report)
@@ -66,7 +66,7 @@ def resume_command(table: Name, past: Past = None, as_json: Json = False) -> Non
     spec, names = _only(selection)
     keys = [_key(text) for text in past or ()]
     with console.status(f"landing {names.table}"):
-        report = resume(spec, selection.connections, past=keys, run_id=_run_id())
+        report = resume(spec, selection.connections, past=keys, run_id=run_id())
     _tell(selection, spec, names, report)
     print_json([landed(report)]) if as_json else show_landings([report])
 
@@ -74,10 +74,6 @@ def resume_command(table: Name, past: Past = None, as_json: Json = False) -> Non
 def _only(selection: Selection[TableSpec]) -> tuple[TableSpec, Things]:
     (pair,) = selection.pairs
     return pair
-
-
-def _run_id() -> str:
-    return f"cli-{time.time_ns()}"
 
 
 def _key(text: str) -> Key:

@@ -11,9 +11,9 @@ import typer
 from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
-from frazil.cli.land import fail
+from frazil.cli.results import Results
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select
-from frazil.errors import FrazilError
+from frazil.errors import explain
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.upkeep.many import Outcome, work_on
@@ -71,18 +71,25 @@ def orphans_command(
 def _keep_up(
     kind: Kind, selection: Selection[AnyTable], *, dry_run: bool, as_json: bool, everything: bool = False
 ) -> None:
-    outcomes = []
+    results = Results[WorkReport]()
     works = [Work(kind, spec, str(n.table), "asked for on the command line") for spec, n in selection.pairs]
     with console.status(f"{kind.replace('_', ' ')} of {len(works)} tables"):
         for outcome in work_on(
             works, selection.connections, time.time(), dry_run=dry_run, everything=everything
         ):
-            outcomes.append(outcome)
+            _note(results, outcome)
             if not dry_run:
                 _tell(selection, outcome)
-    reports = [o.report for o in outcomes if o.report]
-    print_json([asdict(r) for r in reports]) if as_json else _show(reports)
-    fail(_errors(outcomes))
+    print_json([*map(asdict, results.reports), *results.errors]) if as_json else _show(results.reports)
+    results.exit()
+
+
+def _note(results: Results[WorkReport], outcome: Outcome) -> None:
+    table = outcome.work.table
+    if outcome.report:
+        results.done[table] = outcome.report
+    if outcome.error:
+        results.failed[table] = explain(outcome.error)
 
 
 def _tell(selection: Selection[AnyTable], outcome: Outcome) -> None:
@@ -93,19 +100,6 @@ def _tell(selection: Selection[AnyTable], outcome: Outcome) -> None:
             reporter.kept_up(spec, names, report)
         if outcome.glue or outcome.snowflake:
             reporter.synced(spec, names, outcome.glue, outcome.snowflake)
-
-
-def _errors(outcomes: Iterable[Outcome]) -> list[FrazilError]:
-    """What failed, in Frazil's own words; a fault of ours is raised at once.
-
-    Raises:
-        Exception: It is none of Frazil's.
-    """
-    errors = [o.error for o in outcomes if o.error]
-    for error in errors:
-        if not isinstance(error, FrazilError):
-            raise error
-    return [e for e in errors if isinstance(e, FrazilError)]
 
 
 def _show(reports: Iterable[WorkReport]) -> None:

@@ -112,6 +112,28 @@ def test_a_table_that_fails_does_not_keep_the_others_from_landing(
     assert str(bad.table) in failures(result)
 
 
+def test_a_table_that_lands_and_can_not_be_described_keeps_no_other_from_landing(
+    make_graph: MakeGraph, instance: dg.DagsterInstance, connections: Connections
+) -> None:
+    graph = make_graph({}, {})
+    paths = [topic.things.kafka_path for topic in graph.topics]
+    graph.run(instance, paths)
+    bad, good = graph.topics
+    bad.trades(1)
+    land(bad.spec, connections)
+    table = connections.catalog.load_table(bad.things.table.identifier)
+    head = table.current_snapshot()
+    assert head
+    table.io.delete(head.manifest_list)
+    good.trades(4)
+
+    result = graph.run(instance, [topic.things.iceberg_path for topic in graph.topics])
+
+    assert list(materialized(result)) == [user_key(good.things.iceberg_path)]
+    assert "1 of 2 tables could not be landed" in failures(result)
+    assert f"{bad.things.table}: FileNotFoundError" in failures(result)
+
+
 def test_what_such_a_run_left_behind_follows_by_automation(
     half_broken: Graph, instance: dg.DagsterInstance
 ) -> None:

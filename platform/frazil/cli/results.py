@@ -1,0 +1,96 @@
+"""What came of a command, table by table: whatever one table meets ends none of the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import typer
+from rich.status import Status
+
+from frazil.cli.console import complain, console
+from frazil.cli.selection import Selection
+from frazil.errors import FrazilError, explain
+from frazil.reporting import Reporter
+from frazil.spec.names import Things
+from frazil.spec.table import AnyTable
+
+__all__ = ["OnStep", "Results", "each", "run_id"]
+
+S = TypeVar("S", bound=AnyTable)
+R = TypeVar("R")
+
+OnStep = Callable[[str], None]
+"""Is told what is done right now."""
+
+
+@dataclass(frozen=True)
+class Results(Generic[R]):
+    """By table what was done, and what failed; a table whose report nobody could be told is in both."""
+
+    done: dict[str, R] = field(default_factory=dict)
+    failed: dict[str, FrazilError] = field(default_factory=dict)
+
+    @property
+    def reports(self) -> list[R]:
+        """What was done, in the order of the tables."""
+        return list(self.done.values())
+
+    @property
+    def errors(self) -> list[dict[str, Any]]:
+        """What failed, for scripts."""
+        return [{"table": table, "error": error.document} for table, error in self.failed.items()]
+
+    def exit(self) -> None:
+        """Tells people what failed, once where several tables met the same.
+
+        Raises:
+            Exit: Something failed; the code is the worst error's.
+        """
+        met: dict[str, list[str]] = {}
+        for table, error in self.failed.items():
+            met.setdefault(str(error), []).append(table)
+        several = len({*self.done, *self.failed}) > 1
+        for tables in met.values():
+            complain(self.failed[tables[0]], ", ".join(tables) if several else "")
+        if self.failed:
+            raise typer.Exit(max(error.exit_code for error in self.failed.values()))
+
+
+def each(
+    selection: Selection[S],
+    verb: str,
+    do: Callable[[S, Things, OnStep], R],
+    tell: Callable[[Reporter, S, Things, R], None],
+) -> Results[R]:
+    """Works on one table after the other.
+
+    Args:
+        selection: The tables.
+        verb: For the line that moves on a terminal: "landing".
+        do: Works on one table.
+        tell: Tells a reporter what was done.
+    """
+    results = Results[R]()
+    for spec, names in selection.pairs:
+        try:
+            with console.status(f"{verb} {names.table}") as status:
+                report = do(spec, names, partial(_show_step, status, names))
+            results.done[str(names.table)] = report
+            for reporter in selection.reporters:
+                tell(reporter, spec, names, report)
+        except Exception as e:  # noqa: BLE001 - it is the result of this table
+            results.failed[str(names.table)] = explain(e)
+    return results
+
+
+def _show_step(status: Status, names: Things, step: str) -> None:
+    status.update(f"{names.table}: {step}")
+
+
+def run_id() -> str:
+    """A name for one landing or derivation, noted in its snapshots."""
+    return f"cli-{time.time_ns()}"
