@@ -7,7 +7,11 @@ UV := $(VENV)/bin/uv
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help demo ui up down test unit stack lint bench week lock clean
+# Some sandboxes forbid Python to keep what it compiles: each process would compile its libraries anew,
+# which is most of the time that `frazil --help` or a file of tests takes.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo ui up down test unit seeds stack lint bench week lock clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,7 +32,10 @@ test: lint ## Run everything that a change must pass, two files at a time.
 	pytest --numprocesses 2 --dist loadfile
 
 unit: $(READY) ## Run the tests that need no servers.
-	pytest tests/unit
+	pytest tests/unit --numprocesses 2 --dist worksteal
+
+seeds: $(READY) ## Try properties on twenty times as many examples, other ones each time.
+	FRAZIL_TEST_EXAMPLES=20 pytest tests/unit -m hypothesis --numprocesses 2 --dist worksteal
 
 stack: $(READY) ## Run the tests against the embedded stack.
 	pytest tests/stack

@@ -3,21 +3,41 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import dagster as dg
 import pytest
+
+if TYPE_CHECKING:
+    import dagster as dg
 
 
 @pytest.fixture(autouse=True)
 def no_profile_but_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keeps the developer's own stack and Dagster instance out of unit tests."""
+    _forget_the_profile(monkeypatch, tmp_path / "frazil-home")
+
+
+def _forget_the_profile(patch: pytest.MonkeyPatch, home: Path) -> None:
     for name in list(os.environ):
         if name.startswith(("FRAZIL_", "DAGSTER_", "AWS_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("FRAZIL_HOME", str(tmp_path / "frazil-home"))
+            patch.delenv(name)
+    patch.setenv("FRAZIL_HOME", str(home))
 
 
+# Dagster takes a second to import, which most files of tests need not pay for.
 @pytest.fixture
 def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as instance:
+    from dagster import DagsterInstance
+
+    with DagsterInstance.ephemeral() as instance:
         yield instance
+
+
+@pytest.fixture(scope="session")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
+    """The definitions of the checkout, loaded once for all tests: none of them changes it."""
+    from frazil.definitions import defs
+
+    with pytest.MonkeyPatch.context() as patch:
+        _forget_the_profile(patch, tmp_path_factory.mktemp("home"))
+        return defs()

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -21,62 +22,82 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
     return app
 
 
-def frazil(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [FRAZIL, *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@dataclass(frozen=True)
+class Said:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """What the command says in this process: a process of its own costs a second, and two tests have one."""
+
+    def frazil(*arguments: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["frazil", *arguments])
+        with pytest.raises(SystemExit) as end:
+            run()
+        return Said(int(end.value.code or 0), *capsys.readouterr())
+
+    return frazil
+
+
+def shell(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([FRAZIL, *arguments], capture_output=True, text=True, check=False)
 
 
 def test_help_names_the_commands_of_the_stack() -> None:
-    said = frazil("--help")
+    answer = shell("--help")
 
-    assert said.returncode == 0
-    assert all(f" {name} " in said.stdout for name in ("up", "down", "status", "env"))
-
-
-def test_an_unknown_command_is_a_usage_error() -> None:
-    assert frazil("freeze").returncode == 2
+    assert answer.returncode == 0
+    assert all(f" {name} " in answer.stdout for name in ("up", "down", "status", "env"))
 
 
-def test_env_without_a_stack_says_how_to_get_one() -> None:
-    said = frazil("env", "--json")
+def test_an_unknown_command_is_a_usage_error(said: Callable[..., Said]) -> None:
+    assert said("freeze").returncode == 2
 
-    assert said.returncode == 1
-    assert said.stdout == ""
-    assert "There is no stack here." in said.stderr
-    assert "frazil up" in said.stderr
+
+def test_env_without_a_stack_says_how_to_get_one(said: Callable[..., Said]) -> None:
+    answer = said("env", "--json")
+
+    assert answer.returncode == 1
+    assert answer.stdout == ""
+    assert "There is no stack here." in answer.stderr
+    assert "frazil up" in answer.stderr
 
 
 def test_a_users_mistake_shows_no_trace_and_no_colour_off_a_terminal() -> None:
-    said = frazil("up", "--port", "kafak=1")
+    answer = shell("up", "--port", "kafak=1")
 
-    assert said.returncode == 1
-    assert said.stderr.startswith("--port kafak=1 says no port.\n  Next: ")
-    assert "Traceback" not in said.stderr
-    assert "\x1b" not in said.stderr
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("--port kafak=1 says no port.\n  Next: ")
+    assert "Traceback" not in answer.stderr
+    assert "\x1b" not in answer.stderr
 
 
-def test_a_home_that_cannot_be_made_is_said_without_a_trace(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_made_is_said_without_a_trace(
+    said: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").touch()
+    monkeypatch.setenv("FRAZIL_HOME", str(tmp_path / "file" / "home"))
 
-    said = frazil("status", FRAZIL_HOME=str(tmp_path / "file" / "home"))
+    answer = said("status")
 
-    assert said.returncode == 1
-    assert "Set FRAZIL_HOME to a folder" in said.stderr
-    assert "Traceback" not in said.stderr
+    assert answer.returncode == 1
+    assert "Set FRAZIL_HOME to a folder" in answer.stderr
+    assert "Traceback" not in answer.stderr
 
 
-def test_a_profile_that_is_no_json_is_named(tmp_path: Path) -> None:
+def test_a_profile_that_is_no_json_is_named(
+    said: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "profile.json").write_text("{")
+    monkeypatch.setenv("FRAZIL_HOME", str(tmp_path))
 
-    said = frazil("env", FRAZIL_HOME=str(tmp_path))
+    answer = said("env")
 
-    assert said.returncode == 1
-    assert str(tmp_path / "profile.json") in said.stderr
+    assert answer.returncode == 1
+    assert str(tmp_path / "profile.json") in answer.stderr
 
 
 def test_a_fault_of_ours_is_one_line_and_exit_code_1(
@@ -97,17 +118,17 @@ def test_a_fault_of_ours_shows_where_it_lies_when_debugging(
         run(faulty)
 
 
-def test_a_stack_never_started_is_down_with_exit_code_5() -> None:
-    said = frazil("status", "--json")
+def test_a_stack_never_started_is_down_with_exit_code_5(said: Callable[..., Said]) -> None:
+    answer = said("status", "--json")
 
-    assert said.returncode == 5
-    assert '"state": "down"' in said.stdout
-    assert said.stderr == ""
+    assert answer.returncode == 5
+    assert '"state": "down"' in answer.stdout
+    assert answer.stderr == ""
 
 
-def test_a_part_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    said = frazil("down", "--only", "zookeeper")
+def test_a_part_that_does_not_exist_is_refused_with_those_that_do(said: Callable[..., Said]) -> None:
+    answer = said("down", "--only", "zookeeper")
 
-    assert said.returncode == 1
-    assert "has no part zookeeper" in said.stderr
-    assert "storage, aws, kafka, registry, spark, spark-upkeep, snowflake" in said.stderr
+    assert answer.returncode == 1
+    assert "has no part zookeeper" in answer.stderr
+    assert "storage, aws, kafka, registry, spark, spark-upkeep, snowflake" in answer.stderr

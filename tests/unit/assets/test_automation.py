@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import dagster as dg
-import pytest
 from dagster import EvaluateAutomationConditionsResult
-
-from frazil.definitions import defs
 
 ALL = (
     "kafka/stock_trades",
@@ -17,11 +14,6 @@ ALL = (
     "snowflake/frazil/local/stock_trades",
 )
 """The assets of one topic of the checkout, each made from the one before."""
-
-
-@pytest.fixture
-def graph() -> dg.Definitions:
-    return defs()
 
 
 def materialized(instance: dg.DagsterInstance, *paths: str) -> None:

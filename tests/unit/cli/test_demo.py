@@ -5,7 +5,6 @@ from __future__ import annotations
 import dagster as dg
 
 from frazil.cli.demo import DERIVED, OTHERS, TABLE, selection_of
-from frazil.definitions import defs
 from frazil.local.generators.known import GENERATORS
 from frazil.pipelines.folder import load_pipelines
 
@@ -17,10 +16,10 @@ def test_its_tables_come_with_frazil_and_its_topics_with_generators() -> None:
     assert set(DERIVED) <= {spec.table for p in pipelines for spec in p.derived}
 
 
-def test_it_materializes_every_layer_of_its_tables_and_nothing_else() -> None:
+def test_it_materializes_every_layer_of_its_tables_and_nothing_else(graph: dg.Definitions) -> None:
     chosen = dg.AssetSelection.from_string(selection_of(TABLE, *DERIVED))
 
-    found = {key.to_user_string() for key in chosen.resolve(defs().resolve_asset_graph())}
+    found = {key.to_user_string() for key in chosen.resolve(graph.resolve_asset_graph())}
 
     layers = ("iceberg/local", "glue/local", "snowflake/frazil/local")
     assert found == {f"{layer}/{name}" for layer in layers for name in (TABLE, *DERIVED)} | {f"kafka/{TABLE}"}

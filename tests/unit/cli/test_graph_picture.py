@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import struct
 from html import unescape
@@ -14,7 +13,6 @@ import pytest
 
 from assets.graph import graph_of
 from frazil.cli.drawing import draw, label
-from frazil.definitions import defs
 from frazil.errors import MissingError
 from frazil.graph import Asset, AssetGraph
 from kit.shell import Command
@@ -29,18 +27,8 @@ SHOP = AssetGraph((TOPIC, TABLE, ENTRY, COUSIN))
 
 
 @pytest.fixture(scope="module")
-def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
-    """Loaded once: it takes a second."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith("FRAZIL_")]:
-            patch.delenv(name)
-        patch.setenv("FRAZIL_HOME", str(tmp_path_factory.mktemp("home")))
-        return defs()
-
-
-@pytest.fixture(scope="module")
-def everything(definitions: dg.Definitions) -> AssetGraph:
-    return graph_of(definitions)
+def everything(graph: dg.Definitions) -> AssetGraph:
+    return graph_of(graph)
 
 
 def titles(svg: str) -> set[str]:
@@ -55,9 +43,9 @@ def expected(graph: AssetGraph) -> set[str]:
 
 
 def test_the_graph_holds_every_asset_and_every_dependency_of_the_definitions(
-    definitions: dg.Definitions, everything: AssetGraph
+    graph: dg.Definitions, everything: AssetGraph
 ) -> None:
-    specs = definitions.resolve_all_asset_specs()
+    specs = graph.resolve_all_asset_specs()
 
     assert {asset.path for asset in everything.assets} == {tuple(s.key.path) for s in specs}
     assert set(everything.edges) == {

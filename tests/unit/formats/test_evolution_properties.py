@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
@@ -17,18 +17,14 @@ from frazil.formats.iceberg import from_iceberg, to_iceberg
 from frazil.formats.logical import Struct
 from frazil.landing.evolve import plan_evolution
 from frazil.spec.topic import TableSpec
+from kit.examples import examples
 from kit.schema_pairs import Expected, Pair, schema_pairs
 
 SPEC = TableSpec(topic="t", namespace="n")
 
-many = settings(derandomize=True, max_examples=500, deadline=None)
+many = examples(100)
 # The catalog is shared by all examples; each has a table of its own in it.
-some = settings(
-    derandomize=True,
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+some = examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def said(have: Struct, wanted: Struct) -> list[Expected]:

@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.io import load_file_io
 from pyiceberg.partitioning import PartitionField, PartitionSpec
@@ -29,6 +29,7 @@ from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from frazil.spec.topic import TableSpec
 from frazil.tables.migrations import MIGRATIONS
 from frazil.tables.stage import SUSPENDED
+from kit.examples import examples
 
 SPEC = TableSpec(topic="t")
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")
@@ -175,7 +176,7 @@ def structs(inner: st.SearchStrategy[Type]) -> st.SearchStrategy[Any]:
 SCHEMAS = structs(st.recursive(_PLAIN, _nested, max_leaves=6))
 
 
-@settings(deadline=None)
+@examples(50)
 @given(SCHEMAS, SCHEMAS)
 def test_any_schema_either_fits_afterwards_or_leaves_every_column_as_it_was(one: Struct, two: Struct) -> None:
     have = table(*one)

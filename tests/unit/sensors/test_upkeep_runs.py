@@ -8,7 +8,6 @@ import dagster as dg
 import pytest
 
 from assets.upkeep import FAILED, STEPS
-from frazil.definitions import defs
 from frazil.upkeep.work import KINDS, Kind
 from sensors.runs import upkeep_at_work, upkeep_resting
 
@@ -18,11 +17,6 @@ STARTED, FAILURE, SUCCESS = (
     dg.DagsterRunStatus.FAILURE,
     dg.DagsterRunStatus.SUCCESS,
 )
-
-
-@pytest.fixture(scope="module")
-def graph() -> dg.Definitions:
-    return defs()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.expressions import EqualTo
@@ -29,6 +29,7 @@ from frazil.upkeep.expiry import expire
 from frazil.upkeep.listing import list_files
 from frazil.upkeep.named import key_of, named_keys
 from frazil.upkeep.orphans import remove_orphans
+from kit.examples import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:Delete operation did not match any records")
 
@@ -105,7 +106,7 @@ def strays(table: Table) -> list[str]:
     return [file.path for file in list_files(table) if key_of(file.path) not in named]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(30, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS, merges=st.booleans())
 def test_what_stays_reads_as_before_and_what_goes_leaves_no_file(
     steps: list[tuple[str, int]], merges: bool

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
@@ -21,6 +21,7 @@ from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.spec.upkeep import Upkeep
 from frazil.upkeep.expiry_plan import plan_expiry
+from kit.examples import examples
 
 HOUR = 3600.0
 START = 1_800_000_000.0
@@ -325,7 +326,7 @@ def follow(history: History, step: Any) -> None:
             history.hours(given[0])
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(steps=STEPS, forgets=st.booleans(), hours=st.floats(0, 12), least=st.integers(1, 6))
 def test_after_any_history_a_rollback_to_whatever_is_kept_finds_its_position(
     steps: list[Any], forgets: bool, hours: float, least: int
