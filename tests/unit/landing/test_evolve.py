@@ -66,7 +66,7 @@ def ids(schema: Schema) -> dict[str, int]:
 def test_what_fits_needs_no_commit() -> None:
     evolution = planned(table(Field("a", INT)), Field("a", INT))
 
-    assert (evolution.verdicts, evolution.commit) == ((), None)
+    assert (evolution.verdicts, evolution.staged) == ((), None)
 
 
 def test_new_columns_stand_before_the_metadata() -> None:
@@ -112,7 +112,7 @@ def test_a_chain_of_approved_changes_is_one_commit() -> None:
     evolution = planned(table(Field("a", INT), Field("gone", INT)), Field("c", INT), migrations=chain)
 
     assert names(evolution.schema) == ["c"]
-    assert evolution.commit
+    assert evolution.staged
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_a_migration_that_the_table_remembers_is_not_applied_again() -> None:
 def test_a_fitting_schema_ends_a_suspension_by_schema_only() -> None:
     marked = {SUSPENDED: "field a: no", SUSPENDED_BY: "schema"}
 
-    assert planned(table(Field("a", INT), **marked), Field("a", INT)).commit
-    assert planned(table(Field("a", INT), **marked), Field("a", STRING)).commit is None
-    assert planned(table(Field("a", INT), **{SUSPENDED: "offset 3"}), Field("a", INT)).commit is None
+    assert planned(table(Field("a", INT), **marked), Field("a", INT)).staged
+    assert planned(table(Field("a", INT), **marked), Field("a", STRING)).staged is None
+    assert planned(table(Field("a", INT), **{SUSPENDED: "offset 3"}), Field("a", INT)).staged is None
 
 
 def test_metadata_columns_of_a_former_spec_are_kept() -> None:
@@ -183,7 +183,7 @@ def test_any_schema_either_fits_afterwards_or_leaves_every_column_as_it_was(one:
     evolution = planned(have, *two)
 
     if refused(evolution.verdicts):
-        assert (evolution.schema, evolution.commit) == (have.schema(), None)
+        assert (evolution.schema, evolution.staged) == (have.schema(), None)
         return
     again = verdicts(from_iceberg(evolution.schema), stored(two), META)
     assert {v.outcome for v in again} <= {"no change"}
