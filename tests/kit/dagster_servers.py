@@ -15,7 +15,7 @@ import psutil
 import requests
 
 import frazil
-from kit.waiting import wait_for
+from kit.waiting import PATIENCE, wait_for
 
 ROOT = Path(frazil.__file__).parents[2]
 
@@ -35,7 +35,7 @@ def serving(command: Sequence[str], home: Path, port: int) -> Iterator[None]:
             start_new_session=True,  # a background job of a shell would ignore SIGINT
         )
         try:
-            wait_for(lambda: answers(port), seconds=120)
+            wait_for(lambda: answers(port))
             yield
         finally:
             end(psutil.Process(server.pid))
@@ -46,10 +46,10 @@ def end(server: psutil.Process) -> None:
     """As Ctrl-C would; a shell's background job ignores that, and its children outlive it."""
     family = [server, *server.children(recursive=True)]
     server.send_signal(signal.SIGINT)
-    _, left = psutil.wait_procs(family, timeout=20)
+    _, left = psutil.wait_procs(family, timeout=60)
     for process in left:
         process.kill()
-    psutil.wait_procs(left, timeout=20)
+    psutil.wait_procs(left, timeout=PATIENCE)
 
 
 def free_port() -> int:
@@ -61,6 +61,6 @@ def free_port() -> int:
 
 def answers(port: int) -> bool:
     try:
-        return requests.get(f"http://127.0.0.1:{port}/server_info", timeout=5).ok
-    except requests.ConnectionError:
+        return requests.get(f"http://127.0.0.1:{port}/server_info", timeout=60).ok
+    except (requests.ConnectionError, requests.Timeout):
         return False

@@ -28,7 +28,7 @@ from frazil.kafka.clients import consumer
 from frazil.kafka.facts import topic_fact
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec, Feed
-from kit.waiting import wait_for
+from kit.waiting import PATIENCE, wait_for
 
 NAMESPACE = "feed_tests"
 IN_A_TRANSACTION = 40
@@ -67,8 +67,8 @@ class Fed:
         reader, found = consumer(self.connections.settings), []
         reader.assign([TopicPartition(self.topic, p, facts.first[p]) for p in places])
         while places:
-            message = reader.poll(10)
-            assert message is not None, f"{len(found)} records, then nothing for ten seconds"
+            message = reader.poll(PATIENCE)
+            assert message is not None, f"{len(found)} records, then nothing more"
             if error := message.error():
                 assert error.code() == KafkaError._PARTITION_EOF, error
                 places.remove(message.partition() or 0)
@@ -113,7 +113,7 @@ def killed_feed(one: Fed, step: str) -> None:
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr

@@ -24,6 +24,7 @@ from kit.duck import duckdb_on
 from kit.json_cases import JSON
 from kit.protobuf_cases import PROTOBUF
 from kit.topics import create_topic
+from kit.waiting import PATIENCE
 
 __all__ = ["FORMATS", "NAMESPACE", "Record", "Source", "avro", "make_source", "plain", "produce", "same"]
 
@@ -107,7 +108,7 @@ def produce(connections: Connections, topic: str, records: Iterable[Record]) -> 
     )
     for key, value in records:
         producer.produce(topic, value, key, 0)
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE) == 0
 
 
 def avro(schema: dict[str, Any], schema_id: int, value: dict[str, Any]) -> bytes:

@@ -15,6 +15,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 from frazil.connections import Connections
 from kit.conformance import RECORDS, Case, Format
+from kit.waiting import PATIENCE
 
 __all__ = ["JSON"]
 
@@ -279,7 +280,7 @@ def _produce(connections: Connections, topic: str) -> None:
     for n in range(RECORDS):
         values = {c.name: c.written[n] for c in JSON.cases if c.written[n] is not LEFT_OUT}
         producer.produce(topic, encode(values, context), partition=0)
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE) == 0
 
 
 def _wide() -> dict[str, Any]:

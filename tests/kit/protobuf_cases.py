@@ -14,6 +14,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from frazil.connections import Connections
 from kit.conformance import RECORDS, Case, Format
 from kit.protobuf import message_class
+from kit.waiting import PATIENCE
 
 __all__ = ["PROTOBUF"]
 
@@ -233,7 +234,7 @@ def produce(connections: Connections, topic: str) -> None:
             for name, value in (written if several else {found.name: written}).items():
                 _set(message, name, value)
         producer.produce(topic, serializer(message, context), partition=0)
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE) == 0
 
 
 def _set(message: Any, name: str, value: Any) -> None:

@@ -16,6 +16,7 @@ import yaml
 
 from frazil.cli.main import run
 from frazil.pipelines.file import COMPONENT, DERIVED
+from kit.waiting import PATIENCE
 
 FRAZIL = Path(sys.executable).with_name("frazil")
 NAMESPACE = "cli_tests"
@@ -70,7 +71,7 @@ class Shell:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=PATIENCE,
         )
         return Said(done.returncode, done.stdout, done.stderr)
 

@@ -28,6 +28,7 @@ from snowflake.connector.errors import ProgrammingError
 
 from frazil.publishing.snowflake.storage import volume_of
 from frazil.settings import Settings
+from kit.waiting import PATIENCE
 
 ROLE_ARN = "arn:aws:iam::123456789012:role/reader"
 
@@ -99,15 +100,15 @@ class StandIn:
             raise
 
     def _wait_for_health(self) -> None:
-        refused = requests.ConnectionError
-        for attempt in stamina.retry_context(on=refused, attempts=None, timeout=60, wait_max=0.3):
+        refused = (requests.ConnectionError, requests.Timeout)
+        for attempt in stamina.retry_context(on=refused, attempts=None, timeout=PATIENCE, wait_max=0.3):
             with attempt:
-                requests.get(f"http://127.0.0.1:{self.port}/health", timeout=5).raise_for_status()
+                requests.get(f"http://127.0.0.1:{self.port}/health", timeout=60).raise_for_status()
 
     def stop(self, how: int = signal.SIGTERM) -> None:
         assert self._process is not None
         self._process.send_signal(how)
-        self._process.wait(20)
+        self._process.wait(PATIENCE)
 
     def connect(self, user: str = "boss", **how: Any) -> Any:
         given: dict[str, Any] = {
@@ -118,7 +119,7 @@ class StandIn:
             "protocol": "http",
             "private_key": self.key.private_der,
             "session_parameters": {"CLIENT_OUT_OF_BAND_TELEMETRY_ENABLED": False},
-            "login_timeout": 10,
+            "login_timeout": 120,
             **how,
         }
         return closing(snowflake.connector.connect(**given))

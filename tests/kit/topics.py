@@ -18,7 +18,7 @@ from frazil.connections import Connections
 from frazil.kafka.facts import topic_facts
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
-from kit.waiting import wait_for
+from kit.waiting import PATIENCE, wait_for
 
 TRADE = {
     "type": "record",
@@ -80,7 +80,7 @@ class Topic:
         )
         for value in values:
             producer.produce(self.name, value, b"ZTEST", partition, **more)
-        assert producer.flush(30) == 0
+        assert producer.flush(PATIENCE) == 0
 
     def rows(self) -> list[dict[str, Any]]:
         """The table's rows as PyIceberg reads them, by partition and offset."""
@@ -92,13 +92,13 @@ class Topic:
         """What retention does, at once."""
         point = TopicPartition(self.name, partition, offset)
         for future in self.connections.admin.delete_records([point]).values():
-            future.result(30)
+            future.result(PATIENCE)
 
 
 def create_topic(admin: AdminClient, name: str, partitions: int, config: dict[str, str]) -> None:
     """Makes a topic and waits until the broker knows it."""
     for future in admin.create_topics([NewTopic(name, partitions, config=config)]).values():
-        future.result(30)
+        future.result(PATIENCE)
     wait_for(lambda: topic_facts(admin, [name]))
 
 

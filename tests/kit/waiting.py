@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+PATIENCE = 600.0
+"""Seconds that one thing may take: it ends what hangs, and has nothing to say of a machine that is busy."""
 
-def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
+
+def wait_for(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
     """Returns as soon as the condition holds; fails the test where it never does."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -38,6 +38,7 @@ from frazil.local.generators.stock_trades import STOCK_TRADES
 from frazil.settings import Settings
 from kit.flights import FLIGHTS
 from kit.topics import create_topic
+from kit.waiting import PATIENCE
 
 
 def read(settings: Settings, connections: Connections, topic: str) -> list[Message]:
@@ -57,7 +58,7 @@ def generate_command(*arguments: str) -> subprocess.CompletedProcess[str]:
         [Path(sys.executable).with_name("frazil"), "generate", *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 

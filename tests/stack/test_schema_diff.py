@@ -24,6 +24,7 @@ from frazil.spec.migrations import Drop, Migration
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from kit.topics import TRADE, Topic, create_topic
+from kit.waiting import PATIENCE
 
 NESTED = {
     **TRADE,
@@ -223,7 +224,7 @@ def frazil(landed: Topic, tmp_path: Path) -> Callable[..., subprocess.CompletedP
         return subprocess.run(
             [Path(sys.executable).with_name("frazil"), *arguments],
             env={**os.environ, "FRAZIL_PIPELINES": str(tmp_path)},
-            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE,
         )  # fmt: skip
 
     return run

@@ -30,6 +30,7 @@ from frazil.connections import Connections
 from frazil.local.home import Home
 from frazil.local.ports import LOOPBACK, free_offset
 from frazil.settings import Settings
+from kit.waiting import PATIENCE
 
 FRAZIL = Path(sys.executable).parent / "frazil"
 PARTS = ("storage", "aws", "kafka", "registry", "spark", "spark-upkeep", "snowflake")
@@ -250,7 +251,7 @@ def test_a_part_that_is_only_slow_to_answer_is_not_started_anew(own: Own) -> Non
             assert up.stderr
             assert "aws: runs, but does not answer yet\n" in iter(up.stderr.readline, "")
             aws.resume()
-            up.communicate(timeout=60)
+            up.communicate(timeout=PATIENCE)
     finally:
         aws.resume()
 
@@ -317,15 +318,15 @@ def kill(pids: Iterable[int]) -> None:
     processes = [psutil.Process(pid) for pid in pids]
     for process in processes:
         process.kill()
-    psutil.wait_procs(processes, timeout=10)
+    psutil.wait_procs(processes, timeout=PATIENCE)
 
 
 def write_everywhere(to: Connections, name: str) -> None:
     settings = to.settings
-    to.admin.create_topics([NewTopic(name, 1)])[name].result(30)
+    to.admin.create_topics([NewTopic(name, 1)])[name].result(PATIENCE)
     producer = Producer({"bootstrap.servers": settings.bootstrap_servers})
     producer.produce(name, b"a record")
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE) == 0
     to.registry.register_schema(f"{name}-value", Schema('"string"', "AVRO"))
     s3(settings).put_object(Bucket="lake", Key=name, Body=b"an object")
     to.catalog.create_namespace(name)
@@ -368,7 +369,7 @@ def first_record(settings: Settings, topic: str) -> bytes | None:
     consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": topic})
     try:
         consumer.assign([TopicPartition(topic, 0, 0)])
-        message = consumer.poll(30)
+        message = consumer.poll(PATIENCE)
         return message.value() if message else None
     finally:
         consumer.close()

@@ -18,6 +18,7 @@ from frazil.definitions import defs
 from frazil.errors import SpecError
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.work import KINDS
+from kit.waiting import PATIENCE
 
 GROUPS = {
     "stock_trades": "trading", "users": "trading", "skyone": "airline", "sunset": "airline",
@@ -291,7 +292,7 @@ def test_a_code_server_of_its_own_loads_the_workspace_from_any_folder(tmp_path: 
 
     validated = subprocess.run(
         [program, "definitions", "validate", "--load-with-grpc", "-w", workspace],
-        env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
 
     assert validated.returncode == 0, validated.stderr

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 __all__ = ["Credentials", "get", "get_signed"]
 
-_SECONDS = 3.0
+_SECONDS = 10.0
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback: no proxy
 
 

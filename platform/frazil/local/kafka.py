@@ -71,7 +71,7 @@ def kafka(home: Home, ports: Ports, java: Path, jars: Jars) -> Server:
         from confluent_kafka.admin import AdminClient
 
         client = AdminClient({"bootstrap.servers": f"{LOOPBACK}:{ports['kafka']}", "log_level": 0})
-        client.list_topics(timeout=2)
+        client.list_topics(timeout=5)
 
     return Server("kafka", ("kafka", "kafka-controller"), launch, ask)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,10 +15,11 @@ import psutil
 
 from frazil.local.home import write_private
 
-__all__ = ["Running", "find", "log_tail", "start", "step_back", "stop"]
+__all__ = ["Progress", "Running", "find", "log_tail", "start", "step_back", "stop"]
 
-_PATIENCE = 10.0  # Kafka needs it to close its logs; killed earlier, its next start recovers them
+_PATIENCE = 30.0  # seconds; Kafka needs it to close its logs; killed earlier, its next start recovers them
 _BEHIND = 15  # a nice value: a thirtieth of the CPU time that another process gets
+_STEP = 3.0  # CPU seconds: in five minutes a JVM that has nothing to do uses less, a starved one more
 _SAME = 2.0  # seconds by which two readings of one process's birth may differ when clocks are set
 
 
@@ -49,6 +51,41 @@ class Running:
         if (process := self.process) is None:
             return 0
         return sum(_resident(each) for each in [process, *_children(process)])
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time that it and its children have used."""
+        if (process := self.process) is None:
+            return 0.0
+        return sum(_cpu_seconds(each) for each in [process, *_children(process)])
+
+
+class Progress:
+    """Whether a process gets on: it writes to its log, or it uses the CPU.
+
+    Args:
+        running: The process.
+        log: Where its output goes.
+        step: CPU seconds that count as progress.
+    """
+
+    def __init__(self, running: Running, log: Path, step: float = _STEP) -> None:
+        self._running, self._log, self._step = running, log, step
+        self._seen = self._now()
+        self._at = time.monotonic()
+
+    @property
+    def idle(self) -> float:
+        """Seconds since progress was last seen."""
+        now = self._now()
+        if now != self._seen:
+            self._seen, self._at = now, time.monotonic()
+            return 0.0
+        return time.monotonic() - self._at
+
+    def _now(self) -> tuple[int, int]:
+        written = self._log.stat().st_size if self._log.exists() else 0
+        return written, int(self._running.cpu_seconds / self._step)
 
 
 def start(
@@ -145,6 +182,14 @@ def _resident(process: psutil.Process) -> int:
         return int(process.memory_info().rss)
     except psutil.Error:
         return 0
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    try:
+        used = process.cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(used.user + used.system)
 
 
 def _each(act: Callable[[psutil.Process], None], processes: Sequence[psutil.Process]) -> None:

@@ -31,7 +31,7 @@ class Server:
         launch: Gets ready whatever the server needs (jars, files) and says how to start it.
         ask: Sends the server a real request; raises if the answer is not a good one.
         after: Parts that start before it and stop after it.
-        patience: Seconds that a start may take.
+        patience: Seconds that its process may do nothing while there is no good answer.
         background: Once it is up, all others have the CPU first.
     """
 
@@ -40,5 +40,5 @@ class Server:
     launch: Callable[[], Launch]
     ask: Callable[[], None]
     after: tuple[str, ...] = ()
-    patience: float = 90.0
+    patience: float = 300.0
     background: bool = False

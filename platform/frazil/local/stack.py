@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import fcntl
-import time
+import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from frazil.errors import FrazilError, MissingError, PartDownError
 from frazil.local import ports as port
 from frazil.local.home import Home
 from frazil.local.ports import Ports
-from frazil.local.process import Running, find, log_tail, start, step_back, stop
+from frazil.local.process import Progress, Running, find, log_tail, start, step_back, stop
 from frazil.local.server import Server
 
 __all__ = ["Report", "Stack", "State", "Status"]
@@ -27,7 +27,6 @@ State = Literal["up", "ill", "dead", "down"]
 """It answers; it runs but does not answer; it was started and is gone; it was not started."""
 
 _PAUSE = 0.1
-_SECOND_CHANCE = 20.0  # seconds for a part that runs but did not answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +65,10 @@ class Stack:
         self.home = home
         self.ports = ports
         self._servers = servers
+        self._given_up = threading.Event()
 
     def up(self, report: Report, only: Collection[str] = ()) -> None:
-        """Starts what does not run, and waits until all of it answers.
+        """Starts what does not run, and waits until all of it answers: for a slow part as long as it moves.
 
         Args:
             report: Told of progress, from several threads.
@@ -79,6 +79,7 @@ class Stack:
             PartDownError: A part did not come up; the text has the end of its log.
         """
         servers = self._chosen(only)
+        self._given_up.clear()
         with self._locked(report, servers):
             states = self._states(servers)
             troubled = [each for each in servers if states[each.name].state != "up"]
@@ -165,7 +166,7 @@ class Stack:
         if (running := self._alive(server)) is None:
             return False
         report(server.name, "runs, but does not answer yet")
-        return not self._wait(server, running, _SECOND_CHANCE)
+        return not self._wait(server, running, report)
 
     def _clear_way(self, server: Server) -> None:
         """Ends what is left of a part, and makes sure that its ports are free."""
@@ -187,6 +188,11 @@ class Stack:
         with ThreadPoolExecutor(max(len(servers), 1)) as threads:
             for server in servers:
                 starting[server.name] = threads.submit(begin, server)
+            try:
+                wait(starting.values())
+            except BaseException:  # Ctrl-C: the threads must not go on waiting
+                self._given_up.set()
+                raise
         errors = [error for each in starting.values() if (error := each.exception())]
         if errors:
             raise next((each for each in errors if isinstance(each, FrazilError)), errors[0])
@@ -197,8 +203,7 @@ class Stack:
         report(server.name, "starting")
         log, file = self._log(server), self._file(server)
         running = start(launch.command, launch.environment, self.home.scratch, log, file)
-        problem = self._wait(server, running, server.patience)
-        if problem:
+        if problem := self._wait(server, running, report):
             report(server.name, "failed")
             raise PartDownError(
                 f"{server.name} did not start: {problem}.",
@@ -208,15 +213,18 @@ class Stack:
             )
         report(server.name, "up")
 
-    def _wait(self, server: Server, running: Running, patience: float) -> str:
-        """Waits for a good answer; says what is wrong if there is none."""
-        end = time.monotonic() + patience
+    def _wait(self, server: Server, running: Running, report: Report) -> str:
+        """Waits for a good answer as long as the process moves; says what is wrong if there is none."""
+        progress = Progress(running, self._log(server))
         while problem := _problem(server):
             if running.process is None:
                 return "its process ended"
-            if time.monotonic() > end:
-                return f"no good answer within {patience:.0f} s ({problem})"
-            time.sleep(_PAUSE)
+            if progress.idle > server.patience:
+                idle = f"neither wrote to its log nor used the CPU for {server.patience:.0f} s"
+                return f"its process {idle}, and gives no good answer ({problem})"
+            report(server.name, f"waiting for a good answer: {problem}")
+            if self._given_up.wait(_PAUSE):
+                return "nobody waits for it any more"
         if server.background:  # not before: on a busy machine it would not be up in time
             step_back(running)
         return ""

@@ -12,6 +12,7 @@ from frazil.derive.rollback import roll_back_derived
 from frazil.errors import OvertakenError
 from kit.killed import derive_process
 from kit.made import Made, MakeTable, Source, make_made, make_source
+from kit.waiting import PATIENCE
 
 KINDS = {
     "rows": "SELECT symbol, quantity, IF(quantity = 0, 'none', NULL) AS `$$error` FROM {}",
@@ -48,7 +49,7 @@ def test_a_process_that_is_killed_leaves_nothing_or_everything(
 ) -> None:
     made, source = in_between(lake, tmp_path, fresh_name, "rows")
     process = derive_process(made.spec, lake.settings.catalog, "kept")
-    assert process.wait(120) == -signal.SIGKILL, process.stderr and process.stderr.read()
+    assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
     goes_on(made, source)
 

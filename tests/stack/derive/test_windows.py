@@ -14,6 +14,7 @@ from frazil.errors import SpecError
 from kit.killed import derive_process
 from kit.made import Made, MakeTable, Source
 from kit.recomputed import recomputed
+from kit.waiting import PATIENCE
 
 BEGIN = datetime(2026, 3, 5, 12, tzinfo=UTC)
 WINDOW = {"start": "minute", "length": "1m", "lateness": "2m"}
@@ -165,7 +166,7 @@ def test_a_late_row_is_kept_apart_once_though_the_derivation_is_killed(
     source.append(events(5, 11))
 
     process = derive_process(made.spec, made.connections.settings.catalog, "kept")
-    assert process.wait(120) == -signal.SIGKILL
+    assert process.wait(PATIENCE) == -signal.SIGKILL
     source.append(events(6))
     made.derive()
 

@@ -37,10 +37,10 @@ def test_records_are_landed_shown_and_derived_from_and_files_compacted_without_a
     (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
 
     with serving(["dagster", "dev"], home, free_port()):
-        wait_for(lambda: read_glue(connections.glue, names), seconds=180)
-        wait_for(lambda: file_count(connections.catalog, crowded) == 1, seconds=120)
-        wait_for(lambda: load_table_or_none(connections.catalog, derived), seconds=120)
-        wait_for(lambda: read_derived(load_table(connections.catalog, derived).metadata), seconds=60)
+        wait_for(lambda: read_glue(connections.glue, names))
+        wait_for(lambda: file_count(connections.catalog, crowded) == 1)
+        wait_for(lambda: load_table_or_none(connections.catalog, derived))
+        wait_for(lambda: read_derived(load_table(connections.catalog, derived).metadata))
 
     assert len(graph.topics[0].rows()) == 3
     rows = load_table(connections.catalog, derived).scan().to_arrow()["quantity"].to_pylist()

@@ -19,6 +19,7 @@ from frazil.publishing.glue import sync_glue
 from frazil.publishing.snowflake.tables import publish_table
 from frazil.spec.names import Things
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
+from kit.waiting import PATIENCE
 from resources.reporting import DagsterReporter
 
 
@@ -198,7 +199,7 @@ def test_a_shell_needs_no_more_than_the_virtual_environment(
 
     done = subprocess.run(
         [*command, *which], env={**os.environ, "DAGSTER_HOME": str(tmp_path)},
-        cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr

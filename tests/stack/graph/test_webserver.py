@@ -12,7 +12,7 @@ import requests
 
 from kit.dagster_servers import free_port, serving
 from kit.graphs import Graph, MakeGraph, all_paths
-from kit.waiting import wait_for
+from kit.waiting import PATIENCE, wait_for
 
 # Without a queue, for no daemon runs here that would empty it.
 INSTANCE = """\
@@ -55,7 +55,7 @@ def ask(graph: Graph, tmp_path: Path) -> Iterator[Ask]:
         answer = requests.post(
             f"http://127.0.0.1:{port}/graphql",
             json={"query": query, "variables": variables},
-            timeout=60,
+            timeout=PATIENCE,
         ).json()
         assert "errors" not in answer, answer
         data: dict[str, Any] = answer["data"]
@@ -85,7 +85,7 @@ def test_a_run_from_the_browser_lands_and_shows_a_table(ask: Ask, graph: Graph) 
         return str(ask(STATUS, id=run_id)["runOrError"]["status"])
 
     run_id = launch(ask, all_paths(graph.things)[:3])
-    wait_for(lambda: status(run_id) in ("SUCCESS", "FAILURE"), seconds=120)
+    wait_for(lambda: status(run_id) in ("SUCCESS", "FAILURE"))
 
     assert status(run_id) == "SUCCESS"
     assert len(graph.topics[0].rows()) == 3

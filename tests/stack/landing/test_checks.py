@@ -21,6 +21,7 @@ from frazil.tables.catalog import load_table
 from frazil.tables.spark import spark_name
 from frazil.tables.stage import StagedFiles, added_files, publish
 from kit.topics import TRADE, Topic
+from kit.waiting import PATIENCE
 
 only_rest = pytest.mark.parametrize("lake", ["rest"], indirect=True)
 """Where it makes no difference who owns the table."""
@@ -290,7 +291,7 @@ def test_a_topic_that_was_never_landed_is_late_as_soon_as_it_holds_a_record(topi
 @only_rest
 def test_a_topic_that_is_gone_is_not_called_current(landed: Topic) -> None:
     for future in landed.connections.admin.delete_topics([landed.name], operation_timeout=30).values():
-        future.result(30)
+        future.result(PATIENCE)
 
     result = check(landed, "freshness", freshness=timedelta(hours=1))
 

@@ -12,6 +12,7 @@ from frazil.errors import OvertakenError
 from frazil.landing.land import land
 from kit import killed
 from kit.topics import MakeTopic, Topic
+from kit.waiting import PATIENCE
 
 STEPS = ("planned", "branched", "written", "audited", "published")
 
@@ -29,7 +30,7 @@ def test_a_landing_killed_after_any_step_leaves_nothing_or_everything(
     topic.send([b"bad"], partition=0)
     topic.trades(20, partition=1)
     process = landing_process(topic, step)
-    assert process.wait(120) == -signal.SIGKILL, process.stderr and process.stderr.read()
+    assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
     again = land(topic.spec, topic.connections)
     more = land(topic.spec, topic.connections)
@@ -55,7 +56,7 @@ def test_of_two_landings_at_once_one_publishes_and_the_other_says_it_was_overtak
     def overtake(step: str) -> None:
         if step == "audited":
             other = landing_process(topic)
-            out, err = other.communicate(timeout=120)
+            out, err = other.communicate(timeout=PATIENCE)
             assert (other.returncode, out.strip()) == (0, "30"), err
 
     with pytest.raises(OvertakenError, match="was quicker"):
@@ -67,7 +68,7 @@ def test_of_two_landings_at_once_one_publishes_and_the_other_says_it_was_overtak
 def test_two_processes_that_land_at_once_double_nothing(topic: Topic) -> None:
     topic.trades(40)
     both = [landing_process(topic), landing_process(topic)]
-    outputs = [p.communicate(timeout=120) for p in both]
+    outputs = [p.communicate(timeout=PATIENCE) for p in both]
 
     codes = [p.returncode for p in both]
     assert 0 in codes, outputs

@@ -32,7 +32,7 @@ from kit.killed import NAMESPACE, compaction_process, landing_process
 from kit.leftovers import cleaned_up, unnamed
 from kit.stored import files_under
 from kit.topics import Topic, create_topic
-from kit.waiting import wait_for
+from kit.waiting import PATIENCE, wait_for
 
 PARTS = ("storage", "kafka", "registry", "spark", "spark-upkeep")
 GROUPS, APPENDS = 8, 3
@@ -58,7 +58,7 @@ def kill(stack: Stack, part: str) -> None:
     process = psutil.Process(pid)
     for each in [*process.children(recursive=True), process]:
         each.kill()
-    psutil.wait_procs([process], 30)
+    psutil.wait_procs([process], PATIENCE)
 
 
 def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftovers_can_be_removed(
@@ -70,9 +70,9 @@ def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftove
     topic = trades_of(connections, f"{fresh_name}_trades")
     process = compaction_process(fresh_name, "rest", FRAZIL_HOME=str(own_stack.home.root))
     before = set(files_under(table))
-    wait_for(lambda: process.poll() is not None or new_data(table, before), 300)
+    wait_for(lambda: process.poll() is not None or new_data(table, before))
     kill(own_stack, "spark-upkeep")
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=PATIENCE)
     left, numbers = new_data(table, before), values(table)
     landed = land(topic.spec, connections).records
     bring_up(own_stack)

@@ -24,6 +24,7 @@ from frazil.tables.spark import spark_name
 from frazil.tables.stage import StagedFiles, publish
 from kit.killed import landing_process
 from kit.topics import MakeTopic, Topic
+from kit.waiting import PATIENCE
 
 LONG_AGO = "2001-01-01 00:00:00"
 
@@ -250,7 +251,7 @@ def test_files_of_a_killed_landing_go_once_its_branch_is_dropped(make_topic: Mak
     land(topic.spec, topic.connections)
     topic.trades(5)
     process = landing_process(topic.name, topic.connections.settings.catalog, "written")
-    assert process.wait(120) == -signal.SIGKILL
+    assert process.wait(PATIENCE) == -signal.SIGKILL
     table = table_of(topic)
     branch = next(ref for ref in table.metadata.refs if ref != "main")
     scan = table.scan(snapshot_id=table.metadata.refs[branch].snapshot_id)

@@ -15,6 +15,7 @@ from frazil.landing.redrive import redrive
 from frazil.landing.state import table_states
 from kit import killed
 from kit.topics import MakeTopic, Topic
+from kit.waiting import PATIENCE
 
 only_rest = pytest.mark.parametrize("lake", ["rest"], indirect=True)
 """Where it makes no difference who owns the table."""
@@ -166,7 +167,7 @@ def test_a_redrive_killed_at_any_point_leaves_nothing_or_everything(letters: Top
     catalog = letters.connections.settings.catalog
     for step in ("audited", "published"):
         process = killed.redrive_process(letters.name, catalog, step)
-        assert process.wait(120) == -signal.SIGKILL, process.stderr and process.stderr.read()
+        assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
         assert len(offsets(letters)) == (7 if step == "published" else 4)
         assert_all_adds_up(letters)
 

@@ -11,7 +11,7 @@ from frazil.errors import OffsetsLostError, TopicChangedError
 from frazil.kafka.facts import topic_fact
 from frazil.landing.land import land
 from kit.topics import Topic, create_topic
-from kit.waiting import wait_for
+from kit.waiting import PATIENCE, wait_for
 
 
 def test_records_that_retention_took_are_named_and_nothing_is_landed(topic: Topic) -> None:
@@ -37,7 +37,7 @@ def test_a_recreated_topic_is_recognised_by_its_id(topic: Topic) -> None:
     topic.trades(5)
     land(topic.spec, topic.connections)
     for future in topic.connections.admin.delete_topics([topic.name], operation_timeout=30).values():
-        future.result(30)
+        future.result(PATIENCE)
     create_topic(topic.connections.admin, topic.name, 1, {})
     topic.trades(7)
 
@@ -50,7 +50,7 @@ def test_new_partitions_are_landed_from_their_first_offset(topic: Topic) -> None
     topic.trades(5)
     land(topic.spec, topic.connections)
     for future in topic.connections.admin.create_partitions([NewPartitions(topic.name, 3)]).values():
-        future.result(30)
+        future.result(PATIENCE)
     topic.trades(2, partition=2)
 
     assert land(topic.spec, topic.connections).spans == {2: (0, 2)}
@@ -70,11 +70,11 @@ def test_aborted_records_and_markers_are_known_gaps_and_open_transactions_wait(t
         producer.begin_transaction()
         for _ in range(3):
             producer.produce(topic.name, value, partition=0)
-        producer.flush(30)  # or an abort would drop what was not sent yet
+        producer.flush(PATIENCE)  # or an abort would drop what was not sent yet
         end(30)
     producer.begin_transaction()
     producer.produce(topic.name, value, partition=0)
-    producer.flush(30)
+    producer.flush(PATIENCE)
     wait_for(lambda: topic_fact(topic.connections.admin, topic.name).end == {0: 12})
 
     report = land(topic.spec, topic.connections)

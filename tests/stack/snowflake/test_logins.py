@@ -63,7 +63,7 @@ def login_code(standin: StandIn, claims: dict[str, Any]) -> str | None:
         "TOKEN": token,
     }
     url = f"http://127.0.0.1:{standin.port}/session/v1/login-request"
-    code: str | None = requests.post(url, json={"data": data}, timeout=10).json().get("code")
+    code: str | None = requests.post(url, json={"data": data}, timeout=60).json().get("code")
     return code
 
 

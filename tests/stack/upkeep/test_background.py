@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from frazil.connections import Connections
+from kit.waiting import PATIENCE
 
 FOR_EVER = 50_000
 """Tasks of 0.1 s each: an hour of work on any machine. It is cancelled when the test has seen enough."""
@@ -38,7 +39,7 @@ def running_for_ever(session: SparkSession) -> Iterator[Future[None]]:
     with ThreadPoolExecutor(1) as pool:
         job = pool.submit(run, session, FOR_EVER, 100)
         try:
-            assert at_it.wait(60), "its tasks do not begin"
+            assert at_it.wait(PATIENCE), "its tasks do not begin"
             yield job
         finally:
             session.interruptAll()

@@ -23,6 +23,7 @@ from frazil.upkeep.work import WorkReport
 from kit import killed
 from kit.opened import data_files, table_of
 from kit.topics import MakeTopic, Topic, topic_maker
+from kit.waiting import PATIENCE
 
 EACH = 5
 """Records of a small landing."""
@@ -213,7 +214,7 @@ def test_a_compaction_killed_before_its_commit_leaves_everything_as_it_was(
 ) -> None:
     topic = landed(topic_maker(connections, fresh_name, killed.NAMESPACE)(), 3)
     process = killed.compaction_process(topic.name, connections.settings.catalog, "written")
-    assert process.wait(300) == -signal.SIGKILL, process.stderr and process.stderr.read()
+    assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
     assert len(data_files(topic)) == 3
     assert len(branches(topic)) == 1

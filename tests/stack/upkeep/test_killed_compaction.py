@@ -13,6 +13,7 @@ from kit.leftovers import cleaned_up, unnamed
 from kit.opened import data_files, table_of
 from kit.stored import files_under
 from kit.topics import topic_maker
+from kit.waiting import PATIENCE
 
 
 def test_what_a_killed_compaction_wrote_goes_and_nothing_else(
@@ -24,7 +25,7 @@ def test_what_a_killed_compaction_wrote_goes_and_nothing_else(
         land(topic.spec, connections, max_records=3)
     before = set(files_under(table_of(topic)))
     process = compaction_process(topic.name, connections.settings.catalog, "written")
-    assert process.wait(300) == -signal.SIGKILL, process.stderr and process.stderr.read()
+    assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
     left = {path for path in files_under(table_of(topic)) if "/data/" in path} - before
 
     cleaned_up(topic.spec, connections, time.time())

@@ -13,6 +13,7 @@ import pytest
 import stamina
 
 from frazil.local.process import Running, find, log_tail, start, step_back, stop
+from kit.waiting import PATIENCE
 
 SLEEP = "import time; time.sleep(600)"
 THREADS = """
@@ -47,7 +48,7 @@ def started(tmp_path: Path) -> Iterator[Started]:
         stop(left, program.file)
 
 
-@stamina.retry(on=AssertionError, timeout=10, wait_initial=0.02, wait_max=0.1)
+@stamina.retry(on=AssertionError, attempts=None, timeout=PATIENCE, wait_initial=0.02, wait_max=0.1)
 def wait_for_output(log: Path, text: str) -> None:
     assert text in log_tail(log)
 
@@ -155,7 +156,7 @@ def test_one_that_ignores_the_signal_is_killed_with_its_children(started: Starte
     assert not alive(child)
 
 
-@stamina.retry(on=IndexError, timeout=10, wait_initial=0.02, wait_max=0.1)
+@stamina.retry(on=IndexError, attempts=None, timeout=PATIENCE, wait_initial=0.02, wait_max=0.1)
 def first_line(log: Path) -> str:
     return log.read_text().splitlines()[0]
 
