@@ -17,7 +17,6 @@ from frazil.derive.ledger import DerivedLedger, read_derived
 from frazil.derive.report import DeriveReport
 from frazil.formats.iceberg import from_iceberg
 from frazil.formats.logical import Field, Primitive
-from frazil.landing.rollback import move_main
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
@@ -64,10 +63,7 @@ class Source:
 
     def roll_back(self, snapshot_id: int) -> None:
         """Makes an older snapshot the head."""
-        table = self.table
-        target = table.metadata.snapshot_by_id(snapshot_id)
-        assert target
-        assert move_main(table, target, {}, ())
+        self.table.manage_snapshots().rollback_to_snapshot(snapshot_id).commit()
 
     def expire(self) -> None:
         """Every snapshot but the head goes."""

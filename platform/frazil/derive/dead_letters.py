@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from frazil.derive.faults import overtaken
 from frazil.derive.increments import Increment, increment
 from frazil.derive.ledger import DerivedLedger, read_derived
-from frazil.derive.leftovers import drop_dead_branches
 from frazil.derive.plan import Plan
 from frazil.derive.positions import standing
 from frazil.derive.queries.query import ERROR_COLUMN
@@ -25,7 +24,7 @@ from frazil.derive.write import append
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.layout import Write
 from frazil.spec.names import TableName
-from frazil.tables.branches import branch_from_head, leave_branch
+from frazil.tables.branches import branch_from_head, drop_outlived, leave_branch
 from frazil.tables.create import create_table, load_with_head
 from frazil.tables.stage import StagedFiles, publish
 
@@ -101,7 +100,7 @@ def keep_letters(box: LetterBox) -> None:
     table = load_with_head(box.catalog, name)
     if table is None:
         table = create_table(box.catalog, name, _FIELDS, _PARTITION_BY, _PROPERTIES)
-    drop_dead_branches(box.catalog, name, table)
+    drop_outlived(box.catalog, name, table)
     before = read_derived(table.metadata, rebuild=box.plan.whole)
     if before and before.derivation not in (box.plan.letters, *box.ours):
         raise overtaken(box.name)

@@ -18,7 +18,6 @@ from frazil.derive.feeds.feed import FeedReport, feed
 from frazil.derive.increments import Increment
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger
-from frazil.derive.leftovers import drop_dead_branches
 from frazil.derive.making import Making, making_of
 from frazil.derive.output import ensure_output
 from frazil.derive.plan import Plan, make_plan
@@ -29,7 +28,7 @@ from frazil.derive.work import Result, Step, Task
 from frazil.errors import CommitConflictError, FrazilError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
-from frazil.tables.branches import DERIVING, leave_branch, new_branch
+from frazil.tables.branches import DERIVING, drop_outlived, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, drop_old_metadata, load_table, load_table_or_none
 from frazil.tables.faults import spark_job
 from frazil.tables.stage import publish
@@ -104,7 +103,7 @@ class _Derivation:
         """Plans, and does it unless nothing is new."""
         plan = make_plan(self._catalog, self._name, self._making, rebuild=rebuild)
         if plan.table:
-            drop_dead_branches(self._catalog, self._name, plan.table)
+            drop_outlived(self._catalog, self._name, plan.table)
         self._done("planned")
         if not plan.due:
             return nothing(self._spec, str(self._name), plan)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from frazil.derive.spark_types import fields_of
-from frazil.errors import CommitConflictError, SchemaRefusedError
+from frazil.errors import SchemaRefusedError
 from frazil.formats.evolution import verdicts
 from frazil.formats.iceberg import from_iceberg
 from frazil.formats.logical import Struct
@@ -14,14 +13,13 @@ from frazil.formats.verdicts import Verdict, refused
 from frazil.landing.evolve import apply_changes
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
-from frazil.tables.catalog import load_table
+from frazil.tables.commit import commit, is_staged
 from frazil.tables.create import create_table, load_with_head
-from frazil.tables.heads import TRIES, heads, through
 from frazil.tables.layout import arrange, write_properties
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyiceberg.table import Table
+    from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
 
 __all__ = ["ensure_output"]
@@ -51,24 +49,19 @@ def ensure_output(
 
 
 def _evolved(name: TableName, catalog: Catalog, table: Table, wanted: Struct) -> Table:
-    for found in chain([table], heads(catalog, name)):
+    def stage(found: Table) -> Transaction | None:
         have = from_iceberg(found.schema())
         kept = [f.name for f in have if not wanted.get(f.name)]  # of an earlier query; null from now on
         changes = verdicts(have, wanted, kept)
         if stopping := refused(changes):
             raise _refusal(name, stopping)
-        if not (todo := [c for c in changes if c.wanted]):
-            return found
-        found.metadata.properties["commit.retry.num-retries"] = "0"  # in this loaded copy only
         tx = found.transaction()
-        apply_changes(tx, todo)
-        if through(tx.commit_transaction):
-            return load_table(catalog, name)
-    raise CommitConflictError(
-        f"The catalog refused a schema change of {name} {TRIES} times.",
-        meaning="Others commit to the table all the time; the table is as it was.",
-        todo="Derive it again.",
-    )
+        apply_changes(tx, [change for change in changes if change.wanted])
+        return tx if is_staged(tx) else None
+
+    if stage(table) is None:
+        return table
+    return commit(catalog, name, stage, work="schema change", todo="Derive it again.").table
 
 
 def _properties(spec: DerivedSpec, made_of: str) -> dict[str, str]:

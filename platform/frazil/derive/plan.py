@@ -12,17 +12,17 @@ from frazil.derive.increments import Increment, increment, is_same, whole
 from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
 from frazil.derive.making import Making
 from frazil.derive.positions import Inputs, all_held, none_went_back, standing
-from frazil.errors import CommitConflictError, DifferentError, PositionLostError, QueryChangedError
-from frazil.landing.rollback import move_main, row_count
+from frazil.errors import DifferentError, PositionLostError, QueryChangedError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table, load_table_or_none
-from frazil.tables.heads import TRIES, heads
+from frazil.tables.commit import commit
 from frazil.tables.ledger import Told
+from frazil.tables.rollback import move_main, row_count
 from frazil.tables.snapshots import ancestors, is_first
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyiceberg.table import Table
+    from pyiceberg.table import Table, Transaction
     from pyiceberg.table.snapshots import Snapshot
 
 __all__ = ["Plan", "load_inputs", "make_plan"]
@@ -151,28 +151,28 @@ def _followed(
     before = read_derived(table.metadata)
     if before is None or fits(before.inputs):
         return table, before, None
-    for fresh in heads(catalog, name):
-        if read_derived(fresh.metadata) != before:
+
+    def stage(fresh: Table) -> Transaction | None:
+        now = read_derived(fresh.metadata)
+        if now is None or fits(now.inputs):  # done, though the answer was lost
+            return None
+        if now != before:
             raise overtaken(name)
-        target, told = _newest_fit(name, fresh, query, fits)
-        if move_main(fresh, target, DerivedLedger, told):
-            return load_table(catalog, name), told.entry, target.snapshot_id
-    raise CommitConflictError(
-        f"The catalog refused to take {name} back {TRIES} times.",
-        meaning="Others commit to the table all the time; the table is as they left it.",
-        todo="Derive again.",
-    )
+        return move_main(fresh, *_newest_fit(name, fresh, query, fits))
+
+    after = commit(catalog, name, stage, work="rollback", todo="Derive again.").table
+    return after, read_derived(after.metadata), after.metadata.current_snapshot_id
 
 
 def _newest_fit(
     name: TableName, table: Table, query: str, fits: Fits
-) -> tuple[Snapshot, Told[DerivedLedger]]:
+) -> tuple[Snapshot, type[DerivedLedger], Told[DerivedLedger]]:
     for snapshot, ledger in derived_ledgers(table.metadata):
         if ledger.query == query and fits(ledger.inputs):
-            return snapshot, Told(ledger, snapshot.sequence_number or 0)
+            return snapshot, DerivedLedger, Told(ledger, snapshot.sequence_number or 0)
     oldest = list(ancestors(table.metadata))[-1]
     if is_first(oldest) and not row_count(oldest):
-        return oldest, Told(None, 1)
+        return oldest, DerivedLedger, Told(None, 1)
     raise PositionLostError(
         f"An input of {name} was rolled back, and no snapshot of {name} is as old as what is left of it.",
         meaning=f"{name} holds rows that were made of rows which are no longer there. Nothing was changed.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from frazil.derive.ledger import DerivedLedger, read_derived
 from frazil.errors import CommitConflictError, OvertakenError
 from frazil.spec.names import TableName
+from frazil.tables.branches import DERIVING
 from frazil.tables.snapshots import ancestors, summary_of
 from frazil.tables.stage import Staged
 
@@ -37,6 +38,7 @@ class Derived(Staged):
 
     work: ClassVar[str] = "derivation"
     resumes: ClassVar[bool] = False
+    rivals: ClassVar[str] = DERIVING
 
     def upon(self, name: TableName, table: Table) -> DerivedLedger:
         """See `Staged.upon`. A rebuild may leave the position as it is, so it goes by the derivation."""

@@ -22,13 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-__all__ = ["BASE", "MARK", "append"]
+__all__ = ["MARK", "append"]
 
 MARK = {"frazil.plan": "derivation"}
 """In summaries of snapshots that are a branch's, and never on `main`."""
-
-BASE = "frazil.base"
-"""In summaries of a branch that holds some files of `main` only: the derivation that it stands upon."""
 
 _WRITES = 12
 """Times that a branch is written where others commit to the table all the while."""

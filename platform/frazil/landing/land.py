@@ -22,7 +22,6 @@ from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.faults import landing_job
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, Span, bytes_per_record, read_ledger
-from frazil.landing.leftovers import drop_leftovers
 from frazil.landing.plan import Plan, cut, make_plan
 from frazil.landing.refusals import fitting
 from frazil.landing.source import read_slices
@@ -30,7 +29,7 @@ from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import LANDING, branch_from_head, leave_branch, new_branch
+from frazil.tables.branches import LANDING, branch_from_head, drop_outlived, leave_branch, new_branch
 from frazil.tables.catalog import (
     catalog_errors,
     drop_old_metadata,
@@ -129,7 +128,7 @@ class _Landing:
         """One landing; also whether its cap left something behind."""
         facts = topic_fact(self._connections.admin, self._spec.topic)
         decoder, table = fitting(self._connections.catalog, self._name, self._prepared)
-        drop_leftovers(self._connections.catalog, self._name, table)
+        drop_outlived(self._connections.catalog, self._name, table)
         ledger = read_ledger(table.metadata)
         plan = make_plan(facts, ledger, max_records or self._cap(table))
         self._done("planned")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from frazil.errors import OvertakenError
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.spec.names import TableName
+from frazil.tables.branches import LANDING
 from frazil.tables.stage import Staged
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class Landed(Staged):
         ledger: What the snapshot will say, but for its totals.
         base: The position that the plan started from; None where the table had none.
     """
+
+    rivals: ClassVar[str] = LANDING
 
     ledger: Ledger
     base: Mapping[int, int] | None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -32,7 +31,7 @@ from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import REDRIVE, branch_from_head, drop_branch, new_branch
+from frazil.tables.branches import REDRIVE, branch_from_head, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.stage import StagedFiles, publish, staged_files
 
@@ -146,8 +145,7 @@ class _Redrive:
             report = replace(report, left_out=report.left_out + written.skipped)
             return self._published(chosen, written, _told(report, bad))
         finally:
-            with suppress(Exception):  # leftovers.py drops it later; the first error is the one to tell
-                drop_branch(catalog, self._name, branch)
+            leave_branch(catalog, self._name, branch)
 
     def _write(self, records: DataFrame, decoder: RecordDecoder, plan: Plan, branch: str) -> Written:
         branch_from_head(self._connections.catalog, self._name, branch)

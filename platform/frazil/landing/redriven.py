@@ -43,6 +43,7 @@ class Redriven(Landed):
     expired: int = 0
 
     resumes: ClassVar[bool] = False
+    rivals: ClassVar[str] = ""
 
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`. The position may move in between, and stays where it is then."""

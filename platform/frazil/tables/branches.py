@@ -27,6 +27,7 @@ __all__ = [
     "branch_from_head",
     "branch_lost",
     "drop_branch",
+    "drop_outlived",
     "leave_branch",
     "new_branch",
     "outlived",
@@ -70,6 +71,12 @@ def outlived(metadata: TableMetadata, now: float) -> dict[str, float]:
     """Those of them that are older than any work may take, with their age in seconds."""
     ages = {branch: now - began for branch, began in at_work(metadata).items()}
     return {branch: age for branch, age in ages.items() if age > _LONGEST}
+
+
+def drop_outlived(catalog: Catalog, name: TableName, table: Table, now: float | None = None) -> None:
+    """Drops the branches of dead works that nobody published past; their files go with snapshot expiry."""
+    for branch in outlived(table.metadata, time.time() if now is None else now):
+        drop_branch(catalog, name, branch)
 
 
 def branch_from_head(catalog: Catalog, name: TableName, branch: str) -> None:

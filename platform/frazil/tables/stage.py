@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
 from frazil.tables.branches import publish_branch
-from frazil.tables.commit import commit
+from frazil.tables.commit import assert_ref, commit, remove_ref
 from frazil.tables.ledger import copied
 from frazil.tables.snapshots import ancestors
 
@@ -93,6 +93,8 @@ class Staged(ABC):
     work: ClassVar[str] = "landing"
     resumes: ClassVar[bool] = True
     """Whether a suspended table goes on with it."""
+    rivals: ClassVar[str] = ""
+    """Prefix of the branches of work that is overtaken by this one: they go with the same commit."""
 
     @abstractmethod
     def upon(self, name: TableName, table: Table) -> Entry:
@@ -154,6 +156,10 @@ def _staged(name: TableName, table: Table, staged: Staged, said: Mapping[str, st
     staged.put(tx, table, said)
     if staged.staged.branch:
         publish_branch(tx, name, staged.staged.branch, staged.staged.tip)
+    for branch, ref in table.metadata.refs.items():
+        if staged.rivals and branch.startswith(staged.rivals) and branch != staged.staged.branch:
+            assert_ref(tx, branch, ref.snapshot_id)
+            remove_ref(tx, branch)
     return tx
 
 

@@ -16,7 +16,7 @@ from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.branches import COMPACTING, drop_branch, leave_branch, new_branch, outlived
+from frazil.tables.branches import COMPACTING, drop_outlived, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.manifests import HeadReader, Held
 from frazil.tables.rewrite import Replacement, put_in_place, upon
@@ -97,7 +97,7 @@ class _Compaction:
         if dry_run:
             return would(self._name, before, rounds, is_crowded(before, self._spec.upkeep.manifests))
         self._step("planned")
-        self._drop_leftovers(table)
+        drop_outlived(self._connections.catalog, self._name, table, self._now)
         done = self._rounds(rounds) + self._gather()
         after = self._reader.read(self._load()) or before
         return did(self._name, before, after, done, time.perf_counter() - begun)
@@ -167,10 +167,6 @@ class _Compaction:
     def _says(self, said: str) -> dict[str, str]:
         more = {"frazil.upkeep-reason": self._reason} if self._reason else {}
         return {SUMMARY: "compaction", "frazil.upkeep-did": said, **more}
-
-    def _drop_leftovers(self, table: Table) -> None:
-        for branch in outlived(table.metadata, self._now):
-            drop_branch(self._connections.catalog, self._name, branch)
 
     def _drop(self, branch: str) -> None:
         """Leaves no branch behind; where even that fails, a later compaction drops it."""

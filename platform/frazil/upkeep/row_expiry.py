@@ -19,7 +19,7 @@ from frazil.errors import CommitConflictError, DifferentError
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
-from frazil.tables.branches import EXPIRING, drop_branch, new_branch
+from frazil.tables.branches import EXPIRING, leave_branch, new_branch
 from frazil.tables.catalog import load_table
 from frazil.tables.heads import TRIES, heads, through
 from frazil.tables.ledger import copied
@@ -99,7 +99,7 @@ class _RowExpiry:
         try:
             return self._expire(reason)
         finally:
-            self._drop_branches()
+            self._leave_branches()
 
     def _expire(self, reason: str) -> WorkReport:
         survivors = self._survivors()
@@ -185,10 +185,9 @@ class _RowExpiry:
             todo="Nothing: the upkeep sensor tries again.",
         )
 
-    def _drop_branches(self) -> None:
+    def _leave_branches(self) -> None:
         for branch in self._branches:
-            with suppress(Exception):  # leftovers.py drops it later; the first error is the one to tell
-                drop_branch(self._catalog, self._name, branch)
+            leave_branch(self._catalog, self._name, branch)
 
     def _report(
         self,

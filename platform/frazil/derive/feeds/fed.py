@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 import stamina
 
 from frazil.derive.ledger import Position
-from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
-from frazil.tables.heads import TRIES, heads, through
+from frazil.tables.properties import set_properties
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -80,21 +79,8 @@ def noted(table: Table, topic: str) -> FedTo | None:
 
 
 def note(catalog: Catalog, name: TableName, topic: str, fed: FedTo) -> None:
-    """Lets the table know.
-
-    Raises:
-        CommitConflictError: The catalog refused time and again.
-    """
-    for table in heads(catalog, name):
-        tx = table.transaction()
-        tx.set_properties(_properties(topic, fed))
-        if through(tx.commit_transaction):
-            return
-    raise CommitConflictError(
-        f"The catalog refused a property of {name} {TRIES} times.",
-        meaning="All rows were fed, and Kafka knows it.",
-        todo="Derive again.",
-    )
+    """Lets the table know; raises as `commit` does."""
+    set_properties(catalog, name, {f"{FED}.{topic}": replace(fed, rows=None).text()})
 
 
 def latest(*known: FedTo | None) -> FedTo | None:
@@ -126,7 +112,3 @@ def _asked(admin: AdminClient, group: str, topic: str) -> str | None:
     (found,) = future.result().topic_partitions
     metadata: str | None = found.metadata
     return metadata
-
-
-def _properties(topic: str, fed: FedTo) -> dict[str, str]:
-    return {f"{FED}.{topic}": replace(fed, rows=None).text()}

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.derive.ledger import read_derived
-from frazil.derive.write import BASE, MARK
+from frazil.derive.write import MARK
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
-from frazil.tables.heads import TRIES, heads, through
+from frazil.tables.commit import commit
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
-    from pyiceberg.table import Table
+    from pyiceberg.table import Table, Transaction
 
 
 __all__ = ["Touched", "branch_of", "touched"]
@@ -100,21 +99,16 @@ def branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) ->
     from frazil.tables.swap import Narrow
 
     head = files.table.metadata.current_snapshot_id
-    for table in heads(catalog, name):
-        if made := table.metadata.refs.get(branch):
-            return made.snapshot_id
+
+    def stage(table: Table) -> Transaction:
         if table.metadata.current_snapshot_id != head:
-            break
+            raise CommitConflictError(
+                f"Others committed to {name} while a derivation chose its files.",
+                meaning="Nothing of this derivation is visible.",
+                todo="Nothing: it tries again.",
+            )
         tx = table.transaction()
-        newest = read_derived(table.metadata)
-        said = {**MARK, BASE: newest.derivation if newest else ""}
-        narrow = Narrow(tx, branch, said, files.entries)
-        narrow.commit()
-        if through(tx.commit_transaction):
-            return narrow.snapshot_id
-    raise CommitConflictError(
-        f"Others committed to {name} while a derivation chose its files.",
-        where=f"{TRIES} times, or in between",
-        meaning="Nothing of this derivation is visible.",
-        todo="Nothing: it tries again.",
-    )
+        Narrow(tx, branch, MARK, files.entries).commit()
+        return tx
+
+    return commit(catalog, name, stage, work="branch").snapshot_id or 0

@@ -1,0 +1,223 @@
+"""Rollback: another snapshot that `main` held becomes its head, and its position the table's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from frazil.errors import MissingError, RepairError
+from frazil.spec.names import TableName
+from frazil.tables.commit import commit, move_ref
+from frazil.tables.ledger import Entry, Told, rewind
+from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.stage import SUSPENDED
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table, Transaction
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = ["Rollback", "Turn", "move_main", "report_of", "row_count", "turn_back"]
+
+_SHOWN = 5
+"""Snapshots that an error names."""
+
+E = TypeVar("E", bound=Entry)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollback:
+    """What one rollback did.
+
+    Args:
+        table: Its identifier.
+        snapshot_id: The head of `main` now.
+        from_snapshot_id: The head before.
+        rows: Rows of the table now.
+        rows_before: Rows before.
+        done: Whether the head moved.
+        text: The same in a few sentences, and what to do next.
+    """
+
+    table: str
+    snapshot_id: int
+    from_snapshot_id: int
+    rows: int
+    rows_before: int
+    done: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Generic[E]):
+    """A rollback that is possible.
+
+    Args:
+        table: As loaded.
+        target: The head that comes.
+        told: What it says of the position.
+    """
+
+    table: Table
+    target: Snapshot
+    told: Told[E]
+
+    @property
+    def head(self) -> Snapshot:
+        """The head that goes."""
+        return next(ancestors(self.table.metadata))
+
+    @property
+    def moves(self) -> bool:
+        """Whether they differ."""
+        return self.head.snapshot_id != self.target.snapshot_id
+
+
+def turn_back(
+    catalog: Catalog,
+    name: TableName,
+    to: int | datetime,
+    kind: type[E],
+    check: Callable[[Turn[E]], None] = lambda _: None,
+) -> Turn[E]:
+    """Makes a snapshot the head of `main`, and its position the table's, in one commit.
+
+    Args:
+        catalog: The table's catalog.
+        name: The table.
+        to: A snapshot's id, or a moment: the newest ancestor of the head that is not younger is meant.
+        kind: Of the table's ledgers.
+        check: Raises where the rollback must not be.
+
+    Raises:
+        MissingError: There is no such table, or `main` never held such a snapshot.
+        RepairError: Nothing tells the position of that snapshot any more.
+        CommitConflictError: Others kept committing in between.
+    """
+    turns: list[Turn[E]] = []
+
+    def stage(table: Table) -> Transaction | None:
+        target = _target(name, table, to)
+        turns.append(turn := Turn(table, target, _told(name, table, target, kind)))
+        check(turn)
+        return move_main(table, target, kind, turn.told) if turn.moves else None
+
+    commit(catalog, name, stage, work="rollback", todo="Roll back again.")
+    return next((turn for turn in reversed(turns) if turn.moves), turns[-1])
+
+
+def move_main(table: Table, target: Snapshot, kind: type[Entry], told: Told[Any]) -> Transaction:
+    """Stages that a snapshot becomes the head of `main`, and what it says the table's copy."""
+    tx = table.transaction()
+    if lifted := [name for name in table.properties if name.startswith(SUSPENDED)]:
+        tx.remove_properties(*lifted)
+    rewind(tx, kind, told)
+    move_ref(tx, "main", target.snapshot_id)
+    return tx
+
+
+def report_of(name: TableName, turn: Turn[Any], follows: str, *, published: bool) -> Rollback:
+    """What a rollback did, for people.
+
+    Args:
+        name: The table.
+        turn: The rollback.
+        follows: What the table's next work does.
+        published: Whether other systems show the table.
+    """
+    text = f"{name} is at snapshot {turn.target.snapshot_id} already, made {_moment(turn.target)}."
+    if turn.moves:
+        text = (
+            f"{name} is again as it was at snapshot {turn.target.snapshot_id}, made {_moment(turn.target)}; "
+            f"its columns stay as they are. {follows}"
+        )
+        text += f" Glue and Snowflake show it after `frazil sync {name}`." if published else ""
+    return Rollback(
+        table=str(name),
+        snapshot_id=turn.target.snapshot_id,
+        from_snapshot_id=turn.head.snapshot_id,
+        rows=row_count(turn.target),
+        rows_before=row_count(turn.head),
+        done=turn.moves,
+        text=text,
+    )
+
+
+def row_count(snapshot: Snapshot) -> int:
+    """Rows of the table at a snapshot."""
+    return int(summary_of(snapshot).get("total-records", 0))
+
+
+def _target(name: TableName, table: Table, to: int | datetime) -> Snapshot:
+    if isinstance(to, int):
+        found = (s for s in (*ancestors(table.metadata), *_ahead(table.metadata)) if s.snapshot_id == to)
+    else:
+        found = (s for s in ancestors(table.metadata) if s.timestamp_ms <= to.timestamp() * 1000)
+    if target := next(found, None):
+        return target
+    raise _no_target(name, table, to)
+
+
+def _ahead(metadata: TableMetadata) -> Iterator[Snapshot]:
+    """What `main` held behind its present head, until a rollback took it away."""
+    held = {entry.snapshot_id for entry in metadata.snapshot_log}
+    return (
+        snapshot
+        for snapshot in metadata.snapshots
+        if snapshot.snapshot_id in held
+        and any(s.snapshot_id == metadata.current_snapshot_id for s in _line(metadata, snapshot))
+    )
+
+
+def _line(metadata: TableMetadata, snapshot: Snapshot) -> Iterator[Snapshot]:
+    from pyiceberg.table.snapshots import ancestors_of
+
+    return iter(ancestors_of(snapshot, metadata))
+
+
+def _told(name: TableName, table: Table, target: Snapshot, kind: type[E]) -> Told[E]:
+    if told := kind.told(_line(table.metadata, target)):
+        return told
+    if kind.copy(table.properties) is None:
+        return Told(None, 0)
+    raise RepairError(
+        f"The position of snapshot {target.snapshot_id} of {name} is no longer known.",
+        where=f"made {_moment(target)}; the snapshot that told it is expired",
+        meaning="Nothing could tell any more what the table holds of its source. Nothing was changed.",
+        todo=f"Roll back to one of these: {_shown(s for s, _ in kind.all(table.metadata))}.",
+    )
+
+
+def _no_target(name: TableName, table: Table, to: int | datetime) -> MissingError:
+    line = list(ancestors(table.metadata))
+    if isinstance(to, datetime):
+        what = f"No snapshot of {name} is as old as {to.isoformat(sep=' ')}."
+    elif table.metadata.snapshot_by_id(to):
+        what = (
+            f"Snapshot {to} of {name} is no ancestor of main: it is another branch's, or other work went on "
+            "since a rollback left it."
+        )
+    else:
+        what = f"{name} has no snapshot {to}; it may have expired."
+    return MissingError(
+        what,
+        where=f"{len(line)} snapshots of main are kept: {_shown(line)}",
+        meaning="Nothing was changed.",
+        todo=f"Name one of these, or a later moment; `frazil describe {name}` lists them.",
+    )
+
+
+def _shown(snapshots: Iterable[Snapshot]) -> str:
+    few = list(islice(snapshots, _SHOWN + 1))
+    told = ", ".join(f"{s.snapshot_id} ({_moment(s)})" for s in few[:_SHOWN])
+    return f"{told}, ..." if len(few) > _SHOWN else told
+
+
+def _moment(snapshot: Snapshot) -> str:
+    """When it was made, for people."""
+    made = datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
+    return f"{made.isoformat(sep=' ', timespec='milliseconds').removesuffix('+00:00')} UTC"
