@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from frazil.derive.queries.columns import Column
 from frazil.derive.queries.query import NOW, Query
-from frazil.derive.quoting import quoted
+from frazil.quoting import quoted
 from frazil.spec.derived import Parameter
 
 __all__ = ["by_spark"]

@@ -8,8 +8,9 @@ from frazil.checks.result import Number, Subject, Verdict
 from frazil.derive.anew import Anew
 from frazil.derive.increments import whole
 from frazil.derive.ledger import read_derived
-from frazil.derive.quoting import cast, quoted, types_in, types_of
 from frazil.derive.reading import rows_of
+from frazil.derive.spark_types import cast, types_in, types_of
+from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.tables.catalog import load_table
 

@@ -12,7 +12,7 @@ from frazil.derive.plan import load_inputs
 from frazil.derive.queries.columns import UNKNOWN, typed
 from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.queries.type_rules import wider
-from frazil.derive.quoting import types_of
+from frazil.derive.spark_types import types_of
 from frazil.derive.state import derived_states
 from frazil.spec.derived import DerivedSpec
 from frazil.tables.catalog import load_table

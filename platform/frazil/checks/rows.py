@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.formats.columns import metadata_columns
 from frazil.landing.ledger import Ledger, ledgers, read_ledger
+from frazil.quoting import quoted
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
@@ -83,7 +84,7 @@ def _breaks(table: Table) -> str:
 
 def _count_by_partition(subject: Subject[TableSpec]) -> dict[int, dict[str, Any]]:
     names = {c.word: c.name(subject.spec.metadata_names) for c in metadata_columns(subject.spec)}
-    partition, offset = f"`{names['partition']}`", f"`{names['offset']}`"
+    partition, offset = quoted(names["partition"]), quoted(names["offset"])
     rows = subject.connections.spark.sql(
         f"SELECT {partition} AS p, count(1) AS n, count(DISTINCT {offset}) AS unique, "
         f"min({offset}) AS first, max({offset}) AS last "

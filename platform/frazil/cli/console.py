@@ -21,8 +21,11 @@ DEBUG = "FRAZIL_DEBUG"
 _PAPER = 1000
 """Width of a file or pipe: wider than any table."""
 
-console = Console(stderr=True, highlight=False, soft_wrap=True, width=None if sys.stderr.isatty() else _PAPER)
-"""For people; colours and movement only on a terminal."""
+console = Console(
+    stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True,
+    width=None if sys.stderr.isatty() else _PAPER,
+)  # fmt: skip
+"""For people; colours and movement only on a terminal. Others write names and reasons: no markup."""
 
 
 def print_json(data: Any) -> None:
@@ -40,8 +43,8 @@ def print_table(table: Table) -> None:
 def complain(error: FrazilError, tables: str = "") -> None:
     """Says what failed, and of which tables where that is not clear."""
     headline, _, rest = str(error).partition("\n")
-    console.print(f"{tables}: {headline}" if tables else headline, style="bold red", markup=False)
+    console.print(f"{tables}: {headline}" if tables else headline, style="bold red")
     if rest:
-        console.print(rest, markup=False)
+        console.print(rest)
     if isinstance(error, FaultError) and os.environ.get(DEBUG):
         traceback.print_exception(error.__cause__)

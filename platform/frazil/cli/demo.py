@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
+from rich.text import Text
 
 from frazil.cli.console import console
 from frazil.cli.layers import agree, look, show
@@ -61,13 +62,13 @@ def demo(records: Records = 200_000) -> None:
     show(found, in_full=trades)
     for layers in found:
         agree(layers)
-    console.print("All layers agree. Open the graph with [bold]make ui[/]; stop the stack with make down.")
+    console.print("All layers agree. Open the graph with make ui; stop the stack with make down.")
 
 
 def _step(text: str, work: Callable[[], T]) -> T:
     with console.status(text):
         done = work()
-    console.print(f"[green]done[/] {text}")
+    console.print(Text("done", "green"), text)
     return done
 
 

@@ -75,4 +75,4 @@ def _show(reports: Sequence[DeriveReport]) -> None:
         )
     print_table(table)
     for r in reports:
-        console.print(r.text, markup=False)
+        console.print(r.text)

@@ -43,10 +43,10 @@ def describe_command(table: Annotated[str, typer.Argument()], as_json: Json = Fa
         print_json(told)
         return
     for name, value in told.items():
-        console.print(f"[bold]{name}[/]")
+        console.print(name, style="bold")
         rows = value if isinstance(value, list) else [value]
         for row in rows:
-            console.print("  ", *(f"{k}={v}" for k, v in row.items()), markup=False)
+            console.print("  ", *(f"{k}={v}" for k, v in row.items()))
 
 
 def _describe(selection: Selection[AnyTable]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import OnStep, each, run_id
@@ -58,7 +59,7 @@ def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json 
         print_json([*rows, *results.errors])
     else:
         for row in rows:
-            console.print(*(f"[bold]{k}[/] {v}" for k, v in row.items()))
+            console.print(*(Text.assemble((k, "bold"), f" {v}") for k, v in row.items()))
     results.exit()
 
 

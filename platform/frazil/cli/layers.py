@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.table import Table
+from rich.text import Text
 
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_checks
@@ -112,8 +113,8 @@ def _layers(connections: Connections, names: Things, state: State, results: list
 def _tell(layers: Layers, *, all_of_them: bool) -> None:
     for result in layers.results:
         if all_of_them or not result.passed:
-            verdict = "[green]ok[/]" if result.passed else "[red]no[/]"
-            console.print(f"{verdict} {layers.names.table.table} {result.check}: {result.text}")
+            verdict = Text("ok", "green") if result.passed else Text("no", "red")
+            console.print(verdict, f"{layers.names.table.table} {result.check}: {result.text}")
 
 
 def _rows(layers: Layers) -> Iterator[tuple[str, ...]]:

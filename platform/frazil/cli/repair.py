@@ -99,4 +99,4 @@ def _show(report: RedriveReport) -> None:
     table.add_row(report.table, *(f"{n:,}" for n in numbers), f"{report.seconds:.2f}")
     print_table(table)
     for reason in report.reasons:
-        console.print(reason, markup=False)
+        console.print(reason)

@@ -85,6 +85,6 @@ def _meant(text: str) -> int | datetime:
 
 
 def _show(report: RollbackReport | DerivedRollback) -> None:
-    console.print(report.text, markup=False)
+    console.print(report.text)
     if report.done:
-        console.print(f"Rows: {report.rows_before:,} before, {report.rows:,} now.", markup=False)
+        console.print(f"Rows: {report.rows_before:,} before, {report.rows:,} now.")

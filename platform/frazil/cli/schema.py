@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from frazil.checks.candidate import Preview, preview
 from frazil.cli.console import console, print_json, print_table
@@ -75,12 +76,12 @@ def _show(found: Preview) -> None:
         columns.add_row(*shown, style="bold" if c.touched else None)
     print_table(columns)
     for reader in found.readers:
-        console.print(f"{reader.asset} ({reader.relation}) shows {', '.join(reader.columns)}", markup=False)
+        console.print(f"{reader.asset} ({reader.relation}) shows {', '.join(reader.columns)}")
 
 
 def _show_verdicts(found: Preview) -> None:
     verdicts = Table("field", "change", "outcome", "rule", "what to do")
     for v in found.verdicts:
-        colour = _COLOURS[v.outcome]
-        verdicts.add_row(v.field or "(order)", v.change, f"[{colour}]{v.outcome}[/]", v.rule, v.todo)
+        outcome = Text(v.outcome, _COLOURS[v.outcome])
+        verdicts.add_row(v.field or "(order)", v.change, outcome, v.rule, v.todo)
     print_table(verdicts)

@@ -14,6 +14,7 @@ import typer
 from pydantic import SecretStr
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from frazil.cli.console import console, print_json
 from frazil.errors import MissingError, PartDownError
@@ -123,7 +124,7 @@ def _progress() -> Iterator[Report]:
 def _progress_table(said: dict[str, str]) -> Table:
     table = Table.grid(padding=(0, 2))
     for name, text in list(said.items()):
-        table.add_row(name, f"[{_COLOURS.get(text, 'yellow')}]{text}[/]")
+        table.add_row(name, Text(text, _COLOURS.get(text, "yellow")))
     return table
 
 
@@ -131,7 +132,7 @@ def _status_table(parts: list[Status]) -> Table:
     table = Table("part", "state", "port", "process", "memory", "", box=None)
     for each in parts:
         memory = f"{each.memory / 2**20:.0f} MB" if each.pid else ""
-        state = f"[{_COLOURS[each.state]}]{each.state}[/]"
+        state = Text(each.state, _COLOURS[each.state])
         text = f"{each.text}; log: {each.log}" if each.state in ("dead", "ill") else each.text
         table.add_row(each.name, state, str(each.port), str(each.pid or ""), memory, text)
     return table

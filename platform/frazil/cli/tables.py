@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_checks
@@ -91,7 +92,7 @@ def check_command(
 def _show(results: list[CheckResult]) -> None:
     table = Table("table", "check", "result", "what was compared")
     for r in results:
-        word = "[green]passed[/]" if r.passed else f"[red]{r.severity}[/]"
+        word = Text("passed", "green") if r.passed else Text(r.severity, "red")
         table.add_row(r.table, r.check, word, r.text)
     print_table(table)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from frazil.derive.queries.query import ERROR_COLUMN
-from frazil.derive.quoting import quoted
+from frazil.quoting import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

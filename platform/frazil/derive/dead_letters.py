@@ -18,10 +18,10 @@ from frazil.derive.ledger import DerivedLedger, read_derived
 from frazil.derive.plan import Plan
 from frazil.derive.positions import standing
 from frazil.derive.queries.query import ERROR_COLUMN
-from frazil.derive.quoting import quoted
 from frazil.derive.staged import Derived
 from frazil.derive.write import append
 from frazil.formats.logical import Field, Primitive
+from frazil.quoting import quoted
 from frazil.spec.layout import Write
 from frazil.spec.names import TableName
 from frazil.tables.branches import branch_from_head, drop_outlived, leave_branch

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from frazil.derive.increments import Increment
-from frazil.derive.quoting import quoted
 from frazil.formats.iceberg import from_iceberg, spark_type
+from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.tables.spark import spark_name
 

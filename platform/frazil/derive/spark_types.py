@@ -1,17 +1,21 @@
-"""Columns that Spark knows, as the logical schema has them."""
+"""Columns in Spark's words, and Spark's columns as the logical schema has them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from frazil.errors import SpecError
+from frazil.formats.iceberg import from_iceberg, spark_type
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
+from frazil.quoting import quoted
 
 if TYPE_CHECKING:
+    from pyiceberg.table import Table
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
-__all__ = ["fields_of"]
+__all__ = ["cast", "fields_of", "types_in", "types_of"]
 
 _PRIMITIVES = {
     "boolean": "boolean", "tinyint": "int", "smallint": "int", "int": "int", "bigint": "long",
@@ -27,6 +31,27 @@ def fields_of(rows: DataFrame) -> tuple[Field, ...]:
         SpecError: A column has a type that no table has.
     """
     return tuple(Field(f.name, _type(f.dataType, f.name), optional=True) for f in rows.schema.fields)
+
+
+def types_of(table: Table) -> dict[str, str]:
+    """The columns of a table in their order, with Spark's types."""
+    return {field.name: spark_type(field.type) for field in from_iceberg(table.schema())}
+
+
+def types_in(rows: DataFrame) -> dict[str, str]:
+    """The same of rows that Spark knows; raises as `fields_of` does."""
+    return {field.name: spark_type(field.type) for field in fields_of(rows)}
+
+
+def cast(rows: DataFrame, types: Mapping[str, str]) -> DataFrame:
+    """The same rows with the columns of a table, in its order and its types; null where one is missing."""
+    there = set(rows.columns)
+    return rows.selectExpr(
+        *(
+            f"CAST({quoted(name) if name in there else 'NULL'} AS {kind}) AS {quoted(name)}"
+            for name, kind in types.items()
+        )
+    )
 
 
 def _type(kind: DataType, at: str) -> Type:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import stamina
 
 from frazil.derive.faults import derivation_job
-from frazil.derive.quoting import cast, types_of
+from frazil.derive.spark_types import cast, types_of
 from frazil.errors import CommitConflictError
 from frazil.spec.layout import Write
 from frazil.spec.names import TableName

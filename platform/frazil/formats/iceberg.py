@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
+from frazil.quoting import quoted
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -114,7 +115,7 @@ def spark_type(kind: Type) -> str:
     """The type in Spark's DDL."""
     match kind:
         case Struct():
-            return f"struct<{','.join(f'`{f.name}`:{spark_type(f.type)}' for f in kind)}>"
+            return f"struct<{','.join(f'{quoted(f.name)}:{spark_type(f.type)}' for f in kind)}>"
         case List():
             return f"array<{spark_type(kind.element)}>"
         case Map():

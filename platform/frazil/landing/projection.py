@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from frazil.formats.iceberg import spark_type
 from frazil.formats.logical import List, Map, Struct, Type
+from frazil.quoting import literal, quoted
 
 __all__ = ["laid_out"]
 
@@ -27,7 +28,7 @@ def laid_out(source: str, have: Type, want: Type, depth: int = 0) -> str:
     match have, want:
         case Struct(), Struct():
             parts = ", ".join(
-                f"'{_quoted(f.name)}', {_part(source, have, f.name, f.type, depth)}" for f in want
+                f"{literal(f.name)}, {_part(source, have, f.name, f.type, depth)}" for f in want
             )
             return f"CASE WHEN {source} IS NOT NULL THEN named_struct({parts}) END"
         case List(), List():
@@ -42,7 +43,7 @@ def _part(source: str, have: Struct, name: str, want: Type, depth: int) -> str:
     field = have.get(name)
     if field is None:
         return f"CAST(NULL AS {spark_type(want)})"
-    return laid_out(f"{source}.`{name}`", field.type, want, depth)
+    return laid_out(f"{source}.{quoted(name)}", field.type, want, depth)
 
 
 def _aligned(have: Type, want: Type) -> bool:
@@ -56,7 +57,3 @@ def _aligned(have: Type, want: Type) -> bool:
         case Map(), Map():
             return _aligned(have.value, want.value)
     return True
-
-
-def _quoted(name: str) -> str:
-    return name.replace("\\", "\\\\").replace("'", "\\'")

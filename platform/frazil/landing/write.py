@@ -15,6 +15,7 @@ from frazil.kafka.tally import Tally
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.projection import laid_out
+from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.faults import spark_job
@@ -90,14 +91,14 @@ def write_branch(
 def _columns(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]:
     """One SQL expression per column of the table, by name, in its order and type."""
     known = {c.name(spec.metadata_names): c.expression for c in metadata_columns(spec)}
-    known |= {f.name: f"{KEY.data}.`{f.name}`" for f in decoder.columns.key}
-    known |= {f.name: f"{VALUE.data}.`{f.name}`" for f in decoder.columns.value}
+    known |= {f.name: f"{KEY.data}.{quoted(f.name)}" for f in decoder.columns.key}
+    known |= {f.name: f"{VALUE.data}.{quoted(f.name)}" for f in decoder.columns.value}
     types = {f.name: f.type for f in decoder.columns.fields}
     found = []
     for own in from_iceberg(table.schema()):
         source = known.get(own.name, "NULL")
         column = laid_out(source, types.get(own.name, own.type), own.type)
-        found.append(f"{column} AS `{own.name}`")
+        found.append(f"{column} AS {quoted(own.name)}")
     return found
 
 

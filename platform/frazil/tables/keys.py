@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table
 
 __all__ = ["Key", "keys_in"]
@@ -45,15 +46,19 @@ def _by_partition(keys: Iterable[Key]) -> dict[int, list[int]]:
 def _offsets_in(table: Table, partition: int, offsets: list[int], names: tuple[str, str]) -> Iterable[int]:
     import pyarrow as pa
     import pyarrow.compute as pc
+    from pyiceberg.expressions import And, EqualTo
 
     wanted = pa.array(offsets, pa.int64())
-    among = f'"{names[0]}" = {partition} and {_among(names[1], offsets)}'
+    among = And(EqualTo(term=names[0], value=partition), _among(names[1], offsets))
     for batch in table.scan(among, selected_fields=names).to_arrow_batch_reader():
         column = batch.column(names[1])
         yield from column.filter(pc.is_in(column, value_set=wanted)).to_pylist()
 
 
-def _among(column: str, offsets: list[int]) -> str:
+def _among(column: str, offsets: list[int]) -> BooleanExpression:
+    from pyiceberg.expressions import And, GreaterThanOrEqual, In, LessThanOrEqual
+
     if len(offsets) <= _FEW:
-        return f'"{column}" in ({", ".join(map(str, offsets))})'
-    return f'"{column}" >= {min(offsets)} and "{column}" <= {max(offsets)}'
+        return In(term=column, literals=set(offsets))
+    low, high = min(offsets), max(offsets)
+    return And(GreaterThanOrEqual(term=column, value=low), LessThanOrEqual(term=column, value=high))

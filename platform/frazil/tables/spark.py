@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import PartDownError
+from frazil.quoting import quoted
 from frazil.settings import Settings
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import SPARK_CATALOG, spark_properties
@@ -26,6 +27,8 @@ __all__ = [
 
 _SESSION = {
     "spark.sql.session.timeZone": "UTC",
+    # A name or a constant of a schema may look like ${env:SECRET}, which Spark would fill in.
+    "spark.sql.variable.substitute": "false",
     # A record may carry one header key twice; map_from_entries would fail the whole landing.
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     # Since 4.1 a union of one-task reads would itself be one task: all slices after each other.
@@ -114,7 +117,7 @@ def _be_impatient(session: Any) -> None:
 def spark_name(name: TableName, branch: str = "") -> str:
     """The table as Spark SQL names it, quoted; with a branch, that branch of it."""
     parts = [SPARK_CATALOG, *name.identifier, *([f"branch_{branch}"] if branch else [])]
-    return ".".join(f"`{part}`" for part in parts)
+    return quoted(*parts)
 
 
 def _unreachable(error: BaseException) -> bool:

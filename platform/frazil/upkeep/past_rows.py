@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, get_args
 
+from frazil.quoting import quoted
+
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
@@ -51,7 +53,7 @@ class Cutoff:
     @property
     def sql(self) -> str:
         """The same for Spark; null where the timestamp is."""
-        column = f"`{self.column}`"
+        column = quoted(self.column)
         return f"({column} >= timestamp_millis(0) AND {column} < timestamp_millis({self.at}))"
 
 

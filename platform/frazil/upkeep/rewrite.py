@@ -14,6 +14,7 @@ import stamina
 
 from frazil.connections import Connections
 from frazil.errors import AuditFailedError, CommitConflictError
+from frazil.quoting import literal, quoted
 from frazil.spec.layout import SortTerm
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
@@ -73,8 +74,8 @@ def _call(
 ) -> None:
     """Calls Iceberg's own procedure on the branch."""
     arguments = {
-        "table": f"'{name}'",
-        "branch": f"'{branch}'",
+        "table": literal(quoted(*name.identifier)),
+        "branch": literal(branch),
         **_strategy(order),
         "options": _options(plan, connections.settings.spark_parallelism),
     }
@@ -116,12 +117,12 @@ def _deletes(table: Table) -> frozenset[str]:
 
 def _strategy(order: Iterable[SortTerm]) -> dict[str, str]:
     if not (terms := [_term(t) for t in order]):
-        return {"strategy": "'binpack'"}
-    return {"strategy": "'sort'", "sort_order": f"'{', '.join(terms)}'"}
+        return {"strategy": literal("binpack")}
+    return {"strategy": literal("sort"), "sort_order": literal(", ".join(terms))}
 
 
 def _term(term: SortTerm) -> str:
-    columns = [".".join(f"`{part}`" for part in column.split(".")) for column in term.columns]
+    columns = [quoted(*column.split(".")) for column in term.columns]
     if term.zorder:
         return f"zorder({', '.join(columns)})"
     way, nulls = "ASC" if term.ascending else "DESC", "FIRST" if term.nulls_first else "LAST"
@@ -136,7 +137,7 @@ def _options(plan: Round, cores: int) -> str:
         # Half of the cores at most, or landings wait: a group is one task, but where it is shuffled.
         "max-concurrent-file-group-rewrites": max(1, cores // 2),
     }
-    pairs = (f"'{key}', '{value}'" for key, value in options.items())
+    pairs = (f"{literal(key)}, {literal(str(value))}" for key, value in options.items())
     return f"map({', '.join(pairs)})"
 
 

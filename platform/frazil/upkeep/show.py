@@ -65,10 +65,14 @@ def show_in_snowflake(spec: AnyTable, connections: Connections) -> SnowflakeStat
 
 
 def _behind_by_upkeep(table: Table, shown: str) -> bool:
-    """Whether the metadata shown is an older one, and nothing but upkeep happened since."""
+    """Whether the metadata shown is an older one, and nothing but upkeep happened since.
+
+    Glue and Snowflake may name anything: what is no neighbour of the table's own metadata is not read.
+    """
     from pyiceberg.serializers import FromInputFile
 
-    if shown == table.metadata_location:
+    folder, own = (location.rpartition("/")[0] for location in (shown, table.metadata_location))
+    if shown == table.metadata_location or folder != own:
         return False
     try:
         seen = FromInputFile.table_metadata(table.io.new_input(shown))

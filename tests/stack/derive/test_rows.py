@@ -19,7 +19,7 @@ from frazil.errors import (
     SchemaRefusedError,
     SpecError,
 )
-from frazil.formats.logical import Field, Primitive
+from frazil.formats.logical import Field, Primitive, Struct
 from frazil.spec.derived import DerivedSpec
 from kit.made import NAMESPACE, Made, MakeSource, MakeTable, Source
 
@@ -195,3 +195,23 @@ def test_mistakes_are_told_without_a_trace_of_java(
     named = taken.spec.model_copy(update={"table": other.name.table})
     with pytest.raises(DifferentError, match="no derivation made"):
         derive(named, taken.connections)
+
+
+def test_names_may_hold_any_sign(make_input: MakeSource, make_table: MakeTable) -> None:
+    """Other engines make tables whose columns are called so; what they hold is data, never SQL."""
+    names = ("back`tick", "it's", "back\\slash", 'quo"te', "a b", "c,d:e", "<f>", "--g", "`:int>)", "{h}")
+    inner = Struct(tuple(Field(name, Primitive("string"), optional=True) for name in names))
+    fields = tuple(Field(name, Primitive("long"), optional=True) for name in names)
+    source = make_input((*fields, Field("inner", inner, optional=True)))
+    made = make_table(f"SELECT * FROM {source.name.table}")
+    row = {**dict.fromkeys(names, 1), "inner": dict.fromkeys(names, "x")}
+    source.append([row])
+    made.derive()
+    with source.table.update_schema() as update:
+        update.add_column("later", StringType())
+    source.append([{**row, "later": "y"}])
+    made.derive()
+
+    ones, inside = [1] * len(names), dict.fromkeys(names, "x")
+    assert made.rows(*names, "inner", "later") == [(*ones, inside, "y"), (*ones, inside, None)]
+    assert made.derive(rebuild=True).rows == 2

@@ -140,3 +140,21 @@ def flat(row: dict[str, Any], path: str = "") -> dict[str, str]:
     for name, value in row.items():
         found |= flat(value, f"{path}{name}.") if isinstance(value, dict) else {f"{path}{name}": str(value)}
     return found
+
+
+def test_a_name_may_hold_any_sign_but_white_space_and_a_backtick(spark: SparkSession) -> None:
+    """Also where values are parsed again: texts that look like numbers, and branches of a union."""
+    names = ("it's", "back\\slash", 'quo"te', "a.b", "c,d:e", "<f>", "--g", "/*h*/", "{i}", "'||j||'", "Ž")
+    plain = obj({name: {"type": "string"} for name in (*names, "${env:PATH}", "ends\\")})
+    either = {"oneOf": [{"type": "integer"}, obj({"it's": {"type": "string"}, "\\": {"type": "string"}})]}
+    decoder = JsonDecoder([version(1, obj({"p'": plain, "e'": either}))], "s-value", VALUE, False, True)
+    record = {"p'": dict.fromkeys(plain["properties"], "12"), "e'": {"it's": "12", "\\": "x"}}
+    bad = ({"p'": {"it's": 12}}, {"e'": {"it's": 12}})
+
+    rows = decoded(spark, decoder, [framed(1, json.dumps(r)) for r in (record, *bad)])
+
+    assert rows == [{**record, "e'": {"connect_union_field_1": record["e'"]}}, None, None]
+
+
+def obj(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -100,6 +101,24 @@ def test_nothing_is_shown_where_nobody_showed_the_table_yet(
 
     assert show_in_glue(spec, connections) is None
     assert show_in_snowflake(spec, connections) is None
+
+
+def test_metadata_that_glue_names_is_read_only_beside_the_tables_own(
+    connections: Connections, spec: TableSpec, tmp_path: Path
+) -> None:
+    """Whoever may change the entry must not read the files of this machine by it."""
+    names = things(spec, connections.settings)
+    foreign_table(connections.catalog, names.table)
+    sync_glue(connections, names)
+    do_work("compaction", spec, connections, time.time())
+    secret = tmp_path / "profile.json"
+    secret.write_text('{"password": "told to nobody"}')
+    entry = connections.glue.get_table(DatabaseName=names.glue_database, Name=names.table.table)["Table"]
+    wanted = {k: entry[k] for k in ("Name", "TableType", "StorageDescriptor")}
+    wanted["Parameters"] = {**entry["Parameters"], "metadata_location": f"file://{secret}"}
+    connections.glue.update_table(DatabaseName=names.glue_database, TableInput=wanted)
+
+    assert show_in_glue(spec, connections) is None
 
 
 def test_a_table_that_is_not_there_is_named(connections: Connections, spec: TableSpec) -> None:

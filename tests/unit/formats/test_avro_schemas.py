@@ -116,11 +116,19 @@ def test_a_field_may_name_the_branches_of_its_union() -> None:
         ("Elsewhere", "type Elsewhere is defined nowhere"),
         ({"type": "array", "items": record(("key", "int"), name="N"), "logicalType": "map"}, "key and value"),
         ({"type": "map", "values": "long", "flink.type": "multiset"}, "a multiset counts in int"),
+        (record(("a", "int"), name="x.it's"), r"\"it's\" is no name in Avro"),
+        ({"type": "fixed", "name": "a`b", "size": 4}, "'a`b' is no name in Avro"),
     ],
 )
 def test_what_no_column_can_hold_is_refused_with_the_path_of_the_field(avro: Any, why: str) -> None:
     with pytest.raises(SchemaRefusedError, match=rf"{why}[\s\S]*subject s-value, field f"):
         logical(avro)
+
+
+@pytest.mark.parametrize("name", ["a`b", "it's", "a b", "a-b", "a.b", "1a", "", "', reflect('x', 'y"])
+def test_a_field_needs_a_name_of_letters_and_digits(name: str) -> None:
+    with pytest.raises(SchemaRefusedError, match=r"is no name in Avro[\s\S]*field f\."):
+        logical(record(("Größe_1", "int"), (name, "int"), name="N"))
 
 
 def nested(depth: int) -> Any:
@@ -141,7 +149,10 @@ def test_a_schema_that_would_take_for_ever_is_refused(avro: Any, why: str) -> No
         logical(avro)
 
 
-@pytest.mark.parametrize("text", ["{", '{"type": "record"}', '{"name": "x"}', "3"])
+NO_NUMBER = '{"type": "bytes", "logicalType": "decimal", "precision": "ten"}'
+
+
+@pytest.mark.parametrize("text", ["{", '{"type": "record"}', '{"name": "x"}', "3", NO_NUMBER])
 def test_what_is_no_schema_is_refused(text: str) -> None:
     with pytest.raises(SchemaRefusedError, match=r"it is no Avro schema[\s\S]*s-value"):
         avro_to_logical(text, "s-value")

@@ -155,6 +155,7 @@ def test_a_difference_in_protobuf_is_named_with_its_path(old: str, new: str, sai
         ("a.avsc", '{"name": "a"}', "a.avsc: this is no Avro schema: 'type' is missing"),
         ("a.avsc", '{"type": "record", "name": "a", "fields": [{"name": "x", "type": "y"}]}', "no type y"),
         ("a.json", '{"type": "strin"}', 'a.json: this is no JSON schema: "strin" is not valid'),
+        ("a.json", '{"$schema": "file:///etc/hostname"}', "a.json: this is no JSON schema: "),
         ("a.proto", "message A {", "a.proto: this is no Protobuf schema: "),
         ("a.proto", 'syntax = "proto3"; import "b.proto";', "b.proto"),
     ],

@@ -149,7 +149,7 @@ def test_a_role_that_may_read_is_granted_the_schema_and_the_rows() -> None:
 
 
 def test_quotes_in_names_and_texts_cannot_end_them() -> None:
-    assert statements.quoted('a"b', "c") == '"a""b"."c"'
+    assert str(Relation('a"b', "c", "d")) == '"a""b"."c"."d"'
     assert statements.text("a'b\\c") == "'a''b\\\\c'"
 
 

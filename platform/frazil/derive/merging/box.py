@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.quoting import quoted
+from frazil.quoting import quoted
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.derive.quoting import quoted
+from frazil.quoting import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec

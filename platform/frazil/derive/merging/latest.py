@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from frazil.derive.merging.merge import Merging, State
-from frazil.derive.quoting import quoted
 from frazil.derive.work import Task
+from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 
 if TYPE_CHECKING:

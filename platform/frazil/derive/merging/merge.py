@@ -15,7 +15,7 @@ from frazil.derive.audited import asked, write_counted
 from frazil.derive.merging.box import Box, box_from, measures
 from frazil.derive.merging.older import Older
 from frazil.derive.merging.touched import branch_of, touched
-from frazil.derive.quoting import cast, types_of
+from frazil.derive.spark_types import cast, types_of
 from frazil.derive.work import Result, Task
 from frazil.spec.derived import DerivedSpec
 from frazil.tables.branches import branch_from_head

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from frazil.derive.faults import derivation_job
 from frazil.derive.merging.box import Box, Side
 from frazil.derive.merging.touched import touched
-from frazil.derive.quoting import quoted
 from frazil.derive.work import Task
+from frazil.quoting import quoted
 from frazil.tables.faults import spark_job
 from frazil.tables.spark import spark_name
 

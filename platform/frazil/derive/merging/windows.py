@@ -11,9 +11,10 @@ from frazil.derive.merging.cumulative import RunningTotals
 from frazil.derive.merging.merge import State
 from frazil.derive.merging.older import SMALL, Older, rows_before
 from frazil.derive.merging.summed import Totals
-from frazil.derive.quoting import cast, quoted, types_in
+from frazil.derive.spark_types import cast, types_in
 from frazil.derive.work import Task
 from frazil.errors import SpecError
+from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec, Window
 
 if TYPE_CHECKING:

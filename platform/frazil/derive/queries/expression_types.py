@@ -16,6 +16,7 @@ from frazil.derive.queries.type_rules import (
     summed,
     widest,
 )
+from frazil.quoting import quoted
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -158,7 +159,7 @@ def _struct(node: exp.Struct, named: Named) -> str:
     kinds = [(part.name, type_of(part.expression, named)) for part in node.expressions if part.expression]
     if len(kinds) < len(node.expressions) or any(kind == UNKNOWN for _, kind in kinds):
         return UNKNOWN
-    return f"struct<{','.join(f'`{name}`:{kind}' for name, kind in kinds)}>"
+    return f"struct<{','.join(f'{quoted(name)}:{kind}' for name, kind in kinds)}>"
 
 
 def _window(node: exp.Anonymous, named: Named) -> str:

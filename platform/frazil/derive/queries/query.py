@@ -19,8 +19,8 @@ from frazil.derive.queries.syntax import (
     start_of,
     words_of,
 )
-from frazil.derive.quoting import quoted
 from frazil.errors import SpecError
+from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ walks it looks up nothing. The text is for Java, which takes each name once.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,6 +19,8 @@ _PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "b
 _MAX_DEPTH = 64
 _MAX_TYPES = 20_000
 """Of a whole schema: a type that is used twice within one that is used twice, and so on, explodes."""
+
+_NAME = re.compile(r"[^\W\d]\w*")
 
 _OWN = "frazil"
 """Namespace for names that have none: within a type with a namespace, Java could not find them."""
@@ -125,6 +128,7 @@ class _Expander:
 
     def _definition(self, schema: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:
         full = _full(schema["name"], schema.get("namespace", namespace))
+        self._check_name(full.rpartition(".")[2], path)
         kind = "record" if schema["type"] == "error" else schema["type"]
         node: dict[str, Any] = {"type": kind, "name": full}
         self._named[full] = None
@@ -142,6 +146,7 @@ class _Expander:
 
     def _field(self, field: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:
         where = f"{path}.{field['name']}".lstrip(".")
+        self._check_name(field["name"], where)
         kept = _only(field, "name", "default", "aliases", "doc", "confluent:union")
         return {**kept, "type": self.expand(field["type"], namespace, where, depth + 1)}
 
@@ -150,6 +155,11 @@ class _Expander:
         inner = self.expand(schema[key], namespace, path + mark, depth + 1)
         kept = _only(schema, "logicalType", "flink.type")
         return {"type": schema["type"], **kept, key: inner}
+
+    def _check_name(self, name: str, path: str) -> None:
+        """As Java does, who lets any letter pass."""
+        if not _NAME.fullmatch(name):
+            raise refused(self._subject, path, f"{name!r} is no name in Avro", "Use letters, digits and _.")
 
     def _guard(self, path: str, depth: int) -> None:
         if depth > _MAX_DEPTH:
@@ -222,7 +232,7 @@ def _with_logical(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any
 
 def _digits(schema: dict[str, Any]) -> dict[str, int]:
     """Precision and scale; what a fixed can't hold is no part of its precision."""
-    precision, scale = schema.get("precision", 10), schema.get("scale", 0)
+    precision, scale = int(schema.get("precision", 10)), int(schema.get("scale", 0))
     if schema["type"] == "fixed":
         precision = min(precision, len(str(2 ** (8 * schema["size"] - 1))) - 1)
     return {"precision": precision, "scale": scale}

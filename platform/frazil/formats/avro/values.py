@@ -14,6 +14,7 @@ from frazil.formats.avro.exact import BOOLEAN, DATE, INT
 from frazil.formats.avro.pairs import is_lossy
 from frazil.formats.iceberg import spark_type
 from frazil.formats.logical import Decimal, List, Map, Primitive, Struct, Type
+from frazil.quoting import literal, quoted
 
 __all__ = ["DAY", "Conversion", "conversion", "utf8_check"]
 
@@ -76,7 +77,7 @@ def utf8_check(kind: Type, x: str, depth: int = 0) -> str | None:
         case Primitive("string"):
             return f"coalesce(is_valid_utf8({x}), true)"
         case Struct():
-            return _all([utf8_check(f.type, f"{x}.`{f.name}`", depth) for f in kind])
+            return _all([utf8_check(f.type, f"{x}.{quoted(f.name)}", depth) for f in kind])
         case List():
             return _utf8_in_array(kind.element, x, depth)
         case Map():
@@ -92,7 +93,7 @@ def _utf8_in_array(element: Type, x: str, depth: int) -> str | None:
         case Primitive("string"):
             return f"coalesce(is_valid_utf8(array_join({x}, ',')), true)"
         case Struct():
-            return _all([_utf8_in_array(f.type, f"{x}.`{f.name}`", depth) for f in element])
+            return _all([_utf8_in_array(f.type, f"{x}.{quoted(f.name)}", depth) for f in element])
         case _:
             return _for_all(x, utf8_check(element, f"e{depth}", depth + 1), depth)
 
@@ -130,13 +131,13 @@ def _struct(
     parts: list[tuple[str, str, Any]], wanted: Struct, x: str, depth: int, renamed: bool = False
 ) -> Conversion:
     found = [
-        (name, f"{x}.`{source}`", conversion(node, f.type, f"{x}.`{source}`", depth))
+        (name, f"{x}.{quoted(source)}", conversion(node, f.type, f"{x}.{quoted(source)}", depth))
         for (name, source, node), f in zip(parts, wanted, strict=True)
     ]
     check = _all([c.check for _, _, c in found])
     if not renamed and all(c.value is None for _, _, c in found):
         return Conversion(None, check)
-    inner = ", ".join(f"'{name}', {c.value or source}" for name, source, c in found)
+    inner = ", ".join(f"{literal(name)}, {c.value or source}" for name, source, c in found)
     return Conversion(f"IF({x} IS NULL, NULL, named_struct({inner}))", check)
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from frazil.formats.iceberg import spark_type
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar, logical
 from frazil.formats.json.scalar_checks import scalar_check, scalar_value
-from frazil.formats.json.sql import all_of, every, literal, parsed_type, present, unique
+from frazil.formats.json.sql import all_of, every, parsed_type, present, unique
 from frazil.formats.json.unions import union_check, union_value
 from frazil.formats.logical import Field, List, Map, Struct, Type
+from frazil.quoting import literal, quoted
 
 __all__ = ["JsonSql"]
 
@@ -85,7 +86,7 @@ class JsonSql:
                 return all_of(self._keyed(node, x, depth), every(x, e, held))
             case Members():
                 return all_of(
-                    *(self._held(m.node, f"{x}.`{m.name}`", m.optional, depth) for m in node.members)
+                    *(self._held(m.node, f"{x}.{quoted(m.name)}", m.optional, depth) for m in node.members)
                 )
             case Branches():
                 return union_check(JsonSql(self.text, in_union=True), node, x, depth)
@@ -122,4 +123,4 @@ class JsonSql:
         member = node.get(field.name)
         if member is None:
             return f"CAST(NULL AS {spark_type(field.type)})"
-        return self.value(member.node, f"{x}.`{field.name}`", field.type, depth)
+        return self.value(member.node, f"{x}.{quoted(field.name)}", field.type, depth)

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 from frazil.formats.json.checks import JsonSql
 from frazil.formats.json.nodes import Members, Node
 from frazil.formats.json.reasons import JsonReasons
-from frazil.formats.json.sql import all_of, literal, present
+from frazil.formats.json.sql import all_of, present
 from frazil.formats.json.strict import check_rules, strictly_valid
 from frazil.formats.json.texts import all_strings
 from frazil.formats.json.whole import Whole
 from frazil.formats.json.writers import json_columns, readable
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import Half, Reason, WriterSchema
+from frazil.quoting import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -40,7 +40,11 @@ class Json:
         """See `SchemaFormat.check`."""
         import jsonschema_rs
 
-        jsonschema_rs.meta.validate(json.loads(text))
+        nothing_else = jsonschema_rs.Registry([])  # else it would fetch a meta-schema from anywhere
+        try:
+            jsonschema_rs.meta.validate(json.loads(text), registry=nothing_else)
+        except jsonschema_rs.ReferencingError as e:
+            raise ValueError(str(e)) from None
 
     def shape(self, schema: WriterSchema) -> Parts:
         """See `SchemaFormat.shape`: docs and the order of keywords make no difference."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from frazil.formats.iceberg import spark_type
 from frazil.formats.json.nodes import Scalar
-from frazil.formats.json.sql import all_of, literal, parsed_type
+from frazil.formats.json.sql import all_of, parsed_type
 from frazil.formats.logical import Decimal, Fixed, Type
+from frazil.quoting import literal
 
 __all__ = ["scalar_check", "scalar_value"]
 

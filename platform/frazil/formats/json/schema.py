@@ -185,8 +185,9 @@ class _Converter:
         seen: dict[str, str] = {}
         for name in (m.name for m in members):
             where = f"{path}.{name}".lstrip(".")
-            if not name or re.search(r"[\s`]", name):
-                raise self._no(where, f"{name!r} has white space or a backtick, or is empty", "Rename it.")
+            if not name or not name.isprintable() or re.search(r"[\s`]", name):
+                why = f"{name!r} has white space, a backtick or a sign that can't be shown, or is empty"
+                raise self._no(where, why, "Rename it.")
             if twin := seen.get(name.lower()):
                 raise self._no(where, f"{twin} and {name} differ by case only", "Rename one of them.")
             seen[name.lower()] = name

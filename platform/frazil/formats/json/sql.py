@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from frazil.formats.iceberg import spark_type
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar
+from frazil.quoting import literal, quoted
 
 __all__ = [
-    "all_of", "every", "let", "literal", "members_types", "options_map", "parsed_type", "present", "unique",
+    "all_of", "every", "let", "members_types", "options_map", "parsed_type", "present", "unique",
 ]  # fmt: skip
 
 _PARSED = {
@@ -43,7 +44,7 @@ def parsed_type(node: Node, exact: bool = False) -> str:
 
 def members_types(node: Members, exact: bool = False) -> str:
     """The members of such a struct."""
-    return ",".join(f"`{m.name}`:{parsed_type(m.node, exact)}" for m in node.members)
+    return ",".join(f"{quoted(m.name)}:{parsed_type(m.node, exact)}" for m in node.members)
 
 
 def _scalar_type(node: Scalar, exact: bool) -> str:
@@ -82,17 +83,3 @@ def let(given: str, name: str, result: str) -> str:
 def options_map(options: Mapping[str, str]) -> str:
     """Options of a function, as SQL."""
     return f"map({', '.join(f'{literal(k)}, {literal(v)}' for k, v in options.items())})"
-
-
-def literal(given: str | int | float | bool) -> str:
-    """A constant, as SQL."""
-    if isinstance(given, str):
-        escaped = given.replace("\\", "\\\\").replace("'", "\\'")
-        return f"'{escaped}'"
-    return (
-        str(given).lower()
-        if isinstance(given, bool)
-        else f"{given!r}"
-        if isinstance(given, int)
-        else f"double('{given!r}')"
-    )

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from frazil.formats.json.nodes import Entries, Items, Member, Members, Node, Pairs, Scalar
 from frazil.formats.json.sql import let, options_map
 from frazil.formats.json.whole import Whole
+from frazil.quoting import literal, quoted
 
 __all__ = ["all_strings"]
 
@@ -35,7 +36,7 @@ def all_strings(node: Node, whole: Whole, text: str, parsed: str) -> str:
     if texts is None:
         return "true"
     doubt = _any(texts, whole.value(parsed), _like_another)
-    again = f"from_json({text}, '{whole.type(texts, exact=True)}', {options_map(whole.options)})"
+    again = f"from_json({text}, {literal(whole.type(texts, exact=True))}, {options_map(whole.options)})"
     found = f"{whole.proof('p')} AND NOT coalesce({_any(texts, whole.value('p'), _other)}, false)"
     return f"CASE WHEN {doubt} THEN {let(again, 'p', found)} ELSE true END"
 
@@ -71,7 +72,8 @@ def _any(node: Node, x: str, leaf: Callable[[str], str], depth: int = 0) -> str:
         case Entries():
             return f"exists(map_values({x}), {e} -> {_any(node.value, e, leaf, depth + 1)})"
         case Members():
-            return " OR ".join(f"({_any(m.node, f'{x}.`{m.name}`', leaf, depth)})" for m in node.members)
+            members = ((m.node, f"{x}.{quoted(m.name)}") for m in node.members)
+            return " OR ".join(f"({_any(inner, place, leaf, depth)})" for inner, place in members)
     return leaf(x)
 
 

@@ -11,8 +11,9 @@ from typing import Protocol
 
 from frazil.formats.iceberg import spark_type
 from frazil.formats.json.nodes import Branches, Members, Node, logical
-from frazil.formats.json.sql import let, literal, parsed_type, present
+from frazil.formats.json.sql import let, parsed_type, present
 from frazil.formats.logical import Struct, Type
+from frazil.quoting import literal
 
 __all__ = ["union_check", "union_value"]
 
@@ -60,7 +61,8 @@ def _branch(sql: Parsed, node: Node, x: str, target: Type, depth: int) -> str:
     """The value parsed again, as this branch would have it."""
     p = f"p{depth}"
     text = f"""concat('{{"v":', to_json({x}), '}}')"""
-    parsed = f"from_json({text}, 'struct<v:{parsed_type(node, exact=True)},c:string>', {_OPTIONS})"
+    kind = literal(f"struct<v:{parsed_type(node, exact=True)},c:string>")
+    parsed = f"from_json({text}, {kind}, {_OPTIONS})"
     fits = (
         f"{p}.c IS NULL AND {present(node, f'{p}.v', exact=True)} AND {sql.check(node, f'{p}.v', depth + 1)}"
     )

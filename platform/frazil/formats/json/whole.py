@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from frazil.formats.json.nodes import Members, Node
-from frazil.formats.json.sql import literal, members_types, parsed_type
+from frazil.formats.json.sql import members_types, parsed_type
+from frazil.quoting import literal
 
 __all__ = ["Whole"]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from frazil.quoting import double_quoted
+
 __all__ = ["shown_column"]
 
 _NESTED = ("list", "struct", "map")
@@ -21,7 +23,7 @@ def shown_column(name: str, kind: Any) -> str:
         name: The column.
         kind: Its `DuckDBPyType`.
     """
-    column = _quoted(name)
+    column = double_quoted(name)
     if kind.id in _NESTED:
         return f"to_json({_inside(column, kind)}) AS {column}"
     cast = _CASTS.get(kind.id)
@@ -45,12 +47,8 @@ def _inside(expression: str, kind: Any, depth: int = 0) -> str:
 
 def _struct(expression: str, children: dict[str, Any], depth: int) -> str:
     fields = ", ".join(
-        f"{_quoted(name)} := {_inside(f'{expression}.{_quoted(name)}', kind, depth + 1)}"
+        f"{double_quoted(name)} := {_inside(f'{expression}.{double_quoted(name)}', kind, depth + 1)}"
         for name, kind in children.items()
     )
     packed = f"struct_pack({fields})"
     return f"CASE WHEN {expression} IS NULL THEN NULL ELSE {packed} END"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

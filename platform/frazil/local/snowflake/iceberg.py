@@ -12,6 +12,7 @@ from frazil.local.snowflake.objects import Objects, Stored
 from frazil.local.snowflake.statements import Create, Name, Properties
 from frazil.local.snowflake.storage import drop_database, own_cursor
 from frazil.local.snowflake.volumes import active_location
+from frazil.quoting import double_quoted
 
 if TYPE_CHECKING:
     from pyiceberg.table import StaticTable
@@ -64,7 +65,7 @@ class IcebergTables:
         """
         self.get(name)
         with own_cursor(self._fakesnow) as cursor:
-            rows = cursor.execute(f"DESCRIBE {_qualified(name)}").fetchall()
+            rows = cursor.execute(f"DESCRIBE {double_quoted(*name)}").fetchall()
         return [(column, kind) for column, kind, *_ in rows]
 
     def create(self, statement: Create) -> bool:
@@ -100,7 +101,7 @@ class IcebergTables:
         self.get(name)
         self._objects.remove("ICEBERG TABLE", name)
         with own_cursor(self._fakesnow) as cursor:
-            cursor.execute(f"DROP VIEW IF EXISTS {_qualified(name)}")
+            cursor.execute(f"DROP VIEW IF EXISTS {double_quoted(*name)}")
 
     def drop_database(self, name: str) -> bool:
         """Drops a whole database with its Iceberg tables; answers False if there is none."""
@@ -130,7 +131,7 @@ class IcebergTables:
         _check_location(location, volume)
         _check_deletes(self._config, location)
         with own_cursor(self._fakesnow) as cursor:
-            cursor.execute(f"CREATE OR REPLACE VIEW {_qualified(name)} AS {_select(cursor, location)}")
+            cursor.execute(f"CREATE OR REPLACE VIEW {double_quoted(*name)} AS {_select(cursor, location)}")
         kept = {**properties, "METADATA_LOCATION": location}
         if self._objects.find("ICEBERG TABLE", name):
             self._objects.change("ICEBERG TABLE", name, kept)
@@ -195,10 +196,6 @@ def _select(cursor: Any, location: str) -> str:
     relation = cursor.sql(f"SELECT * FROM {scan}")
     columns = zip(relation.columns, relation.types, strict=True)
     return f"SELECT {', '.join(shown_column(*column) for column in columns)} FROM {scan}"
-
-
-def _qualified(name: Name) -> str:
-    return ".".join('"' + part.replace('"', '""') + '"' for part in name)
 
 
 def _upper(properties: Properties, name: str) -> str:

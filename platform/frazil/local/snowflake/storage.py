@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from frazil.local.snowflake.config import Config
+from frazil.quoting import double_quoted
 
 __all__ = ["attach_databases", "drop_database", "open_fakesnow", "own_cursor"]
 
@@ -37,7 +38,7 @@ def attach_databases(fakesnow: Any, folder: Path) -> None:
     """Opens the databases that an earlier run left."""
     with own_cursor(fakesnow) as cursor:
         for path in sorted(folder.glob("*.db")):
-            cursor.execute(f'ATTACH IF NOT EXISTS {_text(str(path))} AS "{path.stem}"')
+            cursor.execute(f"ATTACH IF NOT EXISTS {_text(str(path))} AS {double_quoted(path.stem)}")
 
 
 def drop_database(fakesnow: Any, name: str) -> bool:
@@ -46,7 +47,7 @@ def drop_database(fakesnow: Any, name: str) -> bool:
     if not path.exists():
         return False
     with own_cursor(fakesnow) as cursor:
-        cursor.execute(f'DETACH DATABASE IF EXISTS "{name}"')
+        cursor.execute(f"DETACH DATABASE IF EXISTS {double_quoted(name)}")
     path.unlink()
     path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
     return True

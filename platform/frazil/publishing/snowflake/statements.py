@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from frazil.publishing.snowflake.storage import Integration, Volume
+from frazil.quoting import double_quoted
 
 __all__ = [
     "Relation",
@@ -19,7 +20,6 @@ __all__ = [
     "describe_integration",
     "describe_volume",
     "grant_reading",
-    "quoted",
     "refresh_table",
     "select_nothing",
     "table_information",
@@ -36,12 +36,7 @@ class Relation:
     name: str
 
     def __str__(self) -> str:
-        return quoted(self.database, self.schema, self.name)
-
-
-def quoted(*parts: str) -> str:
-    """An identifier of one or more parts."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+        return double_quoted(self.database, self.schema, self.name)
 
 
 def text(value: str) -> str:
@@ -51,23 +46,23 @@ def text(value: str) -> str:
 
 def create_database(name: str) -> str:
     """Makes the database if missing."""
-    return f"CREATE DATABASE IF NOT EXISTS {quoted(name)}"
+    return f"CREATE DATABASE IF NOT EXISTS {double_quoted(name)}"
 
 
 def create_schema(database: str, schema: str) -> str:
     """Makes the schema if missing."""
-    return f"CREATE SCHEMA IF NOT EXISTS {quoted(database, schema)}"
+    return f"CREATE SCHEMA IF NOT EXISTS {double_quoted(database, schema)}"
 
 
 def describe_volume(name: str) -> str:
     """Tells whether the volume exists, and its locations."""
-    return f"DESCRIBE EXTERNAL VOLUME {quoted(name)}"
+    return f"DESCRIBE EXTERNAL VOLUME {double_quoted(name)}"
 
 
 def create_volume(volume: Volume) -> str:
     """Makes the volume if missing; Snowflake only reads from it."""
     return (
-        f"CREATE EXTERNAL VOLUME IF NOT EXISTS {quoted(volume.name)} STORAGE_LOCATIONS = (("
+        f"CREATE EXTERNAL VOLUME IF NOT EXISTS {double_quoted(volume.name)} STORAGE_LOCATIONS = (("
         f"NAME = {text(volume.name + '_LOCATION')} "
         "STORAGE_PROVIDER = 'S3' "
         f"STORAGE_BASE_URL = {text(volume.base_url)} "
@@ -78,13 +73,13 @@ def create_volume(volume: Volume) -> str:
 
 def describe_integration(name: str) -> str:
     """Tells whether the catalog integration exists."""
-    return f"DESCRIBE CATALOG INTEGRATION {quoted(name)}"
+    return f"DESCRIBE CATALOG INTEGRATION {double_quoted(name)}"
 
 
 def create_integration(integration: Integration) -> str:
     """Makes the catalog integration if missing."""
     return (
-        f"CREATE CATALOG INTEGRATION IF NOT EXISTS {quoted(integration.name)} "
+        f"CREATE CATALOG INTEGRATION IF NOT EXISTS {double_quoted(integration.name)} "
         "CATALOG_SOURCE = GLUE TABLE_FORMAT = ICEBERG "
         f"GLUE_AWS_ROLE_ARN = {text(integration.role_arn)} "
         f"GLUE_CATALOG_ID = {text(integration.account_id)} "
@@ -132,16 +127,16 @@ def select_nothing(relation: Relation) -> str:
 
 def create_view(view: Relation, table: Relation, columns: Sequence[str]) -> str:
     """Makes the view of some columns of a table, anew if it is there."""
-    listed = ", ".join(quoted(column) for column in columns)
+    listed = ", ".join(double_quoted(column) for column in columns)
     return f"CREATE OR REPLACE VIEW {view} AS SELECT {listed} FROM {table}"
 
 
 def grant_reading(table: Relation, view: Relation, role: str) -> tuple[str, ...]:
     """Lets a role read a table and its view: the schema and the rows need a grant each."""
-    to = f"TO ROLE {quoted(role)}"
+    to = f"TO ROLE {double_quoted(role)}"
     return (
-        f"GRANT USAGE ON DATABASE {quoted(table.database)} {to}",
-        f"GRANT USAGE ON SCHEMA {quoted(table.database, table.schema)} {to}",
+        f"GRANT USAGE ON DATABASE {double_quoted(table.database)} {to}",
+        f"GRANT USAGE ON SCHEMA {double_quoted(table.database, table.schema)} {to}",
         f"GRANT SELECT ON TABLE {table} {to}",
         f"GRANT SELECT ON VIEW {view} {to}",
     )
