@@ -1,0 +1,244 @@
+"""A topic, its table and tables made of it, on the embedded stack over a wire that loses answers.
+
+Whatever is lost, after each work: no record is lost, none is doubled, every file that the head names is
+there, and what was told of it is true.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyiceberg.table import Table
+
+from frazil.connections import Connections
+from frazil.errors import FrazilError
+from frazil.landing.land import land
+from frazil.landing.ledger import read_ledger
+from frazil.tables.keys import Key
+from frazil.upkeep.compaction import compact
+from frazil.upkeep.expiry import expire
+from kit.made import NAMESPACE, Made, make_made
+from kit.sound import refusals_of_java, unreadable
+from kit.topics import TRADE, Topic, topic_maker
+from kit.wire import Asked, Fate, Wire, commits, creates, puts
+
+__all__ = ["Faulty", "faulty"]
+
+OFTEN: tuple[Fate, ...] = ("dropped", "failed", "replayed", "late", "unsent", "refused")
+SHARE = {"commit": 0.2, "file": 0.03}
+"""Of the requests that meet a fate, by kind."""
+
+INVISIBLE = ("is visible", "nothing was landed", "nothing was derived")
+"""What a message says where rows and positions are as they were."""
+
+UNCHANGED = ("nothing was changed", "the table is as it was")
+"""What it says where columns are, too."""
+
+ROWS = "SELECT quantity, quantity * 2 AS twice FROM {input}"
+TOTALS = (
+    "SELECT quantity % 3 AS n, count(*) AS trades, sum(quantity) AS total FROM {input} GROUP BY quantity % 3"
+)
+
+
+@dataclass
+class Faulty:
+    """A topic of two partitions, and what is made of it.
+
+    Args:
+        wire: What lies before the servers.
+        topic: With the spec of its table.
+        derived: Tables made of it: one of rows, one of totals.
+        dice: Of what happens.
+        hangs: How many requests may hang until a time limit ends them.
+        story: What happened, for a failure.
+    """
+
+    wire: Wire
+    topic: Topic
+    derived: dict[str, Made]
+    dice: random.Random
+    hangs: int = 0
+    story: list[str] = field(default_factory=list)
+    columns: int = 0
+    ends: dict[int, int] = field(default_factory=lambda: {0: 0, 1: 0})
+    bad: set[Key] = field(default_factory=set)
+
+    def round(self) -> None:
+        """Some records come, and two works are done over a wire that loses answers."""
+        works: dict[str, Callable[[], object]] = {
+            "land": self._land, "compact": self._compact, "derive rows": lambda: self._derive("rows"),
+            "derive totals": lambda: self._derive("totals"), "evolve": self._evolve, "expire": self._expire,
+            "lay out": self._lay_out,
+        }  # fmt: skip
+        self._produce()
+        for name in self.dice.choices(list(works), weights=[4, 3, 2, 2, 2, 1, 1], k=2):
+            self._do(name, works[name])
+
+    def settle(self) -> None:
+        """On a calm wire everything catches up, and each table is what one recomputation gives."""
+        self.story.append("calm")
+        land(self.topic.spec, self.topic.connections)
+        for made in self.derived.values():
+            made.derive()
+        self._agrees()
+        assert self._quantities() == list(range(self.topic.produced)), self.story
+        assert sorted(self.derived["rows"].rows()) == [(q, 2 * q) for q in range(self.topic.produced)], (
+            self.story
+        )
+        assert sorted(self.derived["totals"].rows()) == self._totals(), self.story
+
+    def _do(self, name: str, work: Callable[[], object]) -> None:
+        before, met = self._seen(), self.wire.met.copy()
+        self.wire.plan = self._fate
+        try:
+            work()
+            told = ""
+        except FrazilError as error:
+            told = str(error)
+        finally:
+            self.wire.calm()
+            fates = ", ".join(f"{what} {fate}" for what, fate in (self.wire.met - met).elements())
+            self.story.append(f"{name} ({fates or 'calm'}): ")
+        self.story[-1] += " ".join(told.split()) or "done"
+        self._agrees()
+        self._is_true(told, before)
+
+    def _is_true(self, told: str, before: dict[str, Any]) -> None:
+        """What was told of the data."""
+        assert not told or "Next: " in told, self.story
+        after = self._seen()
+        if any(words in told.lower() for words in INVISIBLE):
+            assert {**after, "columns": None} == {**before, "columns": None}, self.story
+        if any(words in told.lower() for words in UNCHANGED):
+            assert after == before, self.story
+
+    def _agrees(self) -> None:
+        """Rows are offsets, files are there, clocks go on, in every table that is there."""
+        for name in ("", "letters", *self.derived):
+            if table := self._table(name):
+                assert unreadable(table) == [], (name, self.story)
+                assert refusals_of_java(table) == [], (name, self.story)
+        position = self._seen()["position"] or {}
+        landed = {(p, n) for p, end in position.items() for n in range(end)}
+        rows = [(row["$$partition"], row["$$offset"]) for row in self._rows()]
+        assert rows == sorted(landed - self.bad), self.story
+        letters = self._letters()
+        assert len(letters) == len({*letters}), self.story
+        assert landed & self.bad <= {*letters} <= self.bad, self.story
+
+    def _seen(self) -> dict[str, Any]:
+        """What a reader could tell to have changed: positions, columns and rows."""
+        table = self._table("")
+        ledger = read_ledger(table.metadata) if table else None
+        seen: dict[str, Any] = {"position": dict(ledger.position) if ledger else None}
+        seen["columns"] = table.schema().column_names if table else None
+        for name in self.derived:
+            made = self._table(name)
+            seen[name] = sorted(self.derived[name].rows()) if made else None
+        return seen
+
+    def _table(self, which: str) -> Table | None:
+        """A table if it is there: the topic's, its dead letters, or one of those made of it."""
+        own = self.topic.things.table
+        name = {"": own, "letters": own.dead_letters}.get(which) or self.derived[which].name
+        catalog = self.topic.connections.catalog
+        return catalog.load_table(name.identifier) if catalog.table_exists(name.identifier) else None
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return self.topic.rows() if self._table("") else []
+
+    def _letters(self) -> list[Key]:
+        """Dead letters may be ahead of the table's position: they are kept before it is published."""
+        letters = self._table("letters")
+        return (
+            [(r["partition"], r["offset"]) for r in letters.scan().to_arrow().to_pylist()] if letters else []
+        )
+
+    def _quantities(self) -> list[int]:
+        return sorted(row["quantity"] for row in self._rows())
+
+    def _totals(self) -> list[tuple[int, int, int]]:
+        every = range(self.topic.produced)
+        thirds = [[q for q in every if q % 3 == third] for third in range(3)]
+        return [(n, len(third), sum(third)) for n, third in enumerate(thirds) if third]
+
+    def _fate(self, asked: Asked) -> Fate | None:
+        kind = "commit" if commits(asked) or creates(asked) else "file" if puts(asked) else ""
+        if not kind or self.dice.random() >= SHARE[kind]:
+            return None
+        if self.hangs and self.dice.random() < 0.2:
+            self.hangs -= 1
+            return "hangs"
+        fate = self.dice.choice(OFTEN)
+        # Iceberg's Java trusts Glue's refusal, and deletes the metadata that its first request put in force.
+        replays_java = fate == "replayed" and asked.server == "glue" and "java" in asked.agent.lower()
+        return "dropped" if replays_java else fate
+
+    def _produce(self) -> None:
+        """Good records, and now and then a bad one behind them."""
+        for partition in range(2):
+            count = self.dice.choice([1, 3, 20])
+            self.topic.trades(count, partition)
+            self.ends[partition] += count
+            if self.dice.random() < 0.2:
+                self.topic.send([b"bad"], partition)
+                self.bad.add((partition, self.ends[partition]))
+                self.ends[partition] += 1
+
+    def _land(self) -> None:
+        before = len(self._rows())
+        report = land(self.topic.spec, self.topic.connections)
+        self.wire.calm()
+        assert len(self._rows()) - before == report.records, self.story
+
+    def _compact(self) -> None:
+        if self._table(""):
+            compact(self.topic.spec, self.topic.connections, time.time(), everything=True)
+
+    def _expire(self) -> None:
+        """What is made of the table sees all of it first: what was not seen must not go."""
+        for name in self.derived:
+            self._derive(name)
+        if self._table(""):
+            expire(self.topic.spec, self.topic.connections, time.time() + 60)
+
+    def _derive(self, name: str) -> None:
+        if self._table(""):
+            self.derived[name].derive()
+
+    def _evolve(self) -> None:
+        """The topic's records get a field more; the landing that follows gives the table its column."""
+        self.columns += 1
+        notes = [
+            {"name": f"note_{n}", "type": ["null", "string"], "default": None} for n in range(self.columns)
+        ]
+        self.topic.register({**TRADE, "fields": [*TRADE["fields"], *notes]})
+        self._produce()
+        self._land()
+
+    def _lay_out(self) -> None:
+        size = self.dice.choice(["64KiB", "1MiB"])
+        self.topic.spec = self.topic.spec.model_validate(
+            {**self.topic.spec.model_dump(exclude_unset=True), "write": {"page_size": size}}
+        )
+        self._produce()
+        self._land()
+
+
+def faulty(wire: Wire, connections: Connections, name: str, folder: Path, dice: random.Random) -> Faulty:
+    """A topic that was never landed, and tables that are yet to be made."""
+    upkeep = {"keep_snapshots_for": "1s", "min_snapshots": 1}
+    make = topic_maker(connections, name, NAMESPACE)
+    topic = make(partitions=2, upkeep=upkeep, on_bad_record="dead_letter")
+    queries = {"rows": (ROWS, "rows"), "totals": (TOTALS, "totals")}
+    table = topic.things.table.table
+    derived = {
+        of: make_made(connections, folder, f"{name}_{of}", sql.format(input=table), kind=kind)
+        for of, (sql, kind) in queries.items()
+    }
+    return Faulty(wire, topic, derived, dice)
