@@ -83,8 +83,10 @@ def write_branch(
         if spec.write.distribution == "none":  # a sort order is for rewritten files: here it would only cost
             writer = writer.option("use-table-distribution-and-ordering", "false")
         writer.option("fanout-enabled", "true").append()
-        # A busy Connect server waits 100 ms for them and then sends none (Observation.getRowOrEmpty).
-        counted = counts.get or decoded.agg(*counters).collect()[0].asDict()
+        # A busy Connect server waits 100 ms for them and then sends none (Observation.getRowOrEmpty). A range
+        # is found by a sample of the rows, which passes the observation a second time.
+        once = spec.write.distribution != "range"
+        counted = (once and counts.get) or decoded.agg(*counters).collect()[0].asDict()
     return _written(branch, plan, decoder.value.writers, counted)
 
 
