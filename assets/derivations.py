@@ -115,6 +115,6 @@ class DerivedTable(PipelineTable):
 def derived_of(pipeline: Pipeline, settings: Settings, known: Known) -> tuple[DerivedTable, ...]:
     """The tables of one pipeline that are made of others, under one profile."""
     return tuple(
-        DerivedTable(spec, things(spec, settings), pipeline, line, known)
+        DerivedTable(spec, things(spec, settings), pipeline, line, settings, known)
         for spec, line in zip(pipeline.derived, pipeline.derived_lines, strict=True)
     )

@@ -13,8 +13,7 @@ from assets.checks import table_checks
 from assets.dead_letters import derived_dead_letter_asset
 from assets.derivations import DerivedTable, Known, derived_of
 from assets.derived import derived_asset
-from assets.glue import glue_asset
-from assets.snowflake import snowflake_asset
+from assets.targets import target_asset
 from frazil.errors import SpecError
 from frazil.pipelines.file import load_pipeline
 from frazil.settings import Settings
@@ -23,7 +22,7 @@ __all__ = ["DerivedTables"]
 
 
 class DerivedTables(dg.Component, dg.Model, dg.Resolvable):
-    """Iceberg tables that are made of other tables, with their Glue entries and Snowflake tables.
+    """Iceberg tables that are made of other tables, shown wherever their specs say.
 
     The engine reads the file again and validates it, as it does for `TopicTables`.
     """
@@ -53,7 +52,4 @@ def _assets(table: DerivedTable) -> Iterable[dg.AssetsDefinition]:
     yield derived_asset(table)
     if table.keeps_dead_letters:
         yield derived_dead_letter_asset(table)
-    if "glue" in table.spec.publish:
-        yield glue_asset(table)
-    if "snowflake" in table.spec.publish:
-        yield snowflake_asset(table)
+    yield from (target_asset(table, target) for target in table.targets)

@@ -13,15 +13,14 @@ import dagster as dg
 
 from assets.columns import known_columns
 from frazil.pipelines.folder import Pipeline
+from frazil.publishing.target import Target
+from frazil.publishing.targets import targets_of
 from frazil.settings import Settings
-from frazil.spec.names import Things, things
+from frazil.spec.names import AssetPath, Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
-__all__ = ["Path", "PipelineTable", "TopicTable", "asset_spec", "op_name", "tables_of"]
-
-Path = tuple[str, ...]
-"""An asset key, as the engine's `Things` give it."""
+__all__ = ["PipelineTable", "TopicTable", "asset_spec", "op_name", "tables_of"]
 
 _SHORTEST = timedelta(minutes=1)
 """Dagster's freshness daemon takes no shorter window; the `freshness` check does."""
@@ -35,6 +34,12 @@ class PipelineTable:
     things: Things
     pipeline: Pipeline
     line: int
+    settings: Settings
+
+    @cached_property
+    def targets(self) -> Sequence[Target]:
+        """Where it is shown."""
+        return targets_of(self.spec, self.settings)
 
     @property
     def tags(self) -> Mapping[str, str]:
@@ -71,13 +76,8 @@ class PipelineTable:
     @property
     def shown(self) -> list[dg.AssetKey]:
         """The assets of the table itself, and of all that follows from it."""
-        names, publish = self.things, self.spec.publish
-        paths = [
-            names.iceberg_path,
-            *([names.dead_letters_path] if self.keeps_dead_letters else []),
-            *([names.glue_path] if "glue" in publish else []),
-            *([names.snowflake_path] if "snowflake" in publish else []),
-        ]
+        letters = [self.things.dead_letters_path] if self.keeps_dead_letters else []
+        paths = [self.things.iceberg_path, *letters, *(target.path for target in self.targets)]
         return [dg.AssetKey(path) for path in paths]
 
 
@@ -111,19 +111,19 @@ class TopicTable(PipelineTable):
 def tables_of(pipeline: Pipeline, settings: Settings) -> tuple[TopicTable, ...]:
     """The tables of one pipeline that are made of topics, under one profile."""
     return tuple(
-        TopicTable(spec, things(spec, settings), pipeline, line)
+        TopicTable(spec, things(spec, settings), pipeline, line, settings)
         for spec, line in zip(pipeline.tables, pipeline.lines, strict=True)
     )
 
 
 def asset_spec(
     table: PipelineTable,
-    path: Path,
+    path: AssetPath,
     *,
     kinds: set[str],
     about: str,
     code: Callable[..., Any],
-    upstream: Sequence[Path] = (),
+    upstream: Sequence[AssetPath] = (),
     columns: dg.TableSchema | None = None,
     automation: dg.AutomationCondition[Any] | None = None,
     freshness: dg.FreshnessPolicy | None = None,
@@ -163,7 +163,7 @@ def asset_spec(
     )
 
 
-def op_name(path: Path) -> str:
+def op_name(path: AssetPath) -> str:
     """Name of the step that makes an asset."""
     return dg.AssetKey(path).to_python_identifier()
 

@@ -12,10 +12,9 @@ from pydantic import Field
 from assets.checks import table_checks
 from assets.dead_letters import dead_letter_asset
 from assets.described import TopicTable, tables_of
-from assets.glue import glue_asset
 from assets.iceberg import landing
 from assets.kafka import topic_asset
-from assets.snowflake import snowflake_asset
+from assets.targets import target_asset
 from frazil.errors import SpecError
 from frazil.pipelines.file import load_pipeline
 from frazil.settings import Settings
@@ -24,7 +23,7 @@ __all__ = ["TopicTables"]
 
 
 class TopicTables(dg.Component, dg.Model, dg.Resolvable):
-    """Kafka topics that become Iceberg tables, Glue entries and Snowflake tables.
+    """Kafka topics that become Iceberg tables, shown wherever their specs say.
 
     The engine reads the file again and validates it: so the command line sees the same tables, and
     a mistake is told in the same words, with its line.
@@ -57,7 +56,4 @@ def _assets(tables: Sequence[TopicTable]) -> Iterable[dg.AssetsDefinition]:
     for table in tables:
         if table.keeps_dead_letters:
             yield dead_letter_asset(table)
-        if "glue" in table.spec.publish:
-            yield glue_asset(table)
-        if "snowflake" in table.spec.publish:
-            yield snowflake_asset(table)
+        yield from (target_asset(table, target) for target in table.targets)

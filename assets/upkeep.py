@@ -123,6 +123,6 @@ def _told(
     if outcome.report:
         context.log.info("%s: %s", names.table, outcome.report.text)
         yield upkeep_observation(names, outcome.report)
-    if outcome.glue or outcome.snowflake:
+    if outcome.shown:
         schema = load_table(connections.catalog, names.table).schema()
-        yield from shown_materializations(names, schema, outcome.glue, outcome.snowflake)
+        yield from shown_materializations(schema, outcome.shown)

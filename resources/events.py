@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from frazil.publishing.glue import GlueState
-from frazil.publishing.snowflake.tables import SnowflakeState
+from frazil.publishing.target import Shown
 from frazil.spec.names import Things
 from frazil.upkeep.work import WorkReport
-from resources.metadata import column_lineage, glue_metadata, snowflake_metadata, upkeep_metadata
+from resources.metadata import shown_metadata, upkeep_metadata
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -29,16 +28,7 @@ def upkeep_observation(things: Things, report: WorkReport) -> dg.AssetObservatio
     )
 
 
-def shown_materializations(
-    things: Things, schema: Schema, glue: GlueState | None, snowflake: SnowflakeState | None
-) -> Iterator[dg.AssetMaterialization]:
-    """Glue and Snowflake show the table as it is now; None where that was not done."""
-    columns = [field.name for field in schema.fields]
-    if glue:
-        lineage = column_lineage(columns, dg.AssetKey(things.iceberg_path))
-        metadata = {**glue_metadata(glue, schema), "dagster/column_lineage": lineage}
-        yield dg.AssetMaterialization(asset_key=dg.AssetKey(things.glue_path), metadata=metadata)
-    if snowflake:
-        lineage = column_lineage(columns, dg.AssetKey(things.glue_path))
-        metadata = {**snowflake_metadata(snowflake, schema), "dagster/column_lineage": lineage}
-        yield dg.AssetMaterialization(asset_key=dg.AssetKey(things.snowflake_path), metadata=metadata)
+def shown_materializations(schema: Schema, shown: Iterable[Shown]) -> Iterator[dg.AssetMaterialization]:
+    """Targets show the table as it is now."""
+    for each in shown:
+        yield dg.AssetMaterialization(dg.AssetKey(each.path), metadata=shown_metadata(each, schema))

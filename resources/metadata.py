@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from frazil.checks.result import CheckResult
 from frazil.derive.report import DeriveReport
 from frazil.derive.state import DerivedState
 from frazil.kafka.provisioning import TopicState
 from frazil.landing.dead_letters import DeadLetters
 from frazil.landing.land import LandingReport
 from frazil.landing.state import TableState
-from frazil.publishing.glue import GlueState
-from frazil.publishing.snowflake.tables import SnowflakeState
+from frazil.publishing.target import Shown
 from frazil.upkeep.census import Census
 from frazil.upkeep.work import WorkReport
 
@@ -31,14 +29,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Metadata",
     "census_metadata",
-    "check_metadata",
     "column_lineage",
     "column_schema",
     "dead_letters_metadata",
     "derive_metadata",
-    "glue_metadata",
     "landing_metadata",
-    "snowflake_metadata",
+    "shown_metadata",
     "table_metadata",
     "topic_metadata",
     "upkeep_metadata",
@@ -146,26 +142,19 @@ def census_metadata(census: Census) -> Metadata:
     return {**kept, "files_by_size": dg.MetadataValue.table(rows, dg.TableSchema(columns))}
 
 
-def glue_metadata(state: GlueState, schema: Schema) -> Metadata:
-    """A Glue entry."""
+def shown_metadata(shown: Shown, schema: Schema) -> Metadata:
+    """A table as a target shows it; its columns are those of the asset that it follows."""
+    counted = {} if shown.rows is None else {"dagster/row_count": shown.rows}
     return {
-        "dagster/table_name": f"{state.database}.{state.table}",
+        **counted,
+        "dagster/table_name": shown.name,
         "dagster/column_schema": column_schema(schema),
-        "version": int(state.version_id) if state.version_id.isdigit() else 0,
-        "metadata_location": state.metadata_location,
-        "changed": state.changed,
-    }
-
-
-def snowflake_metadata(state: SnowflakeState, schema: Schema) -> Metadata:
-    """An Iceberg table in Snowflake, and the view beside it."""
-    return {
-        "dagster/row_count": state.rows,
-        "dagster/table_name": f"{state.database}.{state.schema}.{state.table}",
-        "dagster/column_schema": column_schema(schema),
-        "view": f"{state.database}.{state.schema}.{state.view}",
-        "metadata_location": state.metadata_location,
-        "made_now": state.created,
+        "dagster/column_lineage": column_lineage(
+            (f.name for f in schema.fields), dg.AssetKey(shown.upstream)
+        ),
+        "metadata_location": shown.metadata_location,
+        "changed": shown.changed,
+        **shown.facts,
     }
 
 
@@ -193,11 +182,6 @@ def upkeep_metadata(report: WorkReport) -> Metadata:
         "snapshot_id": report.snapshot_id or 0,
         **{f"{report.kind}/{name}": number for name, number in {**counted, **report.numbers}.items()},
     }
-
-
-def check_metadata(result: CheckResult) -> Metadata:
-    """The numbers that a check compared."""
-    return dict(result.numbers)
 
 
 def column_schema(schema: Schema) -> dg.TableSchema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +17,7 @@ from frazil.derive.report import DeriveReport
 from frazil.derive.state import DerivedState
 from frazil.landing.land import LandingReport
 from frazil.landing.state import TableState
-from frazil.publishing.glue import GlueState
-from frazil.publishing.snowflake.tables import SnowflakeState
+from frazil.publishing.target import Shown
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import Things
@@ -64,20 +63,14 @@ class DagsterReporter:
         state = derived_states([spec], self._connections)[0]
         self._grown(spec, things, derive_metadata(report), state)
 
-    def synced(
-        self,
-        spec: AnyTable,
-        things: Things,
-        glue: GlueState | None,
-        snowflake: SnowflakeState | None,
-    ) -> None:
-        """Materializations of the Glue and Snowflake assets."""
+    def synced(self, spec: AnyTable, things: Things, shown: Sequence[Shown]) -> None:
+        """Materializations of the targets' assets."""
         from frazil.tables.catalog import load_table
         from resources.events import shown_materializations
 
         schema = load_table(self._connections.catalog, things.table).schema()
         with self._instance() as instance:
-            for event in shown_materializations(things, schema, glue, snowflake):
+            for event in shown_materializations(schema, shown):
                 instance.report_runless_asset_event(event)
 
     def kept_up(self, spec: AnyTable, things: Things, report: WorkReport) -> None:
@@ -87,24 +80,22 @@ class DagsterReporter:
         with self._instance() as instance:
             instance.report_runless_asset_event(upkeep_observation(things, report))
 
-    def checked(self, spec: TableSpec, things: Things, result: CheckResult) -> None:
-        """An evaluation of the asset check of that name."""
+    def checked(self, spec: AnyTable, things: Things, result: CheckResult) -> None:
+        """An evaluation of the asset check of that name; none where it was skipped."""
         import dagster as dg
 
-        from frazil.checks.run import all_checks
-        from resources.metadata import check_metadata
-
-        path: tuple[str, ...] = getattr(things, f"{result.layer}_path")
+        if result.status == "skipped":
+            return
         with self._instance() as instance:
             instance.report_runless_asset_event(
                 dg.AssetCheckEvaluation(
-                    asset_key=dg.AssetKey(path),
+                    asset_key=dg.AssetKey(result.asset),
                     check_name=result.check,
                     passed=result.passed,
                     severity=dg.AssetCheckSeverity(result.severity),
                     description=result.text,
-                    metadata=check_metadata(result),
-                    blocking=all_checks(spec)[result.check].blocking,
+                    metadata=dict(result.numbers),
+                    blocking=result.blocking,
                 )
             )
 

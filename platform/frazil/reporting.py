@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import Protocol
 
 from frazil.checks.result import CheckResult
 from frazil.derive.report import DeriveReport
 from frazil.landing.land import LandingReport
-from frazil.publishing.glue import GlueState
-from frazil.publishing.snowflake.tables import SnowflakeState
+from frazil.publishing.target import Shown
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import Things
@@ -36,14 +36,8 @@ class Reporter(Protocol):
     def derived(self, spec: DerivedSpec, things: Things, report: DeriveReport) -> None:
         """Rows were derived, or there was nothing new."""
 
-    def synced(
-        self,
-        spec: AnyTable,
-        things: Things,
-        glue: GlueState | None,
-        snowflake: SnowflakeState | None,
-    ) -> None:
-        """Glue and Snowflake show the table as it is now; None where it is not published."""
+    def synced(self, spec: AnyTable, things: Things, shown: Sequence[Shown]) -> None:
+        """Targets show the table as it is now."""
 
     def kept_up(self, spec: AnyTable, things: Things, report: WorkReport) -> None:
         """Upkeep was done on the table."""

@@ -18,6 +18,7 @@ from frazil.pipelines.file import COMPONENT, DERIVED
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
+from kit.targets import glue_path, snowflake_path
 from kit.topics import TRADE, Topic
 
 NAMESPACE = "graph_tests"
@@ -57,7 +58,7 @@ class Graph:
 
 
 def all_paths(names: Things) -> list[tuple[str, ...]]:
-    return [names.kafka_path, names.iceberg_path, names.glue_path, names.snowflake_path]
+    return [names.kafka_path, names.iceberg_path, glue_path(names), snowflake_path(names)]
 
 
 def write_graph(

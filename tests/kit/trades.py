@@ -8,9 +8,9 @@ import pyarrow as pa
 from pyiceberg.table import Table
 
 from frazil.connections import Connections
-from frazil.publishing.glue import sync_glue
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
+from kit.targets import sync_glue
 
 SCHEMA = pa.schema(
     [
@@ -44,12 +44,12 @@ class Trades:
         return (
             f"create iceberg table {name} external_volume = '{volume}' catalog = 'g' "
             f"catalog_table_name = '{self.names.table.table}' "
-            f"catalog_namespace = '{self.names.glue_database}'"
+            f"catalog_namespace = '{self.names.table.namespace}'"
         )
 
     def point_glue(self, location: str) -> None:
         """Points Glue to metadata that the catalog does not know."""
-        database, name = self.names.glue_database, self.names.table.table
+        database, name = self.names.table.namespace, self.names.table.table
         glue = self.connections.glue
         entry = glue.get_table(DatabaseName=database, Name=name)["Table"]
         wanted = {

@@ -9,11 +9,11 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.publishing.glue import read_glue, sync_glue
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
 from kit.foreign import file_count, foreign_table
 from kit.shell import NAMESPACE, Command, Shell
+from kit.targets import read_glue, sync_glue
 from kit.topics import Topic, topic_maker
 
 
@@ -53,7 +53,7 @@ def test_compact_says_first_what_it_would_do_then_does_it_and_shows_it(
     done = shell("compact", "--all", "--json", DAGSTER_HOME=str(home))
 
     (would,), (did,) = planned.document, done.document
-    shown = read_glue(connections.glue, names)
+    shown = read_glue(connections, names)
     assert (planned.code, done.code, untouched) == (0, 0, before)
     assert (would["dry_run"], would["done"], would["snapshot_id"]) == (True, True, None)
     assert (did["dry_run"], did["done"], did["kind"]) == (False, True, "compaction")

@@ -19,7 +19,6 @@ from google.protobuf.message_factory import GetMessageClass
 
 from frazil.checks.run import run_checks
 from frazil.connections import Connections
-from frazil.formats.columns import metadata_names
 from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protocol import WriterSchema
 from frazil.kafka.clients import consumer
@@ -30,13 +29,12 @@ from frazil.landing.many import land_many
 from frazil.local.generators.generator import generate
 from frazil.local.generators.known import GENERATORS
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
-from frazil.publishing.glue import sync_glue
-from frazil.publishing.snowflake.tables import publish_table
 from frazil.settings import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from kit.flights import FLIGHTS
 from kit.formats import plain
+from kit.targets import sync_glue, sync_snowflake
 
 COUNT = 200
 TOPICS = ("skyone", "sunset_avro", "shipments")
@@ -160,7 +158,7 @@ def test_every_layer_shows_what_was_landed(connections: Connections, landed: dic
     for spec in specs:
         names = things(spec, connections.settings)
         sync_glue(connections, names)
-        assert publish_table(connections, names, metadata_names(spec)).rows == COUNT
+        assert sync_snowflake(connections, names).rows == COUNT
 
     results = run_checks(specs, connections, deep=True)
 

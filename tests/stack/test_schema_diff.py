@@ -106,10 +106,10 @@ def test_each_change_has_its_verdict_and_the_table_its_new_columns(landed: Topic
     }
     columns = {c.name: c for c in found.columns}
     assert list(columns)[:6] == ["key", "side", "quantity", "symbol", "venue", "note"]
-    assert (columns["quantity"].iceberg, columns["quantity"].glue) == ("long", "bigint")
-    assert columns["quantity"].snowflake == "NUMBER(19,0)"
-    assert columns["venue"].glue == "struct<code:bigint,note:string>"
-    assert columns["venue"].snowflake == "OBJECT(code NUMBER(19,0), note VARCHAR)"
+    assert (columns["quantity"].iceberg, columns["quantity"].shown["glue"]) == ("long", "bigint")
+    assert columns["quantity"].shown["snowflake"] == "NUMBER(19,0)"
+    assert columns["venue"].shown["glue"] == "struct<code:bigint,note:string>"
+    assert columns["venue"].shown["snowflake"] == "OBJECT(code NUMBER(19,0), note VARCHAR)"
     assert [c.name for c in found.columns if c.touched] == ["quantity", "venue", "note"]
     assert metadata(landed) == before
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ from frazil.formats.iceberg import to_iceberg
 from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
 from frazil.formats.verdicts import Verdict, Where, refused
 from frazil.landing.evolve import plan_evolution
-from frazil.publishing.glue import glue_type
-from frazil.publishing.snowflake.types import snowflake_type
+from frazil.publishing.target import Target
+from frazil.publishing.targets import targets_of
 from frazil.spec.names import Things
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec
 from frazil.tables.catalog import catalog_errors, load_table_or_none
@@ -30,13 +30,12 @@ __all__ = ["Preview", "Reader", "ShownColumn", "preview"]
 
 @dataclass(frozen=True, slots=True)
 class ShownColumn:
-    """One column as the table has it then, and as the catalogs show it."""
+    """One column as the table has it then, and its type in each target."""
 
     name: str
     iceberg: str
     required: bool
-    glue: str | None
-    snowflake: str | None
+    shown: Mapping[str, str]
     touched: bool
 
 
@@ -85,17 +84,18 @@ def preview(spec: TableSpec, things: Things, connections: Connections, file: Pat
         SpecError: The file is no schema.
         ConfigureError: A migration in the spec does not fit.
     """
+    name, targets = str(things.table), targets_of(spec, connections.settings)
     with catalog_errors(connections.settings):
         table = load_table_or_none(connections.catalog, things.table)
     try:
         columns = _columns(spec, connections, file, half)
     except SchemaRefusedError as e:
         verdict = Verdict(Where((), e.where), "unmappable", False, e.what, e.todo)
-        return _told(spec, things, [verdict], table.schema() if table else to_iceberg(()), bool(table))
+        return _told(name, targets, [verdict], table.schema() if table else to_iceberg(()), bool(table))
     if table is None:
-        return _told(spec, things, [], to_iceberg(table_fields(spec, columns)), exists=False)
+        return _told(name, targets, [], to_iceberg(table_fields(spec, columns)), exists=False)
     planned = plan_evolution(spec, table, columns)
-    return _told(spec, things, planned.verdicts, planned.schema, exists=True)
+    return _told(name, targets, planned.verdicts, planned.schema, exists=True)
 
 
 def _columns(spec: TableSpec, connections: Connections, file: Path, half: Half) -> RecordColumns:
@@ -128,30 +128,26 @@ def _candidate(file: Path, writers: tuple[WriterSchema, ...]) -> WriterSchema:
 
 
 def _told(
-    spec: TableSpec, things: Things, verdicts: Iterable[Verdict], schema: Schema, exists: bool
+    name: str, targets: Iterable[Target], verdicts: Iterable[Verdict], schema: Schema, exists: bool
 ) -> Preview:
     verdicts = tuple(verdicts)
-    touched = {v.where.path[0]: None for v in verdicts if v.outcome != "no change" and v.where.path}
-    names = tuple(touched)
+    touched = tuple(
+        dict.fromkeys(v.where.path[0] for v in verdicts if v.outcome != "no change" and v.where.path)
+    )
     columns = tuple(
         ShownColumn(
             f.name,
             str(f.field_type),
             f.required,
-            glue_type(f.field_type) if "glue" in spec.publish else None,
-            snowflake_type(f.field_type) if "snowflake" in spec.publish else None,
+            {target.word: target.column_type(f.field_type) for target in targets},
             f.name in touched or not exists,
         )
         for f in schema.fields
     )
-    return Preview(str(things.table), exists, verdicts, columns, tuple(_readers(spec, things, names)))
-
-
-def _readers(spec: TableSpec, things: Things, touched: tuple[str, ...]) -> Iterable[Reader]:
-    name, schema = things.table.table, f"{things.snowflake_database}.{things.snowflake_schema}"
-    if touched and "glue" in spec.publish:
-        yield Reader("/".join(things.glue_path), f"{things.glue_database}.{name}", touched)
-    if touched and "snowflake" in spec.publish:
-        asset = "/".join(things.snowflake_path)
-        yield Reader(asset, f"{schema}.{name.upper()}", touched)
-        yield Reader(asset, f"{schema}.{name.upper()}_CLEAN", touched)
+    readers = tuple(
+        Reader("/".join(target.path), relation, touched)
+        for target in targets
+        for relation in target.relations
+        if touched
+    )
+    return Preview(name, exists, verdicts, columns, readers)

@@ -1,52 +1,40 @@
-"""Do Glue and Snowflake show the table as it is, and is it as fresh as its owner wants?"""
+"""Do the targets show the table as it is, and is it as fresh as its owner wants?"""
 
 from __future__ import annotations
 
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.landing.state import table_states
-from frazil.publishing.glue import read_glue
-from frazil.publishing.snowflake.tables import read_table
+from frazil.publishing.target import Target
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
 from frazil.tables.snapshots import summary_of
 
-__all__ = ["compare_glue", "compare_snowflake", "judge_freshness"]
+__all__ = ["compare_shown", "judge_freshness"]
 
 
-def compare_glue(subject: Subject[AnyTable]) -> Verdict:
-    """Glue's `metadata_location` is the catalog's current one."""
-    current = load_table(subject.connections.catalog, subject.things.table).metadata_location
-    entry = read_glue(subject.connections.glue, subject.things)
-    where = f"{subject.things.glue_database}.{subject.things.table.table}"
-    if entry is None:
-        return Verdict(False, f"Glue has no entry {where}.", {"current": current, "glue": ""})
-    agree = entry.metadata_location == current
-    text = (
-        f"Glue's entry {where} (version {entry.version_id}) points to "
-        f"{_file(entry.metadata_location)}; the catalog's current metadata is {_file(current)}"
-        f"{'.' if agree else f': `frazil sync {subject.things.table}` mends it.'}"
-    )
-    return Verdict(agree, text, {"current": current, "glue": entry.metadata_location})
-
-
-def compare_snowflake(subject: Subject[AnyTable]) -> Verdict:
-    """Snowflake's row count and metadata pointer equal the Iceberg table's."""
+def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
+    """What a target shows is the table's current metadata, and all of its rows where it counts them."""
     table = load_table(subject.connections.catalog, subject.things.table)
     summary = summary_of(table.current_snapshot())
     rows = int(summary.get("total-records", 0)) - int(summary.get("total-position-deletes", 0))
-    seen = read_table(subject.connections, subject.things)
-    agree = seen.rows == rows and seen.metadata_location == table.metadata_location
+    shown, word = target.read(subject.connections), target.word
+    todo = f"`frazil sync {subject.things.table}`"
+    if shown is None:
+        missing = f"{word.capitalize()} has no {target.relations[0]}: {todo} makes it."
+        return Verdict(False, missing, {"iceberg_metadata": table.metadata_location, f"{word}_metadata": ""})
+    agree = shown.metadata_location == table.metadata_location and shown.rows in (None, rows)
+    counted = "" if shown.rows is None else f"{shown.rows} rows of "
     text = (
-        f"Snowflake's {seen.table} shows {seen.rows} rows of {_file(seen.metadata_location)}; "
+        f"{word.capitalize()} shows {counted}{shown.name} as of {_file(shown.metadata_location)}; "
         f"Iceberg holds {rows} rows in {_file(table.metadata_location)}"
-        f"{'.' if agree else f': `frazil sync {subject.things.table}` mends it.'}"
+        f"{'.' if agree else f': {todo} mends it.'}"
     )
     numbers: dict[str, Number] = {
-        "snowflake_rows": seen.rows,
-        "iceberg_rows": rows,
-        "snowflake_metadata": seen.metadata_location,
+        f"{word}_metadata": shown.metadata_location,
         "iceberg_metadata": table.metadata_location,
+        "iceberg_rows": rows,
+        **({} if shown.rows is None else {f"{word}_rows": shown.rows}),
     }
     return Verdict(agree, text, numbers)
 

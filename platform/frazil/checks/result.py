@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from frazil.connections import Connections
-from frazil.spec.names import Things
+from frazil.spec.names import AssetPath, Things
 from frazil.spec.table import AnyTable
 
 __all__ = ["Check", "CheckResult", "Number", "Subject", "Verdict"]
@@ -15,21 +15,35 @@ __all__ = ["Check", "CheckResult", "Number", "Subject", "Verdict"]
 S = TypeVar("S", bound=AnyTable, covariant=True)
 
 Number = int | float | str
-Layer = Literal["iceberg", "dead_letters", "glue", "snowflake"]
+Status = Literal["passed", "failed", "skipped"]
 Severity = Literal["ERROR", "WARN"]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check of one table: a sentence with the numbers that it compared; `layer` is what it guards."""
+    """One check of one table: a sentence with the numbers that it compared, and the asset that it guards.
+
+    `skipped` is what could not be compared: nothing is known, neither good nor bad.
+    """
 
     check: str
     table: str
-    passed: bool
+    status: Status
     severity: Severity
     text: str
     numbers: Mapping[str, Number]
-    layer: Layer
+    asset: AssetPath
+    blocking: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether it looked, and found what it should."""
+        return self.status == "passed"
+
+    @property
+    def failed(self) -> bool:
+        """Whether it looked, and found something else."""
+        return self.status == "failed"
 
 
 @dataclass(frozen=True)
@@ -43,23 +57,39 @@ class Subject(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check function finds; its name and table are added by whoever runs it."""
+    """What a check function finds; its name and table are added by whoever runs it.
+
+    `skipped` says why nothing could be compared; then `passed` means nothing.
+    """
 
     passed: bool
     text: str
     numbers: Mapping[str, Number]
     severity: Severity = "ERROR"
+    skipped: bool = False
+
+    @classmethod
+    def skip(cls, because: str, numbers: Mapping[str, Number] | None = None) -> Verdict:
+        """Nothing could be compared."""
+        return cls(True, f"Skipped, because {because}.", numbers or {}, skipped=True)
+
+    @property
+    def status(self) -> Status:
+        """In one word."""
+        if self.skipped:
+            return "skipped"
+        return "passed" if self.passed else "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check, the layer that it guards, and whether readers must be kept from what fails it.
+    """A check, the asset that it guards, and whether readers must be kept from what fails it.
 
     `deep` ones read the data, not only metadata, and run on request.
     """
 
     name: str
-    layer: Layer
+    asset: AssetPath
     blocking: bool
     description: str
     look: Callable[[Subject[Any]], Verdict]

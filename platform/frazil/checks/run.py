@@ -3,67 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from frazil.checks.agreement import compare_query
 from frazil.checks.dead_letters import judge_dead_letters
 from frazil.checks.derived import compare_columns, count_derived, judge_inputs
 from frazil.checks.files import judge_files
-from frazil.checks.published import compare_glue, compare_snowflake, judge_freshness
+from frazil.checks.published import compare_shown, judge_freshness
 from frazil.checks.result import Check, CheckResult, Subject, Verdict
 from frazil.checks.rows import count_offsets, count_rows
 from frazil.checks.schema import compare_schema
 from frazil.connections import Connections
 from frazil.errors import FrazilError, RetryError
+from frazil.publishing.target import Target
+from frazil.publishing.targets import targets_of
+from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import things
+from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors
 
-__all__ = ["all_checks", "checks_for", "run_check", "run_checks"]
-
-_ANY = (
-    Check("file_health", "iceberg", False, "Files, manifests and snapshots are in order.", judge_files),
-    Check("glue_pointer", "glue", True, "Glue points to the current metadata.", compare_glue),
-    Check(
-        "snowflake_current", "snowflake", False, "Snowflake's rows and pointer equal Iceberg's.",
-        compare_snowflake,
-    ),
-)  # fmt: skip
-
-_OF_TOPICS = (
-    Check("row_count", "iceberg", True, "Offsets landed = rows + what is known to be none.", count_rows),
-    Check(
-        "row_count_deep", "iceberg", False, "Every offset counted: none twice, none missing.",
-        count_offsets, deep=True,
-    ),
-    Check("schema", "iceberg", True, "Columns agree with the schema registry.", compare_schema),
-    Check("freshness", "iceberg", False, "Records wait no longer than allowed.", judge_freshness),
-    Check("dead_letter_rate", "dead_letters", False, "Few enough records are bad.", judge_dead_letters),
-)  # fmt: skip
-
-_OF_DERIVED = (
-    Check("row_count", "iceberg", True, "Rows = rows that derivations wrote.", count_derived),
-    Check("schema", "iceberg", True, "Columns agree with the query.", compare_columns),
-    Check("inputs_read", "iceberg", False, "No row waits in the inputs.", judge_inputs),
-    Check(
-        "query_agrees", "iceberg", False, "The rows are those that the query makes of the whole inputs.",
-        compare_query, deep=True,
-    ),
-)  # fmt: skip
+__all__ = ["checks_of", "run_check", "run_checks"]
 
 
-def all_checks(spec: AnyTable) -> Mapping[str, Check]:
-    """Every check of tables that are made as this one is, by name."""
-    own = _OF_DERIVED if isinstance(spec, DerivedSpec) else _OF_TOPICS
-    return {check.name: check for check in (*own, *_ANY)}
+def checks_of(spec: AnyTable, settings: Settings) -> Mapping[str, Check]:
+    """Every check that makes sense for one table, by name, those that read the data too."""
+    names = things(spec, settings)
+    own = _of_derived(names) if isinstance(spec, DerivedSpec) else _of_topics(names)
+    health = Check(
+        "file_health", names.iceberg_path, False, "Files, manifests and snapshots are in order.", judge_files
+    )
+    shown = map(_of_target, targets_of(spec, settings))
+    keeps = isinstance(spec, TableSpec) and spec.on_bad_record == "dead_letter"
+    letters = [_of_dead_letters(names)] if keeps else []
+    return {check.name: check for check in (*own, *letters, health, *shown)}
 
 
-def checks_for(spec: AnyTable, *, deep: bool = False) -> list[str]:
-    """Names of the checks that make sense for one table, deep ones only where asked for."""
-    kept = isinstance(spec, TableSpec) and spec.on_bad_record == "dead_letter"
-    layers = {"iceberg", *(["dead_letters"] if kept else []), *spec.publish}
-    return [c.name for c in all_checks(spec).values() if c.layer in layers and (deep or not c.deep)]
+def _of_topics(names: Things) -> Iterable[Check]:
+    table = names.iceberg_path
+    return (
+        Check("row_count", table, True, "Offsets landed = rows + what is known to be none.", count_rows),
+        Check(
+            "row_count_deep", table, False, "Every offset counted: none twice, none missing.",
+            count_offsets, deep=True,
+        ),
+        Check("schema", table, True, "Columns agree with the schema registry.", compare_schema),
+        Check("freshness", table, False, "Records wait no longer than allowed.", judge_freshness),
+    )  # fmt: skip
+
+
+def _of_derived(names: Things) -> Iterable[Check]:
+    table = names.iceberg_path
+    return (
+        Check("row_count", table, True, "Rows = rows that derivations wrote.", count_derived),
+        Check("schema", table, True, "Columns agree with the query.", compare_columns),
+        Check("inputs_read", table, False, "No row waits in the inputs.", judge_inputs),
+        Check(
+            "query_agrees", table, False, "The rows are those that the query makes of the whole inputs.",
+            compare_query, deep=True,
+        ),
+    )  # fmt: skip
+
+
+def _of_dead_letters(names: Things) -> Check:
+    what = "Few enough records are bad."
+    return Check("dead_letter_rate", names.dead_letters_path, False, what, judge_dead_letters)
+
+
+def _of_target(target: Target) -> Check:
+    what = f"{target.word.capitalize()} shows the current metadata."
+    return Check(target.check, target.path, target.blocking, what, partial(compare_shown, target))
 
 
 def run_check(name: str, spec: AnyTable, connections: Connections) -> CheckResult:
@@ -72,21 +82,28 @@ def run_check(name: str, spec: AnyTable, connections: Connections) -> CheckResul
     Raises:
         RetryError: A server does not answer: that says nothing about the data.
     """
-    check = all_checks(spec)[name]
-    subject = Subject(spec, things(spec, connections.settings), connections)
-    table = str(subject.things.table)
+    settings = connections.settings
+    check, names = checks_of(spec, settings)[name], things(spec, settings)
     try:
-        with catalog_errors(connections.settings):
-            found = check.look(subject)
+        with catalog_errors(settings):
+            found = check.look(Subject(spec, names, connections))
     except RetryError:
         raise
     except FrazilError as e:
         found = Verdict(False, str(e), {})
-    return CheckResult(name, table, found.passed, found.severity, found.text, found.numbers, check.layer)
+    return CheckResult(
+        name, str(names.table), found.status, found.severity, found.text, found.numbers, check.asset,
+        check.blocking,
+    )  # fmt: skip
 
 
 def run_checks(
     specs: Iterable[AnyTable], connections: Connections, *, deep: bool = False
 ) -> list[CheckResult]:
-    """Runs all checks of all tables."""
-    return [run_check(name, spec, connections) for spec in specs for name in checks_for(spec, deep=deep)]
+    """Runs all checks of all tables, those that read the data only where asked for."""
+    return [
+        run_check(check.name, spec, connections)
+        for spec in specs
+        for check in checks_of(spec, connections.settings).values()
+        if deep or not check.deep
+    ]

@@ -16,6 +16,7 @@ from frazil.errors import FrazilError
 from frazil.formats.decoders import topic_columns
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.ledger import Ledger, ledgers
+from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
@@ -61,7 +62,7 @@ def _describe(selection: Selection[AnyTable]) -> dict[str, Any]:
             {"name": f.name, "type": str(f.field_type), "required": f.required, "doc": f.doc or ""}
             for f in (table.schema().fields if table else ())
         ],
-        "shown_in": {"glue": "/".join(names.glue_path), "snowflake": "/".join(names.snowflake_path)},
+        "shown_in": {target.word: "/".join(target.path) for target in targets_of(spec, connections.settings)},
     }
 
 

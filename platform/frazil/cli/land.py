@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
-from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -13,16 +13,13 @@ from rich.text import Text
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import OnStep, each, run_id
 from frazil.cli.selection import AllTables, Json, Tables, select, select_topics
-from frazil.connections import Connections
-from frazil.formats.columns import metadata_names
 from frazil.landing.land import LandingReport, land
-from frazil.publishing.glue import GlueState, sync_glue
-from frazil.publishing.snowflake.tables import SnowflakeState, publish_table
+from frazil.publishing.target import Shown
+from frazil.publishing.targets import targets_of
 from frazil.reporting import Reporter
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import catalog_errors
 
 __all__ = ["landed", "register", "show_landings"]
 
@@ -51,44 +48,30 @@ def land_command(
 
 
 def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json = False) -> None:
-    """Bring Glue and Snowflake in step with the tables."""
+    """Bring every place in step in which the tables are shown."""
     selection = select(tables, every=every)
-    results = each(selection, "syncing", partial(_sync, selection.connections), _tell_synced)
-    rows = [{"table": table, **_row(synced)} for table, synced in results.done.items()]
+    settings = selection.connections.settings
+
+    def do(spec: AnyTable, _: Things, on_step: OnStep) -> list[Shown]:
+        return [target.sync(selection.connections) for target in targets_of(spec, settings)]
+
+    results = each(selection, "syncing", do, Reporter.synced)
     if as_json:
+        rows = [{"table": table, **_synced(shown)} for table, shown in results.done.items()]
         print_json([*rows, *results.errors])
     else:
-        for row in rows:
-            console.print(*(Text.assemble((k, "bold"), f" {v}") for k, v in row.items()))
+        for table, shown in results.done.items():
+            names = (Text.assemble((s.path[0], "bold"), f" {s.name}") for s in shown)
+            console.print(Text(table), *names, "changed" if any(s.changed for s in shown) else "")
     results.exit()
 
 
-Synced = tuple[GlueState | None, SnowflakeState | None]
-"""What each target shows; None where the table is not published there."""
-
-
-def _sync(connections: Connections, spec: AnyTable, names: Things, _: OnStep) -> Synced:
-    glue = snowflake = None
-    with catalog_errors(connections.settings):
-        if spec.publish:
-            glue = sync_glue(connections, names)
-        if "snowflake" in spec.publish:
-            snowflake = publish_table(connections, names, metadata_names(spec))
-    return glue, snowflake
-
-
-def _tell_synced(reporter: Reporter, spec: AnyTable, names: Things, synced: Synced) -> None:
-    reporter.synced(spec, names, *synced)
-
-
-def _row(synced: Synced) -> dict[str, Any]:
-    glue, snowflake = synced
+def _synced(shown: Iterable[Shown]) -> dict[str, Any]:
+    """What each target shows, by its word."""
     return {
-        "glue": f"{glue.database}.{glue.table}" if glue else None,
-        "snowflake": f"{snowflake.database}.{snowflake.schema}.{snowflake.table}" if snowflake else None,
-        "metadata_location": glue.metadata_location if glue else None,
-        "changed": bool(glue and glue.changed),
-        "snowflake_rows": snowflake.rows if snowflake else None,
+        s.path[0]: {"name": s.name, "metadata_location": s.metadata_location, "changed": s.changed}
+        | ({} if s.rows is None else {"rows": s.rows})
+        for s in shown
     }
 
 

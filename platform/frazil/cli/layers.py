@@ -17,9 +17,9 @@ from frazil.connections import Connections
 from frazil.derive.state import DerivedState
 from frazil.errors import AuditFailedError
 from frazil.kafka.facts import topic_fact
-from frazil.publishing.glue import read_glue
-from frazil.publishing.snowflake.tables import SnowflakeState, read_table
-from frazil.spec.names import Things
+from frazil.publishing.target import Shown
+from frazil.publishing.targets import targets_of
+from frazil.spec.names import AssetPath, Things
 from frazil.spec.table import AnyTable
 
 __all__ = ["Layers", "agree", "look", "show"]
@@ -33,27 +33,25 @@ class Layers:
         names: Of its things.
         offsets: Of its topic; None where it is made of other tables.
         iceberg: The table itself.
-        glue_version: Of its Glue entry.
-        snowflake: What Snowflake shows.
+        shown: What each target shows.
         results: What its checks say.
     """
 
     names: Things
     offsets: int | None
     iceberg: State
-    glue_version: str
-    snowflake: SnowflakeState
+    shown: Sequence[Shown]
     results: Sequence[CheckResult]
 
-    def passed(self, layer: str) -> str:
-        """How many of a layer's checks passed, of how many."""
-        verdicts = [r.passed for r in self.results if r.layer == layer]
+    def passed(self, asset: AssetPath) -> str:
+        """How many of an asset's checks passed, of how many."""
+        verdicts = [r.passed for r in self.results if r.asset == asset]
         return f"{sum(verdicts)}/{len(verdicts)}"
 
     @property
     def rows(self) -> set[int]:
         """Rows of each layer: one number where all agree."""
-        counted = {self.iceberg.rows, self.snowflake.rows}
+        counted = {self.iceberg.rows, *(s.rows for s in self.shown if s.rows is not None)}
         return counted if self.offsets is None else counted | {self.offsets}
 
 
@@ -62,7 +60,7 @@ def look(selection: Selection[AnyTable]) -> list[Layers]:
     connections = selection.connections
     results = run_checks(selection.specs, connections, deep=True)
     pairs = zip(selection.pairs, states_of(selection), strict=True)
-    return [_layers(connections, names, state, results) for (_, names), state in pairs]
+    return [_layers(connections, spec, names, state, results) for (spec, names), state in pairs]
 
 
 def show(found: Sequence[Layers], in_full: Collection[str]) -> None:
@@ -88,44 +86,51 @@ def agree(layers: Layers) -> None:
     Raises:
         AuditFailedError: They do not; the text says what each one holds.
     """
-    if len(layers.rows) > 1 or not all(r.passed for r in layers.results):
+    if len(layers.rows) > 1 or any(r.failed for r in layers.results):
         kafka = "" if layers.offsets is None else f"Kafka {layers.offsets}, "
         raise AuditFailedError(
             f"The layers of {layers.names.table} do not agree.",
-            where=f"{kafka}Iceberg {layers.iceberg.rows}, Snowflake {layers.snowflake.rows}",
+            where=f"{kafka}Iceberg {layers.iceberg.rows}"
+            + "".join(f", {s.path[0].capitalize()} {s.rows}" for s in layers.shown if s.rows is not None),
             todo="Read what each check says above.",
         )
 
 
-def _layers(connections: Connections, names: Things, state: State, results: list[CheckResult]) -> Layers:
+def _layers(
+    connections: Connections, spec: AnyTable, names: Things, state: State, results: list[CheckResult]
+) -> Layers:
     facts = topic_fact(connections.admin, names.topic) if names.topic else None
-    entry = read_glue(connections.glue, names)
+    seen = [target.read(connections) for target in targets_of(spec, connections.settings)]
     return Layers(
         names=names,
         offsets=sum(end - facts.first[p] for p, end in facts.end.items()) if facts else None,
         iceberg=state,
-        glue_version=entry.version_id if entry else "none",
-        snowflake=read_table(connections, names),
+        shown=[shown for shown in seen if shown],
         results=[r for r in results if r.table == str(names.table)],
     )
 
 
 def _tell(layers: Layers, *, all_of_them: bool) -> None:
     for result in layers.results:
-        if all_of_them or not result.passed:
-            verdict = Text("ok", "green") if result.passed else Text("no", "red")
-            console.print(verdict, f"{layers.names.table.table} {result.check}: {result.text}")
+        if all_of_them or result.failed:
+            word, colour = {"passed": ("ok", "green"), "failed": ("no", "red"), "skipped": ("--", "")}[
+                result.status
+            ]
+            said = f"{layers.names.table.table} {result.check}: {result.text}"
+            console.print(Text(word, colour), said)
 
 
 def _rows(layers: Layers) -> Iterator[tuple[str, ...]]:
-    names, state, flake = layers.names, layers.iceberg, layers.snowflake
+    names, state = layers.names, layers.iceberg
     fresh = "current" if not state.lag else f"{state.lag:,} behind"
-    glue = f"{names.glue_database}.{names.table.table}"
     if layers.offsets is not None:
         yield "Kafka", names.topic, f"{layers.offsets:,}", "", "", ""
-    yield "Iceberg", str(names.table), f"{state.rows:,}", _position(state), fresh, layers.passed("iceberg")
-    yield "Glue", glue, "", f"version {layers.glue_version}", "", layers.passed("glue")
-    yield "Snowflake", f"{flake.schema}.{flake.table}", f"{flake.rows:,}", "", "", layers.passed("snowflake")
+    iceberg = layers.passed(names.iceberg_path)
+    yield "Iceberg", str(names.table), f"{state.rows:,}", _position(state), fresh, iceberg
+    for s in layers.shown:
+        rows = "" if s.rows is None else f"{s.rows:,}"
+        version = f"version {s.facts['version']}" if "version" in s.facts else ""
+        yield s.path[0].capitalize(), s.name, rows, version, "", layers.passed(s.path)
 
 
 def _position(state: State) -> str:

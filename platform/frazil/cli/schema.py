@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from frazil.checks.candidate import Preview, preview
+from frazil.checks.candidate import Preview, ShownColumn, preview
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import Json, select_topics
 from frazil.errors import FrazilError
@@ -58,9 +58,15 @@ def _document(found: Preview, candidate: Path) -> dict[str, Any]:
         "candidate": str(candidate),
         "allowed": not found.refused,
         "verdicts": [v.document() for v in found.verdicts],
-        "columns": [asdict(c) for c in found.columns],
+        "columns": [_column(c) for c in found.columns],
         "readers": [asdict(r) for r in found.readers],
     }
+
+
+def _column(column: ShownColumn) -> dict[str, Any]:
+    """With its type in each target, by the target's word."""
+    told = asdict(column)
+    return {**told.pop("shown"), **told}
 
 
 def _show(found: Preview) -> None:
@@ -70,9 +76,9 @@ def _show(found: Preview) -> None:
         console.print(f"Table {found.table} fits as it is.")
     else:
         _show_verdicts(found)
-    columns = Table("column", "iceberg", "glue", "snowflake")
+    columns = Table("column", "iceberg", *(found.columns[0].shown if found.columns else ()))
     for c in found.columns:
-        shown = (c.name, c.iceberg + (" required" if c.required else ""), c.glue or "-", c.snowflake or "-")
+        shown = (c.name, c.iceberg + (" required" if c.required else ""), *c.shown.values())
         columns.add_row(*shown, style="bold" if c.touched else None)
     print_table(columns)
     for reader in found.readers:

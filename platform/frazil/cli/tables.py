@@ -83,16 +83,16 @@ def check_command(
         for reporter in selection.reporters:
             for result in (r for r in results if r.table == str(names.table)):
                 reporter.checked(spec, names, result)
-    print_json([asdict(r) for r in results]) if as_json else _show(results)
-    if any(not r.passed and r.severity == "ERROR" for r in results):
-        failed = sum(not r.passed for r in results)
+    print_json([{**asdict(r), "passed": r.passed} for r in results]) if as_json else _show(results)
+    if any(r.failed and r.severity == "ERROR" for r in results):
+        failed = sum(r.failed for r in results)
         raise FrazilError(f"{failed} of {len(results)} checks failed.", todo="Read what each one says above.")
 
 
 def _show(results: list[CheckResult]) -> None:
     table = Table("table", "check", "result", "what was compared")
     for r in results:
-        word = Text("passed", "green") if r.passed else Text(r.severity, "red")
+        word = Text(r.severity, "red") if r.failed else Text(r.status, "green" if r.passed else "")
         table.add_row(r.table, r.check, word, r.text)
     print_table(table)
 

@@ -98,8 +98,8 @@ def _tell(selection: Selection[AnyTable], outcome: Outcome) -> None:
     for reporter in selection.reporters:
         if report:
             reporter.kept_up(spec, names, report)
-        if outcome.glue or outcome.snowflake:
-            reporter.synced(spec, names, outcome.glue, outcome.snowflake)
+        if outcome.shown:
+            reporter.synced(spec, names, outcome.shown)
 
 
 def _show(reports: Iterable[WorkReport]) -> None:

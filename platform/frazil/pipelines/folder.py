@@ -9,8 +9,9 @@ from pathlib import Path
 
 from frazil.errors import SpecError
 from frazil.pipelines.file import FILE, Pipeline, load_pipeline
+from frazil.publishing.targets import TARGETS
 from frazil.settings import Settings
-from frazil.spec.names import Things, things
+from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -76,7 +77,7 @@ def _refuse_equal_things(pipelines: Sequence[Pipeline], settings: Settings) -> N
     for pipeline in pipelines:
         for spec, line in pipeline.every_table:
             place = f"{pipeline.file}:{line}"
-            for path in _paths(things(spec, settings)):
+            for path in _paths(spec, settings):
                 if path in seen and not _shared(spec, pipeline, path, seen[path]):
                     raise SpecError(
                         f"{place}: {'/'.join(path)} is there already, in {seen[path]}",
@@ -92,7 +93,10 @@ def _shared(spec: AnyTable, pipeline: Pipeline, path: tuple[str, ...], first: st
     return many and here
 
 
-def _paths(things: Things) -> Iterator[tuple[str, ...]]:
-    if things.topic:
-        yield things.kafka_path
-    yield from (things.iceberg_path, things.glue_path, things.snowflake_path)
+def _paths(spec: AnyTable, settings: Settings) -> Iterator[AssetPath]:
+    """Of all that the table is, is made of, and may be shown as."""
+    names = things(spec, settings)
+    if names.topic:
+        yield names.kafka_path
+    yield names.iceberg_path
+    yield from (target(spec, settings).path for target in TARGETS.values())

@@ -6,145 +6,205 @@ Format: the table parameters that Iceberg's own GlueCatalog writes (GlueTableOpe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import stamina
 
 from frazil.connections import Connections
-from frazil.errors import CommitConflictError
-from frazil.spec.names import Things
-from frazil.tables.catalog import load_table
+from frazil.errors import CommitConflictError, PartDownError
+from frazil.publishing.target import Shown
+from frazil.settings import Settings
+from frazil.spec.names import AssetPath, things
+from frazil.spec.table import AnyTable
+from frazil.tables.catalog import catalog_errors, is_lost, load_table
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.types import IcebergType
 
+__all__ = ["Glue"]
 
-__all__ = ["GlueState", "glue_type", "read_glue", "sync_glue"]
+T = TypeVar("T")
 
-
-@dataclass(frozen=True, slots=True)
-class GlueState:
-    """A Glue entry as it stands."""
-
-    database: str
-    table: str
-    version_id: str
-    metadata_location: str
-    changed: bool
+_MEANING = "The Iceberg table is right; its Glue entry may be behind."
 
 
-class _Stale(Exception):
-    """Glue refused a version: somebody else updated the entry."""
+class _Again(Exception):
+    """Glue refused the version, or its answer was lost: look the entry up, then decide."""
 
 
-def read_glue(client: Any, things: Things) -> GlueState | None:
-    """The entry as it stands, or None where there is none."""
-    entry = _entry(client, things)
-    return _state(things, entry, changed=False) if entry else None
+class Glue:
+    """The Glue entry of one table."""
+
+    word: ClassVar[str] = "glue"
+    check: ClassVar[str] = "glue_pointer"
+    blocking: ClassVar[bool] = True
+
+    def __init__(self, spec: AnyTable, settings: Settings) -> None:
+        self._settings, self._table = settings, things(spec, settings).table
+        self.database = settings.glue_database or self._table.namespace
+
+    @property
+    def path(self) -> AssetPath:
+        """See `Target`."""
+        return (self.word, self.database, self._table.table)
+
+    @property
+    def upstream(self) -> AssetPath:
+        """See `Target`."""
+        return ("iceberg", *self._table.identifier)
+
+    @property
+    def about(self) -> str:
+        """See `Target`."""
+        return (
+            f"Glue entry `{self.relations[0]}`, of type ICEBERG. Materializing it points the entry to the "
+            f"current metadata of Iceberg table `{self._table}`, under Glue's version check."
+        )
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """See `Target`."""
+        return (f"{self.database}.{self._table.table}",)
+
+    def column_type(self, kind: IcebergType) -> str:
+        """See `Target`."""
+        # PyIceberg's own (private, pinned by the lock): what `_table_input` makes.
+        from pyiceberg.catalog.glue import _IcebergSchemaToGlueType
+        from pyiceberg.schema import visit
+
+        return str(visit(kind, _IcebergSchemaToGlueType()))
+
+    def read(self, connections: Connections) -> Shown | None:
+        """See `Target`."""
+        with self._errors():
+            entry = self._entry(connections.glue)
+        return self._shown(entry, changed=False) if entry else None
+
+    def sync(self, connections: Connections) -> Shown:
+        """See `Target`. After a refusal or a lost answer the entry is looked up before it is sent again.
+
+        The entry's version is read before the table's metadata: so an update that Glue accepts never
+        moves the pointer back.
+        """
+        sent: set[str] = set()
+        with self._errors():
+            for attempt in stamina.retry_context(on=_Again, attempts=8, wait_initial=0.05, wait_max=1.0):
+                with attempt:
+                    return self._sync_once(connections, sent)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _sync_once(self, connections: Connections, sent: set[str]) -> Shown:
+        """One attempt.
+
+        Args:
+            connections: The outside systems.
+            sent: Locations that earlier attempts sent; this one's is added.
+        """
+        client = connections.glue
+        self._make_database(client)
+        entry = self._entry(client)
+        with catalog_errors(self._settings):
+            table = load_table(connections.catalog, self._table)
+        if entry and _location(entry) == table.metadata_location:
+            return self._shown(entry, changed=table.metadata_location in sent)
+        sent.add(table.metadata_location)
+        wanted = _table_input(table, self._table.table, entry)
+        if entry is None:
+            _send(client, partial(client.create_table, DatabaseName=self.database, TableInput=wanted))
+        else:
+            update = partial(client.update_table, DatabaseName=self.database, TableInput=wanted)
+            _send(client, partial(update, VersionId=entry["VersionId"], SkipArchive=True))
+        return self._shown(self._entry(client) or {}, changed=True)
+
+    def _make_database(self, client: Any) -> None:
+        try:
+            _ask(partial(client.get_database, Name=self.database))
+        except client.exceptions.EntityNotFoundException:
+            wanted = {"Name": self.database, "Description": "By Frazil."}
+            _send(client, partial(client.create_database, DatabaseInput=wanted))
+
+    def _entry(self, client: Any) -> dict[str, Any] | None:
+        get = partial(client.get_table, DatabaseName=self.database, Name=self._table.table)
+        try:
+            entry: dict[str, Any] = _ask(get)["Table"]
+        except client.exceptions.EntityNotFoundException:
+            return None
+        return entry
+
+    def _shown(self, entry: dict[str, Any], *, changed: bool) -> Shown:
+        version = str(entry.get("VersionId", ""))
+        return Shown(
+            self.path,
+            self.upstream,
+            self.relations[0],
+            _location(entry),
+            changed,
+            facts={"version": int(version) if version.isdigit() else 0},
+        )
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Says what is known where Glue's answers are lost, or others are always quicker."""
+        try:
+            yield
+        except Exception as e:
+            met = e.__cause__ if isinstance(e, _Again) else e
+            if isinstance(met, Exception) and is_lost(met):
+                raise PartDownError(
+                    "Glue does not answer.",
+                    where=f"{self._settings.glue_endpoint or 'Glue'} ({type(met).__name__})",
+                    meaning=_MEANING,
+                    todo="`frazil status` shows what runs, `frazil up` starts what does not.",
+                ) from met
+            if not isinstance(e, _Again):
+                raise
+            raise CommitConflictError(
+                "The Glue entry was changed by others again and again.",
+                where=self.relations[0],
+                meaning=_MEANING,
+                todo=f"`frazil sync {self._table}` tries again.",
+            ) from met
 
 
-def glue_type(kind: IcebergType) -> str:
-    """A column's type as the entry has it."""
-    # PyIceberg's own (private, pinned by the lock): what `_table_input` makes.
-    from pyiceberg.catalog.glue import _IcebergSchemaToGlueType
-    from pyiceberg.schema import visit
-
-    return str(visit(kind, _IcebergSchemaToGlueType()))
-
-
-def sync_glue(connections: Connections, things: Things) -> GlueState:
-    """Makes the Glue database and table if missing, and points the table to the current metadata.
-
-    The entry's version is read before the table's metadata: so an update that Glue accepts never
-    moves the pointer back.
+def _send(client: Any, request: Callable[[], Any]) -> None:
+    """Sends what changes something, once; the client repeats nothing by itself.
 
     Raises:
-        CommitConflictError: Others kept changing the entry for many tries.
+        _Again: Another one was quicker, or it is not known what became of the request.
     """
+    known = client.exceptions
     try:
-        for attempt in stamina.retry_context(on=_Stale, attempts=8, wait_initial=0.05, wait_max=1.0):
-            with attempt:
-                return _sync_once(connections, things)
-    except _Stale:
-        pass
-    raise CommitConflictError(
-        "The Glue entry was changed by others again and again.",
-        where=f"{things.glue_database}.{things.table.table}",
-        meaning="The Iceberg table is right; its Glue entry may be behind.",
-        todo=f"`frazil sync {things.table}` tries again.",
-    )
+        request()
+    except (known.AlreadyExistsException, known.ConcurrentModificationException) as e:
+        raise _Again from e
+    except Exception as e:
+        if is_lost(e):
+            raise _Again from e
+        raise
 
 
-def _sync_once(connections: Connections, things: Things) -> GlueState:
-    client = connections.glue
-    _make_database(client, things.glue_database)
-    entry = _entry(client, things)
-    table = load_table(connections.catalog, things.table)
-    if entry and entry["Parameters"].get("metadata_location") == table.metadata_location:
-        return _state(things, entry, changed=False)
-    wanted = _table_input(things, table, entry)
-    try:
-        if entry is None:
-            client.create_table(DatabaseName=things.glue_database, TableInput=wanted)
-        else:
-            client.update_table(
-                DatabaseName=things.glue_database,
-                TableInput=wanted,
-                VersionId=entry["VersionId"],
-                SkipArchive=True,
-            )
-    except (
-        client.exceptions.AlreadyExistsException,
-        client.exceptions.ConcurrentModificationException,
-    ) as e:
-        raise _Stale from e
-    return _state(things, _entry(client, things) or {}, changed=True)
+def _ask(question: Callable[[], T]) -> T:
+    """The answer to what changes nothing, and so may be asked again."""
+    for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
+        with attempt:
+            return question()
+    raise AssertionError("the last attempt returns or raises")
 
 
-def _make_database(client: Any, database: str) -> None:
-    try:
-        client.get_database(Name=database)
-    except client.exceptions.EntityNotFoundException:
-        try:
-            client.create_database(DatabaseInput={"Name": database, "Description": "By Frazil."})
-        except client.exceptions.AlreadyExistsException:
-            return
+def _location(entry: dict[str, Any]) -> str:
+    return str(entry.get("Parameters", {}).get("metadata_location", ""))
 
 
-def _entry(client: Any, things: Things) -> dict[str, Any] | None:
-    try:
-        found = client.get_table(DatabaseName=things.glue_database, Name=things.table.table)
-    except client.exceptions.EntityNotFoundException:
-        return None
-    entry: dict[str, Any] = found["Table"]
-    return entry
-
-
-def _state(things: Things, entry: dict[str, Any], *, changed: bool) -> GlueState:
-    return GlueState(
-        database=things.glue_database,
-        table=things.table.table,
-        version_id=str(entry.get("VersionId", "")),
-        metadata_location=entry.get("Parameters", {}).get("metadata_location", ""),
-        changed=changed,
-    )
-
-
-def _table_input(things: Things, table: Table, entry: dict[str, Any] | None) -> dict[str, Any]:
+def _table_input(table: Table, name: str, entry: dict[str, Any] | None) -> dict[str, Any]:
     # PyIceberg's own builder (private, pinned by the lock): the same entry as its GlueCatalog makes.
     from pyiceberg.catalog.glue import _construct_table_input
 
     previous = entry["Parameters"].get("metadata_location") if entry else None
     properties = {k: v for k, v in table.properties.items() if k == "comment"}
     return dict(
-        _construct_table_input(
-            things.table.table,
-            table.metadata_location,
-            properties,
-            table.metadata,
-            entry,
-            previous,
-        )
+        _construct_table_input(name, table.metadata_location, properties, table.metadata, entry, previous)
     )

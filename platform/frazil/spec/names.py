@@ -11,7 +11,11 @@ from frazil.settings import Settings
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
-__all__ = ["TableName", "Things", "legal", "record_subject", "subject_name", "things"]
+__all__ = ["AssetPath", "TableName", "Things", "legal", "record_subject", "subject_name", "things"]
+
+
+AssetPath = tuple[str, ...]
+"""An asset's key."""
 
 
 def legal(name: str) -> str:
@@ -59,46 +63,25 @@ class Things:
     Args:
         topic: Empty where it is made of other tables.
         table: The Iceberg table.
-        glue_database: Where Glue shows it.
-        snowflake_database: Where Snowflake shows it.
-        snowflake_schema: Likewise.
     """
 
     topic: str
     table: TableName
-    glue_database: str
-    snowflake_database: str
-    snowflake_schema: str
 
     @property
-    def kafka_path(self) -> tuple[str, ...]:
-        """Path of the topic in the asset graph."""
+    def kafka_path(self) -> AssetPath:
+        """AssetPath of the topic in the asset graph."""
         return ("kafka", self.topic)
 
     @property
-    def iceberg_path(self) -> tuple[str, ...]:
-        """Path of the Iceberg table in the asset graph."""
+    def iceberg_path(self) -> AssetPath:
+        """AssetPath of the Iceberg table in the asset graph."""
         return ("iceberg", *self.table.identifier)
 
     @property
-    def dead_letters_path(self) -> tuple[str, ...]:
-        """Path of the dead-letter table in the asset graph."""
+    def dead_letters_path(self) -> AssetPath:
+        """AssetPath of the dead-letter table in the asset graph."""
         return ("iceberg", *self.table.dead_letters.identifier)
-
-    @property
-    def glue_path(self) -> tuple[str, ...]:
-        """Path of the Glue entry in the asset graph."""
-        return ("glue", self.glue_database, self.table.table)
-
-    @property
-    def snowflake_path(self) -> tuple[str, ...]:
-        """Path of the Snowflake table in the asset graph."""
-        return (
-            "snowflake",
-            self.snowflake_database.lower(),
-            self.snowflake_schema.lower(),
-            self.table.table,
-        )
 
 
 def things(spec: AnyTable, settings: Settings) -> Things:
@@ -108,9 +91,6 @@ def things(spec: AnyTable, settings: Settings) -> Things:
     return Things(
         topic=landed.topic if landed else "",
         table=TableName(namespace, spec.table or legal(_table(landed) if landed else "")),
-        glue_database=settings.glue_database or namespace,
-        snowflake_database=settings.snowflake_database.upper(),
-        snowflake_schema=namespace.upper(),
     )
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self
+from difflib import get_close_matches
+from typing import Annotated
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from frazil.spec.layout import SortTerm, Write, sort_term
 from frazil.spec.upkeep import Upkeep
 from frazil.spec.values import Duration, Part
 
-__all__ = ["AnyTable", "Owners"]
+__all__ = ["THROUGH", "AnyTable", "Owners"]
+
+THROUGH: dict[str, str] = {"glue": "", "snowflake": "glue"}
+"""The targets that can show a table, and through which other one each finds it; see `frazil.publishing`."""
 
 _TRANSFORM = re.compile(
     r"(?P<plain>[\w$.-]+)"
@@ -50,8 +54,10 @@ class AnyTable(Part):
     upkeep: Upkeep = Field(default_factory=Upkeep, description="When the table is put in order.")
 
     freshness: Duration | None = Field(None, description="How old the newest landing may be.")
-    publish: tuple[Literal["glue", "snowflake"], ...] = Field(
-        ("glue", "snowflake"), description="Where the table is shown."
+    publish: tuple[str, ...] = Field(
+        ("glue", "snowflake"),
+        description="Where the table is shown: glue, snowflake, both, or nowhere: [].",
+        json_schema_extra={"items": {"enum": list(THROUGH)}},
     )
 
     description: str = Field("", description="For people, shown in the Dagster UI.")
@@ -76,11 +82,21 @@ class AnyTable(Part):
                 )
         return value
 
-    @model_validator(mode="after")
-    def _snowflake_through_glue(self) -> Self:
-        if "snowflake" in self.publish and "glue" not in self.publish:
-            raise ValueError("Snowflake finds the table through Glue; write publish: [glue, snowflake]")
-        return self
+    @field_validator("publish")
+    @classmethod
+    def _findable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for word in value:
+            if word not in THROUGH:
+                near = get_close_matches(word, THROUGH, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(THROUGH)}"
+                raise ValueError(f"there is no target {word!r}; {hint}")
+            through = THROUGH[word]
+            if through and through not in value:
+                raise ValueError(
+                    f"{word.capitalize()} finds the table through {through.capitalize()}; "
+                    f"write publish: [{through}, {word}]"
+                )
+        return value
 
     @field_validator("partition_by")
     @classmethod

@@ -8,10 +8,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 
 from frazil.connections import Connections
-from frazil.publishing.glue import GlueState
-from frazil.publishing.snowflake.tables import SnowflakeState
+from frazil.publishing.target import Shown
 from frazil.upkeep.run import do_work
-from frazil.upkeep.show import show_in_glue, show_in_snowflake
+from frazil.upkeep.show import show
 from frazil.upkeep.work import Kind, Work, WorkReport
 
 __all__ = ["AT_ONCE", "Outcome", "work_on"]
@@ -27,15 +26,13 @@ class Outcome:
     Args:
         work: What was to be done.
         report: What was done; None where it failed.
-        glue: Glue's entry, if it was brought in step.
-        snowflake: Snowflake's table, if it was.
+        shown: Targets that were brought in step.
         error: What kept the work from being done, or, where there is a report, from being shown.
     """
 
     work: Work
     report: WorkReport | None = None
-    glue: GlueState | None = None
-    snowflake: SnowflakeState | None = None
+    shown: tuple[Shown, ...] = ()
     error: Exception | None = None
 
 
@@ -87,11 +84,9 @@ def work_on(
 
 
 def _shown(outcome: Outcome, report: WorkReport, connections: Connections) -> Outcome:
-    spec = outcome.work.spec
     try:
-        outcome = replace(outcome, glue=show_in_glue(spec, connections))
-        if outcome.glue or report.done:
-            outcome = replace(outcome, snowflake=show_in_snowflake(spec, connections))
+        for shown in show(outcome.work.spec, connections, done=report.done):
+            outcome = replace(outcome, shown=(*outcome.shown, shown))
     except Exception as e:  # noqa: BLE001 - the work itself is done, and must be told
         return replace(outcome, error=e)
     return outcome

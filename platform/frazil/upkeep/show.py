@@ -1,4 +1,4 @@
-"""Shows readers what upkeep changed: Glue's and Snowflake's pointers follow, if only upkeep moved on.
+"""Shows readers what upkeep changed: the targets follow, if nothing but upkeep happened.
 
 A landing that waits for its checks, or was refused by them, is shown by whoever shows landings, and
 the upkeep behind it with it.
@@ -6,13 +6,12 @@ the upkeep behind it with it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.errors import MissingError
-from frazil.formats.columns import metadata_names
-from frazil.publishing.glue import GlueState, read_glue, sync_glue
-from frazil.publishing.snowflake.tables import SnowflakeState
+from frazil.publishing.target import Shown
+from frazil.publishing.targets import targets_of
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, load_table
@@ -22,46 +21,34 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-__all__ = ["show_in_glue", "show_in_snowflake"]
+__all__ = ["show"]
 
 
-def show_in_glue(spec: AnyTable, connections: Connections) -> GlueState | None:
-    """Points Glue to the table's current metadata; None where nothing is to be done.
+def show(spec: AnyTable, connections: Connections, *, done: bool) -> Iterator[Shown]:
+    """Brings the targets in step that are behind by upkeep only, and gives what they show then.
 
-    Raises:
-        PartDownError: Glue or the catalog does not answer.
-        CommitConflictError: Others kept changing the entry.
-    """
-    if "glue" not in spec.publish:
-        return None
-    names = things(spec, connections.settings)
-    with catalog_errors(connections.settings):
-        entry = read_glue(connections.glue, names)
-        table = load_table(connections.catalog, names.table)
-        if entry is None or not _behind_by_upkeep(table, entry.metadata_location):
-            return None
-        return sync_glue(connections, names)
-
-
-def show_in_snowflake(spec: AnyTable, connections: Connections) -> SnowflakeState | None:
-    """Refreshes Snowflake's table behind Glue; None where nothing is to be done.
+    Args:
+        spec: The table's spec.
+        connections: The outside systems.
+        done: Whether upkeep changed anything. If not, a target behind another is asked only where that moved.
 
     Raises:
-        PartDownError: Snowflake or the catalog does not answer.
+        PartDownError: A target or the catalog does not answer.
+        CommitConflictError: Others kept changing what a target shows.
     """
-    from frazil.publishing.snowflake.tables import publish_table, read_table
+    moved = {things(spec, connections.settings).iceberg_path}
+    for target in targets_of(spec, connections.settings):
+        if (done or target.upstream in moved) and _is_behind(spec, target.read(connections), connections):
+            moved.add(target.path)
+            yield target.sync(connections)
 
-    if "snowflake" not in spec.publish:
-        return None
-    names = things(spec, connections.settings)
-    try:
-        shown = read_table(connections, names).metadata_location
-    except MissingError:
-        return None
+
+def _is_behind(spec: AnyTable, shown: Shown | None, connections: Connections) -> bool:
+    if shown is None:
+        return False
     with catalog_errors(connections.settings):
-        if not _behind_by_upkeep(load_table(connections.catalog, names.table), shown):
-            return None
-    return publish_table(connections, names, metadata_names(spec))
+        table = load_table(connections.catalog, things(spec, connections.settings).table)
+        return _behind_by_upkeep(table, shown.metadata_location)
 
 
 def _behind_by_upkeep(table: Table, shown: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 from frazil.landing.land import land
 from kit.graphs import Graph, MakeGraph
+from kit.targets import glue_path, snowflake_path
 from resources.connections import FrazilConnections
 from sensors.runs import ARRIVALS
 
@@ -57,7 +58,7 @@ def test_a_topic_that_moved_is_landed_and_shown_in_one_run(
 
     (request,) = tick(waiting, instance).run_requests
 
-    wanted = (names.iceberg_path, names.glue_path, names.snowflake_path)
+    wanted = (names.iceberg_path, glue_path(names), snowflake_path(names))
     assert request.asset_selection == list(map(dg.AssetKey, wanted))
 
 

@@ -8,11 +8,11 @@ import dagster as dg
 import pytest
 
 from frazil.derive.ledger import read_derived
-from frazil.publishing.glue import read_glue
 from frazil.tables.catalog import load_table, load_table_or_none
 from kit.dagster_servers import free_port, serving
 from kit.foreign import file_count, foreign_table
 from kit.graphs import Graph, MakeGraph
+from kit.targets import read_glue
 from kit.waiting import wait_for
 
 
@@ -37,7 +37,7 @@ def test_records_are_landed_shown_and_derived_from_and_files_compacted_without_a
     (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
 
     with serving(["dagster", "dev"], home, free_port()):
-        wait_for(lambda: read_glue(connections.glue, names))
+        wait_for(lambda: read_glue(connections, names))
         wait_for(lambda: file_count(connections.catalog, crowded) == 1)
         wait_for(lambda: load_table_or_none(connections.catalog, derived))
         wait_for(lambda: read_derived(load_table(connections.catalog, derived).metadata))

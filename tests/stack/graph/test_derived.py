@@ -8,6 +8,7 @@ import pytest
 from assets.described import op_name
 from frazil.tables.catalog import load_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
+from kit.targets import snowflake_path
 
 FLAGS = {
     "table": "flags",
@@ -44,7 +45,7 @@ def test_records_reach_the_readers_of_a_derived_table_once_and_a_rebuild_makes_i
     assert [name for name, passed in verdicts(first).items() if not passed] == []
     assert {"row_count", "schema", "inputs_read", "query_agrees", "glue_pointer"} <= set(verdicts(first))
     readers = materialized(first)
-    assert readers[key(made.snowflake_path)]["dagster/row_count"] == 3
+    assert readers[key(snowflake_path(made))]["dagster/row_count"] == 3
     assert readers[key(made.dead_letters_path)]["by_reason"].records == [
         dg.TableRecord({"reason_code": "quantity is one", "count": 1})
     ]

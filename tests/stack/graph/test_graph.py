@@ -13,12 +13,10 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
-from frazil.formats.columns import metadata_names
 from frazil.landing.land import land
-from frazil.publishing.glue import sync_glue
-from frazil.publishing.snowflake.tables import publish_table
 from frazil.spec.names import Things
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
+from kit.targets import glue_path, snowflake_path, sync_glue, sync_snowflake
 from kit.waiting import PATIENCE
 from resources.reporting import DagsterReporter
 
@@ -42,7 +40,7 @@ def test_one_selection_takes_a_topic_all_the_way(make_graph: MakeGraph, instance
     assert told[user_key(names.kafka_path)]["end_offsets"] == 30
     assert told[user_key(names.iceberg_path)]["rows_landed"] == 30
     assert told[user_key(names.iceberg_path)]["dagster/row_count"] == 30
-    assert told[user_key(names.snowflake_path)]["dagster/row_count"] == 30
+    assert told[user_key(snowflake_path(names))]["dagster/row_count"] == 30
     assert [row["quantity"] for row in graph.topics[0].rows()] == list(range(30))
 
 
@@ -145,8 +143,8 @@ def test_what_such_a_run_left_behind_follows_by_automation(
     asked = evaluate(half_broken, instance, good, before.cursor)
 
     assert before.total_requested == 0
-    assert asked.get_num_requested(dg.AssetKey(good.glue_path)) == 1
-    assert asked.get_num_requested(dg.AssetKey(good.snowflake_path)) == 1
+    assert asked.get_num_requested(dg.AssetKey(glue_path(good))) == 1
+    assert asked.get_num_requested(dg.AssetKey(snowflake_path(good))) == 1
 
 
 def test_a_run_that_showed_everything_leaves_nothing_to_automation(
@@ -181,7 +179,7 @@ def test_what_a_blocking_check_refuses_is_not_shown(
     table = graph.topics[0].connections.catalog.load_table(graph.things.table.identifier)
     table.delete("quantity = 3")
 
-    result = graph.run(instance, [graph.things.iceberg_path, graph.things.glue_path])
+    result = graph.run(instance, [graph.things.iceberg_path, glue_path(graph.things)])
 
     assert not result.success
     assert verdicts(result)["row_count"] is False
@@ -221,13 +219,12 @@ def test_dagster_hears_of_what_the_command_line_did(
     reporter = DagsterReporter(connections.settings)
 
     reporter.landed(spec, names, land(spec, connections))
-    glue = sync_glue(connections, names)
-    reporter.synced(spec, names, glue, publish_table(connections, names, metadata_names(spec)))
+    reporter.synced(spec, names, [sync_glue(connections, names), sync_snowflake(connections, names)])
     reporter.checked(spec, names, run_check("row_count", spec, connections))
 
     check = dg.AssetCheckKey(dg.AssetKey(names.iceberg_path), "row_count")
     with dg.DagsterInstance.get() as told:
-        rows = [rows_told(told, path) for path in (names.iceberg_path, names.snowflake_path)]
+        rows = [rows_told(told, path) for path in (names.iceberg_path, snowflake_path(names))]
         executed = told.event_log_storage.get_latest_asset_check_execution_by_key([check])
     assert reporter.listens
     assert rows == [7, 7]

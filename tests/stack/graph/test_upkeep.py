@@ -11,11 +11,11 @@ from assets.upkeep import STEPS
 from frazil.checks.run import run_checks
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.publishing.glue import read_glue, sync_glue
 from frazil.tables.properties import set_properties
 from frazil.upkeep.work import KINDS, Kind
 from kit.foreign import ROWS, file_count, foreign_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures
+from kit.targets import read_glue, sync_glue
 from kit.topics import Topic
 from resources.connections import FrazilConnections
 
@@ -247,7 +247,7 @@ def test_upkeep_shows_readers_no_landing_that_its_checks_have_not_passed(
 
     result = by_hand(graph, instance, str(graph.things.table))
 
-    entry = read_glue(connections.glue, graph.things)
+    entry = read_glue(connections, graph.things)
     assert result.success
     assert files(topic) == 1
     assert entry

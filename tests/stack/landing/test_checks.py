@@ -9,17 +9,15 @@ from typing import Any
 import pytest
 
 from frazil.checks.result import CheckResult
-from frazil.checks.run import all_checks, run_check, run_checks
+from frazil.checks.run import checks_of, run_check, run_checks
 from frazil.errors import PartDownError
-from frazil.formats.columns import metadata_names
 from frazil.landing.land import land
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, read_ledger
-from frazil.publishing.glue import sync_glue
-from frazil.publishing.snowflake.tables import publish_table
 from frazil.tables.catalog import load_table
 from frazil.tables.spark import spark_name
 from frazil.tables.stage import StagedFiles, added_files, publish
+from kit.targets import sync_glue, sync_snowflake
 from kit.topics import TRADE, Topic
 from kit.waiting import PATIENCE
 
@@ -62,7 +60,7 @@ def append_again(topic: Topic) -> None:
 
 def publish_to_both(topic: Topic) -> None:
     sync_glue(topic.connections, topic.things)
-    publish_table(topic.connections, topic.things, metadata_names(topic.spec))
+    sync_snowflake(topic.connections, topic.things)
 
 
 def test_a_sound_table_passes_every_check(landed: Topic) -> None:
@@ -70,7 +68,7 @@ def test_a_sound_table_passes_every_check(landed: Topic) -> None:
 
     results = run_checks([landed.spec], landed.connections, deep=True)
 
-    assert {r.check for r in results} == set(all_checks(landed.spec)) - {"dead_letter_rate"}
+    assert {r.check for r in results} == set(checks_of(landed.spec, landed.connections.settings))
     assert [r.text for r in results if not r.passed] == []
     assert all(r.text and r.numbers and r.table == str(landed.things.table) for r in results)
 
@@ -209,7 +207,9 @@ def test_glue_without_the_table_fails(landed: Topic) -> None:
     result = check(landed, "glue_pointer")
 
     assert (result.passed, result.severity) == (False, "ERROR")
-    assert result.text == f"Glue has no entry {landed.things.table}."
+    assert result.text == (
+        f"Glue has no {landed.things.table}: `frazil sync {landed.things.table}` makes it."
+    )
 
 
 @only_rest
@@ -225,14 +225,14 @@ def test_a_glue_pointer_that_was_moved_is_named_and_sync_mends_it(landed: Topic)
     sync_glue(landed.connections, landed.things)
 
     assert not moved.passed
-    assert f"points to {old.rsplit('/', 1)[-1]}" in moved.text
+    assert f"Glue shows {landed.things.table} as of {old.rsplit('/', 1)[-1]};" in moved.text
     assert f"`frazil sync {landed.things.table}` mends it" in moved.text
-    assert moved.numbers["glue"] == old
+    assert moved.numbers["glue_metadata"] == old
     assert check(landed, "glue_pointer").passed
 
 
 def point_glue(topic: Topic, location: str) -> None:
-    glue, database, name = topic.connections.glue, topic.things.glue_database, topic.things.table.table
+    glue, database, name = topic.connections.glue, topic.things.table.namespace, topic.things.table.table
     entry = glue.get_table(DatabaseName=database, Name=name)["Table"]
     glue.update_table(
         DatabaseName=database,
@@ -256,7 +256,7 @@ def test_a_landing_that_snowflake_did_not_hear_of_fails_until_it_is_published(la
     publish_to_both(landed)
 
     assert not stale.passed
-    assert "shows 10 rows" in stale.text
+    assert "Snowflake shows 10 rows of " in stale.text
     assert "Iceberg holds 15 rows" in stale.text
     assert (stale.numbers["snowflake_rows"], stale.numbers["iceberg_rows"]) == (10, 15)
     assert check(landed, "snowflake_current").passed

@@ -114,7 +114,7 @@ def test_a_table_that_glue_does_not_know_is_refused(standin: StandIn) -> None:
 def test_a_glue_table_of_another_type_is_refused(
     standin: StandIn, trades: Trades, connections: Connections
 ) -> None:
-    database, table = trades.names.glue_database, trades.names.table.table
+    database, table = trades.names.table.namespace, trades.names.table.table
     connections.glue.delete_table(DatabaseName=database, Name=table)
     connections.glue.create_table(DatabaseName=database, TableInput={"Name": table})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,11 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, DifferentError, FrazilError, MissingError, PartDownError
 from frazil.publishing.snowflake.connection import open_snowflake
-from frazil.publishing.snowflake.tables import publish_table, read_table
 from frazil.settings import Settings
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
+from kit.targets import read_snowflake, snowflake_path, sync_snowflake
 from kit.trades import Trades, make_trades
-
-METADATA = ("$$headers", "$$offset")
 
 
 def query(settings: Settings, sql: str) -> list[tuple[Any, ...]]:
@@ -35,25 +34,23 @@ def with_settings(connections: Connections, **changed: Any) -> Connections:
 
 
 def view_of(names: Things) -> str:
-    return f"{names.snowflake_database}.{names.snowflake_schema}.{names.table.table}_clean"
+    return ".".join(snowflake_path(names)[1:]) + "_clean"
 
 
 def test_a_table_is_made_with_all_that_it_needs(connections: Connections, trades: Trades) -> None:
-    state = publish_table(connections, trades.names, METADATA)
+    state = sync_snowflake(connections, trades.names)
 
-    assert state.created
+    assert state.facts["made_now"]
     assert state.rows == 1
     assert state.metadata_location == trades.table.metadata_location
-    assert (state.table, state.view) == (
-        trades.names.table.table.upper(),
-        f"{trades.names.table.table.upper()}_CLEAN",
-    )
-    full = f"{state.database}.{state.schema}.{state.table}"
-    assert query(connections.settings, f'select symbol, "$$offset" from {full}') == [("ZTEST", 7)]
+    name = trades.names.table
+    assert state.name == f"FRAZIL.{name.namespace}.{name.table}".upper()
+    assert state.facts["view"] == f"{state.name}_CLEAN"
+    assert query(connections.settings, f'select symbol, "$$offset" from {state.name}') == [("ZTEST", 7)]
 
 
 def test_the_view_beside_the_table_has_no_metadata_columns(connections: Connections, trades: Trades) -> None:
-    publish_table(connections, trades.names, METADATA)
+    sync_snowflake(connections, trades.names)
 
     assert query(connections.settings, f"select * from {view_of(trades.names)}") == [("ZTEST", 0.5)]
 
@@ -61,35 +58,38 @@ def test_the_view_beside_the_table_has_no_metadata_columns(connections: Connecti
 def test_a_new_snapshot_is_seen_after_the_next_publication_and_not_before(
     connections: Connections, trades: Trades
 ) -> None:
-    first = publish_table(connections, trades.names, METADATA)
+    first = sync_snowflake(connections, trades.names)
     trades.append("ZWZZT")
     trades.show()
-    stale = read_table(connections, trades.names)
-    second = publish_table(connections, trades.names, METADATA)
+    stale = read_snowflake(connections, trades.names)
+    second = sync_snowflake(connections, trades.names)
 
+    assert stale
     assert (stale.rows, stale.metadata_location) == (1, first.metadata_location)
-    assert not second.created
+    assert not second.facts["made_now"]
     assert (second.rows, second.metadata_location) == (2, trades.table.metadata_location)
-    assert read_table(connections, trades.names) == second
+    assert read_snowflake(connections, trades.names) == replace(
+        second, changed=False, facts={**second.facts, "made_now": False}
+    )
 
 
 def test_a_table_that_glue_owns_is_shown_from_a_volume_of_its_own(
     connections: Connections, fresh_name: str
 ) -> None:
     trades = make_trades(with_settings(connections, catalog="glue"), fresh_name)
-    state = publish_table(trades.connections, trades.names, METADATA)
+    state = sync_snowflake(trades.connections, trades.names)
 
-    listed = query(connections.settings, f"show iceberg tables like '{state.table}'")
+    listed = query(connections.settings, f"show iceberg tables like '{state.path[-1].upper()}'")
     assert (state.rows, state.metadata_location) == (1, trades.table.metadata_location)
     assert [row[5] for row in listed] == ["FRAZIL_GLUE_VOLUME"]
 
 
 def test_the_view_gets_the_columns_that_the_table_gets(connections: Connections, trades: Trades) -> None:
-    publish_table(connections, trades.names, METADATA)
+    sync_snowflake(connections, trades.names)
     with trades.table.update_schema() as change:
         change.add_column("price", LongType())
     trades.show()
-    publish_table(connections, trades.names, METADATA)
+    sync_snowflake(connections, trades.names)
 
     rows = query(connections.settings, f"select symbol, price from {view_of(trades.names)}")
     assert rows == [("ZTEST", None)]
@@ -100,15 +100,15 @@ def test_a_role_that_is_named_may_read_table_and_view(
 ) -> None:
     role = f"{fresh_name}_reader".upper()
     query(connections.settings, f"create role {role}")
-    state = publish_table(with_settings(connections, snowflake_role=role), trades.names, METADATA)
+    state = sync_snowflake(with_settings(connections, snowflake_role=role), trades.names)
 
     held = {row[1:4] for row in query(connections.settings, f"show grants to role {role}")}
-    schema = f"{state.database}.{state.schema}"
+    schema = state.name.rpartition(".")[0]
     assert held == {
-        ("USAGE", "DATABASE", state.database),
+        ("USAGE", "DATABASE", "FRAZIL"),
         ("USAGE", "SCHEMA", schema),
-        ("SELECT", "TABLE", f"{schema}.{state.table}"),
-        ("SELECT", "VIEW", f"{schema}.{state.view}"),
+        ("SELECT", "TABLE", state.name),
+        ("SELECT", "VIEW", state.facts["view"]),
     }
 
 
@@ -116,14 +116,11 @@ def test_a_role_that_is_not_there_is_named(connections: Connections, trades: Tra
     asking = with_settings(connections, snowflake_role="nobody_made_it")
 
     with pytest.raises(MissingError, match="NOBODY_MADE_IT"):
-        publish_table(asking, trades.names, METADATA)
+        sync_snowflake(asking, trades.names)
 
 
-def test_reading_a_table_that_snowflake_lacks_says_how_to_make_it(
-    connections: Connections, trades: Trades
-) -> None:
-    with pytest.raises(MissingError, match="frazil sync"):
-        read_table(connections, trades.names)
+def test_a_table_that_snowflake_lacks_is_not_shown(connections: Connections, trades: Trades) -> None:
+    assert read_snowflake(connections, trades.names) is None
 
 
 def test_publishing_a_table_that_is_not_there_makes_nothing(
@@ -132,26 +129,25 @@ def test_publishing_a_table_that_is_not_there_makes_nothing(
     names = things(TableSpec(topic=fresh_name), connections.settings)
 
     with pytest.raises(MissingError):
-        publish_table(connections, names, METADATA)
-    with pytest.raises(MissingError):
-        read_table(connections, names)
+        sync_snowflake(connections, names)
+    assert read_snowflake(connections, names) is None
 
 
 def test_a_table_that_glue_does_not_know_is_refused_with_its_glue_name(
     connections: Connections, trades: Trades
 ) -> None:
     names = trades.names
-    connections.glue.delete_table(DatabaseName=names.glue_database, Name=names.table.table)
+    connections.glue.delete_table(DatabaseName=names.table.namespace, Name=names.table.table)
 
-    with pytest.raises(FrazilError, match=f"{names.glue_database}.{names.table.table}"):
-        publish_table(connections, names, METADATA)
+    with pytest.raises(FrazilError, match=f"{names.table.namespace}.{names.table.table}"):
+        sync_snowflake(connections, names)
 
 
 def test_a_table_outside_of_the_volume_is_refused(connections: Connections, trades: Trades) -> None:
     elsewhere = with_settings(connections, snowflake_storage_base_url="s3://elsewhere/")
 
     with pytest.raises(ConfigureError, match="s3://elsewhere/"):
-        publish_table(elsewhere, trades.names, METADATA)
+        sync_snowflake(elsewhere, trades.names)
 
 
 def test_a_volume_of_another_place_is_not_changed_silently(
@@ -165,14 +161,14 @@ def test_a_volume_of_another_place_is_not_changed_silently(
     )
 
     with pytest.raises(DifferentError, match="s3://elsewhere/"):
-        publish_table(with_settings(connections, snowflake_external_volume=other), trades.names, METADATA)
+        sync_snowflake(with_settings(connections, snowflake_external_volume=other), trades.names)
 
 
 def test_a_snowflake_that_does_not_answer_is_named_with_its_address(
     connections: Connections, trades: Trades
 ) -> None:
     with pytest.raises(PartDownError, match=r"http://127\.0\.0\.1:9"):
-        read_table(with_settings(connections, snowflake_port=9), trades.names)
+        read_snowflake(with_settings(connections, snowflake_port=9), trades.names)
 
 
 def test_a_key_that_snowflake_does_not_know_is_refused_without_a_word_of_the_key(
@@ -184,7 +180,7 @@ def test_a_key_that_snowflake_does_not_know_is_refused_without_a_word_of_the_key
     stranger = with_settings(connections, snowflake_private_key_path=tmp_path / "other.p8")
 
     with pytest.raises(ConfigureError, match="refuses the login") as refused:
-        read_table(stranger, trades.names)
+        read_snowflake(stranger, trades.names)
     secret = base64.b64encode(key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()))
     assert secret.decode()[60:100] not in str(refused.value)
 
@@ -195,4 +191,4 @@ def test_a_key_file_that_is_missing_is_named(
     lost = with_settings(connections, snowflake_private_key_path=tmp_path / "lost.p8")
 
     with pytest.raises(ConfigureError, match=r"lost\.p8"):
-        read_table(lost, trades.names)
+        read_snowflake(lost, trades.names)

@@ -10,16 +10,14 @@ import pytest
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import MissingError, PartDownError
-from frazil.formats.columns import metadata_names
-from frazil.publishing.glue import read_glue, sync_glue
-from frazil.publishing.snowflake.tables import publish_table
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.news import only_upkeep_since
 from frazil.upkeep.run import do_work
-from frazil.upkeep.show import show_in_glue, show_in_snowflake
+from frazil.upkeep.show import show
 from frazil.upkeep.work import last_work
 from kit.foreign import ROWS, foreign_table
+from kit.targets import read_glue, read_snowflake, sync_glue, sync_snowflake
 
 
 @pytest.fixture
@@ -79,18 +77,17 @@ def test_readers_are_shown_what_upkeep_changed_by_either_catalog(
     lake: Connections, spec: TableSpec, names: Things
 ) -> None:
     sync_glue(lake, names)
-    publish_table(lake, names, metadata_names(spec))
+    sync_snowflake(lake, names)
     do_work("compaction", spec, lake, time.time())
 
-    show_in_glue(spec, lake)
-    snowflake = show_in_snowflake(spec, lake)
+    shown = list(show(spec, lake, done=True))
 
     current = lake.catalog.load_table(names.table.identifier).metadata_location
-    glue = read_glue(lake.glue, names)
-    assert glue
-    assert snowflake
-    assert (glue.metadata_location, snowflake.metadata_location) == (current, current)
-    assert show_in_snowflake(spec, lake) is None
+    assert [s.path[0] for s in shown] == ["glue", "snowflake"]
+    for seen in (read_glue(lake, names), read_snowflake(lake, names)):
+        assert seen
+        assert seen.metadata_location == current
+    assert list(show(spec, lake, done=True)) == []
 
 
 def test_nothing_is_shown_where_nobody_showed_the_table_yet(
@@ -99,8 +96,7 @@ def test_nothing_is_shown_where_nobody_showed_the_table_yet(
     foreign_table(connections.catalog, things(spec, connections.settings).table)
     do_work("compaction", spec, connections, time.time())
 
-    assert show_in_glue(spec, connections) is None
-    assert show_in_snowflake(spec, connections) is None
+    assert list(show(spec, connections, done=True)) == []
 
 
 def test_metadata_that_glue_names_is_read_only_beside_the_tables_own(
@@ -113,12 +109,12 @@ def test_metadata_that_glue_names_is_read_only_beside_the_tables_own(
     do_work("compaction", spec, connections, time.time())
     secret = tmp_path / "profile.json"
     secret.write_text('{"password": "told to nobody"}')
-    entry = connections.glue.get_table(DatabaseName=names.glue_database, Name=names.table.table)["Table"]
+    entry = connections.glue.get_table(DatabaseName=names.table.namespace, Name=names.table.table)["Table"]
     wanted = {k: entry[k] for k in ("Name", "TableType", "StorageDescriptor")}
     wanted["Parameters"] = {**entry["Parameters"], "metadata_location": f"file://{secret}"}
-    connections.glue.update_table(DatabaseName=names.glue_database, TableInput=wanted)
+    connections.glue.update_table(DatabaseName=names.table.namespace, TableInput=wanted)
 
-    assert show_in_glue(spec, connections) is None
+    assert list(show(spec, connections, done=True)) == []
 
 
 def test_a_table_that_is_not_there_is_named(connections: Connections, spec: TableSpec) -> None:

@@ -3,118 +3,154 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from frazil.connections import Connections
-from frazil.errors import DifferentError, MissingError
+from frazil.errors import DifferentError
+from frazil.formats.columns import metadata_names
+from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.connection import connection_errors
 from frazil.publishing.snowflake.queries import columns_or_none, rows, rows_or_none, statement_errors, value
 from frazil.publishing.snowflake.statements import Relation
 from frazil.publishing.snowflake.storage import Volume, check_location, integration_of, volume_of
-from frazil.spec.names import Things
-from frazil.tables.catalog import load_table
+from frazil.publishing.target import Shown
+from frazil.settings import Settings
+from frazil.spec.names import AssetPath, things
+from frazil.spec.table import AnyTable
+from frazil.tables.catalog import catalog_errors, load_table
 
 if TYPE_CHECKING:
+    from pyiceberg.types import IcebergType
     from snowflake.connector import SnowflakeConnection
 
 
-__all__ = ["SnowflakeState", "publish_table", "read_table"]
+__all__ = ["Snowflake"]
+
+_TYPES = {
+    "boolean": "BOOLEAN", "int": "NUMBER(10,0)", "long": "NUMBER(19,0)", "float": "FLOAT",
+    "double": "FLOAT", "date": "DATE", "time": "TIME(6)", "timestamp": "TIMESTAMP_NTZ(6)",
+    "timestamptz": "TIMESTAMP_LTZ(6)", "timestamp_ns": "TIMESTAMP_NTZ(9)",
+    "timestamptz_ns": "TIMESTAMP_LTZ(9)", "string": "VARCHAR", "binary": "BINARY",
+    "uuid": "BINARY(16)", "variant": "VARIANT",
+}  # fmt: skip
+"""Iceberg's types as Snowflake shows them (docs.snowflake.com, "Data types for Iceberg tables")."""
 
 
-@dataclass(frozen=True, slots=True)
-class SnowflakeState:
-    """A table as Snowflake shows it."""
+class Snowflake:
+    """The Iceberg table that Snowflake reads in place, through Glue, and the view beside it."""
 
-    database: str
-    schema: str
-    table: str
-    view: str
-    rows: int
-    metadata_location: str
-    created: bool
+    word: ClassVar[str] = "snowflake"
+    check: ClassVar[str] = "snowflake_current"
+    blocking: ClassVar[bool] = False
 
+    def __init__(self, spec: AnyTable, settings: Settings) -> None:
+        self._settings, self._name, self._glue = settings, things(spec, settings).table, Glue(spec, settings)
+        database, schema = settings.snowflake_database.upper(), self._name.namespace.upper()
+        self.table = Relation(database, schema, self._name.table.upper())
+        self.view = Relation(database, schema, f"{self.table.name}_CLEAN")
+        self._hidden = {name.upper() for name in metadata_names(spec)}
 
-def publish_table(
-    connections: Connections, things: Things, metadata_columns: Collection[str]
-) -> SnowflakeState:
-    """Makes the table and all it needs if missing, refreshes it, and keeps its clean view in step.
+    @property
+    def path(self) -> AssetPath:
+        """See `Target`."""
+        return (self.word, self.table.database.lower(), self.table.schema.lower(), self._name.table)
 
-    Args:
-        connections: The environment.
-        things: The names of the table.
-        metadata_columns: What the view leaves out.
+    @property
+    def upstream(self) -> AssetPath:
+        """See `Target`; that is where Snowflake looks."""
+        return self._glue.path
 
-    Raises:
-        ConfigureError: Snowflake's volume does not cover the table, or the user may not do it.
-        MissingError: There is no Iceberg table.
-        PartDownError: Snowflake does not answer.
-        RepairError: Snowflake can't read the table as it is.
-    """
-    table, view = _relations(things)
-    check_location(
-        volume_of(connections.settings),
-        load_table(connections.catalog, things.table).metadata_location,
-    )
-    with _open(connections, table) as connection:
-        missing = rows_or_none(connection, statements.table_information(table)) is None
-        if missing:
-            _make_table(connection, connections, things)
-        else:
-            rows(connection, statements.refresh_table(table))
-        _keep_view(connection, table, view, metadata_columns)
-        _grant(connection, table, view, connections.settings.snowflake_role)
-        return _state(connection, table, view, created=missing)
+    @property
+    def about(self) -> str:
+        """See `Target`."""
+        return (
+            f"Snowflake's Iceberg table `{'.'.join(self.path[1:])}`, read in place. Materializing it makes "
+            "external volume, catalog integration, table and view where they are missing, and refreshes the "
+            "table to what Glue says."
+        )
 
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """See `Target`."""
+        return tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, self.view))
 
-def read_table(connections: Connections, things: Things) -> SnowflakeState:
-    """The table as Snowflake shows it; changes nothing.
+    def column_type(self, kind: IcebergType) -> str:
+        """See `Target`."""
+        return _type(kind)
 
-    Raises:
-        MissingError: Snowflake has no such table.
-        PartDownError: Snowflake does not answer.
-    """
-    table, view = _relations(things)
-    with _open(connections, table) as connection:
-        if rows_or_none(connection, statements.table_information(table)) is None:
-            raise MissingError(
-                f"Snowflake has no Iceberg table {table}.",
-                todo=f"`frazil sync {things.table}` makes it.",
-            )
-        return _state(connection, table, view, created=False)
+    def sync(self, connections: Connections) -> Shown:
+        """See `Target`; the clean view is kept in step with the table.
 
+        Raises:
+            ConfigureError: Snowflake's volume does not cover the table, or the user may not do it.
+            RepairError: Snowflake can't read the table as it is.
+        """
+        with catalog_errors(self._settings):
+            current = load_table(connections.catalog, self._name).metadata_location
+        check_location(volume_of(self._settings), current)
+        with self._open(connections) as connection:
+            missing = rows_or_none(connection, statements.table_information(self.table)) is None
+            if missing:
+                self._make(connection)
+            else:
+                rows(connection, statements.refresh_table(self.table))
+            self._keep_view(connection)
+            role = self._settings.snowflake_role
+            for grant in statements.grant_reading(self.table, self.view, role.upper()) if role else ():
+                rows(connection, grant)
+            return self._shown(connection, changed=True, made_now=missing)
 
-def _relations(things: Things) -> tuple[Relation, Relation]:
-    database, schema = things.snowflake_database, things.snowflake_schema
-    name = things.table.table.upper()
-    return Relation(database, schema, name), Relation(database, schema, f"{name}_CLEAN")
+    def read(self, connections: Connections) -> Shown | None:
+        """See `Target`."""
+        with self._open(connections) as connection:
+            if rows_or_none(connection, statements.table_information(self.table)) is None:
+                return None
+            return self._shown(connection)
 
+    @contextmanager
+    def _open(self, connections: Connections) -> Iterator[SnowflakeConnection]:
+        with (
+            connection_errors(self._settings),
+            connections.snowflake() as connection,
+            statement_errors(str(self.table)),
+        ):
+            yield connection
 
-@contextmanager
-def _open(connections: Connections, table: Relation) -> Iterator[SnowflakeConnection]:
-    with (
-        connection_errors(connections.settings),
-        connections.snowflake() as connection,
-        statement_errors(str(table)),
-    ):
-        yield connection
+    def _make(self, connection: SnowflakeConnection) -> None:
+        table, glue = self.table, self._glue.database
+        volume, integration = volume_of(self._settings), integration_of(self._settings, glue)
+        rows(connection, statements.create_database(table.database))
+        rows(connection, statements.create_schema(table.database, table.schema))
+        _make_volume(connection, volume)
+        # Asked first, for making it needs a privilege even where it is there.
+        if rows_or_none(connection, statements.describe_integration(integration.name)) is None:
+            rows(connection, statements.create_integration(integration))
+        rows(connection, statements.create_table(table, volume, integration, glue, self._name.table))
 
+    def _keep_view(self, connection: SnowflakeConnection) -> None:
+        columns = columns_or_none(connection, statements.select_nothing(self.table)) or ()
+        wanted = tuple(column for column in columns if column[0].upper() not in self._hidden)
+        if columns_or_none(connection, statements.select_nothing(self.view)) != wanted:
+            names = [name for name, _ in wanted]
+            rows(connection, statements.create_view(self.view, self.table, names))
 
-def _make_table(connection: Any, connections: Connections, things: Things) -> None:
-    table, _ = _relations(things)
-    volume = volume_of(connections.settings)
-    integration = integration_of(connections.settings, things.glue_database)
-    rows(connection, statements.create_database(table.database))
-    rows(connection, statements.create_schema(table.database, table.schema))
-    _make_volume(connection, volume)
-    # Asked first, for making it needs a privilege even where it is there.
-    if rows_or_none(connection, statements.describe_integration(integration.name)) is None:
-        rows(connection, statements.create_integration(integration))
-    create = statements.create_table(table, volume, integration, things.glue_database, things.table.table)
-    rows(connection, create)
+    def _shown(
+        self, connection: SnowflakeConnection, *, changed: bool = False, made_now: bool = False
+    ) -> Shown:
+        information = json.loads(value(connection, statements.table_information(self.table)))
+        name, view = self.relations
+        return Shown(
+            self.path,
+            self.upstream,
+            name,
+            information["metadataLocation"],
+            changed,
+            rows=int(value(connection, statements.count_rows(self.table))),
+            facts={"view": view, "made_now": made_now},
+        )
 
 
 def _make_volume(connection: SnowflakeConnection, volume: Volume) -> None:
@@ -137,31 +173,20 @@ def _base_url(described: list[tuple[Any, ...]]) -> str:
     return str(json.loads(found[0])["STORAGE_BASE_URL"])
 
 
-def _keep_view(
-    connection: SnowflakeConnection, table: Relation, view: Relation, left_out: Collection[str]
-) -> None:
-    hidden = {name.upper() for name in left_out}
-    columns = columns_or_none(connection, statements.select_nothing(table)) or ()
-    wanted = tuple(column for column in columns if column[0].upper() not in hidden)
-    if columns_or_none(connection, statements.select_nothing(view)) != wanted:
-        rows(connection, statements.create_view(view, table, [name for name, _ in wanted]))
+def _type(kind: IcebergType) -> str:
+    from pyiceberg import types as t
 
-
-def _grant(connection: SnowflakeConnection, table: Relation, view: Relation, role: str | None) -> None:
-    for grant in statements.grant_reading(table, view, role.upper()) if role else ():
-        rows(connection, grant)
-
-
-def _state(
-    connection: SnowflakeConnection, table: Relation, view: Relation, *, created: bool
-) -> SnowflakeState:
-    information = json.loads(value(connection, statements.table_information(table)))
-    return SnowflakeState(
-        database=table.database,
-        schema=table.schema,
-        table=table.name,
-        view=view.name,
-        rows=int(value(connection, statements.count_rows(table))),
-        metadata_location=information["metadataLocation"],
-        created=created,
-    )
+    match kind:
+        case t.StructType():
+            fields = ", ".join(f"{f.name} {_type(f.field_type)}" for f in kind.fields)
+            return f"OBJECT({fields})"
+        case t.ListType():
+            return f"ARRAY({_type(kind.element_type)})"
+        case t.MapType():
+            return f"MAP({_type(kind.key_type)}, {_type(kind.value_type)})"
+        case t.DecimalType():
+            return f"NUMBER({kind.precision},{kind.scale})"
+        case t.FixedType():
+            return f"BINARY({len(kind)})"
+        case _:
+            return _TYPES.get(str(kind), str(kind).upper())

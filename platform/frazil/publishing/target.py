@@ -1,0 +1,91 @@
+"""A target: a place in which other engines find a table. Each one has a module; `targets.py` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from frazil.connections import Connections
+from frazil.settings import Settings
+from frazil.spec.names import AssetPath
+from frazil.spec.table import AnyTable
+
+if TYPE_CHECKING:
+    from pyiceberg.types import IcebergType
+
+__all__ = ["Fact", "Shown", "Target"]
+
+Fact = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A table as a target shows it.
+
+    Args:
+        path: The asset that stands for it.
+        upstream: The asset that it follows.
+        name: What it is queried by.
+        metadata_location: The metadata file that is shown.
+        changed: Whether it was brought in step just now.
+        rows: As the target counts them; None where it does not count.
+        facts: What else the target says of it.
+    """
+
+    path: AssetPath
+    upstream: AssetPath
+    name: str
+    metadata_location: str
+    changed: bool = False
+    rows: int | None = None
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+
+class Target(Protocol):
+    """One table in one target."""
+
+    word: ClassVar[str]
+    """What a spec says in `publish`."""
+
+    check: ClassVar[str]
+    """The name of the check that compares it with the Iceberg table."""
+
+    blocking: ClassVar[bool]
+    """Whether what follows this target waits for that check."""
+
+    def __init__(self, spec: AnyTable, settings: Settings) -> None: ...
+
+    @property
+    def path(self) -> AssetPath:
+        """Of its asset."""
+
+    @property
+    def upstream(self) -> AssetPath:
+        """Of the asset that it follows."""
+
+    @property
+    def about(self) -> str:
+        """What materializing the asset does."""
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """What is queried there, by full names; the table first."""
+
+    def column_type(self, kind: IcebergType) -> str:
+        """A column's type as the target shows it."""
+
+    def sync(self, connections: Connections) -> Shown:
+        """Makes what is missing, and lets the target show the table's current metadata.
+
+        Raises:
+            MissingError: There is no Iceberg table.
+            RetryError: The target does not answer, or others kept changing it.
+        """
+
+    def read(self, connections: Connections) -> Shown | None:
+        """What the target shows now; None where it does not know the table. Changes nothing.
+
+        Raises:
+            PartDownError: It does not answer.
+        """

@@ -1,0 +1,117 @@
+"""The Glue entry over a wire that loses answers: it is looked up before anything is sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+
+from frazil.clients import Clients
+from frazil.errors import PartDownError
+from frazil.publishing.glue import Glue
+from frazil.settings import Settings
+from frazil.spec.topic import TableSpec
+from kit.lying import glue_in_process
+from kit.wire import Asked, Fate, Wire, commits, wired
+
+SPEC = TableSpec(topic="orders")
+DONE: tuple[Fate, ...] = ("dropped", "failed", "replayed", "late")
+UNDONE: tuple[Fate, ...] = ("unsent", "refused")
+
+
+class Lake(Clients):
+    """An environment whose catalog is in this process."""
+
+    @cached_property
+    def catalog(self) -> InMemoryCatalog:
+        catalog = InMemoryCatalog("lake")
+        catalog.create_namespace("local")
+        catalog.create_table("local.orders", Schema(NestedField(1, "id", LongType(), required=False)))
+        return catalog
+
+
+@pytest.fixture(scope="module")
+def wire_and_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, str]]:
+    with glue_in_process(tmp_path_factory.mktemp("glue")) as url, wired({"glue": url}) as (wire, urls):
+        yield wire, urls["glue"]
+
+
+@pytest.fixture
+def wire(wire_and_url: tuple[Wire, str]) -> Iterator[Wire]:
+    """Calm again when the test ends."""
+    yield wire_and_url[0]
+    wire_and_url[0].calm()
+
+
+@pytest.fixture
+def lake(wire_and_url: tuple[Wire, str], fresh_database: str) -> Lake:
+    """Asks Glue over the wire."""
+    keys = {"s3_endpoint": "http://127.0.0.1:1", "s3_access_key": "key", "s3_secret_key": "secret"}
+    return Lake(Settings(glue_endpoint=wire_and_url[1], glue_database=fresh_database, **keys))
+
+
+@pytest.fixture
+def fresh_database(tmp_path: Path) -> str:
+    """A name that no other test has."""
+    return tmp_path.name
+
+
+def moved_on(lake: Lake) -> str:
+    """Commits to the table; returns where its metadata is now."""
+    with lake.catalog.load_table("local.orders").transaction() as tx:
+        tx.set_properties({"moved": "on"})
+    return lake.catalog.load_table("local.orders").metadata_location
+
+
+def updates(wire: Wire) -> int:
+    """Requests that change an entry, so far."""
+    return sum(commits(asked) for asked in wire.asked)
+
+
+@pytest.mark.parametrize("fate", [*DONE, *UNDONE])
+def test_an_update_whose_answer_is_lost_is_looked_up_and_sent_again_only_where_it_was_not_done(
+    lake: Lake, wire: Wire, fate: Fate
+) -> None:
+    glue = Glue(SPEC, lake.settings)
+    glue.sync(lake)
+    current, before = moved_on(lake), updates(wire)
+    wire.once(fate)
+
+    shown = glue.sync(lake)
+
+    assert (shown.metadata_location, shown.changed) == (current, True)
+    assert updates(wire) - before == (2 if fate in UNDONE else 1)
+    assert not glue.sync(lake).changed
+
+
+@pytest.mark.parametrize("fate", ["dropped", "failed", "replayed", "unsent"])
+def test_a_first_entry_whose_answer_is_lost_is_there_once(lake: Lake, wire: Wire, fate: Fate) -> None:
+    wire.once(fate, _creates_the_entry)
+
+    shown = Glue(SPEC, lake.settings).sync(lake)
+
+    assert shown.changed
+    assert Glue(SPEC, lake.settings).read(lake) is not None
+
+
+def test_a_glue_that_never_answers_is_said_to_be_silent_and_nothing_is_claimed(
+    lake: Lake, wire: Wire
+) -> None:
+    glue = Glue(SPEC, lake.settings)
+    glue.sync(lake)
+    moved_on(lake)
+    wire.always("unsent")
+
+    with pytest.raises(PartDownError, match="Glue does not answer") as silent:
+        glue.sync(lake)
+
+    assert "its Glue entry may be behind" in str(silent.value)
+
+
+def _creates_the_entry(asked: Asked) -> bool:
+    return asked.operation == "CreateTable"
