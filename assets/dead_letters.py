@@ -11,8 +11,8 @@ from assets.automation import after_upstream
 from assets.derivations import DerivedTable
 from assets.described import PipelineTable, TopicTable, asset_spec, op_name
 from assets.outcome import engine_errors
+from frazil.derive.dead_letters import survey_letters
 from frazil.derive.derive import derive
-from frazil.derive.letters_survey import survey_letters
 from frazil.landing.dead_letters import DeadLetters, keep_dead_letters, letters_schema, survey
 from frazil.spec.names import TableName
 from frazil.tables.catalog import catalog_errors

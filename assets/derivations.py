@@ -10,9 +10,8 @@ from typing import Any
 import dagster as dg
 
 from assets.described import PipelineTable
-from frazil.derive.queries.columns import Column
+from frazil.derive.queries.columns import Column, lineage
 from frazil.derive.queries.known import known_tables
-from frazil.derive.queries.lineage import lineage
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
 from frazil.pipelines.folder import Pipeline, load_pipelines
 from frazil.settings import Settings

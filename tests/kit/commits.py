@@ -14,7 +14,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
 from frazil.derive.ledger import DerivedLedger
-from frazil.derive.staged import Derived
+from frazil.derive.publish import Derived
 from frazil.formats.columns import RecordColumns, table_fields
 from frazil.formats.iceberg import to_iceberg
 from frazil.formats.logical import Field, Primitive, Struct

@@ -11,9 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from frazil.connections import Connections
+from frazil.derive.computation import computation_of
 from frazil.derive.derive import derive
 from frazil.derive.kinds import kind_of
-from frazil.derive.making import making_of
 from frazil.derive.report import DeriveReport
 from frazil.kafka.provisioning import ensure_topic
 from frazil.landing.many import land_many
@@ -45,7 +45,7 @@ def derived_spec(table: str) -> DerivedSpec:
 
 def transformed(spec: DerivedSpec, connections: Connections, now: datetime, **inputs: DataFrame) -> list[Row]:
     """The rows that a first run makes of the inputs, those that are called bad among them."""
-    with making_of(spec).upon(connections.spark, inputs, now.timestamp()) as rows:
+    with computation_of(spec).upon(connections.spark, inputs, now.timestamp()) as rows:
         shaped = kind_of(spec.kind).shape(spec, rows)
         return [row.asDict() for row in shaped.collect()]
 
@@ -105,7 +105,7 @@ class Pipeline:
 
     def _waves(self) -> Iterator[tuple[str, ...]]:
         """Tables that are made of none that comes with them, or after them."""
-        named = {name: making_of(spec).inputs for name, spec in self.derived.items()}
+        named = {name: computation_of(spec).inputs for name, spec in self.derived.items()}
         order = TopologicalSorter({name: set(inputs) & set(named) for name, inputs in named.items()})
         order.prepare()
         while wave := order.get_ready():

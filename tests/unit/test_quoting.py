@@ -10,8 +10,8 @@ import sqlglot
 from pyspark.sql import types as t
 from sqlglot import exp
 
+from frazil.derive.columns import types_in
 from frazil.derive.queries.type_rules import fields
-from frazil.derive.spark_types import types_in
 from frazil.formats.iceberg import spark_type
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.landing.projection import laid_out

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from frazil.checks.result import Number, Subject, Verdict
-from frazil.derive.anew import Anew
-from frazil.derive.increments import whole
+from frazil.derive.columns import cast, types_in, types_of
+from frazil.derive.inputs import rows_of, whole
 from frazil.derive.ledger import read_derived
-from frazil.derive.reading import rows_of
-from frazil.derive.spark_types import cast, types_in, types_of
+from frazil.derive.recomputation import Recomputation
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.tables.catalog import load_table
@@ -31,7 +30,7 @@ def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
     ledger = read_derived(table.metadata)
     if ledger is None:
         return Verdict(True, "Nothing was derived yet: no row.", {"missing": 0, "extra": 0})
-    anew = Anew(subject.spec, subject.connections, ledger)
+    anew = Recomputation(subject.spec, subject.connections, ledger)
     inputs = ", ".join(sorted(ledger.inputs))
     if hindrance := anew.hindrance:
         return Verdict(

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.checks.rows import live_rows
+from frazil.derive.columns import types_of
+from frazil.derive.computation import computation_of
 from frazil.derive.ledger import read_derived
-from frazil.derive.making import making_of
 from frazil.derive.plan import load_inputs
 from frazil.derive.queries.columns import UNKNOWN, typed
 from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.queries.type_rules import wider
-from frazil.derive.spark_types import types_of
 from frazil.derive.state import derived_states
 from frazil.spec.derived import DerivedSpec
 from frazil.tables.catalog import load_table
@@ -58,13 +58,13 @@ def count_derived(subject: Subject[DerivedSpec]) -> Verdict:
 def compare_columns(subject: Subject[DerivedSpec]) -> Verdict:
     """The query's columns, upon its inputs as they are now, against those of the table."""
     catalog, name = subject.connections.catalog, subject.things.table
-    table, making = load_table(catalog, name), making_of(subject.spec)
-    names, inputs = load_inputs(catalog, making, name.namespace)
-    if making.query is None:
+    table, computation = load_table(catalog, name), computation_of(subject.spec)
+    names, inputs = load_inputs(catalog, computation, name.namespace)
+    if computation.query is None:
         said = f"{len(types_of(table))} columns, as {subject.spec.python} made them: it alone knows which."
         return Verdict(True, said, {"table_columns": len(types_of(table))})
-    known = {each: list(types_of(inputs[str(names[each])]).items()) for each in making.inputs}
-    wanted = dict(typed(making.query, known, subject.spec.parameters))
+    known = {each: list(types_of(inputs[str(names[each])]).items()) for each in computation.inputs}
+    wanted = dict(typed(computation.query, known, subject.spec.parameters))
     wanted.pop(ERROR_COLUMN, None)
     changes = list(_changes(wanted, table))
     text = (

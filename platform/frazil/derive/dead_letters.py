@@ -6,6 +6,7 @@ what a derivation that died in between kept is not kept again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -13,18 +14,19 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from frazil.derive.faults import overtaken
-from frazil.derive.increments import Increment, increment
+from frazil.derive.inputs import Increment, increment, standing
 from frazil.derive.ledger import DerivedLedger, read_derived
 from frazil.derive.plan import Plan
-from frazil.derive.positions import standing
+from frazil.derive.publish import Derived
 from frazil.derive.queries.query import ERROR_COLUMN
-from frazil.derive.staged import Derived
 from frazil.derive.write import append
 from frazil.formats.logical import Field, Primitive
+from frazil.landing.dead_letters import DeadLetters
 from frazil.quoting import quoted
 from frazil.spec.layout import Write
 from frazil.spec.names import TableName
 from frazil.tables.branches import branch_from_head, drop_outlived, leave_branch
+from frazil.tables.catalog import load_table_or_none
 from frazil.tables.create import create_table, load_with_head
 from frazil.tables.stage import StagedFiles, publish
 
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-__all__ = ["LetterBox", "bad_rows", "good_rows", "keep_letters"]
+__all__ = ["LetterBox", "bad_rows", "good_rows", "keep_letters", "survey_letters"]
 
 _FIELDS = (
     Field("reason", Primitive("string"), doc="What is wrong with the row."),
@@ -149,3 +151,22 @@ def _not_kept(box: LetterBox, before: DerivedLedger | None) -> dict[str, Increme
         if ahead and standing(position, table) == "held":
             found[each] = increment(table, position)
     return found
+
+
+def survey_letters(catalog: Catalog, name: TableName) -> DeadLetters:
+    """How many rows of a table were bad or late, and why; what follows a reason's colon is its details.
+
+    Args:
+        catalog: Where the table is.
+        name: The derived table, not that of its dead letters.
+    """
+    import pyarrow.compute as pc
+
+    table = load_table_or_none(catalog, name.dead_letters)
+    if table is None or table.current_snapshot() is None:
+        return DeadLetters(by_reason={})
+    rows = table.scan(selected_fields=("reason", "found_at")).to_arrow()
+    reasons = Counter[str]()
+    for found in pc.value_counts(rows["reason"]).to_pylist():
+        reasons[str(found["values"]).partition(":")[0]] += found["counts"]
+    return DeadLetters(rows.num_rows, dict(sorted(reasons.items())), pc.max(rows["found_at"]).as_py())

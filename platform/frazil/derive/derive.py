@@ -11,20 +11,19 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.derive.counting import Counted
+from frazil.derive.computation import Computation, computation_of
 from frazil.derive.dead_letters import LetterBox, bad_rows, good_rows, keep_letters
 from frazil.derive.faults import derivation_job
 from frazil.derive.feeds.feed import FeedReport, feed
-from frazil.derive.increments import Increment
+from frazil.derive.inputs import Increment, rows_of
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger
-from frazil.derive.making import Making, making_of
 from frazil.derive.output import ensure_output
 from frazil.derive.plan import Plan, make_plan
-from frazil.derive.reading import rows_of
+from frazil.derive.publish import Derived
 from frazil.derive.report import DeriveReport, nothing, report_of
-from frazil.derive.staged import Derived
-from frazil.derive.work import Result, Step, Task
+from frazil.derive.task import Result, Step, Task
+from frazil.derive.write import Counted
 from frazil.errors import CommitConflictError, FrazilError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
@@ -94,14 +93,14 @@ class _Derivation:
         self._spec, self._connections, self._now, self._run_id = spec, connections, now, run_id
         self._catalog = connections.catalog
         self._name = things(spec, connections.settings).table
-        self._making: Making = making_of(spec)
+        self._computation: Computation = computation_of(spec)
         self._kind = kind_of(spec.kind)
         self._done = on_step
         self._branches: list[str] = []
 
     def run(self, *, rebuild: bool) -> DeriveReport:
         """Plans, and does it unless nothing is new."""
-        plan = make_plan(self._catalog, self._name, self._making, rebuild=rebuild)
+        plan = make_plan(self._catalog, self._name, self._computation, rebuild=rebuild)
         if plan.table:
             drop_outlived(self._catalog, self._name, plan.table)
         self._done("planned")
@@ -120,7 +119,7 @@ class _Derivation:
                 said: rows_of(spark, name, plan.inputs[str(name)], new[str(name)])
                 for said, name in plan.names.items()
             }
-            with self._making.upon(spark, frames, self._now) as rows:
+            with self._computation.upon(spark, frames, self._now) as rows:
                 yield rows
 
     def _output(self, plan: Plan, rows: DataFrame) -> Table:
@@ -150,7 +149,7 @@ class _Derivation:
             spec=self._spec,
             name=self._name,
             table=table,
-            query=self._making.query,
+            query=self._computation.query,
             before=None if plan.whole else plan.before,
             delta=delta,
             branch=branch,
@@ -161,7 +160,7 @@ class _Derivation:
         drop_old_metadata(table, load_table(self._catalog, self._name))
         entry = DerivedLedger(
             inputs=plan.positions,
-            query=self._making.fingerprint,
+            query=self._computation.fingerprint,
             derivation=branch,
             rows=result.rows,
             bad=bad,

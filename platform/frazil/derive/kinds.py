@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.derive.audited import write_counted
 from frazil.derive.merging.latest import Latest
-from frazil.derive.merging.summed import Totals
+from frazil.derive.merging.totals import Totals
 from frazil.derive.merging.windows import Windows
-from frazil.derive.work import Kind, Result, Task
+from frazil.derive.task import Kind, Result, Task
+from frazil.derive.write import write_counted
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.tables.branches import branch_from_head
 

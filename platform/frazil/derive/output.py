@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.derive.spark_types import fields_of
+from frazil.derive.columns import fields_of
 from frazil.errors import SchemaRefusedError
 from frazil.formats.evolution import verdicts
 from frazil.formats.iceberg import from_iceberg

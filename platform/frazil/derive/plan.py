@@ -7,11 +7,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from frazil.derive.computation import Computation
 from frazil.derive.faults import overtaken
-from frazil.derive.increments import Increment, increment, is_same, whole
+from frazil.derive.inputs import (
+    Increment,
+    Inputs,
+    all_held,
+    increment,
+    is_same,
+    none_went_back,
+    standing,
+    whole,
+)
 from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
-from frazil.derive.making import Making
-from frazil.derive.positions import Inputs, all_held, none_went_back, standing
 from frazil.errors import DifferentError, PositionLostError, QueryChangedError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table, load_table_or_none
@@ -71,23 +79,23 @@ class Plan:
         return self.before.derivation if self.before else ""
 
 
-def load_inputs(catalog: Catalog, making: Making, namespace: str) -> tuple[Names, Inputs]:
+def load_inputs(catalog: Catalog, computation: Computation, namespace: str) -> tuple[Names, Inputs]:
     """The tables that are read, as they are now.
 
     Raises:
         MissingError: One is not there.
     """
-    names = {said: TableName.parse(said, namespace) for said in making.inputs}
+    names = {said: TableName.parse(said, namespace) for said in computation.inputs}
     return names, {str(name): load_table(catalog, name) for name in names.values()}
 
 
-def make_plan(catalog: Catalog, name: TableName, making: Making, *, rebuild: bool) -> Plan:
+def make_plan(catalog: Catalog, name: TableName, computation: Computation, *, rebuild: bool) -> Plan:
     """Compares the output's position with its inputs; takes the output back first, if an input went back.
 
     Args:
         catalog: Of all these tables.
         name: The output.
-        making: What makes its rows.
+        computation: What makes its rows.
         rebuild: Whether all is made anew, whatever the position.
 
     Raises:
@@ -98,25 +106,25 @@ def make_plan(catalog: Catalog, name: TableName, making: Making, *, rebuild: boo
     """
     # Before the inputs: a position that others move on meanwhile must not look as if an input went back.
     table, letters = load_table_or_none(catalog, name), load_table_or_none(catalog, name.dead_letters)
-    names, inputs = load_inputs(catalog, making, name.namespace)
+    names, inputs = load_inputs(catalog, computation, name.namespace)
     before = read_derived(table.metadata, rebuild=rebuild) if table else None
     kept = read_derived(letters.metadata, rebuild=rebuild) if letters else None
     if table and before is None:
         _refuse_foreign(name, table)
     went_back = None
-    if table and before and not rebuild and making.spec.kind != "full":
-        _refuse_other_query(name, making, before)
+    if table and before and not rebuild and computation.spec.kind != "full":
+        _refuse_other_query(name, computation, before)
         _refuse_lost(name, inputs, before)
-        query = making.fingerprint
+        query = computation.fingerprint
         if letters:  # first, and though the table stands: they may be ahead of it
             held = partial(none_went_back, inputs=inputs)
             _, kept, _ = _followed(catalog, name.dead_letters, letters, query, held)
         table, before, went_back = _followed(catalog, name, table, query, partial(all_held, inputs=inputs))
-    everything = rebuild or before is None or making.spec.kind == "full"
+    everything = rebuild or before is None or computation.spec.kind == "full"
     new = _news(inputs, None if everything else before)
     due = any(n.is_due for n in new.values())
     if everything:
-        due = _is_due(making, before, inputs, rebuild=rebuild)
+        due = _is_due(computation, before, inputs, rebuild=rebuild)
     letters_of = kept.derivation if kept else ""
     return Plan(names, inputs, table, before, everything, new, due, letters_of, went_back)
 
@@ -180,9 +188,9 @@ def _newest_fit(
     )
 
 
-def _is_due(making: Making, before: DerivedLedger | None, inputs: Inputs, *, rebuild: bool) -> bool:
+def _is_due(computation: Computation, before: DerivedLedger | None, inputs: Inputs, *, rebuild: bool) -> bool:
     """Whether making everything anew could give other rows."""
-    if rebuild or before is None or making.uses_now or before.query != making.fingerprint:
+    if rebuild or before is None or computation.uses_now or before.query != computation.fingerprint:
         return True
     if not all_held(before.inputs, inputs):
         return True
@@ -200,11 +208,11 @@ def _refuse_foreign(name: TableName, table: Table) -> None:
         )
 
 
-def _refuse_other_query(name: TableName, making: Making, before: DerivedLedger) -> None:
-    if before.query != making.fingerprint:
+def _refuse_other_query(name: TableName, computation: Computation, before: DerivedLedger) -> None:
+    if before.query != computation.fingerprint:
         raise QueryChangedError(
             f"The rows of {name} come from another query, or from other parameters, than its spec has now.",
-            where=str(making.spec.sql or making.spec.python),
+            where=str(computation.spec.sql or computation.spec.python),
             meaning="Rows of both would stand side by side. Nothing was changed.",
             todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit; "
             "or give the new query a table of its own.",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.plan import Plan
-from frazil.derive.work import Result
+from frazil.derive.task import Result
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.tables.snapshots import ancestors
 from frazil.tables.stage import Published

@@ -10,10 +10,9 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from frazil.connections import Connections
-from frazil.derive.increments import increment, is_same, whole
+from frazil.derive.computation import Computation, computation_of
+from frazil.derive.inputs import increment, is_same, standing, whole
 from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
-from frazil.derive.making import Making, making_of
-from frazil.derive.positions import standing
 from frazil.errors import FrazilError, PositionLostError
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.spec.names import TableName, things
@@ -78,9 +77,9 @@ class DerivedState:
     watermark: int | None = None
 
 
-def inputs_of(making: Making, name: TableName) -> tuple[TableName, ...]:
+def inputs_of(computation: Computation, name: TableName) -> tuple[TableName, ...]:
     """The tables that a table is made of."""
-    return tuple(TableName.parse(text, name.namespace) for text in making.inputs)
+    return tuple(TableName.parse(text, name.namespace) for text in computation.inputs)
 
 
 def derived_states(
@@ -92,30 +91,33 @@ def derived_states(
         PartDownError: The catalog does not answer.
         SpecError: A query can't be understood.
     """
-    made = [(things(spec, connections.settings).table, making_of(spec)) for spec in specs]
-    wanted = dict.fromkeys(table for name, making in made for table in (name, *inputs_of(making, name)))
+    made = [(things(spec, connections.settings).table, computation_of(spec)) for spec in specs]
+    wanted = dict.fromkeys(
+        table for name, computation in made for table in (name, *inputs_of(computation, name))
+    )
     with catalog_errors(connections.settings), ThreadPoolExecutor(_AT_ONCE) as pool:
         catalog = connections.catalog
         loaded = pool.map(lambda name: load_table_or_none(catalog, name), wanted)
         tables = dict(zip(wanted, loaded, strict=True))
     now = clock()
-    return [_state(making, name, tables, now) for name, making in made]
+    return [_state(computation, name, tables, now) for name, computation in made]
 
 
 def _state(
-    making: Making, name: TableName, tables: Mapping[TableName, Table | None], now: float
+    computation: Computation, name: TableName, tables: Mapping[TableName, Table | None], now: float
 ) -> DerivedState:
     table = tables[name]
     try:
         ledger = read_derived(table.metadata) if table else None
     except FrazilError as e:  # of this table alone
-        return replace(_sizes(name, making, (), table), state="rebuild needed", reason=e.what)
+        return replace(_sizes(name, computation, (), table), state="rebuild needed", reason=e.what)
     read = ledger.inputs if ledger else {}
     inputs = tuple(
-        _input(making, other, tables[other], read.get(str(other))) for other in inputs_of(making, name)
+        _input(computation, other, tables[other], read.get(str(other)))
+        for other in inputs_of(computation, name)
     )
-    word, reason = _word(making, ledger, inputs)
-    found = _sizes(name, making, inputs, table)
+    word, reason = _word(computation, ledger, inputs)
+    found = _sizes(name, computation, inputs, table)
     if table is None or ledger is None:
         return replace(found, state=word, reason=reason)
     waits = [i.waits_since for i in inputs if i.waits_since is not None]
@@ -132,13 +134,13 @@ def _state(
 
 
 def _sizes(
-    name: TableName, making: Making, inputs: tuple[InputState, ...], table: Table | None
+    name: TableName, computation: Computation, inputs: tuple[InputState, ...], table: Table | None
 ) -> DerivedState:
     head = table.current_snapshot() if table else None
     summary = summary_of(head)
     return DerivedState(
         identifier=str(name),
-        kind=making.spec.kind,
+        kind=computation.spec.kind,
         inputs=inputs,
         snapshot_id=head.snapshot_id if head else None,
         rows=int(summary.get("total-records", 0)),
@@ -150,7 +152,9 @@ def _sizes(
     )
 
 
-def _input(making: Making, name: TableName, table: Table | None, position: Position | None) -> InputState:
+def _input(
+    computation: Computation, name: TableName, table: Table | None, position: Position | None
+) -> InputState:
     head = table.current_snapshot() if table else None
     if table is None or head is None:
         return InputState(str(name), "missing", reason=f"Table {name} has no rows yet.")
@@ -159,7 +163,7 @@ def _input(making: Making, name: TableName, table: Table | None, position: Posit
         return found
     since = _waits_since(table, position)
     found = replace(found, state="behind", read_to=position.snapshot, waits_since=since)
-    if making.spec.kind != "full":
+    if computation.spec.kind != "full":
         return _followed(found, table, position)
     unmoved = standing(position, table) == "held" and is_same(table, position)
     return _nothing_waits(found, "current") if unmoved else found
@@ -196,7 +200,7 @@ def _followed(found: InputState, table: Table, position: Position) -> InputState
 
 
 def _word(
-    making: Making, ledger: DerivedLedger | None, inputs: Sequence[InputState]
+    computation: Computation, ledger: DerivedLedger | None, inputs: Sequence[InputState]
 ) -> tuple[Literal["new", "current", "behind", "input missing", "rebuild needed"], str]:
     """How the table stands, and where a person should know more: why."""
     reason = next((i.reason for i in inputs if i.reason), "")
@@ -205,9 +209,9 @@ def _word(
         return "input missing", reason
     if ledger is None:
         return "new", ""
-    if ledger.query != making.fingerprint and making.spec.kind == "full":
+    if ledger.query != computation.fingerprint and computation.spec.kind == "full":
         return "behind", "The query is another than the one that made its rows."
-    if ledger.query != making.fingerprint:
+    if ledger.query != computation.fingerprint:
         return "rebuild needed", "The query is another than the one that made its rows."
     if "lost" in states:
         return "rebuild needed", reason

@@ -1,14 +1,18 @@
-"""Rows that Spark writes upon a branch of the output, where nobody reads them."""
+"""Rows that Spark writes upon a branch of the output, counted on their way, and audited."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import stamina
 
+from frazil.derive.columns import cast, types_of
 from frazil.derive.faults import derivation_job
-from frazil.derive.spark_types import cast, types_of
-from frazil.errors import CommitConflictError
+from frazil.derive.queries.query import ERROR_COLUMN
+from frazil.derive.task import Task
+from frazil.errors import AuditFailedError, CommitConflictError
+from frazil.quoting import quoted
 from frazil.spec.layout import Write
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
@@ -21,8 +25,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-
-__all__ = ["MARK", "append"]
+__all__ = ["MARK", "Counted", "append", "asked", "write_counted"]
 
 MARK = {"frazil.plan": "derivation"}
 """In summaries of snapshots that are a branch's, and never on `main`."""
@@ -55,3 +58,75 @@ def _written(table: Table, branch: str, job: Job) -> StagedFiles:
     if files := staged_files(table, branch):
         return files
     raise branch_gone(job)
+
+
+Measures = Mapping[str, str]
+"""Aggregates in SQL, by alias."""
+
+
+def write_counted(task: Task, rows: DataFrame, measures: Measures) -> tuple[StagedFiles, dict[str, Any]]:
+    """Appends rows to the task's branch; returns the new files, and what was measured on the way.
+
+    Raises:
+        AuditFailedError: The files hold more rows or fewer.
+        FrazilError: See `append`.
+    """
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    wanted = {"written": "count(1)", **measures}
+    seen = Observation("written")
+    watched = rows.observe(seen, *(F.expr(e).alias(a) for a, e in wanted.items()))
+    files = append(task.connections.catalog, task.name, task.table, watched, task.branch, task.spec.write)
+    # A busy Connect server waits 100 ms for what was observed, and then sends none.
+    found = seen.get or asked(task.name, rows, wanted)
+    _audit(task.name, found["written"], files)
+    task.done("written")
+    return files, found
+
+
+def asked(name: TableName, rows: DataFrame, measures: Measures) -> dict[str, Any]:
+    """Aggregates over some rows."""
+    from pyspark.sql import functions as F
+
+    with spark_job(derivation_job(name)):
+        found: dict[str, Any] = (
+            rows.agg(*(F.expr(e).alias(a) for a, e in measures.items())).collect()[0].asDict()
+        )
+    return found
+
+
+def _audit(name: TableName, written: int, files: StagedFiles) -> None:
+    if files.rows != written:
+        raise AuditFailedError(
+            f"A derivation of {name} does not add up.",
+            where=f"{written} rows written, {files.rows} in the new files",
+            meaning="Nothing of it is visible; the table is as it was.",
+            todo="Derive again. If it happens twice, it is a defect of Frazil: please report these numbers.",
+        )
+
+
+class Counted:
+    """Rows of a query, and how many of them it calls bad.
+
+    Args:
+        rows: As the query gives them; counted where it has a word for bad ones.
+    """
+
+    def __init__(self, rows: DataFrame) -> None:
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F
+
+        self._plain = rows
+        self._counter = F.expr(f"count({quoted(ERROR_COLUMN)})").alias("bad")
+        self._seen = Observation("derivation") if ERROR_COLUMN in rows.columns else None
+        self.rows = rows.observe(self._seen, self._counter) if self._seen else rows
+
+    @property
+    def bad(self) -> int:
+        """How many are bad; once the rows were read."""
+        if self._seen is None:
+            return 0
+        # A busy Connect server waits 100 ms for what was observed, and then sends none.
+        counted = self._seen.get or self._plain.agg(self._counter).collect()[0].asDict()
+        return int(counted["bad"])

@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
 from frazil.connections import Connections
-from frazil.derive.feeds.fed import group_of
 from frazil.derive.feeds.feed import feed
+from frazil.derive.feeds.position import group_of
 from frazil.errors import OvertakenError, PositionLostError, RepairError, SpecError
 from frazil.spec.names import TableName
 from kit.fed import IN_A_TRANSACTION, NAMESPACE, Fed, fed, killed_feed, numbers

@@ -9,8 +9,7 @@ from pyiceberg.types import StringType
 
 from frazil.connections import Connections
 from frazil.derive.derive import derive
-from frazil.derive.increments import increment
-from frazil.derive.reading import rows_of
+from frazil.derive.inputs import increment, rows_of
 from frazil.errors import (
     DifferentError,
     MissingError,

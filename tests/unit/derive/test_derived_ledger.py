@@ -16,9 +16,8 @@ from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
-from frazil.derive.increments import increment, is_same, whole
+from frazil.derive.inputs import all_held, at_head, increment, is_same, none_went_back, standing, whole
 from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
-from frazil.derive.positions import all_held, at_head, none_went_back, standing
 from frazil.errors import MissingError, PositionLostError
 
 UUID_ = "11111111-1111-1111-1111-111111111111"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.derive.feeds.fed import FedTo, committed, latest, note, noted
-from frazil.derive.feeds.feed_rows import Rows, batches, has_news
+from frazil.derive.feeds.position import FedTo, committed, latest, note, noted
 from frazil.derive.feeds.records import Encoders
+from frazil.derive.feeds.rows import Rows, batches, has_news
 from frazil.derive.feeds.transactions import Transactions
-from frazil.derive.positions import at_head
-from frazil.derive.work import Step
+from frazil.derive.inputs import at_head
+from frazil.derive.task import Step
 from frazil.errors import PartDownError, PositionLostError
 from frazil.spec.derived import DerivedSpec, Feed
 from frazil.spec.names import TableName, things

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from frazil.derive.feeds.fed import FedTo, group_of
+from frazil.derive.feeds.position import FedTo, group_of
 from frazil.errors import OvertakenError
 from frazil.kafka.clients import client_config, kafka_errors
 from frazil.settings import Settings

@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.audited import asked, write_counted
+from frazil.derive.columns import cast, types_of
 from frazil.derive.merging.box import Box, box_from, measures
-from frazil.derive.merging.older import Older
-from frazil.derive.merging.touched import branch_of, touched
-from frazil.derive.spark_types import cast, types_of
-from frazil.derive.work import Result, Task
+from frazil.derive.merging.files import branch_of, touched
+from frazil.derive.task import Result, Task
+from frazil.derive.write import asked, write_counted
 from frazil.spec.derived import DerivedSpec
 from frazil.tables.branches import branch_from_head
 from frazil.tables.spark import spark_name
@@ -26,7 +25,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-__all__ = ["Merging", "State"]
+__all__ = ["Merging", "Older", "State"]
+
+
+@dataclass(frozen=True)
+class Older:
+    """Rows that new ones build upon, and that stay as they are.
+
+    Args:
+        rows: Them; None where there are none.
+        bytes: Of the files that hold them.
+    """
+
+    rows: DataFrame | None = None
+    bytes: int = 0
 
 
 @dataclass(frozen=True)

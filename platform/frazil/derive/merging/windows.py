@@ -6,21 +6,30 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.merging.box import Box
-from frazil.derive.merging.cumulative import RunningTotals
-from frazil.derive.merging.merge import State
-from frazil.derive.merging.older import SMALL, Older, rows_before
-from frazil.derive.merging.summed import Totals
-from frazil.derive.spark_types import cast, types_in
-from frazil.derive.work import Task
+from frazil.derive.columns import cast, types_in
+from frazil.derive.faults import derivation_job
+from frazil.derive.merging.box import Box, Side
+from frazil.derive.merging.files import touched
+from frazil.derive.merging.merge import Older, State
+from frazil.derive.merging.running_totals import RunningTotals
+from frazil.derive.merging.totals import Totals
+from frazil.derive.task import Task
 from frazil.errors import SpecError
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec, Window
+from frazil.tables.faults import spark_job
+from frazil.tables.spark import spark_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 __all__ = ["Windows", "late"]
+
+SMALL = 16 * 2**20
+"""Bytes of older windows that are read without a question; a question is a Spark job of its own."""
+
+_REACHES = (64, 64**2, 64**3)
+"""Windows that are looked back."""
 
 _MICROSECOND = timedelta(microseconds=1)
 _TIMES = ("timestamp", "timestamp_ntz", "date")
@@ -59,7 +68,7 @@ class Windows(Totals):
         if not task.spec.cumulative_by or since is None:
             return Older()
         keys = Box(tuple(side for side in box.sides if side is not since))
-        return rows_before(task, keys, since, delta, SMALL)
+        return _rows_before(task, keys, since, delta)
 
     def reach(self, task: Task, box: Box) -> Box:
         """A running total changes with every window before it."""
@@ -117,3 +126,51 @@ def _window(spec: DerivedSpec) -> Window:
 
 def _running(spec: DerivedSpec, delta: DataFrame) -> RunningTotals:
     return RunningTotals.of(spec.cumulative_by, _window(spec).start, delta.columns)
+
+
+def _rows_before(task: Task, keys: Box, since: Side, delta: DataFrame) -> Older:
+    """The rows of some keys in windows before some moment, or at least the last one of each key.
+
+    Of a small table all are read. In a large one it looks back ever further until every key is found: most
+    keys had a row not long ago, and only one that never had any costs a look at everything.
+
+    Args:
+        task: Its table's head is read.
+        keys: The box around the keys of the delta.
+        since: The side whose low end is the moment.
+        delta: Rows with the keys that are needed.
+    """
+    assert isinstance(since.low, int)
+    assert task.spec.window
+    step = 1 if since.kind == "date" else task.spec.window.length // timedelta(microseconds=1)
+    everything = _within(task, keys, Side(since.name, since.kind, None, since.low, missing=True), since)
+    if everything.bytes <= SMALL:
+        return everything
+    for reach in _REACHES:
+        near = Side(since.name, since.kind, since.low - reach * step, since.low)
+        found = _within(task, keys, near, since)
+        if found.bytes < everything.bytes and _complete(task, found, delta):
+            return found
+    return everything
+
+
+def _within(task: Task, keys: Box, past: Side, since: Side) -> Older:
+    box, head = Box((*keys.sides, past)), str(task.table.metadata.current_snapshot_id)
+    files = touched(task.table, box.expression)
+    if not files.entries:
+        return Older()
+    rows = task.connections.spark.read.option("versionAsOf", head).table(spark_name(task.name))
+    return Older(rows.where(f"{box.sql} AND NOT {since.sql}"), files.bytes)
+
+
+def _complete(task: Task, found: Older, delta: DataFrame) -> bool:
+    """Whether each key of the delta has a row."""
+    from pyspark.sql import functions as F
+
+    by = task.spec.cumulative_by
+    if found.rows is None:
+        return False
+    known = found.rows.select(*(F.col(quoted(b)).alias(f"$known_{b}") for b in by))
+    same = " AND ".join(f"{quoted(b)} <=> {quoted(f'$known_{b}')}" for b in by)
+    with spark_job(derivation_job(task.name)):
+        return delta.join(known, F.expr(same), "left_anti").isEmpty()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from frazil.derive.queries.columns import UNKNOWN, Column
-from frazil.derive.queries.fields import odd_fields
 from frazil.derive.queries.known import (
     Known,
     Made,
@@ -15,7 +14,7 @@ from frazil.derive.queries.known import (
     made_table,
     sorted_tables,
 )
-from frazil.derive.queries.legality import unfit
+from frazil.derive.queries.legality import odd_fields, unfit
 from frazil.derive.queries.query import ERROR_COLUMN, Mistake, Query, refusal
 from frazil.derive.queries.scopes import nearest
 from frazil.derive.queries.syntax import input_name, input_tables, start_of

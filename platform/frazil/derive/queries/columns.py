@@ -1,15 +1,15 @@
-"""The columns that a query makes, with their types, where those of its inputs are known."""
+"""The columns that a query makes: their types, and the columns of its inputs that they come from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from frazil.derive.queries.analysis import Column, outputs
-from frazil.derive.queries.query import Query
+from frazil.derive.queries.query import ERROR_COLUMN, Query
 from frazil.derive.queries.type_rules import UNKNOWN
 from frazil.spec.derived import Parameter
 
-__all__ = ["UNKNOWN", "Column", "typed"]
+__all__ = ["UNKNOWN", "Column", "lineage", "typed"]
 
 
 def typed(
@@ -43,3 +43,19 @@ def _of_value(value: Parameter) -> str:
             return "double"
         case str():
             return "string"
+
+
+def lineage(
+    query: Query, tables: Mapping[str, Sequence[Column] | None]
+) -> Mapping[str, tuple[tuple[str, str], ...]]:
+    """By column of the table, the (input, column) pairs that its values come from.
+
+    Args:
+        query: The query.
+        tables: The columns of each of its inputs, named as the query names them; None: not known.
+
+    Raises:
+        SpecError: It names a column that no input has.
+    """
+    found = (column for column in outputs(query, tables, {}) if column.name != ERROR_COLUMN)
+    return {column.name: tuple(sorted(column.origins)) for column in found}

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from frazil.derive.queries.functions import function_name, is_aggregate
 from frazil.derive.queries.query import Mistake, Query, refusal
-from frazil.derive.queries.syntax import names_of, start_of, windows_of
+from frazil.derive.queries.syntax import function_name, is_aggregate, names_of, start_of, windows_of
 
 if TYPE_CHECKING:
     from sqlglot import exp

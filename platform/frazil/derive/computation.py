@@ -23,14 +23,14 @@ from frazil.spec.derived import DerivedSpec
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Making", "making_of"]
+__all__ = ["Computation", "computation_of"]
 
 Frames = Mapping[str, "DataFrame"]
 """Rows of each input, by the name that the user gave it."""
 
 
 @dataclass(frozen=True)
-class Making(ABC):
+class Computation(ABC):
     """How rows are made."""
 
     spec: DerivedSpec
@@ -74,7 +74,7 @@ class Making(ABC):
         return {**self.spec.parameters, NOW: datetime.fromtimestamp(now, UTC)}
 
 
-def making_of(spec: DerivedSpec) -> Making:
+def computation_of(spec: DerivedSpec) -> Computation:
     """What the spec names.
 
     Raises:
@@ -88,7 +88,7 @@ def making_of(spec: DerivedSpec) -> Making:
 
 
 @dataclass(frozen=True)
-class _Select(Making):
+class _Select(Computation):
     """A SELECT."""
 
     select: Query
@@ -125,7 +125,7 @@ class _Select(Making):
 
 
 @dataclass(frozen=True)
-class _Function(Making):
+class _Function(Computation):
     """A function `derive(inputs, parameters) -> DataFrame` in a file."""
 
     file: Path

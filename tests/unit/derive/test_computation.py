@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import types as t
 
-from frazil.derive.making import Making, making_of
-from frazil.derive.spark_types import fields_of
+from frazil.derive.columns import fields_of
+from frazil.derive.computation import Computation, computation_of
 from frazil.errors import SpecError
 from frazil.formats.iceberg import spark_type
 from frazil.spec.derived import DerivedSpec
@@ -27,10 +27,10 @@ def file(tmp_path: Path) -> Path:
     return found
 
 
-def made(file: Path, **spec: Any) -> Making:
+def made(file: Path, **spec: Any) -> Computation:
     """What a spec with one parameter names."""
     key = "python" if file.suffix == ".py" else "sql"
-    return making_of(DerivedSpec(table="made", **{key: file, "parameters": {"large": 4000}, **spec}))
+    return computation_of(DerivedSpec(table="made", **{key: file, "parameters": {"large": 4000}, **spec}))
 
 
 def test_a_query_names_its_inputs_and_whether_it_asks_for_the_time(file: Path) -> None:

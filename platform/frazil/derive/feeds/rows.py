@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.feeds.fed import FedTo
-from frazil.derive.increments import increment
+from frazil.derive.feeds.position import FedTo
+from frazil.derive.inputs import increment, standing
 from frazil.derive.ledger import Position
-from frazil.derive.positions import standing
 from frazil.errors import PositionLostError
 from frazil.tables.snapshots import ancestors
 from frazil.tables.stage import added_files

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frazil.derive.queries.columns import typed
-from frazil.derive.queries.lineage import lineage
+from frazil.derive.queries.columns import lineage, typed
 from frazil.derive.queries.query import parse_query
 from frazil.errors import SpecError
 from kit.query_cases import PARAMETERS, RIGHT, TABLES, WRONG

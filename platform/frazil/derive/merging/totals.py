@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from frazil.derive.merging.merge import Merging, State
 from frazil.derive.queries.totals import Merge, merge_of
-from frazil.derive.work import Task
+from frazil.derive.task import Task
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 

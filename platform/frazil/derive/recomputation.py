@@ -7,14 +7,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
+from frazil.derive.computation import Computation, computation_of
 from frazil.derive.dead_letters import good_rows
-from frazil.derive.increments import Increment, is_same
+from frazil.derive.inputs import Increment, at_head, is_same, rows_of, standing
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger, Position
-from frazil.derive.making import Making, making_of
 from frazil.derive.plan import load_inputs
-from frazil.derive.positions import at_head, standing
-from frazil.derive.reading import rows_of
 from frazil.landing.ledger import read_ledger
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
@@ -24,10 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-__all__ = ["Anew"]
+__all__ = ["Recomputation"]
 
 
-class Anew:
+class Recomputation:
     """The rows that a table's ledger speaks of.
 
     Args:
@@ -41,17 +39,17 @@ class Anew:
 
     def __init__(self, spec: DerivedSpec, connections: Connections, ledger: DerivedLedger) -> None:
         self._spec, self._connections, self._ledger = spec, connections, ledger
-        self._making: Making = making_of(spec)
+        self._computation: Computation = computation_of(spec)
         namespace = things(spec, connections.settings).table.namespace
-        self._names, self._inputs = load_inputs(connections.catalog, self._making, namespace)
+        self._names, self._inputs = load_inputs(connections.catalog, self._computation, namespace)
 
     @property
     def hindrance(self) -> str:
         """Why the rows can't be made anew; empty where they can."""
         late_left_out = self._spec.window and self._spec.window.late_rows != "update"
-        if self._ledger.query != self._making.fingerprint:
+        if self._ledger.query != self._computation.fingerprint:
             return "the query is another by now"
-        if self._making.uses_now and self._spec.kind != "full":
+        if self._computation.uses_now and self._spec.kind != "full":
             return "the query asks for :now, which was another time at each derivation"
         if self._ledger.total_late and late_left_out:
             return f"{self._ledger.total_late} rows came late and were left out"
@@ -65,7 +63,7 @@ class Anew:
             said: rows_of(spark, name, self._inputs[str(name)], Increment(None, self._position(str(name))))
             for said, name in self._names.items()
         }
-        with self._making.upon(spark, frames, self._ledger.now or 0.0) as made:
+        with self._computation.upon(spark, frames, self._ledger.now or 0.0) as made:
             yield kind_of(self._spec.kind).shape(self._spec, good_rows(made))
 
     def _lost(self, name: str) -> str:

@@ -1,0 +1,211 @@
+"""The inputs of a table: what became of a position, what is new behind it, and those rows for Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Literal
+
+from frazil.derive.ledger import Position
+from frazil.errors import MissingError, PositionLostError
+from frazil.formats.iceberg import from_iceberg, spark_type
+from frazil.quoting import quoted
+from frazil.spec.names import TableName
+from frazil.tables.snapshots import ancestors, is_first, summary_of
+from frazil.tables.spark import spark_name
+
+if TYPE_CHECKING:
+    from pyiceberg.schema import Schema
+    from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = [
+    "Increment",
+    "Inputs",
+    "Standing",
+    "all_held",
+    "at_head",
+    "increment",
+    "is_same",
+    "none_went_back",
+    "rows_of",
+    "standing",
+    "whole",
+]
+
+Inputs = Mapping[str, "Table"]
+"""The inputs as they are now, by `namespace.table`."""
+
+Standing = Literal["held", "rolled_back", "expired", "recreated"]
+"""held: the input only went on; rolled_back: it no longer has rows that were read; expired: nothing tells
+any more which; recreated: it is another table of the same name."""
+
+
+def at_head(table: Table) -> Position:
+    """The position of whoever read all of an input.
+
+    Raises:
+        MissingError: It has no snapshot yet.
+    """
+    head = next(ancestors(table.metadata), None)
+    if head is None:
+        raise MissingError(
+            f"Table {'.'.join(table.name())} has no snapshot yet: nothing was ever written to it.",
+            meaning="Nothing was derived from it.",
+            todo="Land its topic, or derive it, first.",
+        )
+    return Position(str(table.metadata.table_uuid), head.snapshot_id, head.sequence_number or 0)
+
+
+def standing(position: Position, table: Table) -> Standing:
+    """What became of an input since it was read up to there."""
+    if str(table.metadata.table_uuid) != position.uuid:
+        return "recreated"
+    line = list(ancestors(table.metadata))
+    if any(s.snapshot_id == position.snapshot for s in line):
+        return "held"
+    oldest = line[-1] if line else None
+    if oldest is None or is_first(oldest):
+        return "rolled_back"
+    if oldest.parent_snapshot_id == position.snapshot:  # expired, but all that came later is there
+        return "held"
+    # Sequence numbers grow along a branch: what is younger than the oldest would stand in the line.
+    return "rolled_back" if position.sequence >= (oldest.sequence_number or 0) else "expired"
+
+
+def all_held(positions: Mapping[str, Position], inputs: Inputs) -> bool:
+    """Whether a table at these positions holds nothing that its inputs do not."""
+    return positions.keys() == inputs.keys() and all(
+        standing(position, inputs[name]) == "held" for name, position in positions.items()
+    )
+
+
+def none_went_back(positions: Mapping[str, Position], inputs: Inputs) -> bool:
+    """Whether no input is known to have lost rows that were read; they may have expired."""
+    return not any(
+        standing(position, inputs[name]) == "rolled_back"
+        for name, position in positions.items()
+        if name in inputs
+    )
+
+
+_ROW_EXPIRY = ("frazil.upkeep", "row_expiry")
+"""In the summary of a snapshot that took rows out for their age: what was made of them stays."""
+
+_IDLE = 5
+"""Snapshots without a row, such as compactions, behind which the position follows: expiry keeps ten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Increment:
+    """Rows of one input.
+
+    Args:
+        since: The snapshot that was read last; None: all that the newest one holds.
+        to: The position of whoever has read these rows.
+        snapshots: Snapshots in between, those without rows among them.
+        rows: How many there are.
+        bytes: Bytes of the data files that hold them.
+    """
+
+    since: int | None
+    to: Position
+    snapshots: int = 0
+    rows: int = 0
+    bytes: int = 0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a table must move on: for rows, or lest its position expires."""
+        return self.since is None or self.rows > 0 or self.snapshots >= _IDLE
+
+
+def whole(table: Table) -> Increment:
+    """All of an input."""
+    head = next(ancestors(table.metadata), None)
+    rows, size = _number(head, "total-records"), _number(head, "total-files-size")
+    return Increment(None, at_head(table), 1, rows, size)
+
+
+def increment(table: Table, position: Position) -> Increment:
+    """What was appended to an input since a position that it holds.
+
+    A compaction brings no row, and a row expiry takes none from those who have read it.
+
+    Raises:
+        PositionLostError: Rows that were read were changed or deleted.
+    """
+    news = list(_since(table, position))
+    added = [s for s in news if _operation(s) == "append"]
+    if changed := [s for s in news if not (_operation(s) in ("append", "replace") or _is_row_expiry(s))]:
+        raise _rewritten(table, changed[-1])
+    rows, size = (sum(_number(s, key) for s in added) for key in ("added-records", "added-files-size"))
+    return Increment(position.snapshot, at_head(table), len(news), rows, size)
+
+
+def is_same(table: Table, position: Position) -> bool:
+    """Whether an input that holds the position has no other rows than there."""
+    return all(_operation(s) == "replace" for s in _since(table, position))
+
+
+def _since(table: Table, position: Position) -> Iterator[Snapshot]:
+    return takewhile(lambda s: s.snapshot_id != position.snapshot, ancestors(table.metadata))
+
+
+def _operation(snapshot: Snapshot) -> str:
+    return snapshot.summary.operation.value if snapshot.summary else "overwrite"
+
+
+def _is_row_expiry(snapshot: Snapshot) -> bool:
+    key, value = _ROW_EXPIRY
+    return summary_of(snapshot).get(key) == value
+
+
+def _number(snapshot: Snapshot | None, key: str) -> int:
+    return int(summary_of(snapshot).get(key, 0))
+
+
+def _rewritten(table: Table, first: Snapshot) -> PositionLostError:
+    return PositionLostError(
+        f"Rows of {'.'.join(table.name())} were changed or deleted since they were read.",
+        where=f"snapshot {first.snapshot_id}, {_operation(first)}",
+        meaning="What was made of them can't be mended row by row. Nothing was changed.",
+        todo="`frazil derive TABLE --rebuild` makes all of it anew, in one commit.",
+    )
+
+
+def rows_of(spark: SparkSession, name: TableName, table: Table, new: Increment) -> DataFrame:
+    """The rows of an increment, with the columns that the input has now.
+
+    Args:
+        spark: The session.
+        name: The input.
+        table: The input as loaded.
+        new: Which of its rows.
+    """
+    if new.since is not None and new.rows:
+        appended = spark.read.option("start-snapshot-id", str(new.since))
+        return appended.option("end-snapshot-id", str(new.to.snapshot)).table(spark_name(name))
+    held = spark.read.option("versionAsOf", str(new.to.snapshot)).table(spark_name(name))
+    rows = _as_now(held, table, new.to.snapshot)
+    return rows if new.since is None else rows.limit(0)
+
+
+def _as_now(rows: DataFrame, table: Table, snapshot_id: int) -> DataFrame:
+    """A snapshot is read with the columns that it was made with; names may have come and gone since."""
+    snapshot = table.metadata.snapshot_by_id(snapshot_id)
+    made_with = snapshot.schema_id if snapshot else None
+    if made_with is None or made_with == table.metadata.current_schema_id:
+        return rows
+    now, then = table.schema(), table.schemas()[made_with]
+    return rows.selectExpr(*(_column(then, field.field_id, field.name, now) for field in now.fields))
+
+
+def _column(then: Schema, field_id: int, name: str, now: Schema) -> str:
+    logical = from_iceberg(now).get(name)
+    assert logical
+    known = next((f.name for f in then.fields if f.field_id == field_id), None)
+    value = quoted(known) if known else "NULL"
+    return f"CAST({value} AS {spark_type(logical.type)}) AS {quoted(name)}"
