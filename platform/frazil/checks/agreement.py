@@ -29,13 +29,11 @@ def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
     table = load_table(subject.connections.catalog, subject.things.table)
     ledger = read_derived(table.metadata)
     if ledger is None:
-        return Verdict(True, "Nothing was derived yet: no row.", {"missing": 0, "extra": 0})
+        return Verdict.skip("nothing was derived yet")
     anew = Recomputation(subject.spec, subject.connections, ledger)
     inputs = ", ".join(sorted(ledger.inputs))
     if hindrance := anew.hindrance:
-        return Verdict(
-            True, f"The rows can't be made anew of {inputs}: {hindrance}.", {"compared": 0}, severity="WARN"
-        )
+        return Verdict.skip(f"the rows can't be made anew of {inputs}: {hindrance}")
     with anew.rows() as rows:
         missing, extra = _differences(_held(subject, table), rows, table)
     agree = missing == extra == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from frazil.checks.result import Number, Subject, Verdict
-from frazil.checks.rows import live_rows
+from frazil.checks.rows import rows_in_files
 from frazil.derive.columns import types_of
 from frazil.derive.computation import computation_of
 from frazil.derive.ledger import read_derived
@@ -34,12 +34,12 @@ _MENDS = {
 
 
 def count_derived(subject: Subject[DerivedSpec]) -> Verdict:
-    """Rows of the table = rows that all derivations wrote, less those that they replaced."""
+    """Rows in the files of the head = rows that the derivations noted, less those that they replaced."""
     table = load_table(subject.connections.catalog, subject.things.table)
-    ledger = read_derived(table.metadata)
+    ledger, rows = read_derived(table.metadata), rows_in_files(subject, table)
     if ledger is None:
-        return Verdict(True, "Nothing was derived yet: no row.", {"rows": 0, "derived": 0})
-    rows = live_rows(subject, table)
+        text = f"{rows} rows that no derivation wrote." if rows else "Nothing was derived yet: no row."
+        return Verdict(not rows, text, {"rows": rows, "derived": 0})
     agree = rows == ledger.total_rows
     text = (
         f"{rows} rows {'=' if agree else '!='} {ledger.total_rows} derived, less those replaced; "
@@ -61,8 +61,8 @@ def compare_columns(subject: Subject[DerivedSpec]) -> Verdict:
     table, computation = load_table(catalog, name), computation_of(subject.spec)
     names, inputs = load_inputs(catalog, computation, name.namespace)
     if computation.query is None:
-        said = f"{len(types_of(table))} columns, as {subject.spec.python} made them: it alone knows which."
-        return Verdict(True, said, {"table_columns": len(types_of(table))})
+        told = f"{subject.spec.python} alone knows which columns it makes"
+        return Verdict.skip(told, {"table_columns": len(types_of(table))})
     known = {each: list(types_of(inputs[str(names[each])]).items()) for each in computation.inputs}
     wanted = dict(typed(computation.query, known, subject.spec.parameters))
     wanted.pop(ERROR_COLUMN, None)

@@ -18,7 +18,7 @@ from frazil.tables.spark import spark_name
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-__all__ = ["count_offsets", "count_rows", "live_rows"]
+__all__ = ["count_offsets", "count_rows", "live_rows", "rows_in_files"]
 
 _EMPTY = Verdict(True, "Nothing was landed yet: no row, no offset.", {"offsets": 0, "rows": 0})
 
@@ -27,9 +27,9 @@ def count_rows(subject: Subject[TableSpec]) -> Verdict:
     """Offsets landed = rows + what is known to be no row, and spans follow each other without a hole."""
     table = load_table(subject.connections.catalog, subject.things.table)
     ledger = read_ledger(table.metadata)
-    if ledger is None:
-        return _EMPTY
     rows = live_rows(subject, table)
+    if ledger is None:
+        return Verdict(False, f"{rows} rows that no landing brought.", {"rows": rows}) if rows else _EMPTY
     adds_up = ledger.offsets == rows + ledger.known
     broken = _breaks(table)
     text = (
@@ -65,6 +65,13 @@ def live_rows(subject: Subject[AnyTable], table: Table) -> int:
     if int(summary.get("total-delete-files", 0)):
         return subject.connections.spark.table(spark_name(subject.things.table)).count()
     return int(summary.get("total-records", 0))
+
+
+def rows_in_files(subject: Subject[AnyTable], table: Table) -> int:
+    """By the manifests, which know nothing of the summary; where there are delete files, counted."""
+    if int(summary_of(table.current_snapshot()).get("total-delete-files", 0)):
+        return live_rows(subject, table)
+    return sum(task.file.record_count for task in table.scan().plan_files())
 
 
 def _known(ledger: Ledger) -> str:
