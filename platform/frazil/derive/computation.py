@@ -66,7 +66,7 @@ class Computation(ABC):
         window = (spec.window.start, spec.window.length.total_seconds()) if spec.window else None
         said = [
             spec.kind, self._code, dict(sorted(spec.parameters.items())), spec.key, spec.latest_by, window,
-            spec.cumulative_by,
+            spec.cumulative_by, *([spec.inputs] if spec.python else []),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 

@@ -75,6 +75,15 @@ def test_another_text_of_a_function_makes_other_rows(tmp_path: Path) -> None:
     assert made(file, inputs=("trades",)).fingerprint != fingerprint
 
 
+def test_other_inputs_of_a_function_make_other_rows(tmp_path: Path) -> None:
+    file = tmp_path / "made.py"
+    file.write_text("def derive(inputs, parameters):\n    return inputs['trades']\n")
+
+    one, two = made(file, inputs=("trades",)), made(file, inputs=("trades", "quotes"))
+
+    assert one.fingerprint != two.fingerprint
+
+
 def test_a_file_without_the_function_is_said_to_be_so(tmp_path: Path) -> None:
     file = tmp_path / "made.py"
     file.write_text("def derived(inputs, parameters):\n    return None\n")

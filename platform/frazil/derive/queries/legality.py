@@ -55,6 +55,7 @@ def refuse_unfit(query: Query, spec: DerivedSpec) -> None:
 def unfit(query: Query, spec: DerivedSpec) -> Iterator[Mistake]:
     """Parts of a query that its kind of table can't be made by."""
     yield from _odd_parameters(query, spec)
+    yield from (mistake for node in query.tree.walk() for mistake in _unrepeatable(node))
     totals = spec.kind in ("totals", "windows")
     if totals:
         yield from unmergeable(query)
@@ -121,13 +122,20 @@ def _functions(node: exp.Expr, grouping: bool) -> Iterator[Mistake]:
             start_of(node),
             f"{function_name(node)} is of many rows, and each is looked at by itself; kind: totals adds up",
         )
-    elif is_clock(node):
-        yield start_of(node), f"{function_name(node)}: write :now, the time of the run, which tests can set"
+
+
+def _unrepeatable(node: exp.Expr) -> Iterator[Mistake]:
+    """What no kind of table may hold: nobody could make its rows again."""
+    from sqlglot import exp
+
+    if is_clock(node):
+        said = node.this.sql() if isinstance(node, exp.Cast) else function_name(node)
+        yield start_of(node), f"{said}: write :now, the time of the run, which tests can set"
     elif is_chance(node):
-        yield (
-            start_of(node),
-            f"{function_name(node)}: differs each time, so the table could never be made again",
-        )
+        what = f"{function_name(node)}: differs each time, so the table could never be made again"
+        yield start_of(node), what
+    elif isinstance(node, exp.TableSample):
+        yield start_of(node), "TABLESAMPLE takes other rows each time, so the table could never be made again"
 
 
 def _within_expression(node: exp.Query) -> bool:

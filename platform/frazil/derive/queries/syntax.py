@@ -197,9 +197,13 @@ _CLOCKS = {
     "localtimestamp", "now",
 }  # fmt: skip
 
+_MOMENTS = ("now", "today", "tomorrow", "yesterday")
+"""Texts that Spark takes for a time of the present day where they are cast to one."""
+
 _CHANCE = {
     "input_file_block_length", "input_file_block_start", "input_file_name", "monotonically_increasing_id",
-    "rand", "randn", "random", "randstr", "shuffle", "spark_partition_id", "uniform", "uuid",
+    "java_method", "rand", "randn", "random", "randstr", "reflect", "shuffle", "spark_partition_id",
+    "try_reflect", "uniform", "uuid",
 }  # fmt: skip
 
 
@@ -222,6 +226,10 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 def is_clock(node: exp.Expr) -> bool:
     """Whether it tells the time of day."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):
+        return node.this.is_string and node.this.name.strip().lower() in _MOMENTS
     return _calls(node) and function_name(node) in _CLOCKS
 
 

@@ -60,14 +60,36 @@ def test_rows_that_follow_from_one_row_each_can_be_appended(text: str) -> None:
         ("SELECT a FROM t EXCEPT SELECT a FROM u", "q.sql:1:31: EXCEPT compares with all rows"),
         ("SELECT a FROM t UNION ALL SELECT 1", "q.sql:1:34: a SELECT without FROM"),
         ("SELECT a FROM t UNION ALL SELECT id FROM range(3)", "q.sql:1:42: this is no table"),
-        ("SELECT now() AS a FROM t", "q.sql:1:8: now: write :now"),
-        ("SELECT current_date AS a FROM t", "q.sql:1:24: current_date: write :now"),
-        ("SELECT uuid() AS a FROM t", "q.sql:1:8: uuid: differs each time"),
     ],
 )
 def test_rows_that_need_other_rows_can_not_be_appended(text: str, told: str) -> None:
     assert refusal("rows", text).startswith(told)
     assert refusal("full", text) == ""
+
+
+@pytest.mark.parametrize("kind", ["rows", "full"])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("SELECT now() AS a FROM t", "q.sql:1:8: now: write :now"),
+        ("SELECT current_date AS a FROM t", "q.sql:1:24: current_date: write :now"),
+        ("SELECT CAST('now' AS timestamp) AS a FROM t", "q.sql:1:13: 'now': write :now"),
+        ("SELECT date 'Today' AS a FROM t", "q.sql:1:13: 'Today': write :now"),
+        ("SELECT uuid() AS a FROM t", "q.sql:1:8: uuid: differs each time"),
+        ("SELECT reflect('java.util.UUID', 'randomUUID') AS a FROM t", "q.sql:1:8: reflect: differs"),
+        ("SELECT java_method('a', 'b') AS a FROM t", "q.sql:1:8: java_method: differs each time"),
+        ("SELECT a FROM (SELECT a FROM t) TABLESAMPLE (10 PERCENT)", "q.sql:1:"),
+    ],
+)
+def test_rows_that_nobody_could_make_again_are_refused_for_every_kind(
+    kind: str, text: str, told: str
+) -> None:
+    assert refusal(kind, text).startswith(told)
+
+
+@pytest.mark.parametrize("text", ["CAST('2026-11-22' AS date)", "CAST('epoch' AS date)", "'now'"])
+def test_a_text_that_means_the_same_each_day_is_no_clock(text: str) -> None:
+    assert refusal("full", f"SELECT {text} AS a FROM t") == ""
 
 
 @pytest.mark.parametrize(
