@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -13,13 +15,12 @@ from assets.described import PipelineTable
 from frazil.derive.queries.columns import Column, lineage
 from frazil.derive.queries.known import known_tables
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
-from frazil.pipelines.folder import Pipeline, load_pipelines
+from frazil.pipelines.folder import Pipeline
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import TableName, things
+from frazil.spec.names import TableName
 
-__all__ = ["DerivedTable", "Known", "derived_of"]
-
+__all__ = ["KNOWN", "DerivedTable", "Known"]
 
 _ICEBERG = {
     "bigint": "long", "smallint": "int", "tinyint": "int", "timestamp": "timestamptz",
@@ -30,14 +31,19 @@ _ICEBERG = {
 
 @dataclass(frozen=True)
 class Known:
-    """The columns of all tables of all pipelines, found when first asked for."""
+    """The columns of all tables of some pipelines, found when first asked for."""
 
+    pipelines: Sequence[Pipeline]
     settings: Settings
 
     @cached_property
     def columns(self) -> Mapping[TableName, Sequence[Column] | None]:
         """By table; None where only a server knows them."""
-        return known_tables(load_pipelines(settings=self.settings), self.settings)
+        return known_tables(self.pipelines, self.settings)
+
+
+KNOWN: ContextVar[Known | None] = ContextVar("known", default=None)
+"""What is known while Dagster builds components, which take no arguments; None: nothing."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class DerivedTable(PipelineTable):
     """A table that is made of others."""
 
     spec: DerivedSpec
-    known: Known
+    known: Known | None = None
 
     @cached_property
     def query(self) -> Query | None:
@@ -74,7 +80,7 @@ class DerivedTable(PipelineTable):
     @cached_property
     def columns(self) -> dg.TableSchema | None:
         """See `PipelineTable`; by the query, and the schema files of the topics at its roots."""
-        columns = self.known.columns.get(self.things.table)
+        columns = self._known.get(self.things.table)
         if not columns:
             return None
         return dg.TableSchema([dg.TableColumn(name, _ICEBERG.get(kind, kind)) for name, kind in columns])
@@ -82,7 +88,7 @@ class DerivedTable(PipelineTable):
     @cached_property
     def lineage(self) -> dg.TableColumnLineage | None:
         """The columns of its inputs that each of its columns is made of, where theirs are known."""
-        tables = {name: self.known.columns.get(table) for name, table in self.inputs.items()}
+        tables = {name: self._known.get(table) for name, table in self.inputs.items()}
         known = {name: columns for name, columns in tables.items() if columns is not None}
         if self.query is None or len(known) < len(tables):
             return None
@@ -97,11 +103,13 @@ class DerivedTable(PipelineTable):
         return named or (self.spec.window is not None and self.spec.window.late_rows == "dead_letter")
 
     @property
-    def written(self) -> Sequence[dg.LocalFileCodeReference]:
+    def file(self) -> Path | None:
         """See `PipelineTable`."""
-        file = self.spec.sql or self.spec.python
-        own = dg.LocalFileCodeReference(file_path=str(file), line_number=1, label=file.name if file else None)
-        return [*super().written, own]
+        return self.spec.sql or self.spec.python
+
+    @property
+    def _known(self) -> Mapping[TableName, Sequence[Column] | None]:
+        return self.known.columns if self.known else {}
 
     def _columns(self, parts: Iterable[tuple[str, str]]) -> list[dg.TableColumnDep]:
         tables = self.inputs
@@ -109,11 +117,3 @@ class DerivedTable(PipelineTable):
             dg.TableColumnDep(dg.AssetKey(["iceberg", *tables[name].identifier]), column)
             for name, column in parts
         ]
-
-
-def derived_of(pipeline: Pipeline, settings: Settings, known: Known) -> tuple[DerivedTable, ...]:
-    """The tables of one pipeline that are made of others, under one profile."""
-    return tuple(
-        DerivedTable(spec, things(spec, settings), pipeline, line, settings, known)
-        for spec, line in zip(pipeline.derived, pipeline.derived_lines, strict=True)
-    )

@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Annotated
 
 import dagster as dg
 from pydantic import Field
+from typing_extensions import TypeAliasType
 
 from assets.checks import table_checks
+from assets.component import PipelineComponent, as_written
 from assets.dead_letters import derived_dead_letter_asset
-from assets.derivations import DerivedTable, Known, derived_of
+from assets.derivations import KNOWN, DerivedTable
 from assets.derived import derived_asset
 from assets.targets import target_asset
-from frazil.errors import SpecError
-from frazil.pipelines.file import load_pipeline
 from frazil.settings import Settings
+from frazil.spec.derived import DerivedSpec
 
 __all__ = ["DerivedTables"]
 
+Specs = TypeAliasType("Specs", Sequence[DerivedSpec])
+"""An alias, because Dagster asks of every model that it sees to have fields of Dagster's own kinds."""
 
-class DerivedTables(dg.Component, dg.Model, dg.Resolvable):
-    """Iceberg tables that are made of other tables, shown wherever their specs say.
 
-    The engine reads the file again and validates it, as it does for `TopicTables`.
-    """
+class DerivedTables(PipelineComponent):
+    """Iceberg tables that are made of other tables, shown wherever their specs say."""
 
-    tables: Sequence[Mapping[str, Any]] = Field(description="One entry per table: DerivedSpec.")
-    group: str | None = Field(None, description="Group of the assets; default: the folder's name.")
-    owners: Sequence[str] = Field((), description="Owners of tables that name none.")
-
-    @classmethod
-    def get_code_references_for_yaml(cls, *_: object, **__: object) -> Sequence[Any]:
-        """None of the whole file: each asset refers to its own lines of it."""
-        return []
+    tables: Annotated[Specs, as_written(DerivedSpec)] = Field(description="One entry per table.")
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Assets and checks of all tables."""
-        pipeline, settings = load_pipeline(Path(context.path)), Settings.load()
-        if pipeline is None:
-            raise SpecError(f"{context.path}: its defs.yaml names no DerivedTables")
-        tables = derived_of(pipeline, settings, Known(settings))
+        settings, known = Settings.load(), KNOWN.get()
+        tables = [
+            DerivedTable(spec, settings, origin, known) for spec, origin in self.written(self.tables, context)
+        ]
         return dg.Definitions(
             assets=[asset for table in tables for asset in _assets(table)],
             asset_checks=[check for table in tables for check in table_checks(table)],

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from assets.columns import known_columns
-from frazil.pipelines.folder import Pipeline
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of
 from frazil.settings import Settings
@@ -20,21 +20,40 @@ from frazil.spec.names import AssetPath, Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
-__all__ = ["PipelineTable", "TopicTable", "asset_spec", "op_name", "tables_of"]
+__all__ = ["Origin", "PipelineTable", "TopicTable", "asset_spec", "op_name"]
 
 _SHORTEST = timedelta(minutes=1)
 """Dagster's freshness daemon takes no shorter window; the `freshness` check does."""
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a table was written, and whose its assets are if it does not say so itself."""
+
+    file: Path
+    line: int
+    group: str
+    owners: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class PipelineTable:
-    """One table of a pipeline: what the user wrote, where, and what its things are called."""
+    """One table of a pipeline, under one profile.
+
+    Args:
+        spec: What the user wrote.
+        settings: The profile.
+        origin: None where no asset is made of it: for sensors and jobs.
+    """
 
     spec: AnyTable
-    things: Things
-    pipeline: Pipeline
-    line: int
     settings: Settings
+    origin: Origin | None = None
+
+    @cached_property
+    def things(self) -> Things:
+        """What its things are called."""
+        return things(self.spec, self.settings)
 
     @cached_property
     def targets(self) -> Sequence[Target]:
@@ -68,10 +87,9 @@ class PipelineTable:
         return False
 
     @property
-    def written(self) -> Sequence[dg.LocalFileCodeReference]:
-        """The lines and files that the user wrote."""
-        file = str(self.pipeline.file)
-        return [dg.LocalFileCodeReference(file_path=file, line_number=self.line, label="spec")]
+    def file(self) -> Path | None:
+        """A file beside its lines that says how its rows are made."""
+        return None
 
     @property
     def shown(self) -> list[dg.AssetKey]:
@@ -108,14 +126,6 @@ class TopicTable(PipelineTable):
         return self.spec.on_bad_record == "dead_letter"
 
 
-def tables_of(pipeline: Pipeline, settings: Settings) -> tuple[TopicTable, ...]:
-    """The tables of one pipeline that are made of topics, under one profile."""
-    return tuple(
-        TopicTable(spec, things(spec, settings), pipeline, line, settings)
-        for spec, line in zip(pipeline.tables, pipeline.lines, strict=True)
-    )
-
-
 def asset_spec(
     table: PipelineTable,
     path: AssetPath,
@@ -143,13 +153,13 @@ def asset_spec(
         freshness: How old it may be.
         lineage: Which columns its columns are made of, where that is known before the first run.
     """
-    spec, pipeline = table.spec, table.pipeline
+    spec, origin = table.spec, table.origin
     return dg.AssetSpec(
         key=dg.AssetKey(path),
         deps=[dg.AssetKey(other) for other in upstream],
         description="\n\n".join(filter(None, (spec.description, about))),
-        group_name=pipeline.group,
-        owners=list(spec.owners or pipeline.owners),
+        group_name=origin.group if origin else None,
+        owners=list(spec.owners or (origin.owners if origin else ())),
         tags={**table.tags, "frazil/layer": path[0], **spec.tags},
         kinds=kinds,
         metadata={
@@ -170,8 +180,15 @@ def op_name(path: AssetPath) -> str:
 
 def _code(table: PipelineTable, code: Callable[..., Any]) -> dg.CodeReferencesMetadataValue:
     """The user's lines, and the engine's."""
-    own = inspect.unwrap(code)
-    engine = dg.LocalFileCodeReference(
-        file_path=own.__code__.co_filename, line_number=own.__code__.co_firstlineno, label=own.__name__
+    engine, origin = inspect.unwrap(code), table.origin
+    places = [
+        *([(origin.file, origin.line, "spec")] if origin else []),
+        *([(table.file, 1, table.file.name)] if table.file else []),
+        (engine.__code__.co_filename, engine.__code__.co_firstlineno, engine.__name__),
+    ]
+    return dg.CodeReferencesMetadataValue(
+        code_references=[
+            dg.LocalFileCodeReference(file_path=str(file), line_number=line, label=label)
+            for file, line, label in places
+        ]
     )
-    return dg.CodeReferencesMetadataValue(code_references=[*table.written, engine])

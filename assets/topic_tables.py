@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import dagster as dg
 from pydantic import Field
+from typing_extensions import TypeAliasType
 
 from assets.checks import table_checks
+from assets.component import PipelineComponent, as_written
 from assets.dead_letters import dead_letter_asset
-from assets.described import TopicTable, tables_of
+from assets.described import TopicTable
 from assets.iceberg import landing
 from assets.kafka import topic_asset
 from assets.targets import target_asset
-from frazil.errors import SpecError
-from frazil.pipelines.file import load_pipeline
 from frazil.settings import Settings
+from frazil.spec.names import legal
+from frazil.spec.topic import TableSpec
 
 __all__ = ["TopicTables"]
 
+Specs = TypeAliasType("Specs", Sequence[TableSpec])
+"""An alias, because Dagster asks of every model that it sees to have fields of Dagster's own kinds."""
 
-class TopicTables(dg.Component, dg.Model, dg.Resolvable):
-    """Kafka topics that become Iceberg tables, shown wherever their specs say.
 
-    The engine reads the file again and validates it: so the command line sees the same tables, and
-    a mistake is told in the same words, with its line.
-    """
+class TopicTables(PipelineComponent):
+    """Kafka topics that become Iceberg tables, shown wherever their specs say."""
 
-    tables: Sequence[Mapping[str, Any]] = Field(description="One entry per topic: TableSpec.")
-    group: str | None = Field(None, description="Group of the assets; default: the folder's name.")
-    owners: Sequence[str] = Field((), description="Owners of tables that name none.")
-
-    @classmethod
-    def get_code_references_for_yaml(cls, *_: object, **__: object) -> Sequence[Any]:
-        """None of the whole file: each asset refers to its own lines of it."""
-        return []
+    tables: Annotated[Specs, as_written(TableSpec)] = Field(description="One entry per topic.")
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Assets and checks of all tables."""
-        pipeline = load_pipeline(Path(context.path))
-        if pipeline is None:
-            raise SpecError(f"{context.path}: its defs.yaml names no TopicTables")
-        tables = tables_of(pipeline, Settings.load())
+        settings = Settings.load()
+        tables = [TopicTable(spec, settings, origin) for spec, origin in self.written(self.tables, context)]
+        step = f"{legal(Path(context.path).stem)}_landing"
         return dg.Definitions(
-            assets=[landing(f"{pipeline.name}_landing", tables), *_assets(tables)],
+            assets=[landing(step, tables), *_assets(tables)],
             asset_checks=[check for table in tables for check in table_checks(table)],
         )
 

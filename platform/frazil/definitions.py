@@ -9,8 +9,8 @@ from typing import Any
 import dagster as dg
 
 from assets.checks import check_keys
-from assets.derivations import DerivedTable, Known, derived_of
-from assets.described import PipelineTable, TopicTable, tables_of
+from assets.derivations import KNOWN, DerivedTable, Known
+from assets.described import PipelineTable, TopicTable
 from assets.folders import folder_definitions
 from assets.graph import graph_of
 from assets.upkeep import upkeep_jobs
@@ -43,9 +43,9 @@ def defs() -> dg.Definitions:
     folders = pipeline_folders(settings)
     pipelines = load_pipelines(folders, settings)
     check_queries(pipelines, settings)
-    topics = [table for pipeline in pipelines for table in tables_of(pipeline, settings)]
-    known = Known(settings)
-    derived = [table for pipeline in pipelines for table in derived_of(pipeline, settings, known)]
+    topics = [TopicTable(spec, settings) for p in pipelines for spec in p.tables]
+    derived = [DerivedTable(spec, settings) for p in pipelines for spec in p.derived]
+    KNOWN.set(Known(pipelines, settings))
     return dg.Definitions.merge(*map(folder_definitions, folders), _around(topics, derived, settings))
 
 

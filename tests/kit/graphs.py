@@ -14,10 +14,10 @@ import yaml
 
 from frazil.connections import Connections
 from frazil.definitions import defs
-from frazil.pipelines.file import COMPONENT, DERIVED
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
+from kit.shell import TABLES, TOPICS
 from kit.targets import glue_path, snowflake_path
 from kit.topics import TRADE, Topic
 
@@ -82,8 +82,8 @@ def write_graph(
     made = [{"namespace": NAMESPACE, **t, "sql": f"{t['table']}.sql"} for t in derived]
     for table in derived:
         (pipeline / f"{table['table']}.sql").write_text(table["sql"])
-    documents = [{"type": COMPONENT, "attributes": {"tables": written}}]
-    documents += [{"type": DERIVED, "attributes": {"tables": made}}] if made else []
+    documents = [{"type": TOPICS, "attributes": {"tables": written}}]
+    documents += [{"type": TABLES, "attributes": {"tables": made}}] if made else []
     (pipeline / "defs.yaml").write_text(yaml.safe_dump_all(documents))
     os.environ["FRAZIL_PIPELINES"] = str(folder)  # the caller's monkeypatch takes it back
     specs = [TableSpec.model_validate(t) for t in written]

@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from frazil.cli.main import run
-from frazil.pipelines.file import COMPONENT, DERIVED
 from kit.waiting import PATIENCE
 
+TOPICS, TABLES = "assets.topic_tables.TopicTables", "assets.derived_tables.DerivedTables"
 FRAZIL = Path(sys.executable).with_name("frazil")
 NAMESPACE = "cli_tests"
 
@@ -58,7 +58,7 @@ class Shell:
         queries = [{**table, "sql": f"{table['table']}.sql"} for table in derived]
         documents = [
             {"type": kind, "attributes": {"tables": [{"namespace": NAMESPACE, **table} for table in of_kind]}}
-            for kind, of_kind in ((COMPONENT, tables), (DERIVED, queries))
+            for kind, of_kind in ((TOPICS, tables), (TABLES, queries))
             if of_kind
         ]
         file.write_text(yaml.safe_dump_all(documents, sort_keys=False))

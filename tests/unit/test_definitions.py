@@ -5,18 +5,25 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
 from click.testing import CliRunner, Result
 from dagster._cli import cli
+from pydantic import BaseModel
 
 import frazil
 from assets.columns import known_columns
+from assets.derived_tables import DerivedTables
+from assets.topic_tables import TopicTables
 from frazil.definitions import defs
 from frazil.errors import SpecError
+from frazil.pipelines import file as pipelines
+from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
+from frazil.spec.upkeep import Upkeep
 from frazil.upkeep.work import KINDS
 from kit.waiting import PATIENCE
 
@@ -220,6 +227,44 @@ def test_owners_and_tags_of_a_table_reach_its_assets(own_pipeline: Path) -> None
     assert specs["kafka/customers"].owners == ["team:crm", "someone@example.com"]
     assert specs["kafka/customers"].tags["domain"] == "crm"
     assert specs["kafka/orders.v1"].owners == ["team:crm"]
+
+
+def test_the_environment_fills_in_what_a_pipeline_leaves_open(
+    own_pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled = PIPELINE.replace("orders.v1", "\"orders.{{ env('STAGE', 'dev') }}\"")
+    (own_pipeline / "crm" / "defs.yaml").write_text(filled.replace("10s", '"{{ env.LIMIT }}"'))
+    monkeypatch.setenv("LIMIT", "2h")
+
+    spec = next(s for s in defs().resolve_all_asset_specs() if s.freshness_policy)
+
+    assert spec.key.to_user_string() == "iceberg/local/orders_dev"
+    assert spec.freshness_policy == dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=2))
+
+
+def test_each_file_of_a_pipeline_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    parse = pipelines.read_documents
+    monkeypatch.setattr(
+        pipelines, "read_documents", lambda file: parsed.append(file.parent.name) or parse(file)
+    )
+
+    defs()
+
+    assert sorted(parsed) == sorted(set(GROUPS.values()))
+
+
+@pytest.mark.parametrize(("component", "spec"), [(TopicTables, TableSpec), (DerivedTables, DerivedSpec)])
+def test_editors_are_told_every_field_of_a_table(
+    component: type[dg.Resolvable], spec: type[BaseModel]
+) -> None:
+    schema = component.model().model_json_schema()
+    table = schema["properties"]["tables"]["anyOf"][0]["items"]["properties"]
+    upkeep = schema["$defs"]["Upkeep"]["properties"]
+
+    assert table.keys() == {field.alias or name for name, field in spec.model_fields.items()}
+    assert upkeep["compact_after"]["description"] == Upkeep.model_fields["compact_after"].description
+    assert {"type": "string"} in upkeep["manifests"]["anyOf"], "{{ env('MANIFESTS') }} is refused"
 
 
 def test_a_users_python_assets_stand_beside_the_pipelines(own_pipeline: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -12,44 +12,35 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from frazil.errors import SpecError
-from frazil.pipelines.places import Document, read_documents
+from frazil.pipelines.places import Document, Mistake, Place, read_documents
+from frazil.pipelines.templates import TemplateMistake, fill_in
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import legal
 from frazil.spec.table import AnyTable, Owners
 from frazil.spec.topic import TableSpec
 
-__all__ = ["COMPONENT", "DERIVED", "FILE", "Pipeline", "load_pipeline"]
-
-COMPONENT = "assets.topic_tables.TopicTables"
-"""The `type` of a document that names topics."""
-
-DERIVED = "assets.derived_tables.DerivedTables"
-"""The `type` of a document that names tables made of others."""
+__all__ = ["FILE", "Pipeline", "beside", "load_pipeline"]
 
 FILE = "defs.yaml"
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T", bound=AnyTable)
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """One folder of tables: of topics, and of other tables.
+    """One folder of tables, as its defs.yaml tells them.
 
     Args:
-        name: The folder's name.
+        name: The folder's name, made legal.
         folder: Where it is.
-        tables: What the user wrote about each topic.
+        tables: The tables that are made of topics.
         lines: The line of each in defs.yaml.
-        derived: What the user wrote about each table made of others.
+        derived: The tables that are made of others.
         derived_lines: The line of each in defs.yaml.
-        group: Group of its assets.
-        owners: Owners of tables that name none.
     """
 
     name: str
     folder: Path
-    group: str
-    owners: tuple[str, ...]
     tables: tuple[TableSpec, ...] = ()
     lines: tuple[int, ...] = ()
     derived: tuple[DerivedSpec, ...] = ()
@@ -85,7 +76,7 @@ class _Derived(_Attributes):
 
 
 class _Document(_Strict):
-    """The document; what is `Any` here is Dagster's own and checked there."""
+    """What is `Any` here is Dagster's own and checked there."""
 
     type: str
     requirements: Any = None
@@ -102,9 +93,10 @@ class _DerivedDocument(_Document):
 
 
 _MODELS: Mapping[str, type[_TopicsDocument] | type[_DerivedDocument]] = {
-    COMPONENT: _TopicsDocument,
-    DERIVED: _DerivedDocument,
+    "TopicTables": _TopicsDocument,
+    "DerivedTables": _DerivedDocument,
 }
+"""By the name of the component, whatever module it is from."""
 
 
 def load_pipeline(folder: Path) -> Pipeline | None:
@@ -113,64 +105,64 @@ def load_pipeline(folder: Path) -> Pipeline | None:
     Raises:
         SpecError: The file can't be understood; the text names line, field and mistake.
     """
-    ours: dict[str, Document] = {}
+    found: dict[str, tuple[tuple[Any, ...], tuple[int, ...]]] = {}
     for document in read_documents(folder / FILE):
         if kind := _kind(document):
-            if kind in ours:
+            if kind in found:
                 raise SpecError(f"{document.file}:{document.line()}: a second {kind} in one file")
-            ours[kind] = document
-    return _pipeline(legal(folder.name), folder, ours) if ours else None
+            found[kind] = _tables(document, _MODELS[kind])
+    if not found:
+        return None
+    tables, lines = found.get("TopicTables", ((), ()))
+    derived, derived_lines = found.get("DerivedTables", ((), ()))
+    return Pipeline(legal(folder.name), folder, tables, lines, derived, derived_lines)
 
 
-def _pipeline(name: str, folder: Path, documents: Mapping[str, Document]) -> Pipeline:
-    read = {kind: _understood(document, _MODELS[kind]) for kind, document in documents.items()}
-    topics, derived = read.get(COMPONENT), read.get(DERIVED)
-    groups, owners = (
-        [a.group for a in read.values() if a.group],
-        [a.owners for a in read.values() if a.owners],
-    )
-    pipeline = Pipeline(
-        name=name,
-        folder=folder,
-        group=next(iter(groups), name),
-        owners=next(iter(owners), (f"team:{name}",)),
-    )
-    if isinstance(topics, _Topics):
-        document = documents[COMPONENT]
-        tables = _beside(document, topics.tables, ("key_schema", "value_schema"))
-        pipeline = replace(pipeline, tables=tables, lines=_lines(document, len(tables)))
-    if isinstance(derived, _Derived):
-        document = documents[DERIVED]
-        made = _beside(document, derived.tables, ("sql", "python"))
-        pipeline = replace(pipeline, derived=made, derived_lines=_lines(document, len(made)))
-    return pipeline
+def beside(spec: T, folder: Path) -> T:
+    """The same spec; the files that it names are those of the folder."""
+    return spec.model_copy(update={name: folder / file for name, file in _files(spec)})
 
 
-def _understood(document: Document, model: type[_TopicsDocument] | type[_DerivedDocument]) -> _Attributes:
+def _files(spec: AnyTable) -> Iterator[tuple[str, Path]]:
+    return ((name, value) for name, value in spec if isinstance(value, Path))
+
+
+def _tables(
+    document: Document, model: type[_TopicsDocument] | type[_DerivedDocument]
+) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """The document's tables, and the line of each."""
     try:
-        return model.model_validate(document.value).attributes
+        # What is not an attribute is Dagster's own, templates and all.
+        value = {k: fill_in(v, (k,)) if k == "attributes" else v for k, v in document.value.items()}
+        specs = model.model_validate(value).attributes.tables
+    except TemplateMistake as e:
+        raise _refused(document, [e.mistake]) from None
     except ValidationError as e:
         raise _refused(document, [_mistake(problem, model) for problem in _causes(e)]) from None
-
-
-def _lines(document: Document, tables: int) -> tuple[int, ...]:
-    return tuple(document.line(("attributes", "tables", i)) for i in range(tables))
+    tables = tuple(beside(spec, document.file.parent) for spec in specs)
+    places: list[Place] = [("attributes", "tables", i) for i in range(len(tables))]
+    missing = [
+        ((*place, name), f"there is no file {file}")
+        for place, spec in zip(places, tables, strict=True)
+        for name, file in _files(spec)
+        if not file.is_file()
+    ]
+    if missing:
+        raise _refused(document, missing)
+    return tables, tuple(map(document.line, places))
 
 
 def _kind(document: Document) -> str:
-    """The document's `type` where it is one of ours; else empty."""
-    kind = document.value.get("type") if isinstance(document.value, dict) else None
+    """The component that the document's `type` names, where it is one of ours; else empty."""
+    written = document.value.get("type") if isinstance(document.value, dict) else None
     place = f"{document.file}:{document.line(['type'])}"
-    if not isinstance(kind, str):
-        raise SpecError(f"{place}: type: missing; write `type: {COMPONENT}` or `type: {DERIVED}`")
-    near = get_close_matches(kind, _MODELS, n=1, cutoff=0.8)
-    if kind not in _MODELS and near:
-        raise SpecError(f"{place}: type: {kind!r} is unknown; did you mean {near[0]}?")
-    return kind if kind in _MODELS else ""
-
-
-Mistake = tuple[tuple[str | int, ...], str]
-"""Where in the document, and what is wrong there."""
+    if not isinstance(written, str):
+        raise SpecError(f"{place}: type: missing; a pipeline's ends with {' or '.join(_MODELS)}")
+    module, dot, name = written.rpartition(".")
+    near = get_close_matches(name, _MODELS, n=1, cutoff=0.8)
+    if name not in _MODELS and near:
+        raise SpecError(f"{place}: type: {written!r} is unknown; did you mean {module}{dot}{near[0]}?")
+    return name if name in _MODELS else ""
 
 
 def _causes(error: ValidationError) -> list[ErrorDetails]:
@@ -198,7 +190,7 @@ def _mistake(problem: ErrorDetails, document: type[BaseModel]) -> Mistake:
     return path, f"unknown name; {hint}"
 
 
-def _names_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
+def _names_at(model: type[BaseModel], path: Place) -> list[str]:
     for step in path:
         if isinstance(step, str):
             annotation = model.model_fields[step].annotation
@@ -207,7 +199,7 @@ def _names_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
                 for part in (annotation, *get_args(annotation))
                 if isinstance(part, type) and issubclass(part, BaseModel)
             )
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _refused(document: Document, mistakes: Sequence[Mistake]) -> SpecError:
@@ -216,27 +208,7 @@ def _refused(document: Document, mistakes: Sequence[Mistake]) -> SpecError:
     return SpecError("\n".join(lines), todo="Mend the file; nothing was started.")
 
 
-def _spoken(path: tuple[str | int, ...]) -> str:
+def _spoken(place: Place) -> str:
     """`tables[0].land_when.records`, as people say it."""
-    steps = path[1:] if len(path) > 1 and path[0] == "attributes" else path
+    steps = place[1:] if len(place) > 1 and place[0] == "attributes" else place
     return "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in steps).lstrip(".")
-
-
-def _beside(document: Document, tables: tuple[T, ...], fields: Sequence[str]) -> tuple[T, ...]:
-    """The tables, the files that they name found beside the pipeline's own."""
-    return tuple(
-        spec.model_copy(update=dict(_files(document, i, spec, fields))) for i, spec in enumerate(tables)
-    )
-
-
-def _files(
-    document: Document, table: int, spec: BaseModel, fields: Sequence[str]
-) -> Iterator[tuple[str, Path]]:
-    for name in fields:
-        file = getattr(spec, name)
-        if file is None:
-            continue
-        path = document.file.parent / file
-        if not path.is_file():
-            raise _refused(document, [(("attributes", "tables", table, name), f"there is no file {path}")])
-        yield name, path

@@ -11,7 +11,13 @@ import yaml
 
 from frazil.errors import SpecError
 
-__all__ = ["Document", "read_documents"]
+__all__ = ["Document", "Mistake", "Place", "read_documents"]
+
+Place = tuple[str | int, ...]
+"""Where in a document something stands: `("attributes", "tables", 0, "topic")`."""
+
+Mistake = tuple[Place, str]
+"""Where, and what is wrong there."""
 
 # The C loader is ten times faster; PyYAML is built without it on some machines.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -6,7 +6,9 @@ import re
 from datetime import timedelta
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 __all__ = ["Duration", "Part"]
 
@@ -29,3 +31,15 @@ class Part(BaseModel):
     """A part of a spec: unknown keys are refused, nothing changes later."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """For editors: a text may stand anywhere, such as 15m, 128MiB, or {{ env('NAME') }}."""
+        reference = handler(schema)
+        properties = handler.resolve_ref_schema(reference)["properties"]
+        for name, known in properties.items():
+            about = {key: known.pop(key) for key in ("title", "description") if key in known}
+            properties[name] = {**about, "anyOf": [known, {"type": "string"}]}
+        return reference

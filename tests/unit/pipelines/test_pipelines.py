@@ -41,7 +41,7 @@ def test_a_folder_with_one_topic_is_a_pipeline(write: Write) -> None:
 
     (pipeline,) = load_pipelines([folder], Settings())
 
-    assert (pipeline.name, pipeline.group, pipeline.owners) == ("crm", "crm", ("team:crm",))
+    assert pipeline.name == "crm"
     assert [t.topic for t in pipeline.tables] == ["customers"]
     assert pipeline.lines == (4,)
 
@@ -139,6 +139,50 @@ def test_a_mistake_is_told_with_its_line(write: Write, text: str, line: int, tol
 
     assert f"{folder / 'crm' / 'defs.yaml'}:{line}: " in said
     assert told in said
+
+
+@pytest.mark.parametrize(
+    ("written", "topic"),
+    [
+        ("a.{{ env('STAGE') }}", "a.test"),
+        ("a.{{ env.STAGE }}", "a.test"),
+        ("{{ env('NOBODY', 'b') }}.{{ env('STAGE') | upper }}", "b.TEST"),
+    ],
+)
+def test_the_environment_fills_in_templates(
+    write: Write, monkeypatch: pytest.MonkeyPatch, written: str, topic: str
+) -> None:
+    monkeypatch.setenv("STAGE", "test")
+    monkeypatch.setenv("SIX", "6")
+    text = f"""{HEAD}  tables: [{{topic: "{written}", partitions: "{{{{ env('SIX') }}}}"}}]\n"""
+
+    (pipeline,) = load_pipelines([write("crm", text)], Settings())
+
+    (spec,) = pipeline.tables
+    assert (spec.topic, spec.partitions) == (topic, 6)
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("{{ env('NOBODY') }}", "the environment has no NOBODY"),
+        ("{{ env.NOBODY }}", "the environment has no NOBODY"),
+        ("{{ context.path }}", "'context' is undefined"),
+        ("{{ env('A' }}", "unexpected '}'"),
+        ("{{ env.__class__ }}", "is unsafe"),
+        ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "is unsafe"),
+    ],
+)
+def test_a_template_that_asks_for_more_is_refused_with_its_line(
+    write: Write, written: str, told: str
+) -> None:
+    folder = write("crm", f'{HEAD}  tables:\n    - topic: a\n      description: "{written}"\n')
+
+    said = refusal(folder)
+
+    assert f"{folder / 'crm' / 'defs.yaml'}:5: tables[0].description: " in said
+    assert told in said
+    assert "write {{ env('NAME') }}" in said
 
 
 def test_all_mistakes_of_a_file_are_told_at_once_and_nothing_else(write: Write) -> None:
