@@ -8,15 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from frazil.cli.console import console, print_json
 from frazil.errors import ConfigureError
-from frazil.local.generators.generator import GeneratedReport, Generator
 from frazil.settings import Settings
+
+if TYPE_CHECKING:
+    # An extra: imported by the commands that need it.
+    from frazil.local.generators.generator import GeneratedReport, Generator
 
 __all__ = ["generate_command", "register"]
 
