@@ -17,7 +17,7 @@ from frazil.derive.report import DeriveReport
 from frazil.derive.state import derived_states
 from frazil.errors import OvertakenError
 from frazil.tables.catalog import load_table
-from frazil.upkeep.census import census_of
+from frazil.upkeep.census.table import census_of
 from resources.connections import FrazilConnections
 from resources.metadata import census_metadata, derive_metadata, table_metadata
 

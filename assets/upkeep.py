@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations`: Dagster compares the types of an op's arguments, not their names.
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import dagster as dg
@@ -16,33 +16,19 @@ from frazil.spec.names import TableName, legal, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import load_table
 from frazil.upkeep.due import Memory, look_for_work
-from frazil.upkeep.many import Outcome, work_on
-from frazil.upkeep.work import KINDS, Kind, Work
+from frazil.upkeep.kind import Kind, Order, Work
+from frazil.upkeep.kinds import KINDS
+from frazil.upkeep.run import Outcome, work_on
 from resources.connections import FrazilConnections
 from resources.events import shown_materializations, upkeep_observation
 
-__all__ = ["FAILED", "STEPS", "UPKEEP", "UpkeepConfig", "upkeep_jobs"]
+__all__ = ["FAILED", "UPKEEP", "UpkeepConfig", "upkeep_jobs"]
 
 UPKEEP = "frazil/upkeep"
 """Tag of all runs of upkeep; its value is the kind."""
 
 FAILED = "frazil/failed-tables"
 """Tag that a run gives itself: the tables that it could not put in order, by blanks."""
-
-STEPS: Mapping[Kind, str] = {
-    "compaction": "compact_files",
-    "expiry": "expire_snapshots",
-    "orphans": "remove_orphans",
-    "row_expiry": "expire_rows",
-}
-"""The one step of each kind's job."""
-
-_ABOUT: Mapping[Kind, str] = {
-    "compaction": "Rewrites small data files to the spec's target size, and sorts them where it says so.",
-    "expiry": "Expires snapshots that are too old, with the files that only they reach.",
-    "orphans": "Deletes files below the table's location that no snapshot names.",
-    "row_expiry": "Deletes rows older than the spec's keep_rows_for.",
-}
 
 
 class UpkeepConfig(dg.Config):
@@ -57,17 +43,12 @@ class UpkeepConfig(dg.Config):
 def upkeep_jobs(
     tables: Sequence[PipelineTable], clock: Callable[[], float] = time.time
 ) -> list[dg.JobDefinition]:
-    """A job for each kind.
-
-    Args:
-        tables: All that there are.
-        clock: Seconds since the epoch.
-    """
-    return [_job(kind, tables, clock) for kind in KINDS]
+    """A job for each kind of upkeep of these tables; the clock tells seconds since the epoch."""
+    return [_job(kind, tables, clock) for kind in KINDS.values()]
 
 
 def _job(kind: Kind, tables: Sequence[PipelineTable], clock: Callable[[], float]) -> dg.JobDefinition:
-    @dg.op(name=STEPS[kind], description=_ABOUT[kind], out=dg.Out(dg.Nothing))
+    @dg.op(name=kind.step, description=kind.about, out=dg.Out(dg.Nothing))
     def step(
         context: dg.OpExecutionContext, config: UpkeepConfig, frazil: FrazilConnections
     ) -> Iterator[Any]:
@@ -75,15 +56,16 @@ def _job(kind: Kind, tables: Sequence[PipelineTable], clock: Callable[[], float]
         with engine_errors():
             works = _works(kind, tables, config, connections, now)
         failed: dict[str, Exception] = {}
-        for outcome in work_on(works, connections, now, dry_run=config.dry_run, everything=config.everything):
+        order = Order(dry_run=config.dry_run, everything=config.everything)
+        for outcome in work_on(works, connections, now, order):
             yield from _told(context, outcome, connections)
             if outcome.error:
                 failed[outcome.work.table] = outcome.error
         if failed:
             context.instance.add_run_tags(context.run.run_id, {FAILED: " ".join(sorted(failed))})
-            raise failure(context, f"are not in order: {kind}", failed, len(works))
+            raise failure(context, f"are not in order: {kind.name}", failed, len(works))
 
-    @dg.job(name=kind, description=_ABOUT[kind], tags={UPKEEP: kind})
+    @dg.job(name=kind.name, description=kind.about, tags={UPKEEP: kind.name})
     def job() -> None:
         step()
 
@@ -94,8 +76,7 @@ def _works(
     kind: Kind, tables: Sequence[PipelineTable], config: UpkeepConfig, connections: Connections, now: float
 ) -> Sequence[Work]:
     if not config.tables:
-        due = _all_due([t.spec for t in tables], connections, now)
-        return [work for work in due if work.kind == kind]
+        return _all_due(kind, [t.spec for t in tables], connections, now)
     by_name = {t.things.table: t for t in tables}
     named = [TableName.parse(name, legal(connections.settings.cluster)) for name in config.tables]
     if unknown := [str(name) for name in named if name not in by_name]:
@@ -106,12 +87,12 @@ def _works(
     return [Work(kind, by_name[name].spec, str(name), config.reasons.get(str(name), asked)) for name in named]
 
 
-def _all_due(specs: Sequence[AnyTable], connections: Connections, now: float) -> Sequence[Work]:
+def _all_due(kind: Kind, specs: Sequence[AnyTable], connections: Connections, now: float) -> Sequence[Work]:
     """All that is due; one look is made for a sensor, and leaves some of many tables to the next."""
     memory = Memory()
-    seen = look_for_work(specs, connections, now, memory)
+    seen = look_for_work(specs, connections, now, memory, kinds=[kind])
     while seen.waiting and seen.looked_into:
-        seen = look_for_work(specs, connections, now, memory)
+        seen = look_for_work(specs, connections, now, memory, kinds=[kind])
     return seen.due
 
 

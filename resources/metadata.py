@@ -18,7 +18,7 @@ from frazil.landing.dead_letters import DeadLetters
 from frazil.landing.land import LandingReport
 from frazil.landing.state import TableState
 from frazil.publishing.target import Shown
-from frazil.upkeep.census import Census
+from frazil.upkeep.census.table import Census
 from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:

@@ -120,7 +120,7 @@ class DagsterReporter:
     ) -> None:
         """What was brought into an Iceberg table, and the table as it stands."""
         from frazil.tables.catalog import load_table
-        from frazil.upkeep.census import census_of
+        from frazil.upkeep.census.table import census_of
         from resources.metadata import census_metadata, table_metadata
 
         table = load_table(self._connections.catalog, things.table)

@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 
 from assets.upkeep import FAILED
-from frazil.upkeep.work import KINDS
+from frazil.upkeep.kinds import KINDS
 
 __all__ = [
     "ARRIVALS",

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 import dagster as dg
 
 from assets.described import PipelineTable
-from assets.upkeep import STEPS, UPKEEP
+from assets.upkeep import UPKEEP
 from frazil.errors import FrazilError
 from frazil.upkeep.due import Memory, Outlook, look_for_work
-from frazil.upkeep.work import KINDS, Kind, Work
+from frazil.upkeep.kind import Kind, Work
+from frazil.upkeep.kinds import KINDS
 from resources.connections import FrazilConnections
 from sensors.runs import PLAN, digest, run_key, upkeep_at_work, upkeep_resting
 
@@ -57,30 +58,27 @@ def upkeep_sensor(
         except FrazilError as e:
             return dg.SkipReason(str(e))
         held = upkeep_at_work(instance, names) | upkeep_resting(instance, names)
-        works = [work for work in seen.due if (work.kind, work.table) not in held]
+        works = [work for work in seen.due if (work.kind.name, work.table) not in held]
         for work in works:
-            context.log.info("%s of %s: %s", work.kind, work.table, work.reason)
+            context.log.info("%s of %s: %s", work.kind.name, work.table, work.reason)
         said = _said(seen, len(seen.due) - len(works))
         if not works:
             return dg.SkipReason(said)
         context.log.info(said)
-        return [_request(instance, kind, of) for kind in KINDS if (of := _of_kind(works, kind))]
+        of_kind = {kind: [work for work in works if work.kind is kind] for kind in KINDS.values()}
+        return [_request(instance, kind, of) for kind, of in of_kind.items() if of]
 
     return upkeep
 
 
-def _of_kind(works: Sequence[Work], kind: Kind) -> list[Work]:
-    return [work for work in works if work.kind == kind]
-
-
 def _request(instance: dg.DagsterInstance, kind: Kind, works: Sequence[Work]) -> dg.RunRequest:
-    plan = digest((kind, work.table) for work in works)
+    plan = digest((kind.name, work.table) for work in works)
     reasons = {work.table: work.reason for work in works}
     return dg.RunRequest(
-        job_name=kind,
+        job_name=kind.name,
         run_key=run_key(instance, plan, PLAN),
-        run_config={"ops": {STEPS[kind]: {"config": {"tables": list(reasons), "reasons": reasons}}}},
-        tags={UPKEEP: kind, PLAN: plan, TABLES: _listed(list(reasons))},
+        run_config={"ops": {kind.step: {"config": {"tables": list(reasons), "reasons": reasons}}}},
+        tags={UPKEEP: kind.name, PLAN: plan, TABLES: _listed(list(reasons))},
     )
 
 

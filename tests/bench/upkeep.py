@@ -35,7 +35,7 @@ from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
 from frazil.tables.spark import spark_name
-from frazil.upkeep.compaction import compact
+from frazil.upkeep.compaction.run import compact
 
 NAMESPACE = "bench"
 CPU_TARGET, LOSS_TARGET = 1.15, 0.25

@@ -5,14 +5,17 @@ What this module imports of the engine is all that tests of lost answers know of
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
+from frazil.clients import Clients
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.publish import Derived
 from frazil.formats.columns import RecordColumns, table_fields
@@ -27,13 +30,16 @@ from frazil.landing.tables import ensure_table
 from frazil.settings import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.branches import branch_from_head, drop_branch
 from frazil.tables.catalog import catalog_errors
 from frazil.tables.layout import arrange
 from frazil.tables.manifests import HeadReader
 from frazil.tables.properties import remove_properties, set_properties
-from frazil.tables.rewrite import chosen, put_in_place, upon
+from frazil.tables.replacement import same_rows, upon
 from frazil.tables.stage import StagedFiles, publish, staged_files
+from frazil.upkeep.compaction.run import put_in_place
+from frazil.upkeep.expiry import expire
 
 __all__ = ["COMMITS", "NAME", "Lake", "bare", "lake_on", "landed", "make", "make_letters", "position"]
 
@@ -166,16 +172,21 @@ def _derivation(lake: Lake) -> Commit:
 
 def _compaction(lake: Lake) -> Commit:
     """The two files of the landings become one."""
-    held = HeadReader().read(lake.table)
-    assert held
+    head = HeadReader().read(lake.table)
+    assert head
     lake.table.manage_snapshots().create_branch(lake.head, "compaction_4").commit()
     lake.append(0, 1, 2, 3, branch="compaction_4")
-    snapshot = lake.table.snapshot_by_name("compaction_4")
-    assert snapshot
-    own = [m for m in snapshot.manifests(lake.table.io) if m.added_snapshot_id == snapshot.snapshot_id]
-    added = [e for m in own for e in m.fetch_manifest_entry(lake.table.io)]
-    what = chosen(held, (f.path for f in held.files), "compaction_4", added)
-    return lambda: put_in_place(lake.catalog, NAME, lambda table: upon(table, what), {})
+    staged = _files(lake.table, "compaction_4")
+    what = same_rows(head, head.entries.keys(), staged.files)
+    return lambda: put_in_place(lake.catalog, NAME, lambda table: upon(table, what), {}, staged)
+
+
+def _expiry(lake: Lake) -> Commit:
+    """Of five snapshots two stay: the heads of the landings."""
+    spec = SPEC.model_copy(update={"upkeep": Upkeep(min_snapshots=2, keep_snapshots_for=timedelta(0))})
+    clients = Clients(Settings())
+    clients.__dict__["catalog"] = lake.catalog
+    return lambda: expire(spec, clients, time.time())
 
 
 def _evolution(lake: Lake) -> Commit:
@@ -244,6 +255,12 @@ COMMITS: dict[str, Kind] = {
     "landing": Kind(_landing, _files_and_rows, (3, [0, 1, 2, 3, 4, 5]), (2, [0, 1, 2, 3])),
     "derivation": Kind(_derivation, _files_and_rows, (1, [4, 5]), (2, [0, 1, 2, 3])),
     "compaction": Kind(_compaction, _files_and_rows, (1, [0, 1, 2, 3]), (2, [0, 1, 2, 3])),
+    "expiry": Kind(
+        _expiry,
+        lambda lake: (len(lake.table.snapshots()), lake.quantities),
+        (2, [0, 1, 2, 3]),
+        (5, [0, 1, 2, 3]),
+    ),
     "evolution": Kind(_evolution, _columns, True, False),
     "layout": Kind(_layout, lambda lake: [f.name for f in lake.table.spec().fields], ["quantity"], []),
     "branch": Kind(_branch, _refs, ["landing_4", "main"], ["main"]),

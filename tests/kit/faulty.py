@@ -20,7 +20,7 @@ from frazil.errors import FrazilError
 from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
 from frazil.tables.keys import Key
-from frazil.upkeep.compaction import compact
+from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry import expire
 from kit.made import NAMESPACE, Made, make_made
 from kit.sound import refusals_of_java, unreadable

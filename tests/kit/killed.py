@@ -21,7 +21,7 @@ from frazil.landing.redrive import redrive
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
-from frazil.upkeep.compaction import compact
+from frazil.upkeep.compaction.run import compact
 
 NAMESPACE = "landing_tests"
 

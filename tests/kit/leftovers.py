@@ -6,10 +6,10 @@ from pyiceberg.table import Table
 
 from frazil.connections import Connections
 from frazil.spec.topic import TableSpec
-from frazil.upkeep.compaction import compact
+from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry import expire
-from frazil.upkeep.named import key_of, named_keys
 from frazil.upkeep.orphans import remove_orphans
+from frazil.upkeep.storage import key_of, named_keys
 from kit.stored import files_under
 
 MONTH = 30 * 86400.0

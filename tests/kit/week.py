@@ -21,8 +21,10 @@ import fastavro
 
 from frazil.landing.land import land
 from frazil.upkeep.due import look_for_work
+from frazil.upkeep.kind import Order, Work
+from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import do_work
-from frazil.upkeep.work import KINDS, Kind, Work, WorkReport
+from frazil.upkeep.work import WorkReport
 from kit.opened import table_of
 from kit.readers import Readings, reading
 from kit.stored import Stored, stored
@@ -103,7 +105,7 @@ class Outcome:
     settled: Stored
     seconds: float
 
-    def of(self, kind: Kind) -> list[WorkReport]:
+    def of(self, kind: str) -> list[WorkReport]:
         """The runs of one kind that did something."""
         return [r for r in self.reports if r.kind == kind and r.done]
 
@@ -114,19 +116,20 @@ class Sensor:
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
         self._pool = ThreadPoolExecutor(len(KINDS), thread_name_prefix="upkeep")
-        self._running: dict[Kind, Future[WorkReport]] = {}
+        self._running: dict[str, Future[WorkReport]] = {}
         self.reports: list[WorkReport] = []
 
     def tick(self, now: float) -> int:
         """Begins what is due and does not run yet; returns how much is due."""
         due = look_for_work([self._topic.spec], self._topic.connections, now).due
         for work in due:
-            if work.kind not in self._running or self._running[work.kind].done():
-                self.collect(work.kind)
-                self._running[work.kind] = self._pool.submit(self._do, work, now)
+            kind = work.kind.name
+            if kind not in self._running or self._running[kind].done():
+                self.collect(kind)
+                self._running[kind] = self._pool.submit(self._do, work, now)
         return len(due)
 
-    def collect(self, *kinds: Kind) -> None:
+    def collect(self, *kinds: str) -> None:
         """Waits for runs, by default all, and keeps their reports.
 
         Raises:
@@ -137,7 +140,7 @@ class Sensor:
                 self.reports.append(run.result())
 
     def _do(self, work: Work, now: float) -> WorkReport:
-        return do_work(work.kind, work.spec, self._topic.connections, now, reason=work.reason)
+        return do_work(work.kind, work.spec, self._topic.connections, now, Order(work.reason))
 
 
 def live_through(topic: Topic, pace: Pace, pause: float = 0.2) -> Outcome:

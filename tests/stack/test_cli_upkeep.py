@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import dagster as dg
@@ -85,6 +86,31 @@ def test_each_kind_of_work_gives_one_document(
     (report,) = said.document
     assert (report["table"], report["kind"], report["dry_run"]) == (str(names.table), kind, True)
     assert report["text"]
+
+
+def test_each_kind_of_work_goes_through_in_a_process_of_its_own(
+    shell: Shell, connections: Connections, fresh_name: str
+) -> None:
+    """Where nothing was done before: PySpark makes something else of its functions without a session."""
+    topic = topic_maker(connections, fresh_name, NAMESPACE)(publish=())
+    shell.write({"topic": topic.name, "publish": [], "keep_rows_for": "30d"})
+    name, schema_id = str(topic.things.table), topic.register(topic.schema)
+    trade = topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"}, schema_id)
+    for _ in range(2):
+        for days in (60, 0):
+            topic.send([trade], timestamp=int((time.time() - days * 86400) * 1000))
+        land(topic.spec, topic.connections)
+
+    (planned,) = shell("expire", "--rows", name, "--dry-run", "--json").document
+    expired = shell("expire", "--rows", name, "--json")
+    others = [shell(*command, name, "--json") for command in (("compact",), ("expire",), ("orphans",))]
+
+    assert (expired.code, expired.err) == (0, "")
+    (report,) = expired.document
+    assert (planned["numbers"]["rows"], report["numbers"]["rows"]) == (2, 2)
+    assert planned["text"].startswith("Would delete 2 rows older than ")
+    assert [said.code for said in others] == [0, 0, 0]
+    assert (len(topic.rows()), file_count(connections.catalog, topic.things.table)) == (2, 1)
 
 
 def test_a_table_that_is_not_there_yet_is_told_behind_the_others(

@@ -24,7 +24,7 @@ from frazil.pipelines import file as pipelines
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
-from frazil.upkeep.work import KINDS
+from frazil.upkeep.kinds import KINDS
 from kit.waiting import PATIENCE
 
 GROUPS = {

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from frazil.checks.result import Subject, Verdict
 from frazil.spec.table import AnyTable
 from frazil.spec.upkeep import Upkeep
-from frazil.upkeep.census import Census, census_of
-from frazil.upkeep.packing import DELETED_SHARE
-from frazil.upkeep.sizes import size_text
+from frazil.upkeep.census.table import Census, census_of
+from frazil.upkeep.compaction.bins import DELETED_SHARE
+from frazil.upkeep.work import size_text
 
 __all__ = ["judge_files"]
 

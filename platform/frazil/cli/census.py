@@ -16,10 +16,9 @@ from frazil.cli.selection import Json, Selection, Tables, select
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, load_table_or_none
-from frazil.upkeep.census import Census, census_of
-from frazil.upkeep.partitions import PartitionCensus
-from frazil.upkeep.sizes import size_text
-from frazil.upkeep.work import Kind
+from frazil.upkeep.census.partitions import PartitionCensus
+from frazil.upkeep.census.table import Census, census_of
+from frazil.upkeep.work import size_text
 
 __all__ = ["register"]
 
@@ -27,7 +26,7 @@ _AT_ONCE = 4
 _MOST_PARTITIONS = 20
 """Partitions that are shown to people; --json has all of them."""
 
-_SHOWN: dict[Kind, str] = {"compaction": "compacted", "expiry": "expired"}
+_SHOWN = {"compaction": "compacted", "expiry": "expired"}
 
 
 def register(app: typer.Typer) -> None:
@@ -107,7 +106,7 @@ def _show_partitions(partitions: Sequence[PartitionCensus]) -> None:
         console.print(f"and {len(partitions) - _MOST_PARTITIONS} partitions more: --json shows all of them")
 
 
-def _last(census: Census, kind: Kind) -> str:
+def _last(census: Census, kind: str) -> str:
     last = census.last.get(kind)
     return f"{_ago(census.at - last.at)} ago" if last else "never"
 

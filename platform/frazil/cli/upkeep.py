@@ -16,8 +16,10 @@ from frazil.cli.selection import AllTables, Json, Selection, Tables, select
 from frazil.errors import explain
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
-from frazil.upkeep.many import Outcome, work_on
-from frazil.upkeep.work import Kind, Work, WorkReport
+from frazil.upkeep.kind import Kind, Order, Work
+from frazil.upkeep.kinds import KINDS
+from frazil.upkeep.run import Outcome, work_on
+from frazil.upkeep.work import WorkReport
 
 __all__ = ["register"]
 
@@ -46,7 +48,7 @@ def compact_command(
 ) -> None:
     """Rewrite small data files of tables to the target size, sorted where the spec says so."""
     selection = select(tables, every=every)
-    _keep_up("compaction", selection, dry_run=dry_run, as_json=as_json, everything=everything)
+    _keep_up(KINDS["compaction"], selection, Order(dry_run=dry_run, everything=everything), as_json)
 
 
 def expire_command(
@@ -58,27 +60,23 @@ def expire_command(
 ) -> None:
     """Expire snapshots that are too old, with the files that only they reach; or rows."""
     selection = select(tables, every=every)
-    _keep_up("row_expiry" if rows else "expiry", selection, dry_run=dry_run, as_json=as_json)
+    _keep_up(KINDS["row_expiry" if rows else "expiry"], selection, Order(dry_run=dry_run), as_json)
 
 
 def orphans_command(
     tables: Tables = None, every: AllTables = False, dry_run: DryRun = False, as_json: Json = False
 ) -> None:
     """Delete files below tables' locations that no snapshot names."""
-    _keep_up("orphans", select(tables, every=every), dry_run=dry_run, as_json=as_json)
+    _keep_up(KINDS["orphans"], select(tables, every=every), Order(dry_run=dry_run), as_json)
 
 
-def _keep_up(
-    kind: Kind, selection: Selection[AnyTable], *, dry_run: bool, as_json: bool, everything: bool = False
-) -> None:
+def _keep_up(kind: Kind, selection: Selection[AnyTable], order: Order, as_json: bool) -> None:
     results = Results[WorkReport]()
     works = [Work(kind, spec, str(n.table), "asked for on the command line") for spec, n in selection.pairs]
-    with console.status(f"{kind.replace('_', ' ')} of {len(works)} tables"):
-        for outcome in work_on(
-            works, selection.connections, time.time(), dry_run=dry_run, everything=everything
-        ):
+    with console.status(f"{kind.title} of {len(works)} tables"):
+        for outcome in work_on(works, selection.connections, time.time(), order):
             _note(results, outcome)
-            if not dry_run:
+            if not order.dry_run:
                 _tell(selection, outcome)
     print_json([*map(asdict, results.reports), *results.errors]) if as_json else _show(results.reports)
     results.exit()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,11 +10,12 @@ from frazil.derive.ledger import DerivedLedger, read_derived
 from frazil.errors import CommitConflictError, OvertakenError
 from frazil.spec.names import TableName
 from frazil.tables.branches import DERIVING
+from frazil.tables.manifests import HeadReader
+from frazil.tables.replacement import replacing
 from frazil.tables.snapshots import ancestors, summary_of
 from frazil.tables.stage import Staged
 
 if TYPE_CHECKING:
-    from pyiceberg.manifest import ManifestEntry
     from pyiceberg.table import Table, Transaction
 
 __all__ = ["Derived"]
@@ -61,39 +62,21 @@ class Derived(Staged):
         Raises:
             CommitConflictError: A compaction wrote files anew in whose place these ones are.
         """
-        from frazil.tables.swap import Swap
+        from frazil.tables.rewrite import stage_new_rows
 
-        entries, touched = _held(table, None if self.whole else self.removed)
-        if not self.whole and len(entries) != len(self.removed):
+        paths = None if self.whole else self.removed.keys()
+        head = HeadReader().read(table) if self.whole or self.removed else None
+        what = replacing(head.named if head else {}, paths, self.staged.files)
+        if len(what.removed) < len(self.removed):
             raise CommitConflictError(
                 f"Files of {'.'.join(table.name())} were written anew while a derivation merged them.",
                 meaning="Nothing of this derivation is visible.",
                 todo="Nothing: it tries again.",
             )
-        if entries:
-            Swap(tx, said, entries, touched, self.staged.files).commit()
+        if what.removed:
+            stage_new_rows(tx, what, said)
         else:
             super().put(tx, table, said)
-
-
-def _held(table: Table, paths: Collection[str] | None) -> tuple[tuple[ManifestEntry, ...], frozenset[str]]:
-    """Entries of those files that the head names (None: of all), and the manifests that name them."""
-    from pyiceberg.manifest import ManifestContent
-    from pyiceberg.utils.concurrent import ExecutorFactory
-
-    if paths is not None and not paths:
-        return (), frozenset()
-    head = table.current_snapshot()
-    data = [m for m in head.manifests(table.io) if m.content == ManifestContent.DATA] if head else []
-    read = ExecutorFactory.get_or_create().map(lambda m: m.fetch_manifest_entry(table.io), data)
-    named = {
-        m.manifest_path: [e for e in entries if paths is None or e.data_file.file_path in paths]
-        for m, entries in zip(data, read, strict=True)
-    }
-    return (
-        tuple(e for entries in named.values() for e in entries),
-        frozenset(path for path, entries in named.items() if entries),
-    )
 
 
 def _rows(table: Table) -> int:

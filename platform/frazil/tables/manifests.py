@@ -1,57 +1,95 @@
-"""What the head of `main` holds, file by file, and which manifest names each."""
+"""Reading manifests: the files of a snapshot, and which manifest names each. No data file is opened."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from frazil.tables.files import LiveFile, deletes_of, live_file
+from frazil.tables.files import Deletes, LiveFile, deletes_of, live_file
+from frazil.tables.pyiceberg import may_match
 
 if TYPE_CHECKING:
+    from pyiceberg.expressions import BooleanExpression
     from pyiceberg.io import FileIO
-    from pyiceberg.manifest import ManifestEntry, ManifestFile
+    from pyiceberg.manifest import DataFile, DataFileContent, ManifestEntry, ManifestFile
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["Entries", "HeadReader", "Held", "names_live", "read_entries"]
+__all__ = [
+    "Candidates",
+    "Entries",
+    "Head",
+    "HeadReader",
+    "added_files",
+    "content_named",
+    "data_files",
+    "files_matching",
+    "manifests_named",
+    "manifests_of",
+    "read_entries",
+]
 
 Entries = tuple["ManifestEntry", ...]
 
+_T = TypeVar("_T")
+_V = TypeVar("_V")
+
+_SMALL = 4 * 2**20
+"""Half of the size that Iceberg aims at."""
+
 
 @dataclass(frozen=True)
-class Held:
-    """The head of `main`.
+class Head:
+    """The files of the head of `main`.
 
     Args:
-        head: The snapshot.
+        snapshot: The head.
         manifests: Its manifests that name live files.
-        named: Live entries of each data manifest, by the manifest's path.
-        files: The same files, in the words of the census.
+        named: The data files that each data manifest names, by the manifest's path.
+        deleting: The delete files.
         layout: Id of the partition spec that new files have.
     """
 
-    head: Snapshot
+    snapshot: Snapshot
     manifests: tuple[ManifestFile, ...]
     named: Mapping[str, Entries]
-    files: tuple[LiveFile, ...]
+    deleting: Entries
     layout: int
 
     @property
+    def deletes(self) -> Deletes:
+        """The delete files in numbers."""
+        return deletes_of(self.deleting)[0]
+
+    @cached_property
+    def files(self) -> tuple[LiveFile, ...]:
+        """The data files in numbers."""
+        deleted = deletes_of(self.deleting)[1]
+        return tuple(live_file(e, deleted) for e in chain(*self.named.values()))
+
+    @cached_property
     def entries(self) -> dict[str, ManifestEntry]:
-        """By the path of the data file."""
-        return {e.data_file.file_path: e for entries in self.named.values() for e in entries}
+        """The data files by path."""
+        return {e.data_file.file_path: e for e in chain(*self.named.values())}
 
     @property
-    def deletes(self) -> frozenset[str]:
+    def bytes(self) -> int:
+        """Bytes of all data files."""
+        return sum(f.bytes for f in self.files)
+
+    @property
+    def delete_manifests(self) -> frozenset[str]:
         """Paths of the manifests that name delete files."""
         return frozenset(m.manifest_path for m in self.manifests) - self.named.keys()
 
     @property
-    def bytes(self) -> int:
-        """Of all data files."""
-        return sum(f.bytes for f in self.files)
+    def small_manifests(self) -> list[str]:
+        """Paths of data manifests that would better be put together."""
+        small = (m.manifest_path for m in self.manifests if m.manifest_length < _SMALL)
+        return [path for path in small if path in self.named]
 
 
 class HeadReader:
@@ -60,41 +98,147 @@ class HeadReader:
     def __init__(self) -> None:
         self._known: dict[str, Entries] = {}
 
-    def read(self, table: Table) -> Held | None:
-        """What the head holds; None where there is no head."""
+    def read(self, table: Table) -> Head | None:
+        """The files of the present head; None where there is no head."""
         from pyiceberg.manifest import ManifestContent
 
         head = table.current_snapshot()
         if head is None:
             return None
-        manifests = tuple(m for m in head.manifests(table.io) if names_live(m))
-        entries = {
-            m.manifest_path: e for m, e in zip(manifests, self._read(table.io, manifests), strict=True)
-        }
-        data = [m.manifest_path for m in manifests if m.content == ManifestContent.DATA]
-        gone = [e for path in entries.keys() - set(data) for e in entries[path]]
-        deleted = deletes_of(gone)[1]
-        named = {path: entries[path] for path in data}
-        files = tuple(live_file(e, deleted) for e in chain(*named.values()))
-        return Held(head, manifests, named, files, table.spec().spec_id)
-
-    def _read(self, io: FileIO, manifests: Iterable[ManifestFile]) -> list[Entries]:
+        manifests = manifests_of(table, head)
         new = [m for m in manifests if m.manifest_path not in self._known]
-        for manifest, entries in zip(new, read_entries(io, new), strict=True):
-            self._known[manifest.manifest_path] = entries
-        return [self._known[m.manifest_path] for m in manifests]
+        self._known |= {m.manifest_path: e for m, e in zip(new, read_entries(table.io, new), strict=True)}
+        paths = {
+            content: [m.manifest_path for m in manifests if m.content == content]
+            for content in ManifestContent
+        }
+        return Head(
+            snapshot=head,
+            manifests=manifests,
+            named={path: self._known[path] for path in paths[ManifestContent.DATA]},
+            deleting=tuple(chain(*(self._known[path] for path in paths[ManifestContent.DELETES]))),
+            layout=table.spec().spec_id,
+        )
+
+
+def manifests_of(
+    table: Table, snapshot: Snapshot | None, content: int | None = None
+) -> tuple[ManifestFile, ...]:
+    """The manifests of a snapshot that name files which are there, and not only some that were removed.
+
+    Args:
+        table: The snapshot's table.
+        snapshot: Usually the head; None: no manifests.
+        content: A `ManifestContent`, where only those of data or of delete files are wanted.
+    """
+    manifests = snapshot.manifests(table.io) if snapshot else ()
+    live = (m for m in manifests if m.has_added_files() or m.has_existing_files())
+    return tuple(m for m in live if content is None or m.content == content)
 
 
 def read_entries(io: FileIO, manifests: Iterable[ManifestFile]) -> list[Entries]:
-    """The live entries of some manifests, read side by side."""
+    """The live entries of some manifests."""
+    return list(_side_by_side(lambda manifest: tuple(manifest.fetch_manifest_entry(io)), manifests))
+
+
+def data_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
+    """The data files that one snapshot holds."""
+    from pyiceberg.manifest import ManifestContent
+
+    manifests = manifests_of(table, snapshot, ManifestContent.DATA)
+    return (e.data_file for e in chain(*read_entries(table.io, manifests)))
+
+
+def added_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
+    """The data files that one snapshot added."""
+    from pyiceberg.manifest import ManifestContent, ManifestEntryStatus
+
+    data = manifests_of(table, snapshot, ManifestContent.DATA)
+    own = [m for m in data if m.added_snapshot_id == snapshot.snapshot_id]
+    entries = chain(*read_entries(table.io, own))
+    return (e.data_file for e in entries if e.status == ManifestEntryStatus.ADDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Data files of a head that can hold certain rows.
+
+    Args:
+        entries: The files.
+        named: All live entries of the manifests that were read for it, by the manifest's path.
+    """
+
+    entries: Entries
+    named: Mapping[str, Entries]
+
+
+def files_matching(table: Table, where: BooleanExpression) -> Candidates:
+    """The data files of the head that may hold a row for which `where` is true, as statistics tell."""
+    from pyiceberg.manifest import ManifestContent
+
+    data = manifests_of(table, table.current_snapshot(), ManifestContent.DATA)
+    judges = {i: may_match(table, i, where) for i in {m.partition_spec_id for m in data}}
+    chosen = [m for m in data if judges[m.partition_spec_id].manifest(m)]
+    named = dict(zip((m.manifest_path for m in chosen), read_entries(table.io, chosen), strict=True))
+    fitting = (e for e in chain(*named.values()) if judges[e.data_file.spec_id].file(e.data_file))
+    return Candidates(tuple(fitting), named)
+
+
+def manifests_named(
+    io: FileIO, snapshots: Iterable[Snapshot], *, may_miss: bool = False
+) -> dict[str, ManifestFile]:
+    """The manifests that some snapshots name, each once, by path.
+
+    Args:
+        io: Where they are.
+        snapshots: The snapshots.
+        may_miss: Whether a file that is gone counts as empty.
+
+    Raises:
+        FileNotFoundError: A file is gone.
+    """
+
+    def read(snapshot: Snapshot) -> dict[str, ManifestFile]:
+        return {manifest.manifest_path: manifest for manifest in snapshot.manifests(io)}
+
+    return _merged(read, snapshots, may_miss)
+
+
+def content_named(
+    io: FileIO, manifests: Iterable[ManifestFile], *, may_miss: bool = False
+) -> dict[str, DataFileContent]:
+    """The data and delete files that some manifests name as live, by path; raises as `manifests_named`."""
+
+    def read(manifest: ManifestFile) -> dict[str, DataFileContent]:
+        entries = manifest.fetch_manifest_entry(io)
+        return {entry.data_file.file_path: entry.data_file.content for entry in entries}
+
+    return _merged(read, manifests, may_miss)
+
+
+def _merged(read: Callable[[_T], dict[str, _V]], files: Iterable[_T], may_miss: bool) -> dict[str, _V]:
+    def read_one(file: _T) -> dict[str, _V]:
+        try:
+            return read(file)
+        except OSError as e:
+            if not _is_gone(e):
+                raise
+            if may_miss:
+                return {}
+            raise FileNotFoundError(str(e)) from e
+
+    found: dict[str, _V] = {}
+    for each in _side_by_side(read_one, files):
+        found.update(each)
+    return found
+
+
+def _side_by_side(read: Callable[[_T], _V], files: Iterable[_T]) -> Iterator[_V]:
     from pyiceberg.utils.concurrent import ExecutorFactory
 
-    def read(manifest: ManifestFile) -> Entries:
-        return tuple(manifest.fetch_manifest_entry(io))
-
-    return list(ExecutorFactory.get_or_create().map(read, manifests))
+    return ExecutorFactory.get_or_create().map(read, files)
 
 
-def names_live(manifest: ManifestFile) -> bool:
-    """Whether it names files that are there, and not only some that were removed."""
-    return manifest.has_added_files() or manifest.has_existing_files()
+def _is_gone(error: OSError) -> bool:
+    """PyArrow has another error where a file vanishes between being opened and being read."""
+    return isinstance(error, FileNotFoundError) or "RESOURCE_NOT_FOUND" in str(error)

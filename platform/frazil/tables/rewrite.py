@@ -1,216 +1,172 @@
-"""Files in the place of others on `main`: one commit with operation replace, bound to the head.
+"""The one producer of snapshots that replace files. Import it where it is used: it loads PyIceberg.
 
-What is to be replaced is known by its manifests, and a manifest never changes: as long as the head
-names them, all of its files are live. Where others wrote them anew, the files are looked for.
+PyIceberg knows no operation `replace`; and its own `overwrite` finds files of partitioned tables again by
+a filter over their partitions, and reads every manifest twice. Here the manifests that name them are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
 
-from frazil.errors import CommitConflictError, OvertakenError
-from frazil.spec.names import TableName
-from frazil.tables.heads import TRIES, heads, through
-from frazil.tables.manifests import Entries, Held, read_entries
-from frazil.tables.snapshots import ancestors, summary_of
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+)
+from pyiceberg.table import Transaction
+from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.table.snapshots import Operation, Summary
+from pyiceberg.table.update.snapshot import _SnapshotProducer
+from pyiceberg.typedef import EMPTY_DICT
 
-if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
-    from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
-    from pyiceberg.table import Table
+from frazil.tables.manifests import Entries, manifests_of
+from frazil.tables.replacement import Replacement
+from frazil.tables.snapshots import summary_of
 
-__all__ = ["Placed", "Replacement", "chosen", "overtaken", "put_in_place", "upon"]
+__all__ = ["stage_branch", "stage_new_rows", "stage_same_rows"]
 
-_ID = "frazil.upkeep-id"
-_LOOK_BACK = 100
-"""Snapshots that others may have added since a commit of ours whose answer was lost."""
-
-_PATH = 2147483546
-"""Field id of the path in position delete files; Iceberg's specification reserves it."""
-
-
-@dataclass(frozen=True)
-class Replacement:
-    """What is to be done to `main`.
-
-    Args:
-        id: Unique; tells a commit whose answer was lost from somebody else's.
-        gone: Paths of the manifests that are no longer named.
-        removed: Entries of the files that are replaced.
-        kept: The other live entries of the manifests that are gone.
-        added: Entries of the new files.
-        known: Paths of all manifests of the head that was read.
-        sequence: Sequence number of that head; the new files bear it, so that later deletes hold for them.
-        branch: Removed by the same commit; empty where there is none.
-        conflicts: How often the branch was refused, because others committed.
-    """
-
-    id: str
-    gone: frozenset[str]
-    removed: Entries = ()
-    kept: Entries = ()
-    added: Entries = ()
-    known: frozenset[str] = frozenset()
-    sequence: int = 0
-    branch: str = ""
-    conflicts: int = 0
-
-    @property
-    def paths(self) -> frozenset[str]:
-        """Of the files that are replaced."""
-        return frozenset(e.data_file.file_path for e in self.removed)
+_ENTRIES = 5_000
+"""Of one manifest: with statistics of twenty columns about the 8 MB that Iceberg aims at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A replacement that is on `main`.
+def stage_same_rows(tx: Transaction, what: Replacement, says: Mapping[str, str]) -> int:
+    """Adds a snapshot to a transaction that holds the same rows in other files; returns its id."""
+    return _staged(_Rewrite(tx, what, says, Operation.REPLACE))
+
+
+def stage_new_rows(tx: Transaction, what: Replacement, says: Mapping[str, str]) -> int:
+    """Adds a snapshot to a transaction that holds other rows than before; returns its id."""
+    return _staged(_Rewrite(tx, what, says, Operation.OVERWRITE if what.added else Operation.DELETE))
+
+
+def stage_branch(tx: Transaction, branch: str, files: Entries, says: Mapping[str, str]) -> int:
+    """Makes a new branch that holds some files of `main`, and what deletes rows in them.
 
     Args:
-        snapshot_id: The snapshot that it made.
-        conflicts: How often the catalog refused, because others committed.
+        tx: The transaction that it is part of.
+        branch: The branch; it must not be there yet.
+        files: The files, of the table's head.
+        says: Properties of the snapshot's summary.
+
+    Returns:
+        Id of the branch's snapshot; it has no parent.
     """
-
-    snapshot_id: int
-    conflicts: int
-
-
-def chosen(held: Held, paths: Iterable[str], branch: str, added: Iterable[ManifestEntry]) -> Replacement:
-    """Other files for some of a head's.
-
-    Args:
-        held: The head.
-        paths: The files that are replaced.
-        branch: Where the new files are; also names the replacement.
-        added: Entries of the new files.
-    """
-    old = frozenset(paths)
-    gone = [p for p, entries in held.named.items() if any(e.data_file.file_path in old for e in entries)]
-    entries = [e for path in gone for e in held.named[path]]
-    return Replacement(
-        id=branch,
-        gone=frozenset(gone),
-        removed=tuple(e for e in entries if e.data_file.file_path in old),
-        kept=tuple(e for e in entries if e.data_file.file_path not in old),
-        added=tuple(added),
-        known=frozenset(m.manifest_path for m in held.manifests),
-        sequence=held.head.sequence_number or 0,
-        branch=branch,
-    )
+    table = tx._table
+    data = manifests_of(table, table.current_snapshot(), ManifestContent.DATA)
+    what = Replacement(gone=frozenset(m.manifest_path for m in data), kept=files)
+    return _staged(_Rewrite(tx, what, says, Operation.OVERWRITE, branch))
 
 
-def put_in_place(
-    catalog: Catalog, name: TableName, what: Callable[[Table], Replacement], says: Mapping[str, str]
-) -> Placed:
-    """Replaces files on `main` in one commit.
-
-    Args:
-        catalog: The catalog that owns the table.
-        name: The table.
-        what: What is to be done upon the table's present head; asked again after each conflict.
-        says: What the snapshot's summary tells of it.
-
-    Raises:
-        OvertakenError: Raised by `what` where it can't be done any more.
-        CommitConflictError: The catalog refused time and again.
-    """
-    tried = ""
-    for conflicts, table in enumerate(heads(catalog, name)):
-        if tried and (done := _placed(table, tried)):
-            return Placed(done, conflicts)
-        replacement = what(table)
-        tried = replacement.id
-        if snapshot_id := _commit(table, replacement, says):
-            return Placed(snapshot_id, conflicts)
-    raise CommitConflictError(
-        f"The catalog refused a compaction of {name} {TRIES} times.",
-        meaning="Others commit to the table all the time; the table is as they left it.",
-        todo="Nothing: the upkeep sensor tries again; so does `frazil compact`.",
-    )
-
-
-def upon(table: Table, what: Replacement) -> Replacement:
-    """The same replacement upon the present head of `main`.
-
-    Raises:
-        OvertakenError: A file that is to be replaced is no longer there, or lost rows since.
-    """
-    head = table.current_snapshot()
-    manifests = head.manifests(table.io) if head else []
-    _no_new_deletes(table, manifests, what)
-    if what.gone <= {m.manifest_path for m in manifests}:
-        return what
-    return _found_again(table, manifests, what)
-
-
-def _found_again(table: Table, manifests: Sequence[ManifestFile], what: Replacement) -> Replacement:
-    """The files in the manifests that others wrote."""
-    candidates = [m for m in manifests if _may_name(m, what)]
-    old, paths = what.paths, (m.manifest_path for m in candidates)
-    named = dict(zip(paths, read_entries(table.io, candidates), strict=True))
-    hit = {p: entries for p, entries in named.items() if any(e.data_file.file_path in old for e in entries)}
-    entries = [e for of_one in hit.values() for e in of_one]
-    kept = tuple(e for e in entries if e.data_file.file_path not in old)
-    if missing := len(old) - (len(entries) - len(kept)):
-        raise overtaken(table, f"{missing} of {len(old)} files to be replaced are no longer there")
-    return replace(what, gone=frozenset(hit), kept=kept)
-
-
-def _may_name(manifest: ManifestFile, what: Replacement) -> bool:
-    """Whether it may name a file that is to be replaced."""
-    from pyiceberg.manifest import ManifestContent
-
-    path = manifest.manifest_path
-    moved = path not in what.known and manifest.has_existing_files()
-    return manifest.content == ManifestContent.DATA and (path in what.gone or moved)
-
-
-def _no_new_deletes(table: Table, manifests: Sequence[ManifestFile], what: Replacement) -> None:
-    """Rows that were deleted by position since would come back; deletes by equality still hold."""
-    from pyiceberg.manifest import DataFileContent, ManifestContent
-
-    new = [m for m in manifests if m.content == ManifestContent.DELETES and m.manifest_path not in what.known]
-    for entry in (e for entries in read_entries(table.io, new) for e in entries):
-        later = (entry.sequence_number or 0) > what.sequence
-        by_position = entry.data_file.content == DataFileContent.POSITION_DELETES
-        if later and by_position and _may_hit(entry.data_file, what.paths):
-            raise overtaken(table, "rows of the files to be replaced were deleted")
-
-
-def _may_hit(deletes: DataFile, paths: frozenset[str]) -> bool:
-    lower, upper = ((bounds or {}).get(_PATH) for bounds in (deletes.lower_bounds, deletes.upper_bounds))
-    return not lower or not upper or any(lower <= path.encode() <= upper for path in paths)
-
-
-def overtaken(table: Table, why: str) -> OvertakenError:
-    """What is raised where a compaction must not be put in place any more."""
-    return OvertakenError(
-        f"A compaction was overtaken: {why}.",
-        where=f"table {'.'.join(table.name())}",
-        meaning="The table is as the others left it; nothing of this compaction is visible.",
-        todo="Nothing: the next compaction takes the files that are there then.",
-    )
-
-
-def _placed(table: Table, replacement_id: str) -> int | None:
-    """The snapshot of this very replacement, if an earlier try went through unnoticed."""
-    for snapshot in islice(ancestors(table.metadata), _LOOK_BACK):
-        if summary_of(snapshot).get(_ID) == replacement_id:
-            return snapshot.snapshot_id
-    return None
-
-
-def _commit(table: Table, what: Replacement, says: Mapping[str, str]) -> int | None:
-    """One try; None where the catalog refused, or where it is not known what became of it."""
-    from pyiceberg.table.update import RemoveSnapshotRefUpdate
-
-    from frazil.tables.replace import ReplaceFiles
-
-    tx = table.transaction()
-    snapshot = ReplaceFiles(tx, what, {**says, _ID: what.id})
+def _staged(snapshot: _Rewrite) -> int:
     snapshot.commit()
-    if what.branch in table.metadata.refs:
-        tx._apply((RemoveSnapshotRefUpdate(ref_name=what.branch),))
-    return snapshot.snapshot_id if through(tx.commit_transaction) else None
+    return snapshot.snapshot_id
+
+
+class _Rewrite(_SnapshotProducer[Any]):
+    """Writes the manifests of a replacement; the head's other manifests stay as they are."""
+
+    def __init__(
+        self,
+        tx: Transaction,
+        what: Replacement,
+        says: Mapping[str, str],
+        operation: Operation,
+        branch: str = MAIN_BRANCH,
+    ) -> None:
+        super().__init__(operation, tx, tx._table.io, snapshot_properties=dict(says), branch=branch)
+        self._what = what
+        self._dropped: list[ManifestEntry] = []
+
+    def _deleted_entries(self) -> list[ManifestEntry]:
+        return [self._entry(ManifestEntryStatus.DELETED, e) for e in self._what.removed]
+
+    def _existing_manifests(self) -> list[ManifestFile]:
+        table, gone = self._transaction._table, self._what.gone
+        others = [m for m in manifests_of(table, table.current_snapshot()) if m.manifest_path not in gone]
+        data = [m for m in others if m.content == ManifestContent.DATA]
+        deletes = [m for m in others if m.content == ManifestContent.DELETES]
+        added = (self._added(file) for file in self._what.added)
+        kept = (self._entry(ManifestEntryStatus.EXISTING, e) for e in self._what.kept)
+        return [*self._written(added), *self._written(kept), *data, *self._applicable(deletes, data)]
+
+    def _applicable(
+        self, deletes: Iterable[ManifestFile], data: Iterable[ManifestFile]
+    ) -> list[ManifestFile]:
+        """Delete manifests but those older than all data: nothing they name applies any more (as in Java)."""
+        what, found = self._what, []
+        numbers = [m.min_sequence_number for m in data] + [e.sequence_number or 0 for e in what.kept]
+        newest = self._transaction.table_metadata.next_sequence_number()
+        new = newest if what.sequence is None else what.sequence
+        oldest = min(numbers + [new] * bool(what.added), default=0)
+        for manifest in deletes:
+            entries = self.fetch_manifest_entry(manifest)
+            if all((e.sequence_number or 0) < oldest for e in entries):
+                self._dropped += entries
+            else:
+                found.append(manifest)
+        return found
+
+    def _written(self, entries: Iterable[ManifestEntry]) -> Iterator[ManifestFile]:
+        """By partition, so that a filter on it leaves most manifests closed."""
+        ordered = sorted(entries, key=lambda e: (e.data_file.spec_id, repr(e.data_file.partition)))
+        for spec_id, of_spec in groupby(ordered, key=lambda e: e.data_file.spec_id):
+            every = list(of_spec)
+            for start in range(0, len(every), _ENTRIES):
+                with self.new_manifest_writer(self.spec(spec_id)) as writer:
+                    for entry in every[start : start + _ENTRIES]:
+                        writer.add_entry(entry)
+                yield writer.to_manifest_file()
+
+    def _added(self, file: DataFile) -> ManifestEntry:
+        return ManifestEntry.from_args(
+            status=ManifestEntryStatus.ADDED,
+            snapshot_id=self.snapshot_id,
+            sequence_number=self._what.sequence,
+            file_sequence_number=None,
+            data_file=file,
+        )
+
+    def _entry(self, status: ManifestEntryStatus, entry: ManifestEntry) -> ManifestEntry:
+        return ManifestEntry.from_args(
+            status=status,
+            snapshot_id=entry.snapshot_id if status == ManifestEntryStatus.EXISTING else self.snapshot_id,
+            sequence_number=entry.sequence_number,
+            file_sequence_number=entry.file_sequence_number,
+            data_file=entry.data_file,
+        )
+
+    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
+        parent = self._parent_snapshot_id
+        before = summary_of(self._transaction.table_metadata.snapshot_by_id(parent) if parent else None)
+        dropped = [e.data_file for e in self._dropped]
+        plus, gone = _sums(self._what.added), _sums(dropped)
+        minus = _sums(e.data_file for e in self._what.removed)
+        by_position = _sums(f for f in dropped if f.content == DataFileContent.POSITION_DELETES)
+        counts = {
+            "added-data-files": plus[0], "added-records": plus[1], "added-files-size": plus[2],
+            "deleted-data-files": minus[0], "deleted-records": minus[1],
+            "removed-files-size": minus[2] + gone[2], "removed-delete-files": gone[0],
+            "removed-position-deletes": by_position[1],
+            "removed-equality-deletes": gone[1] - by_position[1],
+        }  # fmt: skip
+        changes = {
+            "total-data-files": plus[0] - minus[0],
+            "total-records": plus[1] - minus[1],
+            "total-files-size": plus[2] - counts["removed-files-size"],
+            "total-delete-files": -gone[0],
+            "total-position-deletes": -counts["removed-position-deletes"],
+            "total-equality-deletes": -counts["removed-equality-deletes"],
+        }
+        totals = {k: str(int(v) + changes.get(k, 0)) for k, v in before.items() if k.startswith("total-")}
+        changed = {k: str(n) for k, n in counts.items() if n}
+        return Summary(self._operation, **changed, **totals, **snapshot_properties)
+
+
+def _sums(files: Iterable[DataFile]) -> tuple[int, int, int]:
+    every = list(files)
+    return len(every), sum(f.record_count for f in every), sum(f.file_size_in_bytes for f in every)

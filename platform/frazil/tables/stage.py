@@ -7,7 +7,7 @@ just read, and to the branch that was audited.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -16,13 +16,13 @@ from frazil.spec.names import TableName
 from frazil.tables.branches import publish_branch
 from frazil.tables.commit import assert_ref, commit, remove_ref
 from frazil.tables.ledger import copied
+from frazil.tables.manifests import added_files
 from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
-    from pyiceberg.table.snapshots import Snapshot
 
 __all__ = [
     "SUSPENDED",
@@ -30,7 +30,6 @@ __all__ = [
     "Published",
     "Staged",
     "StagedFiles",
-    "added_files",
     "publish",
     "staged_files",
 ]
@@ -115,17 +114,6 @@ def staged_files(table: Table, branch: str) -> StagedFiles | None:
     """The data files that the newest snapshot of a branch added; None where the branch is gone."""
     tip = next(ancestors(table.metadata, branch), None)
     return StagedFiles(tuple(added_files(table, tip)), branch, tip.snapshot_id) if tip else None
-
-
-def added_files(table: Table, snapshot: Snapshot) -> Iterable[DataFile]:
-    """The data files that one snapshot added."""
-    from pyiceberg.manifest import ManifestEntryStatus
-
-    for manifest in snapshot.manifests(table.io):
-        if manifest.added_snapshot_id == snapshot.snapshot_id:
-            for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
-                if entry.status == ManifestEntryStatus.ADDED:
-                    yield entry.data_file
 
 
 def publish(catalog: Catalog, name: TableName, staged: Staged) -> Published:

@@ -1,1 +1,1 @@
-"""Tables that stay healthy: census, compaction, snapshot expiry, orphan files, row expiry."""
+"""Tables that stay healthy: kinds of upkeep, which of it is due, and doing it."""

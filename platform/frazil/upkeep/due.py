@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -12,12 +12,10 @@ from frazil.connections import Connections
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, is_outage, load_table
-from frazil.upkeep.expiry_plan import plan_expiry
-from frazil.upkeep.facts import read_facts, read_history
-from frazil.upkeep.found import look_into
-from frazil.upkeep.heads import AT_ONCE, Head, load_heads
-from frazil.upkeep.reasons import Known, ask_expiry, look_needed, works
-from frazil.upkeep.work import Work
+from frazil.upkeep.census.facts import read_facts, read_history
+from frazil.upkeep.census.pointers import AT_ONCE, Pointer, load_pointers
+from frazil.upkeep.kind import Finding, Kind, Known, View, Work
+from frazil.upkeep.kinds import KINDS
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -81,6 +79,7 @@ def look_for_work(
     memory: Memory | None = None,
     most: int = MOST_LOOKS,
     patience: float = PATIENCE,
+    kinds: Collection[Kind] | None = None,
 ) -> Outlook:
     """Finds what is due, and why.
 
@@ -91,29 +90,37 @@ def look_for_work(
         memory: Kept between calls, it makes quiet tables cheap; it is changed.
         most: Tables that are looked into at most.
         patience: Seconds after which no further table is looked into.
+        kinds: The kinds of upkeep that are asked for; None: all.
 
     Raises:
         PartDownError: The catalog or the storage does not answer.
     """
-    memory = Memory() if memory is None else memory
+    memory, kinds = memory or Memory(), kinds or KINDS.values()
     names = {things(spec, connections.settings).table: spec for spec in specs}
     with catalog_errors(connections.settings):
-        heads = list(load_heads(connections.catalog, names, _still_known(memory, names)))
-        failed = {str(h.name): _words(h.error) for h in heads if h.error}
-        for head in heads:
-            _take_in(head, names[head.name], memory)
-        there = [h.name for h in heads if h.location]
-        wanted = sorted((n for n in there if _wants(memory.tables[n], now)), key=lambda n: _looked(memory, n))
-        looked = _look(wanted[:most], memory, connections, now, patience)
+        pointers = list(load_pointers(connections.catalog, names, _still_known(memory, names)))
+        failed = {str(p.name): _words(p.error) for p in pointers if p.error}
+        for pointer in pointers:
+            _take_in(pointer, names[pointer.name], memory)
+        there = [p.name for p in pointers if p.location]
+        wanted = [n for n in there if any(kind.needs_look(memory.tables[n], now) for kind in kinds)]
+        wanted.sort(key=lambda name: _looked(memory.tables[name]))
+        looked = _look(wanted[:most], memory, connections, now, patience, kinds)
     return Outlook(
-        due=tuple(work for name in there for work in works(memory.tables[name], now)),
+        due=tuple(work for name in there for work in _works(memory.tables[name], now, kinds)),
         looked_at=len(there),
-        changed=sum(h.table is not None for h in heads),
+        changed=sum(p.table is not None for p in pointers),
         looked_into=len(wanted[:most]) - looked.late,
         waiting=len(wanted[most:]) + looked.late,
-        missing=tuple(str(h.name) for h in heads if not h.location and not h.error),
+        missing=tuple(str(p.name) for p in pointers if not p.location and not p.error),
         failed={**failed, **looked.failed},
     )
+
+
+def _works(known: Known, now: float, kinds: Collection[Kind]) -> Iterable[Work]:
+    for kind in kinds:
+        if reason := kind.why_due(known, now):
+            yield Work(kind, known.spec, known.table, reason.text, reason.numbers)
 
 
 def _still_known(memory: Memory, names: Mapping[TableName, AnyTable]) -> dict[TableName, str]:
@@ -123,29 +130,28 @@ def _still_known(memory: Memory, names: Mapping[TableName, AnyTable]) -> dict[Ta
     return dict(memory.locations)
 
 
-def _take_in(head: Head, spec: AnyTable, memory: Memory) -> None:
-    if head.location is None:
-        memory.forget(head.name)
-    elif head.table:
-        facts, known = read_facts(head.table.metadata), memory.tables.get(head.name)
-        memory.tables[head.name] = (
-            replace(known, facts=facts) if known else Known(spec, str(head.name), facts)
-        )
-        memory.locations[head.name] = head.location
+def _take_in(pointer: Pointer, spec: AnyTable, memory: Memory) -> None:
+    name = pointer.name
+    if pointer.location is None:
+        memory.forget(name)
+    elif pointer.table:
+        known = memory.tables.get(name) or Known(spec, str(name), read_facts(pointer.table.metadata))
+        memory.tables[name] = replace(known, facts=read_facts(pointer.table.metadata))
+        memory.locations[name] = pointer.location
 
 
-def _wants(known: Known, now: float) -> bool:
-    return look_needed(known, now) or ask_expiry(known, now)
-
-
-def _looked(memory: Memory, name: TableName) -> float:
-    """Tables that nobody looked into yet come first."""
-    found = memory.tables[name].found
-    return found.at if found else float("-inf")
+def _looked(known: Known) -> float:
+    """When somebody last looked into a table; those that nobody looked into come first."""
+    return max((found.at for found in known.findings.values()), default=float("-inf"))
 
 
 def _look(
-    names: Iterable[TableName], memory: Memory, connections: Connections, now: float, patience: float
+    names: Iterable[TableName],
+    memory: Memory,
+    connections: Connections,
+    now: float,
+    patience: float,
+    kinds: Collection[Kind],
 ) -> _Looked:
     """Takes what only manifests and all snapshots tell into the memory, until the time is over."""
     failed: dict[str, str] = {}
@@ -158,7 +164,7 @@ def _look(
             return
         try:
             table = load_table(connections.catalog, name)
-            memory.tables[name] = _looked_into(memory.tables[name], table, now)
+            memory.tables[name] = _looked_into(memory.tables[name], table, now, kinds)
         except Exception as e:
             if is_outage(e):
                 raise
@@ -169,15 +175,15 @@ def _look(
     return _Looked(failed, len(late))
 
 
-def _looked_into(known: Known, table: Table, now: float) -> Known:
-    metadata = table.metadata
-    history = read_history(metadata)
-    known = replace(known, facts=read_facts(metadata), history=history)
-    if ask_expiry(known, now):
-        known = replace(known, expirable=len(plan_expiry(metadata, known.spec.upkeep, now)), asked=now)
-    if look_needed(known, now):
-        known = replace(known, found=look_into(table, known.facts, history, known.spec, now))
-    return known
+def _looked_into(known: Known, table: Table, now: float, kinds: Collection[Kind]) -> Known:
+    facts, view = read_facts(table.metadata), View(table)
+    known = replace(known, facts=facts, history=read_history(table.metadata))
+    found = {
+        kind.name: Finding(now, facts, kind.look(view, known, now))
+        for kind in kinds
+        if kind.needs_look(known, now)
+    }
+    return replace(known, findings={**known.findings, **found})
 
 
 def _words(error: Exception | None) -> str:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.errors import CommitConflictError, RepairError
+from frazil.errors import RepairError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.heads import TRIES, heads, through
-from frazil.upkeep.deleting import delete_files
-from frazil.upkeep.expiry_plan import aged_refs, plan_expiry
-from frazil.upkeep.kept_tables import kept_tables, may_delete_files
-from frazil.upkeep.named import named_only_by, statistics_of
+from frazil.tables.catalog import load_table
+from frazil.tables.commit import commit, remove_ref, remove_snapshots
+from frazil.upkeep.kind import Kind, Known, Order, Reason, View, since
+from frazil.upkeep.retention import aged_refs, plan_expiry
+from frazil.upkeep.storage import delete_files, kept_tables, may_delete_files, named_only_by, statistics_of
 from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
-    from pyiceberg.table import Table
+    from pyiceberg.table import Table, Transaction
 
 
-__all__ = ["expire"]
+__all__ = ["Expiry", "expire"]
 
 _BATCH = 1000
 """Snapshots that one commit expires."""
@@ -40,6 +39,38 @@ class _Expired:
     expired: int = 0
     deleted: Mapping[str, int] = field(default_factory=dict)
     conflicts: int = 0
+
+
+class Expiry(Kind):
+    """Old snapshots go, with the files that only they name."""
+
+    name, step, at_once = "expiry", "expire_snapshots", 4
+    about = "Expires snapshots that are too old, with the files that only they reach."
+
+    def run(self, spec: AnyTable, connections: Connections, now: float, order: Order) -> WorkReport:
+        """See `Kind.run`."""
+        return expire(spec, connections, now, dry_run=order.dry_run, reason=order.reason)
+
+    def why_due(self, known: Known, now: float) -> Reason | None:
+        """See `Kind.why_due`."""
+        pause, history, found = known.spec.upkeep.expire_every, known.history, known.unworked(self)
+        if not (found and found.told and history and known.is_over(self, pause, now)):
+            return None
+        why = f"{found.told} of {history.snapshots} snapshots can go"
+        text = f"{why}: {since(self.title, known.age(self, now), pause)}."
+        return Reason(text, {"snapshots": history.snapshots, "expirable": found.told})
+
+    def needs_look(self, known: Known, now: float) -> bool:
+        """Whether it is time to work out which snapshots can go."""
+        facts, pause, found = known.facts, known.spec.upkeep.expire_every, known.unworked(self)
+        if facts.head is None or (facts.commits is not None and facts.commits < 2):
+            return False
+        asked = found is not None and now - found.at < pause.total_seconds()
+        return known.is_over(self, pause, now) and not asked
+
+    def look(self, view: View, known: Known, now: float) -> int:
+        """How many snapshots can go."""
+        return len(plan_expiry(view.table.metadata, known.spec.upkeep, now))
 
 
 def expire(
@@ -98,7 +129,8 @@ class _Expiry:
         Raises:
             RepairError: A file that tells is missing.
         """
-        for after in islice(heads(self._catalog, name), _TRIES):
+        for _ in range(_TRIES):
+            after = load_table(self._catalog, name)
             stay = {s.snapshot_id for s in after.snapshots()} - would_go
             try:
                 return stay, _files_of(before, after, stay)
@@ -107,7 +139,9 @@ class _Expiry:
         raise RepairError(
             f"A metadata file of {name} is missing.",
             where=missing,
-            meaning="Snapshots expired, but no file was deleted; those that only they named are orphans now.",
+            meaning="Nothing was changed."
+            if would_go
+            else "Snapshots expired, but no file was deleted; those that only they named are orphans now.",
             todo="If a snapshot that stays needs it: roll back to another one (`frazil rollback`).",
         )
 
@@ -116,35 +150,19 @@ class _Expiry:
 
     def _commit(self, name: TableName, batch: set[int]) -> int:
         """Expires a batch; gives how often that was refused. Each try asks anew which of them may go."""
-        for refused, table in enumerate(heads(self._catalog, name)):
+
+        def stage(table: Table) -> Transaction | None:
             ids = batch & set(self._ids(table))
-            if not ids or _commit(table, sorted(ids), aged_refs(table.metadata, self._now)):
-                return refused
-        raise CommitConflictError(
-            f"The catalog refused {TRIES} times to expire snapshots of {name}.",
-            meaning="Others commit to the table all the time; its snapshots are all there.",
-            todo="Nothing: the upkeep sensor tries again; so does the command.",
-        )
+            if not ids:
+                return None
+            tx = table.transaction()
+            for ref in aged_refs(table.metadata, self._now):
+                remove_ref(tx, ref)
+            remove_snapshots(tx, sorted(ids))
+            return tx
 
-
-def _commit(table: Table, ids: Sequence[int], aged: Sequence[str]) -> bool:
-    """One try, bound to every branch and tag: none of them may come to name what goes."""
-    from pyiceberg.table.update import (
-        AssertRefSnapshotId,
-        RemoveSnapshotRefUpdate,
-        RemoveSnapshotsUpdate,
-    )
-
-    refs = table.metadata.refs.items()
-    tx = table.transaction()
-    tx._apply(
-        (
-            *(RemoveSnapshotRefUpdate(ref_name=name) for name in aged),
-            RemoveSnapshotsUpdate(snapshot_ids=list(ids)),
-        ),
-        tuple(AssertRefSnapshotId(ref=name, snapshot_id=ref.snapshot_id) for name, ref in refs),
-    )
-    return through(tx.commit_transaction)
+        todo = "Nothing: the upkeep sensor tries again; so does the command."
+        return commit(self._catalog, name, stage, work="snapshot expiry", todo=todo).conflicts
 
 
 def _files_of(before: Table, after: Table, stay: set[int]) -> dict[str, list[str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -12,19 +11,24 @@ from frazil.errors import RepairError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.branches import at_work
-from frazil.tables.heads import heads
-from frazil.upkeep.deleting import delete_files
-from frazil.upkeep.kept_tables import kept_tables, may_delete_files
-from frazil.upkeep.listing import StoredFile, list_files
-from frazil.upkeep.named import key_of, named_keys
-from frazil.upkeep.sizes import size_text
-from frazil.upkeep.work import WorkReport
+from frazil.tables.catalog import load_table
+from frazil.upkeep.kind import Kind, Known, Order, Reason, since
+from frazil.upkeep.storage import (
+    StoredFile,
+    delete_files,
+    kept_tables,
+    key_of,
+    list_files,
+    may_delete_files,
+    named_keys,
+)
+from frazil.upkeep.work import WorkReport, size_text
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-__all__ = ["remove_orphans"]
+__all__ = ["Orphans", "remove_orphans"]
 
 _CLOCKS = 300.0
 """Seconds by which the clocks of the storage and of those who land may differ."""
@@ -40,6 +44,32 @@ class _Found:
     table: Table
     listed: int
     orphans: tuple[StoredFile, ...]
+
+
+class Orphans(Kind):
+    """Files that no snapshot names are deleted once they are old."""
+
+    name, step, at_once = "orphans", "remove_orphans", 4
+    about = "Deletes files below the table's location that no snapshot names."
+
+    def run(self, spec: AnyTable, connections: Connections, now: float, order: Order) -> WorkReport:
+        """See `Kind.run`."""
+        return remove_orphans(spec, connections, now, dry_run=order.dry_run, reason=order.reason)
+
+    def why_due(self, known: Known, now: float) -> Reason | None:
+        """See `Kind.why_due`."""
+        facts, history, upkeep = known.facts, known.history, known.spec.upkeep
+        last, age = facts.last.get(self.name), known.age(self, now)
+        if not known.is_over(self, upkeep.orphans_every, now):
+            return None
+        if last and last.snapshot_id == facts.head:
+            return None
+        oldest = history.oldest if history else None
+        lived = 0.0 if oldest is None else now - oldest
+        if last is None and lived < upkeep.orphans_after.total_seconds():
+            return None  # too young a table to have a file that is old enough
+        text = f"commits came since the last look: {since('look', age, upkeep.orphans_every)}."
+        return Reason(text, {"seconds_since": round(min(age, lived), 3)})
 
 
 def remove_orphans(
@@ -94,9 +124,9 @@ def _named(connections: Connections, name: TableName) -> set[str]:
     Raises:
         RepairError: A file that tells is missing.
     """
-    for table in islice(heads(connections.catalog, name), _TRIES):
+    for _ in range(_TRIES):
         try:
-            return named_keys(table)
+            return named_keys(load_table(connections.catalog, name))
         except FileNotFoundError as e:  # an expiry may have taken it since the table was loaded
             missing = str(e)
     raise RepairError(

@@ -1,48 +1,60 @@
-"""One kind of upkeep on one table: who does it, how long it took, and the table's memory of it."""
+"""Doing upkeep: one piece of work, with the table's memory of it, or many, with what readers are shown."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError
+from frazil.publishing.target import Shown
+from frazil.publishing.targets import targets_of
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, is_conflict, load_table
 from frazil.tables.properties import set_properties
 from frazil.tables.spark import spark_errors
-from frazil.upkeep.news import only_upkeep_since
-from frazil.upkeep.work import Kind, LastWork, WorkReport, remembered
+from frazil.upkeep.kind import AS_USUAL, Kind, Order, Work
+from frazil.upkeep.work import LastWork, WorkReport, only_upkeep_since, remembered
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-__all__ = ["do_work"]
+__all__ = ["Outcome", "do_work", "show", "work_on"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one piece of work.
+
+    Args:
+        work: What was to be done.
+        report: What was done; None where it failed.
+        shown: Targets that were brought in step.
+        error: What kept the work from being done, or, where there is a report, from being shown.
+    """
+
+    work: Work
+    report: WorkReport | None = None
+    shown: tuple[Shown, ...] = ()
+    error: Exception | None = None
 
 
 def do_work(
-    kind: Kind,
-    spec: AnyTable,
-    connections: Connections,
-    now: float,
-    *,
-    dry_run: bool = False,
-    everything: bool = False,
-    reason: str = "",
+    kind: Kind, spec: AnyTable, connections: Connections, now: float, order: Order = AS_USUAL
 ) -> WorkReport:
-    """Does it, and lets the table remember that.
+    """Does one kind of upkeep to a table, and lets the table remember it.
 
     Args:
-        kind: Which work.
+        kind: What is to be done.
         spec: The table's spec.
         connections: The outside systems.
         now: Seconds since the epoch.
-        dry_run: Tell only what would be done; nothing is touched.
-        everything: Compaction: rewrite all files, those too that are large enough.
-        reason: Noted in the snapshot.
+        order: How it is to be done.
 
     Raises:
         MissingError: There is no such table.
@@ -54,57 +66,118 @@ def do_work(
     with catalog_errors(settings), spark_errors(settings.of_upkeep):
         before = load_table(connections.catalog, name)
         try:
-            report = _do(kind, spec, connections, now, dry_run=dry_run, everything=everything, reason=reason)
+            report = kind.run(spec, connections, now, order)
         except Exception as e:
             if is_conflict(e):
                 raise _conflict(kind, name) from e
             raise
         report = replace(report, seconds=round(time.perf_counter() - started, 3))
-        if not dry_run:
+        if not order.dry_run:
             _remember(name, connections, report, before, now)
     return report
 
 
-def _do(
-    kind: Kind,
-    spec: AnyTable,
-    connections: Connections,
-    now: float,
-    *,
-    dry_run: bool,
-    everything: bool,
-    reason: str,
-) -> WorkReport:
-    from frazil.upkeep.compaction import compact
-    from frazil.upkeep.expiry import expire
-    from frazil.upkeep.orphans import remove_orphans
-    from frazil.upkeep.row_expiry import expire_rows
+def work_on(
+    works: Sequence[Work], connections: Connections, now: float, order: Order = AS_USUAL
+) -> Iterator[Outcome]:
+    """Does several pieces of work, and shows readers what each changed; one that fails stops no other.
 
-    if kind == "compaction":
-        return compact(spec, connections, now, dry_run=dry_run, everything=everything, reason=reason)
-    others = {"expiry": expire, "orphans": remove_orphans, "row_expiry": expire_rows}
-    return others[kind](spec, connections, now, dry_run=dry_run, reason=reason)
+    Args:
+        works: What is to be done, all of one kind.
+        connections: Shared by all of them.
+        now: Seconds since the epoch.
+        order: How it is to be done; each piece has its own reason.
+
+    Yields:
+        One outcome per piece, in the order in which they end.
+    """
+    started = time.perf_counter()
+
+    def do(work: Work) -> Outcome:
+        at, own = now + time.perf_counter() - started, replace(order, reason=work.reason)
+        outcome = Outcome(work, do_work(work.kind, work.spec, connections, at, own))
+        return outcome if order.dry_run else _shown(outcome, connections)
+
+    pool = ThreadPoolExecutor(max((w.kind.at_once for w in works), default=1), thread_name_prefix="upkeep")
+    try:
+        running = {pool.submit(do, work): work for work in works}
+        for done in as_completed(running):
+            error = done.exception()
+            if error is not None and not isinstance(error, Exception):
+                raise error
+            yield Outcome(running[done], error=error) if error else done.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def show(spec: AnyTable, connections: Connections, *, done: bool) -> Iterator[Shown]:
+    """Brings the targets in step that are behind by upkeep only, and gives what they show then.
+
+    A landing that waits for its checks, or was refused by them, is shown by whoever shows landings, and
+    the upkeep behind it with it.
+
+    Args:
+        spec: The table's spec.
+        connections: The outside systems.
+        done: Whether upkeep changed anything. If not, a target behind another is asked only where that moved.
+
+    Raises:
+        PartDownError: A target or the catalog does not answer.
+        CommitConflictError: Others kept changing what a target shows.
+    """
+    moved = {things(spec, connections.settings).iceberg_path}
+    for target in targets_of(spec, connections.settings):
+        if (done or target.upstream in moved) and _is_behind(spec, target.read(connections), connections):
+            moved.add(target.path)
+            yield target.sync(connections)
+
+
+def _is_behind(spec: AnyTable, shown: Shown | None, connections: Connections) -> bool:
+    """Whether the metadata shown is an older one, and nothing but upkeep happened since.
+
+    Glue and Snowflake may name anything: what is no neighbour of the table's own metadata is not read.
+    """
+    from pyiceberg.serializers import FromInputFile
+
+    if shown is None:
+        return False
+    with catalog_errors(connections.settings):
+        table = load_table(connections.catalog, things(spec, connections.settings).table)
+        places = (shown.metadata_location, table.metadata_location)
+        folder, own = (place.rpartition("/")[0] for place in places)
+        if places[0] == places[1] or folder != own:
+            return False
+        try:
+            seen = FromInputFile.table_metadata(table.io.new_input(shown.metadata_location))
+        except FileNotFoundError:
+            return False
+        return only_upkeep_since(table.metadata, seen.current_snapshot_id)
+
+
+def _shown(outcome: Outcome, connections: Connections) -> Outcome:
+    done = outcome.report is not None and outcome.report.done
+    try:
+        for shown in show(outcome.work.spec, connections, done=done):
+            outcome = replace(outcome, shown=(*outcome.shown, shown))
+    except Exception as e:  # noqa: BLE001 - the work itself is done, and must be told
+        return replace(outcome, error=e)
+    return outcome
 
 
 def _remember(
     name: TableName, connections: Connections, report: WorkReport, before: Table, now: float
 ) -> None:
     """Sets the table property; the head it names is one that the work has seen, never a later one."""
-    seen, after = _head(before), load_table(connections.catalog, name)
-    quiet = only_upkeep_since(after.metadata, seen, (report.kind,))
-    head = _head(after) if quiet else seen
+    seen, after = before.metadata.current_snapshot_id, load_table(connections.catalog, name).metadata
+    quiet = only_upkeep_since(after, seen, (report.kind,))
+    head = after.current_snapshot_id if quiet else seen
     last = LastWork(at=now + report.seconds, text=report.text, snapshot_id=head)
     set_properties(connections.catalog, name, remembered(report.kind, last))
 
 
-def _head(table: Table) -> int | None:
-    head = table.current_snapshot()
-    return head.snapshot_id if head else None
-
-
 def _conflict(kind: Kind, name: TableName) -> CommitConflictError:
     return CommitConflictError(
-        f"Others kept committing to table {name} during its {kind.replace('_', ' ')}.",
+        f"Others kept committing to table {name} during its {kind.title}.",
         meaning="The table is as the others left it.",
         todo="Nothing: the upkeep sensor tries again; so does the command.",
     )

@@ -1,43 +1,37 @@
-"""Kinds of upkeep: what is due, what was done, and where a table remembers it."""
+"""What upkeep did: its report, what a snapshot says of it, and what a table remembers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
-from frazil.spec.table import AnyTable
+from frazil.tables.snapshots import ancestors, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
 
-__all__ = ["KINDS", "Kind", "LastWork", "Number", "Work", "WorkReport", "last_work", "remembered"]
-
-Kind = Literal["compaction", "expiry", "orphans", "row_expiry"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+__all__ = [
+    "MB",
+    "SUMMARY",
+    "LastWork",
+    "Number",
+    "WorkReport",
+    "last_works",
+    "only_upkeep_since",
+    "remembered",
+    "size_text",
+]
 
 Number = int | float
-_PREFIX = "frazil.upkeep."
 
+MB = 2**20
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """One kind of upkeep that one table needs.
+SUMMARY = "frazil.upkeep"
+"""Property of the summary of a snapshot that upkeep made: the kind of upkeep."""
 
-    Args:
-        kind: What is to be done.
-        spec: The table's spec.
-        table: Its identifier, namespace.name.
-        reason: Why, in a sentence with the numbers behind it.
-        numbers: The same numbers, to be plotted.
-    """
-
-    kind: Kind
-    spec: AnyTable
-    table: str
-    reason: str
-    numbers: Mapping[str, Number] = field(default_factory=dict)
+_PROPERTY = "frazil.upkeep."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +40,18 @@ class WorkReport:
 
     Args:
         table: Its identifier.
-        kind: Which work.
+        kind: Name of the kind of upkeep.
         done: Whether anything was changed, or, on a dry run, would be.
         text: What was done and what it gained, or why nothing was: a sentence with numbers.
         snapshot_id: The snapshot that the work made on `main`, if it made one.
         numbers: Files and bytes before and after, and what else counts.
-        conflicts: How often it was tried again on a new head.
+        conflicts: How often a commit was tried again on a new head.
         dry_run: Whether nothing was touched.
         seconds: How long it took.
     """
 
     table: str
-    kind: Kind
+    kind: str
     done: bool
     text: str
     snapshot_id: int | None = None
@@ -82,13 +76,37 @@ class LastWork:
     snapshot_id: int | None
 
 
-def last_work(metadata: TableMetadata, kind: Kind) -> LastWork | None:
-    """The table's memory of a kind of work, from its properties; None where it has none."""
-    text = metadata.properties.get(_PREFIX + kind)
-    return LastWork(**json.loads(text)) if text else None
+def last_works(metadata: TableMetadata) -> dict[str, LastWork]:
+    """The last work of each kind that the table's properties remember."""
+    told = {key: text for key, text in metadata.properties.items() if key.startswith(_PROPERTY)}
+    return {key.removeprefix(_PROPERTY): LastWork(**json.loads(text)) for key, text in told.items()}
 
 
-def remembered(kind: Kind, last: LastWork) -> dict[str, str]:
+def remembered(kind: str, last: LastWork) -> dict[str, str]:
     """The same as table properties, to be set when the work is done."""
     known = {"at": round(last.at, 3), "text": last.text, "snapshot_id": last.snapshot_id}
-    return {_PREFIX + kind: json.dumps(known)}
+    return {_PROPERTY + kind: json.dumps(known)}
+
+
+def only_upkeep_since(
+    metadata: TableMetadata, snapshot_id: int | None, kinds: Collection[str] | None = None
+) -> bool:
+    """Whether every snapshot of `main` behind the one named was made by upkeep: then no row is new.
+
+    Args:
+        metadata: The table's; with all snapshots.
+        snapshot_id: The one; False where it is no ancestor of `main`, or expired.
+        kinds: Kinds of upkeep that count; None: all.
+    """
+    for snapshot in ancestors(metadata):
+        if snapshot.snapshot_id == snapshot_id:
+            return True
+        kind = summary_of(snapshot).get(SUMMARY)
+        if kind is None or (kinds is not None and kind not in kinds):
+            return False
+    return snapshot_id is None
+
+
+def size_text(size: int) -> str:
+    """`1,234.5 MB`, or `12.3 kB` where it is less than one."""
+    return f"{size / MB:,.1f} MB" if size >= MB else f"{size / 1024:.1f} kB"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from frazil.upkeep.compaction import compact
+from frazil.upkeep.compaction.run import compact
 from kit.made import Made, MakeSource, MakeTable, Source, make_source
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from frazil.errors import PositionLostError
-from frazil.upkeep.compaction import compact
+from frazil.upkeep.compaction.run import compact
 from kit.made import Made, MakeTable, Source, make_source
 
 

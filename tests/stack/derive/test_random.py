@@ -18,7 +18,7 @@ from duckdb import DuckDBPyConnection
 
 from frazil.derive.rollback import roll_back_derived
 from frazil.tables.snapshots import ancestors
-from frazil.upkeep.compaction import compact
+from frazil.upkeep.compaction.run import compact
 from kit.duck import duckdb_on
 from kit.made import Made, MakeSource, MakeTable, Source
 

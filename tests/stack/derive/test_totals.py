@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from frazil.formats.logical import Decimal, Field, Primitive
-from frazil.upkeep.compaction import compact as compact_files
+from frazil.upkeep.compaction.run import compact as compact_files
 from kit.made import Made, MakeSource, MakeTable, Source
 from kit.recomputed import recomputed
 

@@ -7,12 +7,11 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.upkeep import STEPS
 from frazil.checks.run import run_checks
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.tables.properties import set_properties
-from frazil.upkeep.work import KINDS, Kind
+from frazil.upkeep.kinds import KINDS
 from kit.foreign import ROWS, file_count, foreign_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures
 from kit.targets import read_glue, sync_glue
@@ -130,13 +129,13 @@ def test_the_first_tick_works_on_a_table_that_some_other_tool_wrote(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_job_works_on_several_tables_in_one_run(
-    make_graph: MakeGraph, instance: dg.DagsterInstance, kind: Kind
+    make_graph: MakeGraph, instance: dg.DagsterInstance, kind: str
 ) -> None:
     graph = make_graph(AT_ONCE, AT_ONCE, AT_ONCE)
     names = [topic.things for topic in graph.topics]
     for topic in graph.topics:
         foreign(topic, 2)
-    told = {"ops": {STEPS[kind]: {"config": {"tables": [str(n.table) for n in names]}}}}
+    told = {"ops": {KINDS[kind].step: {"config": {"tables": [str(n.table) for n in names]}}}}
 
     result = launch(graph, instance, dg.RunRequest(job_name=kind, run_config=told))
 

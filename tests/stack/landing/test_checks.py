@@ -15,8 +15,9 @@ from frazil.landing.land import land
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.tables.catalog import load_table
+from frazil.tables.manifests import added_files
 from frazil.tables.spark import spark_name
-from frazil.tables.stage import StagedFiles, added_files, publish
+from frazil.tables.stage import StagedFiles, publish
 from kit.targets import sync_glue, sync_snowflake
 from kit.topics import TRADE, Topic
 from kit.waiting import PATIENCE

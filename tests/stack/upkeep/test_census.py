@@ -27,10 +27,12 @@ from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.properties import set_properties
 from frazil.tables.spark import spark_name
-from frazil.upkeep.census import census_of
+from frazil.upkeep.census.table import census_of
 from frazil.upkeep.due import Memory, look_for_work
+from frazil.upkeep.kind import Order
+from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import do_work
-from frazil.upkeep.work import KINDS, LastWork, remembered
+from frazil.upkeep.work import LastWork, remembered
 from kit.topics import MakeTopic, Topic
 
 NAMESPACE = "upkeep_tests"
@@ -96,7 +98,7 @@ def test_a_look_at_thirty_tables_asks_a_rest_catalog_for_each_once(
 
     assert len(first) == 30 + 2  # the two that have files are loaded whole, to look into them
     assert (seen.looked_at, seen.changed, seen.looked_into, seen.waiting) == (30, 30, 2, 0)
-    assert [w.kind for w in seen.due] == ["compaction", "compaction"]
+    assert [w.kind.name for w in seen.due] == ["compaction", "compaction"]
     assert len(second) == len(third) == 30
     assert (again.changed, again.looked_into, again.due) == (0, 0, seen.due)
     assert (moved.changed, moved.looked_into, moved.due) == (1, 0, seen.due)
@@ -122,7 +124,7 @@ def test_glue_tells_what_moved_in_a_request_per_hundred_tables(
     assert (seen.looked_at, seen.changed, seen.looked_into) == (20, 20, 2)
     assert len(second) == pages
     assert len(third) == pages + 1
-    assert [w.kind for w in seen.due] == ["compaction", "compaction"]
+    assert [w.kind.name for w in seen.due] == ["compaction", "compaction"]
     assert seen.due == again.due == moved.due
 
 
@@ -155,7 +157,7 @@ def test_the_first_look_works_on_a_table_that_spark_wrote(connections: Connectio
     spec = spec_of(fresh_name)
     seen, census = look_for_work([spec], connections, time.time()), census_of(spec, connections, time.time())
 
-    assert [(w.kind, w.numbers["files_saved"]) for w in seen.due] == [("compaction", 2)]
+    assert [(w.kind.name, w.numbers["files_saved"]) for w in seen.due] == [("compaction", 2)]
     assert (census.files, census.ideal, census.records, census.deletes.rows) == (4, 2, 6, 2)
     assert {(p.partition, p.files, p.deleted_rows, p.gain.deleted) for p in census.partitions} == {
         ("side=BUY", 2, 2, 2),
@@ -200,7 +202,7 @@ def test_landings_make_work_and_a_remembered_compaction_gives_rest(topic: Topic)
         topic.trades(5)
         land(topic.spec, topic.connections)
     memory, now = Memory(), float(round(time.time()))
-    due = {w.kind: w.reason for w in look_for_work([topic.spec], topic.connections, now, memory).due}
+    due = {w.kind.name: w.reason for w in look_for_work([topic.spec], topic.connections, now, memory).due}
 
     for kind in KINDS:
         set_properties(catalog, name, remembered(kind, LastWork(now + 1, "done", None)))
@@ -227,16 +229,16 @@ def test_work_that_is_done_is_not_due_again_until_something_comes(topic: Topic) 
     memory, now = Memory(), time.time()
     before = look_for_work([topic.spec], topic.connections, now, memory)
     for work in before.due:
-        do_work(work.kind, work.spec, topic.connections, now, reason=work.reason)
+        do_work(work.kind, work.spec, topic.connections, now, Order(work.reason))
 
     after = look_for_work([topic.spec], topic.connections, now + DAY, memory)
     topic.trades(5)
     land(topic.spec, topic.connections)
     later = look_for_work([topic.spec], topic.connections, now + DAY, memory)
 
-    assert {w.kind for w in before.due} == {"compaction", "expiry"}
-    assert "compaction" not in {w.kind for w in after.due}
-    assert [w.numbers["files_saved"] for w in later.due if w.kind == "compaction"] == [1]
+    assert {w.kind.name for w in before.due} == {"compaction", "expiry"}
+    assert "compaction" not in {w.kind.name for w in after.due}
+    assert [w.numbers["files_saved"] for w in later.due if w.kind.name == "compaction"] == [1]
 
 
 @pytest.mark.parametrize("names", ["tableflow", "portable"])
@@ -251,9 +253,9 @@ def test_rows_past_their_time_are_found_by_the_files_own_statistics(
     young = look_for_work([topic.spec], topic.connections, now + 29 * DAY)
     old = look_for_work([topic.spec], topic.connections, now + 31 * DAY)
 
-    assert "row_expiry" not in {w.kind for w in young.due}
-    assert "row_expiry" in {w.kind for w in old.due}
-    assert "rows are kept for 2592000 s" in next(w.reason for w in old.due if w.kind == "row_expiry")
+    assert "row_expiry" not in {w.kind.name for w in young.due}
+    assert "row_expiry" in {w.kind.name for w in old.due}
+    assert "rows are kept for 2592000 s" in next(w.reason for w in old.due if w.kind.name == "row_expiry")
 
 
 def test_time_alone_makes_expiry_and_orphans_due(topic: Topic) -> None:
@@ -266,7 +268,7 @@ def test_time_alone_makes_expiry_and_orphans_due(topic: Topic) -> None:
     look_for_work([settled], topic.connections, now, memory)
     week = look_for_work([settled], topic.connections, now + 7 * DAY + 60, memory)
 
-    kinds = {w.kind: w for w in week.due}
+    kinds = {w.kind.name: w for w in week.due}
     assert kinds.keys() == {"compaction", "expiry", "orphans"}
     assert int(kinds["expiry"].numbers["expirable"]) > 3
 

@@ -18,7 +18,7 @@ from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
 from frazil.tables.catalog import load_table
 from frazil.tables.spark import spark_name
-from frazil.upkeep.compaction import compact
+from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.work import WorkReport
 from kit import killed
 from kit.opened import data_files, table_of

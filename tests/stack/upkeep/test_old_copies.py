@@ -13,10 +13,12 @@ from frazil.spec.layout import Write
 from frazil.spec.names import TableName
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.snapshots import summary_of
-from frazil.upkeep.census import census_of
+from frazil.upkeep.census.table import census_of
 from frazil.upkeep.due import look_for_work
+from frazil.upkeep.kind import Work
+from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import do_work
-from frazil.upkeep.work import Kind, Work, WorkReport
+from frazil.upkeep.work import WorkReport
 from kit.foreign import ROWS, file_count, foreign_table
 
 NAMESPACE = "upkeep_tests"
@@ -42,12 +44,12 @@ def test_what_was_compacted_is_spared_until_old_copies_expire(
 ) -> None:
     now, name = time.time(), TableName(NAMESPACE, spec.table)
 
-    def keep_up(kind: Kind, later: float = 0.0) -> WorkReport:
-        return do_work(kind, spec, connections, now + later)
+    def keep_up(kind: str, later: float = 0.0) -> WorkReport:
+        return do_work(KINDS[kind], spec, connections, now + later)
 
     def due(later: float) -> Work:
         works = look_for_work([spec], connections, now + later).due
-        return next(work for work in works if work.kind == "compaction")
+        return next(work for work in works if work.kind.name == "compaction")
 
     assert due(0).numbers["files_to_rewrite"] == 6
     assert keep_up("compaction").numbers["files_after"] == 1

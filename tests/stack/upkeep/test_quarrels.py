@@ -16,8 +16,9 @@ from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.landing.land import LandingReport, land
 from frazil.landing.ledger import read_ledger
+from frazil.upkeep.kinds import KINDS as UPKEEP
 from frazil.upkeep.run import do_work
-from frazil.upkeep.work import Kind, WorkReport
+from frazil.upkeep.work import WorkReport
 from kit.opened import table_of
 from kit.topics import TRADE, Topic, topic_maker
 
@@ -27,7 +28,7 @@ NEW_FIELDS = (2, 4)
 LATE, EACH = 5, 20
 """Records of a landing that are too old to be kept, and all of them."""
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
-KINDS: tuple[Kind, ...] = ("compaction", "expiry", "row_expiry")
+KINDS = ("compaction", "expiry", "row_expiry")
 
 
 @pytest.fixture
@@ -106,9 +107,9 @@ class Crowd:
         with suppress(OvertakenError):
             self.landed.append(land(self._topic.spec, self._topic.connections))
 
-    def _keep_up(self, kind: Kind) -> None:
+    def _keep_up(self, kind: str) -> None:
         while not self._over.is_set():
-            report = do_work(kind, self._topic.spec, self._topic.connections, time.time())
+            report = do_work(UPKEEP[kind], self._topic.spec, self._topic.connections, time.time())
             self.worked.append(report)
             self._over.wait(0.2)  # eager, but not without a breath
 
@@ -118,7 +119,7 @@ def test_everything_at_once_ends_right_and_conflicts_are_counted(crowded: Topic)
 
     crowd.quarrel()
     land(crowded.spec, crowded.connections)
-    do_work("row_expiry", crowded.spec, crowded.connections, time.time())
+    do_work(UPKEEP["row_expiry"], crowded.spec, crowded.connections, time.time())
 
     table, ledger = table_of(crowded), read_ledger(table_of(crowded).metadata)
     assert crowd.conflicts

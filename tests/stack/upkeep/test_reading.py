@@ -14,7 +14,7 @@ from pyiceberg.manifest import DataFile
 
 from frazil.landing.land import land
 from frazil.tables.spark import spark_name
-from frazil.upkeep.compaction import compact
+from frazil.upkeep.compaction.run import compact
 from kit.duck import duckdb_on
 from kit.opened import (
     data_files,

@@ -20,8 +20,8 @@ from frazil.landing.rollback import roll_back
 from frazil.tables.branches import branch_from_head
 from frazil.tables.properties import set_properties
 from frazil.tables.stage import SUSPENDED
-from frazil.upkeep.compaction import compact
-from frazil.upkeep.row_expiry import expire_rows
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.row_expiry.run import expire_rows
 from kit.opened import data_files, table_of
 from kit.targets import sync_glue
 from kit.topics import MakeTopic, Topic, topic_maker

@@ -21,8 +21,8 @@ from frazil.landing.redrive import redrive
 from frazil.landing.state import table_states
 from frazil.tables.branches import EXPIRING, branch_from_head
 from frazil.tables.spark import spark_name
-from frazil.upkeep.compaction import compact
-from frazil.upkeep.row_expiry import expire_rows
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.row_expiry.run import expire_rows
 from frazil.upkeep.work import WorkReport
 from kit.opened import data_files, table_of
 from kit.topics import MakeTopic, Topic, topic_maker

@@ -12,10 +12,10 @@ from frazil.connections import Connections
 from frazil.errors import MissingError, PartDownError
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
-from frazil.upkeep.news import only_upkeep_since
-from frazil.upkeep.run import do_work
-from frazil.upkeep.show import show
-from frazil.upkeep.work import last_work
+from frazil.upkeep.kind import Order
+from frazil.upkeep.kinds import KINDS
+from frazil.upkeep.run import do_work, show
+from frazil.upkeep.work import last_works, only_upkeep_since
 from kit.foreign import ROWS, foreign_table
 from kit.targets import read_glue, read_snowflake, sync_glue, sync_snowflake
 
@@ -36,21 +36,21 @@ def names(lake: Connections, spec: TableSpec) -> Things:
 def test_a_table_remembers_when_its_last_work_ended_and_what_it_saw(
     lake: Connections, spec: TableSpec, names: Things
 ) -> None:
-    report = do_work("compaction", spec, lake, 1_000_000.0, reason="a test")
+    report = do_work(KINDS["compaction"], spec, lake, 1_000_000.0, Order("a test"))
 
     metadata = lake.catalog.load_table(names.table.identifier).metadata
-    last = last_work(metadata, "compaction")
+    last = last_works(metadata).get("compaction")
     assert last
     assert (last.text, last.snapshot_id) == (report.text, metadata.current_snapshot_id)
     assert last.at == pytest.approx(1_000_000.0 + report.seconds)
-    assert last_work(metadata, "expiry") is None
+    assert "expiry" not in last_works(metadata)
 
 
 def test_a_dry_run_is_not_remembered(connections: Connections, spec: TableSpec) -> None:
     name = things(spec, connections.settings).table
     before = foreign_table(connections.catalog, name).metadata_location
 
-    report = do_work("compaction", spec, connections, time.time(), dry_run=True)
+    report = do_work(KINDS["compaction"], spec, connections, time.time(), Order(dry_run=True))
 
     assert (report.dry_run, report.done) == (True, True)
     assert connections.catalog.load_table(name.identifier).metadata_location == before
@@ -59,7 +59,7 @@ def test_a_dry_run_is_not_remembered(connections: Connections, spec: TableSpec) 
 def test_only_upkeep_is_no_news(connections: Connections, spec: TableSpec) -> None:
     name = things(spec, connections.settings).table
     before = foreign_table(connections.catalog, name).metadata
-    do_work("compaction", spec, connections, time.time())
+    do_work(KINDS["compaction"], spec, connections, time.time())
     compacted = connections.catalog.load_table(name.identifier).metadata
     connections.catalog.load_table(name.identifier).append(ROWS)
     landed = connections.catalog.load_table(name.identifier).metadata
@@ -78,7 +78,7 @@ def test_readers_are_shown_what_upkeep_changed_by_either_catalog(
 ) -> None:
     sync_glue(lake, names)
     sync_snowflake(lake, names)
-    do_work("compaction", spec, lake, time.time())
+    do_work(KINDS["compaction"], spec, lake, time.time())
 
     shown = list(show(spec, lake, done=True))
 
@@ -94,7 +94,7 @@ def test_nothing_is_shown_where_nobody_showed_the_table_yet(
     connections: Connections, spec: TableSpec
 ) -> None:
     foreign_table(connections.catalog, things(spec, connections.settings).table)
-    do_work("compaction", spec, connections, time.time())
+    do_work(KINDS["compaction"], spec, connections, time.time())
 
     assert list(show(spec, connections, done=True)) == []
 
@@ -106,7 +106,7 @@ def test_metadata_that_glue_names_is_read_only_beside_the_tables_own(
     names = things(spec, connections.settings)
     foreign_table(connections.catalog, names.table)
     sync_glue(connections, names)
-    do_work("compaction", spec, connections, time.time())
+    do_work(KINDS["compaction"], spec, connections, time.time())
     secret = tmp_path / "profile.json"
     secret.write_text('{"password": "told to nobody"}')
     entry = connections.glue.get_table(DatabaseName=names.table.namespace, Name=names.table.table)["Table"]
@@ -119,7 +119,7 @@ def test_metadata_that_glue_names_is_read_only_beside_the_tables_own(
 
 def test_a_table_that_is_not_there_is_named(connections: Connections, spec: TableSpec) -> None:
     with pytest.raises(MissingError, match=f"no table upkeep_tests.{spec.topic}"):
-        do_work("orphans", spec, connections, time.time())
+        do_work(KINDS["orphans"], spec, connections, time.time())
 
 
 def test_a_spark_that_is_down_is_said_in_words(connections: Connections, spec: TableSpec) -> None:
@@ -128,4 +128,4 @@ def test_a_spark_that_is_down_is_said_in_words(connections: Connections, spec: T
     foreign_table(connections.catalog, things(spec, connections.settings).table)
 
     with pytest.raises(PartDownError, match=r"Spark does not answer[\s\S]*127.0.0.1:1\b"):
-        do_work("compaction", spec, nowhere, time.time())
+        do_work(KINDS["compaction"], spec, nowhere, time.time())

@@ -7,8 +7,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.upkeep import FAILED, STEPS
-from frazil.upkeep.work import KINDS, Kind
+from assets.upkeep import FAILED
+from frazil.upkeep.kinds import KINDS
 from sensors.runs import upkeep_at_work, upkeep_resting
 
 TABLES = ("local.a", "local.b", "other.a")
@@ -23,8 +23,8 @@ STARTED, FAILURE, SUCCESS = (
 def had_run(graph: dg.Definitions, instance: dg.DagsterInstance) -> Any:
     """Notes a run: `had_run("compaction", STARTED, "local.a")`."""
 
-    def note(kind: Kind, status: dg.DagsterRunStatus, *tables: str, **tags: str) -> None:
-        config = {"ops": {STEPS[kind]: {"config": {"tables": list(tables)}}}} if tables else {}
+    def note(kind: str, status: dg.DagsterRunStatus, *tables: str, **tags: str) -> None:
+        config = {"ops": {KINDS[kind].step: {"config": {"tables": list(tables)}}}} if tables else {}
         job = graph.resolve_job_def(kind)
         instance.create_run_for_job(job, run_config=config, status=status, tags=tags)
 
@@ -33,7 +33,7 @@ def had_run(graph: dg.Definitions, instance: dg.DagsterInstance) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_holds_its_tables_for_its_own_kind_only(
-    had_run: Any, instance: dg.DagsterInstance, kind: Kind
+    had_run: Any, instance: dg.DagsterInstance, kind: str
 ) -> None:
     had_run(kind, STARTED, "local.a")
 

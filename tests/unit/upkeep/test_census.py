@@ -14,13 +14,11 @@ from pyiceberg.table import Table
 
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.files import LiveFile
-from frazil.upkeep.census import take_census
-from frazil.upkeep.facts import read_facts, read_history
-from frazil.upkeep.gain import Gain, gain_of
-from frazil.upkeep.news import SUMMARY
-from frazil.upkeep.packing import Rule, bins_of
-from frazil.upkeep.sizes import MB, by_size, size_text
-from frazil.upkeep.work import LastWork, remembered
+from frazil.upkeep.census.facts import read_facts, read_history
+from frazil.upkeep.census.partitions import by_size
+from frazil.upkeep.census.table import take_census
+from frazil.upkeep.compaction.bins import Gain, Rule, bins_of, gain_of
+from frazil.upkeep.work import MB, SUMMARY, LastWork, remembered, size_text
 
 RULE = Rule.of(Upkeep(), 128 * MB)
 UPKEEP = Upkeep()
@@ -93,10 +91,6 @@ def test_compacting_again_and_again_comes_to_an_end(megabytes: list[int], sorts:
         made = [b.bytes / b.into / MB for b in bins for _ in range(b.into)]
         have = files(*[f.bytes / MB for f in have if f.path not in taken], *made)
     assert not gain_in(have, rule)
-
-
-def test_gains_add_up() -> None:
-    assert Gain(3, 30, 1) + Gain(1, 900, 4, large=1) == Gain(4, 930, 5, large=1)
 
 
 def test_files_are_counted_by_size_with_empty_classes() -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.files import LiveFile
-from frazil.upkeep.copies import Copies
-from frazil.upkeep.gain import gain_of
-from frazil.upkeep.packing import Rule
-from frazil.upkeep.plan import Plan, plan_bins
-from frazil.upkeep.sizes import MB
+from frazil.upkeep.compaction.bins import Rule, gain_of
+from frazil.upkeep.compaction.plan import Copies, Plan, plan_bins
+from frazil.upkeep.work import MB
 
 RULE = Rule.of(Upkeep(), 128 * MB)
 COMPACTION, LANDING = 1, 2

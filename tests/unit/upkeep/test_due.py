@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from frazil.spec.topic import TableSpec
-from frazil.upkeep.facts import Facts, History
-from frazil.upkeep.found import Found
-from frazil.upkeep.gain import Gain
-from frazil.upkeep.reasons import Known, ask_expiry, look_needed, works
-from frazil.upkeep.sizes import MB
-from frazil.upkeep.work import Kind, LastWork
+from frazil.upkeep.census.facts import Facts, History
+from frazil.upkeep.compaction.bins import Gain
+from frazil.upkeep.compaction.kind import Prospect
+from frazil.upkeep.kind import Finding, Known
+from frazil.upkeep.kinds import KINDS
+from frazil.upkeep.work import MB, LastWork
 
 NOW = 1_800_000_000.0
 DAY, HOUR, MINUTE = 86400.0, 3600.0, 60.0
@@ -23,28 +23,49 @@ HEAD = 7
 GAIN = Gain(files=10, bytes=10 * MB, into=1)
 FACTS = Facts(head=HEAD, commits=20, files=10, bytes=10 * MB, delete_files=0, last={})
 HISTORY = History(head=HEAD, snapshots=10, oldest=NOW - 5 * MINUTE)
-FOUND = Found(
-    at=NOW, facts=FACTS, files=10, small_files=10, waiting=10 * MB, gain=GAIN, manifests=10,
-    small_manifests=10, oldest=None,
-)  # fmt: skip
+FOUND = Prospect(files=10, small_files=10, waiting=10 * MB, gain=GAIN, manifests=10, small_manifests=10)
 IDLE = replace(FOUND, gain=Gain(), waiting=0)
+COMPACTION, EXPIRY, ROW_EXPIRY = KINDS["compaction"], KINDS["expiry"], KINDS["row_expiry"]
 
 
-def last(**ago: float) -> Mapping[Kind, LastWork]:
+def last(**ago: float) -> Mapping[str, LastWork]:
     """When work of each kind was done, in seconds before now; at the present head."""
-    return {kind: LastWork(NOW - seconds, "", HEAD) for kind, seconds in ago.items()}  # type: ignore[misc]
+    return {kind: LastWork(NOW - seconds, "", HEAD) for kind, seconds in ago.items()}
 
 
-def known(found: Found | None = FOUND, spec: Mapping[str, Any] | None = None, **facts: Any) -> Known:
-    return Known(TableSpec(topic="t", **(spec or {})), "n.t", replace(FACTS, **facts), HISTORY, found)
+def known(
+    found: Prospect | None = FOUND,
+    spec: Mapping[str, Any] | None = None,
+    at: float = NOW,
+    oldest: float | None = None,
+    **facts: Any,
+) -> Known:
+    """A table into which compaction and row expiry looked at some moment, unless `found` is None."""
+    told = {"compaction": found, "row_expiry": oldest} if found else {}
+    findings = {kind: Finding(at, FACTS, what) for kind, what in told.items()}
+    return Known(TableSpec(topic="t", **(spec or {})), "n.t", replace(FACTS, **facts), HISTORY, findings)
 
 
 def with_history(table: Known, **history: Any) -> Known:
     return replace(table, history=replace(HISTORY, **history))
 
 
-def due(table: Known) -> dict[Kind, str]:
-    return {work.kind: work.reason for work in works(table, NOW)}
+def with_expirable(table: Known, expirable: int, asked: float = NOW) -> Known:
+    return replace(table, findings={**table.findings, "expiry": Finding(asked, FACTS, expirable)})
+
+
+def due(table: Known) -> dict[str, str]:
+    reasons = {name: kind.why_due(table, NOW) for name, kind in KINDS.items()}
+    return {name: reason.text for name, reason in reasons.items() if reason}
+
+
+def look_needed(table: Known, now: float) -> bool:
+    """Whether the manifests must be read."""
+    return COMPACTION.needs_look(table, now) or ROW_EXPIRY.needs_look(table, now)
+
+
+def ask_expiry(table: Known, now: float) -> bool:
+    return EXPIRY.needs_look(table, now)
 
 
 def test_a_table_that_was_never_compacted_is_due_as_soon_as_there_is_a_gain() -> None:
@@ -100,16 +121,16 @@ def test_files_spared_for_old_copies_are_told_and_looked_at_again_when_these_may
         "there are 200.0 MB, 128.0 MB are allowed."
     )
     assert not look_needed(known(sparing, last=last(compaction=DAY)), NOW)
-    assert look_needed(known(replace(sparing, at=NOW - HOUR), last=last(compaction=DAY)), NOW)
-    assert not look_needed(known(replace(IDLE, at=NOW - HOUR), last=last(compaction=DAY)), NOW)
+    assert look_needed(known(sparing, at=NOW - HOUR, last=last(compaction=DAY)), NOW)
+    assert not look_needed(known(IDLE, at=NOW - HOUR, last=last(compaction=DAY)), NOW)
 
 
 def test_a_compaction_that_got_nowhere_is_not_repeated_while_nothing_changes() -> None:
     quiet = with_history(known(last=last(compaction=DAY)), quiet=True)
 
     assert due(quiet) == {}
-    assert not look_needed(replace(quiet, found=None), NOW)
-    assert look_needed(replace(quiet, found=None, facts=replace(quiet.facts, head=HEAD + 1)), NOW)
+    assert not look_needed(replace(quiet, findings={}), NOW)
+    assert look_needed(replace(quiet, findings={}, facts=replace(quiet.facts, head=HEAD + 1)), NOW)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +181,7 @@ def test_what_was_added_since_bounds_what_can_be_due(since: dict[str, Any], need
 
 
 def test_a_table_that_could_not_get_better_is_looked_into_again_only_after_a_while() -> None:
-    table = known(replace(IDLE, at=NOW - 14 * MINUTE), head=HEAD + 1)
+    table = known(IDLE, at=NOW - 14 * MINUTE, head=HEAD + 1)
 
     assert not look_needed(table, NOW)
     assert look_needed(table, NOW + MINUTE)
@@ -174,22 +195,22 @@ def test_a_gain_that_was_found_stays_one_whatever_is_added() -> None:
 
 
 def test_a_gain_that_was_found_before_the_last_compaction_is_none() -> None:
-    table = known(replace(FOUND, at=NOW - HOUR), head=HEAD + 1, last=last(compaction=20 * MINUTE))
+    table = known(at=NOW - HOUR, head=HEAD + 1, last=last(compaction=20 * MINUTE))
 
     assert due(table) == {}
     assert look_needed(table, NOW)
 
 
 def test_expiry_is_due_hourly_while_snapshots_can_go() -> None:
-    table = replace(known(IDLE), expirable=3, asked=NOW)
+    table = with_expirable(known(IDLE), 3)
 
     assert due(table) == {"expiry": "3 of 10 snapshots can go: there was no expiry yet."}
-    assert due(replace(table, expirable=0)) == {}
+    assert due(with_expirable(table, 0)) == {}
     assert due(replace(table, facts=replace(FACTS, last=last(expiry=HOUR - 1)))) == {}
 
 
 def test_what_was_expirable_before_the_last_expiry_is_no_reason_for_another() -> None:
-    stale = replace(known(IDLE, last=last(expiry=HOUR)), expirable=3, asked=NOW - 2 * HOUR)
+    stale = with_expirable(known(IDLE, last=last(expiry=HOUR)), 3, NOW - 2 * HOUR)
 
     assert due(stale) == {}
     assert ask_expiry(stale, NOW)
@@ -199,8 +220,8 @@ def test_which_snapshots_can_go_is_asked_once_an_hour() -> None:
     table = known()
 
     assert ask_expiry(table, NOW)
-    assert not ask_expiry(replace(table, asked=NOW - HOUR / 2), NOW)
-    assert ask_expiry(replace(table, asked=NOW - HOUR), NOW)
+    assert not ask_expiry(with_expirable(table, 0, NOW - HOUR / 2), NOW)
+    assert ask_expiry(with_expirable(table, 0, NOW - HOUR), NOW)
     assert not ask_expiry(known(commits=1), NOW)
     assert not ask_expiry(known(last=last(expiry=MINUTE)), NOW)
 
@@ -223,31 +244,30 @@ def test_a_young_table_can_have_no_old_orphan() -> None:
 
 def test_rows_go_when_the_oldest_is_past_its_time_and_at_most_hourly() -> None:
     spec = {"keep_rows_for": timedelta(days=30)}
-    old = replace(IDLE, oldest=NOW - 31 * DAY)
+    old = NOW - 31 * DAY
 
-    assert due(known(old, spec)) == {
+    assert due(known(IDLE, spec, oldest=old)) == {
         "row_expiry": "the oldest row is of 2026-12-15T08:00:00+00:00, 2678400 s ago; "
         "rows are kept for 2592000 s."
     }
-    assert due(known(replace(old, oldest=NOW - 29 * DAY), spec)) == {}
-    assert due(known(replace(old, oldest=None), spec)) == {}
-    assert due(known(old, spec, last=last(row_expiry=HOUR - 1))) == {}
-    assert due(known(old)) == {}
+    assert due(known(IDLE, spec, oldest=NOW - 29 * DAY)) == {}
+    assert due(known(IDLE, spec, oldest=None)) == {}
+    assert due(known(IDLE, spec, oldest=old, last=last(row_expiry=HOUR - 1))) == {}
+    assert due(known(IDLE, oldest=old)) == {}
 
 
 def test_rows_of_an_idle_table_come_of_age_though_an_expiry_found_none_before() -> None:
     spec = {"keep_rows_for": timedelta(days=30)}
-    before = replace(IDLE, oldest=NOW - 31 * DAY, at=NOW - 3 * DAY)
-    table = known(before, spec, last=last(row_expiry=2 * DAY))
+    oldest, expired = NOW - 31 * DAY, last(row_expiry=2 * DAY)
 
-    assert look_needed(table, NOW)
-    assert due(replace(table, found=replace(before, at=NOW))).keys() == {"row_expiry"}
+    assert look_needed(known(IDLE, spec, NOW - 3 * DAY, oldest, last=expired), NOW)
+    assert due(known(IDLE, spec, NOW, oldest, last=expired)).keys() == {"row_expiry"}
 
 
 def test_rows_that_an_earlier_expiry_took_are_no_reason_for_another() -> None:
     spec = {"keep_rows_for": timedelta(days=30)}
-    before = replace(IDLE, oldest=NOW - 31 * DAY, at=NOW - 2 * HOUR)
-    table = known(before, spec, last=last(row_expiry=HOUR, compaction=MINUTE), head=HEAD + 1)
+    works = last(row_expiry=HOUR, compaction=MINUTE)
+    table = known(IDLE, spec, NOW - 2 * HOUR, NOW - 31 * DAY, last=works, head=HEAD + 1)
 
     assert due(table) == {}
     assert look_needed(table, NOW)

@@ -26,9 +26,8 @@ from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
 from frazil.upkeep import expiry
 from frazil.upkeep.expiry import expire
-from frazil.upkeep.listing import list_files
-from frazil.upkeep.named import key_of, named_keys
 from frazil.upkeep.orphans import remove_orphans
+from frazil.upkeep.storage import key_of, list_files, named_keys
 from kit.examples import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:Delete operation did not match any records")

@@ -20,7 +20,7 @@ from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.spec.upkeep import Upkeep
-from frazil.upkeep.expiry_plan import plan_expiry
+from frazil.upkeep.retention import plan_expiry
 from kit.examples import examples
 
 HOUR = 3600.0

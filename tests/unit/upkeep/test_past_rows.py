@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frazil.upkeep.past_rows import is_due
+from frazil.upkeep.row_expiry.plan import is_due
 
 HOUR = 3600 * 1000
 CUTOFF = 1000 * HOUR

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.files import LiveFile
-from frazil.upkeep.packing import Rule
-from frazil.upkeep.rounds import Round, plan_rounds
+from frazil.upkeep.compaction.bins import Rule
+from frazil.upkeep.compaction.rounds import Round, plan_rounds
 
 MB, GB = 2**20, 2**30
 RULE = Rule.of(Upkeep(), 128 * MB)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
-from frazil.upkeep.row_age import RowAge, row_age
+from frazil.upkeep.row_expiry.plan import RowAge, row_age
 
 
 def test_landed_rows_grow_old_by_their_records_timestamp() -> None:

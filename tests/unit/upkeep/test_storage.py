@@ -18,11 +18,11 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.files import LiveFile
-from frazil.upkeep.copies import read_copies
-from frazil.upkeep.expiry_plan import plan_expiry
-from frazil.upkeep.packing import Rule
-from frazil.upkeep.rounds import plan_rounds
-from frazil.upkeep.sizes import MB
+from frazil.upkeep.compaction.bins import Rule
+from frazil.upkeep.compaction.plan import read_copies
+from frazil.upkeep.compaction.rounds import plan_rounds
+from frazil.upkeep.retention import plan_expiry
+from frazil.upkeep.work import MB
 
 TARGET = 128 * MB
 UPKEEP = Upkeep(max_snapshots=100)

@@ -11,8 +11,8 @@ from frazil.derive.feeds.position import FedTo
 from frazil.derive.inputs import increment, standing
 from frazil.derive.ledger import Position
 from frazil.errors import PositionLostError
+from frazil.tables.manifests import added_files, data_files
 from frazil.tables.snapshots import ancestors
-from frazil.tables.stage import added_files
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
@@ -85,11 +85,7 @@ def _refuse_lost(table: Table, fed: FedTo) -> None:
 def _files(table: Table, snapshot: Snapshot, whole: bool) -> Iterable[DataFile]:
     if not whole:
         return added_files(table, snapshot)
-    return (
-        entry.data_file
-        for manifest in snapshot.manifests(table.io)
-        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
-    )
+    return data_files(table, snapshot)
 
 
 def _read(table: Table, files: Iterable[DataFile]) -> Iterator[dict[str, Any]]:

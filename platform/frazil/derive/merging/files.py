@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,11 +9,11 @@ from frazil.derive.write import MARK
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
 from frazil.tables.commit import commit
+from frazil.tables.manifests import Entries, files_matching
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.expressions import BooleanExpression
-    from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
     from pyiceberg.table import Table, Transaction
 
 
@@ -31,7 +30,7 @@ class Touched:
     """
 
     table: Table
-    entries: tuple[ManifestEntry, ...]
+    entries: Entries
 
     @property
     def rows(self) -> dict[str, int]:
@@ -46,48 +45,7 @@ class Touched:
 
 def touched(table: Table, inside: BooleanExpression) -> Touched:
     """The files of the head that can hold a row for which `inside` is true. Opens no data file."""
-    from pyiceberg.manifest import ManifestContent
-
-    head = table.current_snapshot()
-    manifests = head.manifests(table.io) if head else []
-    data = [m for m in manifests if m.content == ManifestContent.DATA]
-    return Touched(table, tuple(_entries(table, data, inside)))
-
-
-def _entries(
-    table: Table, manifests: list[ManifestFile], inside: BooleanExpression
-) -> Iterator[ManifestEntry]:
-    from pyiceberg.utils.concurrent import ExecutorFactory
-
-    judges = {i: _Judge(table, i, inside) for i in {m.partition_spec_id for m in manifests}}
-    chosen = [m for m in manifests if judges[m.partition_spec_id].manifest(m)]
-    read = ExecutorFactory.get_or_create().map(lambda m: m.fetch_manifest_entry(table.io), chosen)
-    for manifest, entries in zip(chosen, read, strict=True):
-        judge = judges[manifest.partition_spec_id]
-        yield from (entry for entry in entries if judge.file(entry.data_file))
-
-
-class _Judge:
-    """Tells by partitions and statistics whether a row can be inside; for one partition spec."""
-
-    def __init__(self, table: Table, spec_id: int, inside: BooleanExpression) -> None:
-        from pyiceberg.expressions.visitors import (
-            _InclusiveMetricsEvaluator,
-            expression_evaluator,
-            inclusive_projection,
-            manifest_evaluator,
-        )
-        from pyiceberg.schema import Schema
-
-        schema, spec = table.schema(), table.specs()[spec_id]
-        projected = inclusive_projection(schema, spec)(inside)
-        self.manifest: Callable[[ManifestFile], bool] = manifest_evaluator(spec, schema, projected)
-        fields = Schema(*spec.partition_type(schema).fields)
-        self._partition = expression_evaluator(fields, projected, case_sensitive=True)
-        self._metrics = _InclusiveMetricsEvaluator(schema, inside).eval
-
-    def file(self, file: DataFile) -> bool:
-        return self._partition(file.partition) and self._metrics(file)
+    return Touched(table, files_matching(table, inside).entries)
 
 
 def branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) -> int:
@@ -96,7 +54,7 @@ def branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) ->
     Raises:
         CommitConflictError: Others committed in between; the files may be others now.
     """
-    from frazil.tables.swap import Narrow
+    from frazil.tables.rewrite import stage_branch
 
     head = files.table.metadata.current_snapshot_id
 
@@ -108,7 +66,7 @@ def branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) ->
                 todo="Nothing: it tries again.",
             )
         tx = table.transaction()
-        Narrow(tx, branch, MARK, files.entries).commit()
+        stage_branch(tx, branch, files.entries, MARK)
         return tx
 
     return commit(catalog, name, stage, work="branch").snapshot_id or 0

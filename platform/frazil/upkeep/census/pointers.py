@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.spec.names import TableName
 from frazil.tables.catalog import is_outage, load_table_or_none
+from frazil.tables.pyiceberg import answered_table, ask_for_head
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from pyiceberg.catalog.rest import RestCatalog
     from pyiceberg.table import Table
 
-__all__ = ["AT_ONCE", "Head", "load_heads"]
+__all__ = ["AT_ONCE", "Pointer", "load_pointers"]
 
 AT_ONCE = 8
 _LOCATION = re.compile(r'\s*\{\s*"metadata-location"\s*:\s*"([^"\\]+)"')
 
 
 @dataclass(frozen=True)
-class Head:
+class Pointer:
     """One table as the catalog has it.
 
     Args:
@@ -41,9 +42,9 @@ class Head:
     error: Exception | None = None
 
 
-def load_heads(
+def load_pointers(
     catalog: Catalog, names: Iterable[TableName], known: Mapping[TableName, str]
-) -> Iterator[Head]:
+) -> Iterator[Pointer]:
     """The tables, in order.
 
     Glue tells the metadata's location of a hundred tables per request; a REST catalog tells it with
@@ -56,55 +57,53 @@ def load_heads(
         known: Location of the metadata that was last seen of each.
 
     Raises:
-        Exception: Nobody answers; what is wrong with one table only stands in its `Head`.
+        Exception: Nobody answers; what is wrong with one table only stands in its `Pointer`.
     """
     names = list(names)
     load = _loader(catalog, names)
 
-    def head(name: TableName) -> Head:
+    def pointer(name: TableName) -> Pointer:
         try:
             return load(name, known.get(name))
         except Exception as e:
             if is_outage(e):
                 raise
-            return Head(name, error=e)  # one broken table must not hide the others
+            return Pointer(name, error=e)  # one broken table must not hide the others
 
-    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="heads") as pool:
-        yield from pool.map(head, names)
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="pointers") as pool:
+        yield from pool.map(pointer, names)
 
 
-def _loader(catalog: Catalog, names: list[TableName]) -> Callable[[TableName, str | None], Head]:
+def _loader(catalog: Catalog, names: list[TableName]) -> Callable[[TableName, str | None], Pointer]:
+    from pyiceberg.catalog.glue import GlueCatalog
     from pyiceberg.catalog.rest import RestCatalog
 
     if isinstance(catalog, RestCatalog):
         return lambda name, known: _from_rest(catalog, name, known)
-    locations = _glue_locations(catalog, {n.namespace for n in names})  # type: ignore[arg-type]
-    return lambda name, known: _from_glue(catalog, name, known, locations.get(name))
+    if isinstance(catalog, GlueCatalog):
+        locations = _glue_locations(catalog, {n.namespace for n in names})
+        return lambda name, known: _from_glue(catalog, name, known, locations.get(name))
+    return lambda name, _: _loaded(name, load_table_or_none(catalog, name))
 
 
-def _from_rest(catalog: RestCatalog, name: TableName, known: str | None) -> Head:
-    from pyiceberg.catalog.rest import Endpoints, TableResponse
-
-    path = catalog._split_identifier_for_path(name.identifier)
-    url = catalog.url(Endpoints.load_table, prefixed=True, **path)
-    response = catalog._session.get(url, params={"snapshots": "refs"})
+def _from_rest(catalog: RestCatalog, name: TableName, known: str | None) -> Pointer:
+    response = ask_for_head(catalog, name.identifier)
     if response.status_code != 200:
         return _loaded(name, load_table_or_none(catalog, name))  # knows what the refusal means
     first = _LOCATION.match(response.text)
     if known and first and first[1] == known:
-        return Head(name, known)
-    told = TableResponse.model_validate_json(response.text)
-    return _loaded(name, catalog._response_to_table(name.identifier, told))
+        return Pointer(name, known)
+    return _loaded(name, answered_table(catalog, name.identifier, response.text))
 
 
-def _from_glue(catalog: Catalog, name: TableName, known: str | None, location: str | None) -> Head:
+def _from_glue(catalog: Catalog, name: TableName, known: str | None, location: str | None) -> Pointer:
     if location is None:
-        return Head(name)
-    return Head(name, known) if location == known else _loaded(name, load_table_or_none(catalog, name))
+        return Pointer(name)
+    return Pointer(name, known) if location == known else _loaded(name, load_table_or_none(catalog, name))
 
 
-def _loaded(name: TableName, table: Table | None) -> Head:
-    return Head(name, table.metadata_location, table) if table else Head(name)
+def _loaded(name: TableName, table: Table | None) -> Pointer:
+    return Pointer(name, table.metadata_location, table) if table else Pointer(name)
 
 
 def _glue_locations(catalog: GlueCatalog, databases: Iterable[str]) -> dict[TableName, str]:

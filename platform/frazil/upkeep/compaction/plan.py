@@ -1,7 +1,9 @@
 """What a compaction rewrites, over all partitions: a census counts the very bins that Spark is given.
 
-Where old snapshots hold more copies than the spec allows, bins become lean: a file that a compaction wrote
-is left alone until they expire, and so is one that is larger than all that it would be put together with.
+Each compaction of a slow table takes the small file that the last one left once more, and old snapshots keep
+every copy: a table of a few megabytes would fill gigabytes. So where there are more copies than the spec
+allows, bins become lean: a file that a compaction wrote is left alone until they expire, and so is one that
+is larger than all that it would be put together with.
 """
 
 from __future__ import annotations
@@ -9,16 +11,34 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from frazil.tables.files import LiveFile
-from frazil.upkeep.copies import Copies
-from frazil.upkeep.packing import Bin, Rule, bins_of, lean
+from frazil.tables.snapshots import ancestors, summary_of
+from frazil.upkeep.compaction.bins import Bin, Rule, bins_of, lean
 
-__all__ = ["Partition", "Plan", "group_files", "plan_bins"]
+if TYPE_CHECKING:
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = ["Copies", "Partition", "Plan", "group_files", "is_rewrite", "plan_bins", "read_copies"]
 
 Partition = tuple[Any, ...] | None
 """Values of a partition; None for all files of older layouts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """What the kept snapshots of `main` tell of the files that its head lacks.
+
+    Args:
+        bytes: Of those files.
+        made_by: The snapshots that put files in the place of others: their files are copies already.
+    """
+
+    bytes: int = 0
+    made_by: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +56,27 @@ class Plan:
     copies: int = 0
     allowed: int = 0
     thrifty: bool = False
+
+
+def read_copies(metadata: TableMetadata) -> Copies:
+    """The copies that a table's snapshots hold, from summaries alone; the metadata must have all snapshots.
+
+    What the oldest snapshot removed is in none of them. Files of a tag's line and of what a rollback left
+    behind are not counted.
+    """
+    line = list(ancestors(metadata))
+    removed = sum(_removed(newer) for newer, _ in pairwise(line))
+    return Copies(removed, frozenset(s.snapshot_id for s in line if is_rewrite(s)))
+
+
+def is_rewrite(snapshot: Snapshot) -> bool:
+    """Whether it holds the same rows as the one before, in other files."""
+    return snapshot.summary is not None and snapshot.summary.operation.value == "replace"
+
+
+def _removed(snapshot: Snapshot) -> int:
+    size = summary_of(snapshot).get("removed-files-size", "")
+    return int(size) if size.isdigit() else 0
 
 
 def group_files(files: Iterable[LiveFile], layout: int) -> dict[Partition, list[LiveFile]]:

@@ -7,25 +7,61 @@ file is rewritten again and again for a few rows each time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, get_args
 
+from frazil.formats.columns import metadata_columns
 from frazil.quoting import quoted
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.tables.manifests import Entries, files_matching, manifests_of
+from frazil.tables.pyiceberg import all_match
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
-    from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
+    from pyiceberg.manifest import DataFile, ManifestEntry
     from pyiceberg.table import Table
 
-__all__ = ["Cutoff", "PastRows", "find_past_rows", "is_due"]
+__all__ = [
+    "Cutoff",
+    "PastRows",
+    "RowAge",
+    "count_past_rows",
+    "find_past_rows",
+    "is_due",
+    "oldest_in",
+    "row_age",
+]
 
-Age = Literal["young", "waiting", "due", "whole", "unknown"]
-"""Of a file: nothing is past; some is, but too little; enough is; everything is; nobody knows."""
+Age = Literal["waiting", "due", "whole", "unknown"]
+"""Of a file with rows that are past: too few are; enough are; all are; its statistics do not tell."""
 
 _DAY = 24 * 3600 * 1000
 _SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class RowAge:
+    """When the rows of a table expire.
+
+    Args:
+        column: Their timestamp.
+        most: The age at which they are deleted.
+    """
+
+    column: str
+    most: timedelta
+
+
+def row_age(spec: AnyTable) -> RowAge | None:
+    """When rows expire by a spec; None where they are kept for ever, as those of a derived table are."""
+    if not isinstance(spec, TableSpec) or spec.keep_rows_for is None:
+        return None
+    column = next(c for c in metadata_columns(spec) if c.word == "timestamp")
+    return RowAge(column.name(spec.metadata_names), spec.keep_rows_for)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +102,16 @@ class PastRows:
         mixed: Those to be read, and rewritten without such rows: the oldest ones, as many as may be.
         waiting: How many straddle the cutoff, and are left for later.
         unjudged: How many have no statistics of the timestamp.
-        touched: Paths of the manifests that name those.
+        named: Live entries of the manifests that name all of these, by the manifest's path.
         deletes: Paths of the manifests that name delete files: where there are any, only reading tells
             how many rows a file has.
     """
 
-    whole: tuple[ManifestEntry, ...] = ()
-    mixed: tuple[ManifestEntry, ...] = ()
+    whole: Entries = ()
+    mixed: Entries = ()
     waiting: int = 0
     unjudged: int = 0
-    touched: frozenset[str] = frozenset()
+    named: Mapping[str, Entries] = field(default_factory=dict)
     deletes: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
@@ -94,7 +130,12 @@ class PastRows:
     @property
     def mixed_paths(self) -> frozenset[str]:
         """Paths of the mixed files."""
-        return frozenset(entry.data_file.file_path for entry in self.mixed)
+        return _paths(self.mixed)
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Paths of all files."""
+        return _paths((*self.whole, *self.mixed))
 
 
 def find_past_rows(
@@ -110,11 +151,9 @@ def find_past_rows(
     """
     from pyiceberg.manifest import ManifestContent
 
-    head = table.current_snapshot()
-    manifests = head.manifests(table.io) if head else []
-    deletes = frozenset(m.manifest_path for m in manifests if m.content == ManifestContent.DELETES)
-    judge = _Judge(table, cutoff)
-    files = list(judge.files([m for m in manifests if m.content == ManifestContent.DATA]))
+    deletes = manifests_of(table, table.current_snapshot(), ManifestContent.DELETES)
+    found, judge = files_matching(table, cutoff.past), _judge(table, cutoff)
+    files = [judge(entry) for entry in found.entries]
     by = {age: tuple(f for f in files if f.age == age) for age in get_args(Age)}
     whole, due = ((), (*by["whole"], *by["due"])) if deletes else (by["whole"], by["due"])
     mixed = _oldest(due, max_bytes) if only is None else tuple(f for f in files if f.path in only)
@@ -123,19 +162,36 @@ def find_past_rows(
         mixed=tuple(f.entry for f in mixed),
         waiting=len(by["waiting"]) + len(due) - len(mixed),
         unjudged=len(by["unknown"]),
-        touched=frozenset(f.manifest for f in (*whole, *mixed)),
-        deletes=deletes,
+        named=found.named,
+        deletes=frozenset(m.manifest_path for m in deletes),
     )
+
+
+def count_past_rows(table: Table, past: PastRows, cutoff: Cutoff) -> int | None:
+    """How many rows of the mixed files are past: reads their timestamps, and changes nothing.
+
+    Returns:
+        None where rows are deleted by equality, which PyIceberg can't read.
+    """
+    from pyiceberg.io.pyarrow import ArrowScan
+
+    paths = past.mixed_paths
+    try:
+        scan = table.scan(cutoff.past, selected_fields=(cutoff.column,))
+        tasks = [task for task in scan.plan_files() if task.file.file_path in paths]
+    except ValueError:
+        return None
+    reader = ArrowScan(table.metadata, table.io, table.schema().select(cutoff.column), cutoff.past)
+    return int(sum(batch.num_rows for batch in reader.to_record_batches(tasks)))
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
     """A live data file, judged; `oldest` as in its statistics, 0 where there are none."""
 
-    manifest: str
     entry: ManifestEntry
     age: Age
-    oldest: int
+    oldest: int = 0
 
     @property
     def path(self) -> str:
@@ -149,67 +205,41 @@ def _oldest(files: Iterable[_File], max_bytes: int) -> tuple[_File, ...]:
     return tuple(ordered[: max(1, sum(size <= max_bytes for size in sizes))])
 
 
-class _Judge:
-    """Judges the files of one table by their partition and their statistics."""
+def _judge(table: Table, cutoff: Cutoff) -> Callable[[ManifestEntry], _File]:
+    """Judges files of one table by their partition and their statistics."""
+    field_id = table.schema().find_field(cutoff.column).field_id
+    all_past = all_match(table, cutoff.past)
 
-    def __init__(self, table: Table, cutoff: Cutoff) -> None:
-        from pyiceberg.expressions.visitors import (
-            _InclusiveMetricsEvaluator,
-            _StrictMetricsEvaluator,
-            residual_evaluator_of,
-        )
-
-        self._table = table
-        self._cutoff = cutoff
-        self._field = table.schema().find_field(cutoff.column).field_id
-        self._all_past = _StrictMetricsEvaluator(table.schema(), cutoff.past).eval
-        self._some_past = _InclusiveMetricsEvaluator(table.schema(), cutoff.past).eval
-        self._residuals = {
-            i: residual_evaluator_of(spec, cutoff.past, True, table.schema())
-            for i, spec in table.specs().items()
-        }
-
-    def files(self, manifests: Sequence[ManifestFile]) -> Iterator[_File]:
-        """The live files of those manifests that may name such as hold rows which are past."""
-        from pyiceberg.expressions.visitors import inclusive_projection, manifest_evaluator
-        from pyiceberg.utils.concurrent import ExecutorFactory
-
-        schema, specs = self._table.schema(), self._table.specs()
-        fitting = {
-            i: manifest_evaluator(specs[i], schema, inclusive_projection(schema, specs[i])(self._cutoff.past))
-            for i in {m.partition_spec_id for m in manifests}
-        }
-        chosen = [m for m in manifests if fitting[m.partition_spec_id](m)]
-        read = ExecutorFactory.get_or_create().map(lambda m: m.fetch_manifest_entry(self._table.io), chosen)
-        for manifest, entries in zip(chosen, read, strict=True):
-            for entry in entries:
-                oldest = (self._bounds(entry.data_file) or (0, 0))[0]
-                yield _File(manifest.manifest_path, entry, self._age(entry.data_file), oldest)
-
-    def _age(self, file: DataFile) -> Age:
-        if not self._some_past(file):
-            return "young"
-        if self._all_past(file) or self._partition_is_past(file):
-            return "whole"
-        bounds = self._bounds(file)
+    def judge(entry: ManifestEntry) -> _File:
+        bounds = _bounds(entry.data_file, field_id)
+        if all_past(entry.data_file):
+            return _File(entry, "whole", bounds[0] if bounds else 0)
         if bounds is None:
-            return "unknown"
-        return "due" if is_due(*bounds, self._cutoff.at) else "waiting"
+            return _File(entry, "unknown")
+        return _File(entry, "due" if is_due(*bounds, cutoff.at) else "waiting", bounds[0])
 
-    def _partition_is_past(self, file: DataFile) -> bool:
-        from pyiceberg.expressions import AlwaysTrue
-
-        return bool(self._residuals[file.spec_id].residual_for(file.partition) == AlwaysTrue())
-
-    def _bounds(self, file: DataFile) -> tuple[int, int] | None:
-        low = (file.lower_bounds or {}).get(self._field)
-        high = (file.upper_bounds or {}).get(self._field)
-        return None if low is None or high is None else (_millis(low), _millis(high))
+    return judge
 
 
-def _millis(micros: bytes) -> int:
+def oldest_in(entries: Iterable[ManifestEntry], field_id: int) -> float | None:
+    """The least timestamp in the statistics of some files, in seconds since the epoch; None: not known."""
+    bounds = [(e.data_file.lower_bounds or {}).get(field_id) for e in entries]
+    return min((_micros(bound) / 1e6 for bound in bounds if bound), default=None)
+
+
+def _bounds(file: DataFile, field_id: int) -> tuple[int, int] | None:
+    """The oldest and the newest row, in milliseconds since the epoch."""
+    low, high = (file.lower_bounds or {}).get(field_id), (file.upper_bounds or {}).get(field_id)
+    return None if low is None or high is None else (_micros(low) // 1000, _micros(high) // 1000)
+
+
+def _micros(bound: bytes) -> int:
     """A bound as Iceberg writes it: microseconds, eight bytes, the least first."""
-    return int.from_bytes(micros, "little", signed=True) // 1000
+    return int.from_bytes(bound, "little", signed=True)
+
+
+def _paths(entries: Entries) -> frozenset[str]:
+    return frozenset(entry.data_file.file_path for entry in entries)
 
 
 def is_due(oldest: int, newest: int, cutoff: int) -> bool:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.branches import at_work
 from frazil.tables.snapshots import ancestors, is_first, summary_of
-from frazil.upkeep.copies import is_rewrite
-from frazil.upkeep.news import SUMMARY
+from frazil.upkeep.compaction.plan import is_rewrite
+from frazil.upkeep.work import SUMMARY
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata

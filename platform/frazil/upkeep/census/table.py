@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.spec.upkeep import Upkeep
+from frazil.tables.branches import outlived
 from frazil.tables.catalog import catalog_errors, load_table
-from frazil.tables.files import Deletes, live_files
-from frazil.tables.snapshots import ancestors
-from frazil.upkeep.copies import read_copies
-from frazil.upkeep.packing import Rule
-from frazil.upkeep.partitions import PartitionCensus, partitions_of
-from frazil.upkeep.plan import plan_bins
-from frazil.upkeep.sizes import SizeClass, by_size
-from frazil.upkeep.suspects import DeadBranch, dead_branches
-from frazil.upkeep.work import KINDS, Kind, LastWork, Number, last_work
+from frazil.tables.files import Deletes
+from frazil.tables.manifests import HeadReader
+from frazil.tables.snapshots import ancestors, summary_of
+from frazil.upkeep.census.partitions import PartitionCensus, SizeClass, by_size, partitions_of
+from frazil.upkeep.compaction.bins import Rule
+from frazil.upkeep.compaction.plan import plan_bins, read_copies
+from frazil.upkeep.work import LastWork, Number, last_works
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
 
+__all__ = ["Census", "DeadBranch", "census_of", "take_census"]
 
-__all__ = ["Census", "census_of", "take_census"]
+
+@dataclass(frozen=True, slots=True)
+class DeadBranch:
+    """A branch whose work ended without publishing it; its files are nobody's once it is dropped.
+
+    Args:
+        name: The branch.
+        age: Seconds since its work began.
+        files: Data files that its newest commit added.
+        bytes: Their bytes.
+    """
+
+    name: str
+    age: float
+    files: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +82,7 @@ class Census:
     most_copies: int
     unreachable: int
     dead_branches: tuple[DeadBranch, ...]
-    last: Mapping[Kind, LastWork]
+    last: Mapping[str, LastWork]
 
     @property
     def files(self) -> int:
@@ -149,27 +164,31 @@ def take_census(table: Table, upkeep: Upkeep, target: int, now: float, *, sorts:
         now: Seconds since the epoch.
         sorts: Whether a compaction sorts, and so cuts files where it likes.
     """
-    metadata, head = table.metadata, table.current_snapshot()
-    files, rule = live_files(table, head), Rule.of(upkeep, target, sorts=sorts)
-    plan = plan_bins(files.data, table.spec().spec_id, rule, read_copies(metadata))
+    metadata, head = table.metadata, HeadReader().read(table)
+    files = head.files if head else ()
+    rule = Rule.of(upkeep, target, sorts=sorts)
+    plan = plan_bins(files, table.spec().spec_id, rule, read_copies(metadata))
     times = [s.timestamp_ms for s in metadata.snapshots]
+    reachable = {s.snapshot_id for ref in metadata.refs for s in ancestors(metadata, ref)}
     return Census(
         table=".".join(table.name()),
         at=now,
-        head=head.snapshot_id if head else None,
+        head=head.snapshot.snapshot_id if head else None,
         target=target,
-        partitions=partitions_of(table, files.data, rule, plan),
-        deletes=files.deletes,
-        manifests=files.manifests,
-        manifest_bytes=files.manifest_bytes,
+        partitions=partitions_of(table, files, rule, plan),
+        deletes=head.deletes if head else Deletes(),
+        manifests=len(head.manifests) if head else 0,
+        manifest_bytes=sum(m.manifest_length for m in head.manifests) if head else 0,
         metadata_bytes=len(table.io.new_input(table.metadata_location)),
         snapshots=len(times),
         oldest=max(0.0, now - min(times) / 1000) if times else None,
         copies=plan.copies,
         most_copies=plan.allowed,
-        unreachable=len(times) - len({s.snapshot_id for s in _reachable(metadata)}),
-        dead_branches=dead_branches(metadata, now),
-        last={kind: last for kind in KINDS if (last := last_work(metadata, kind))},
+        unreachable=len(times) - len(reachable),
+        dead_branches=tuple(
+            _dead_branch(metadata, name, age) for name, age in sorted(outlived(metadata, now).items())
+        ),
+        last=last_works(metadata),
     )
 
 
@@ -187,6 +206,8 @@ def census_of(spec: AnyTable, connections: Connections, now: float) -> Census:
         return take_census(table, spec.upkeep, target, now, sorts=bool(spec.sort_by))
 
 
-def _reachable(metadata: TableMetadata) -> Iterator[Any]:
-    for ref in metadata.refs:
-        yield from ancestors(metadata, ref)
+def _dead_branch(metadata: TableMetadata, name: str, age: float) -> DeadBranch:
+    tip, main = metadata.refs[name].snapshot_id, metadata.refs.get("main")
+    unwritten = main is not None and main.snapshot_id == tip
+    added = {} if unwritten else summary_of(metadata.snapshot_by_id(tip))
+    return DeadBranch(name, age, int(added.get("added-data-files", 0)), int(added.get("added-files-size", 0)))

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.tables.snapshots import ancestors, summary_of
-from frazil.upkeep.copies import Copies, read_copies
-from frazil.upkeep.news import SUMMARY, only_upkeep_since
-from frazil.upkeep.work import KINDS, Kind, LastWork, last_work
+from frazil.upkeep.compaction.plan import Copies, read_copies
+from frazil.upkeep.work import SUMMARY, LastWork, last_works, only_upkeep_since
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Facts", "History", "read_facts", "read_history"]
 
-_COMPACTION: tuple[Kind, ...] = ("compaction",)
+_COMPACTION = "compaction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Facts:
     files: int | None
     bytes: int | None
     delete_files: int | None
-    last: Mapping[Kind, LastWork]
+    last: Mapping[str, LastWork]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,36 +77,37 @@ def read_facts(metadata: TableMetadata) -> Facts:
         files=_number(head, "total-data-files"),
         bytes=_number(head, "total-files-size"),
         delete_files=_number(head, "total-delete-files"),
-        last={kind: work for kind in KINDS if (work := last_work(metadata, kind))},
+        last=last_works(metadata),
     )
 
 
 def read_history(metadata: TableMetadata) -> History:
     """The history of a table; its metadata must have all snapshots."""
-    compaction = next((s for s in ancestors(metadata) if summary_of(s).get(SUMMARY) == "compaction"), None)
+    compaction = next((s for s in ancestors(metadata) if summary_of(s).get(SUMMARY) == _COMPACTION), None)
     times = [s.timestamp_ms for s in metadata.snapshots]
     return History(
         head=metadata.current_snapshot_id,
         snapshots=len(times),
         oldest=min(times) / 1000 if times else None,
         compacted_to=(compaction.sequence_number or 0) if compaction else 0,
-        quiet=_is_quiet(metadata, last_work(metadata, "compaction"), compaction),
+        quiet=_is_quiet(metadata, compaction),
         copies=read_copies(metadata),
     )
 
 
-def _is_quiet(metadata: TableMetadata, last: LastWork | None, compaction: Snapshot | None) -> bool:
+def _is_quiet(metadata: TableMetadata, compaction: Snapshot | None) -> bool:
     """Whether another compaction would find what the last one left, and that one got nowhere.
 
     One that was bounded in bytes saved files, and there may be more to save. One that did nothing may
     have had to spare old copies, of which some expired since.
     """
-    if last is None or not only_upkeep_since(metadata, last.snapshot_id, _COMPACTION):
+    works = last_works(metadata)
+    last, expiry = works.get(_COMPACTION), works.get("expiry")
+    if last is None or not only_upkeep_since(metadata, last.snapshot_id, [_COMPACTION]):
         return False
     saved = _number(compaction, "deleted-data-files") or 0
     made = _number(compaction, "added-data-files") or 0
     if compaction is None or compaction.snapshot_id != last.snapshot_id:
-        expiry = last_work(metadata, "expiry")
         return expiry is None or expiry.at < last.at
     return made >= saved
 

@@ -7,7 +7,7 @@ manifest but one.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import stamina
@@ -17,38 +17,57 @@ from frazil.errors import AuditFailedError, CommitConflictError
 from frazil.quoting import literal, quoted
 from frazil.spec.layout import SortTerm
 from frazil.spec.names import TableName
+from frazil.tables.branches import branch_lost
 from frazil.tables.catalog import load_table
 from frazil.tables.client_properties import SPARK_CATALOG
+from frazil.tables.commit import commit
 from frazil.tables.faults import Job, spark_job
-from frazil.tables.heads import TRIES, heads, through
-from frazil.tables.manifests import Entries, Held, names_live
-from frazil.tables.rewrite import Replacement, chosen, overtaken
-from frazil.tables.snapshots import ancestors
-from frazil.upkeep.rounds import Round
+from frazil.tables.manifests import Head, manifests_of
+from frazil.tables.replacement import Replacement, overtaken, same_rows
+from frazil.tables.spark import spark_name
+from frazil.tables.stage import StagedFiles, staged_files
+from frazil.upkeep.compaction.rounds import Round
 
 if TYPE_CHECKING:
-    from pyiceberg.table import Table
+    from pyiceberg.table import Table, Transaction
 
+__all__ = ["AGAIN", "Rewritten", "rewrite"]
 
-__all__ = ["rewrite"]
+AGAIN = "Nothing: the upkeep sensor tries again; so does `frazil compact`."
+"""What to do where others commit all the time."""
 
 _MARK = {"frazil.plan": "compaction"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A round that is written and audited; nothing of it is visible on `main`.
+
+    Args:
+        what: The new files, and those in whose place they are.
+        staged: The new files on their branch.
+        conflicts: How often Spark's commit was refused, because others committed.
+    """
+
+    what: Replacement
+    staged: StagedFiles
+    conflicts: int
 
 
 def rewrite(
     connections: Connections,
     name: TableName,
-    held: Held,
+    head: Head,
     plan: Round,
     order: Iterable[SortTerm],
     branch: str,
-) -> Replacement:
-    """Writes the files of one round anew; nothing of it is visible on `main`.
+) -> Rewritten:
+    """Writes the files of one round anew.
 
     Args:
         connections: The outside systems.
         name: The table.
-        held: The head that the round was planned on.
+        head: The head that the round was planned on.
         plan: The round.
         order: Of the rows; as they come where there is none.
         branch: A name for the branch.
@@ -58,15 +77,17 @@ def rewrite(
         OvertakenError: Rows were deleted since the head was read.
         CommitConflictError: Other commits came in between time and again.
     """
-    _make_branch(connections, name, held, plan, branch)
+    _make_branch(connections, name, head, plan, branch)
+    rows = _rows(connections, name, head, plan, branch)
     # Ten: behind all others Spark is slow to commit, and what is landed meanwhile makes it a conflict.
     for attempt in stamina.retry_context(on=CommitConflictError, attempts=10, wait_max=1.0):
         with attempt:
             _call(connections, name, plan, order, branch)
-    added = _added(load_table(connections.catalog, name), branch)
-    found = chosen(held, (f.path for f in plan.files), branch, added)
-    _audit(name, held, found)
-    return replace(found, conflicts=attempt.num - 1)
+    staged = staged_files(load_table(connections.catalog, name), branch)
+    if staged is None:
+        raise branch_lost(name, branch)
+    _audit(name, rows, staged, plan)
+    return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged, attempt.num - 1)
 
 
 def _call(
@@ -80,39 +101,37 @@ def _call(
         "options": _options(plan, connections.settings.spark_parallelism),
     }
     said = ", ".join(f"{key} => {value}" for key, value in arguments.items())
-    again = "Try again; `frazil orphans` removes leftovers."
-    with spark_job(Job("compaction", str(name), "No row is lost or doubled.", again)):
+    with spark_job(_job(name)):
         connections.background_spark.sql(f"CALL {SPARK_CATALOG}.system.rewrite_data_files({said})").collect()
 
 
-def _make_branch(connections: Connections, name: TableName, held: Held, plan: Round, branch: str) -> None:
-    from frazil.tables.swap import Narrow
-
-    entries = held.entries
-    for table in heads(connections.catalog, name):
-        if branch in table.metadata.refs:
-            return
-        if _deletes(table) != held.deletes:
-            raise overtaken(table, "rows were deleted")
-        tx = table.transaction()
-        Narrow(tx, branch, _MARK, [entries[f.path] for f in plan.files]).commit()
-        if through(tx.commit_transaction):
-            return
-    raise CommitConflictError(
-        f"The catalog refused a branch of {name} {TRIES} times.",
-        meaning="Others commit to the table all the time; the table is as they left it.",
-        todo="Nothing: the upkeep sensor tries again; so does `frazil compact`.",
-    )
+def _job(name: TableName) -> Job:
+    again = "Try again; `frazil orphans` removes leftovers."
+    return Job("compaction", str(name), "No row is lost or doubled.", again)
 
 
-def _deletes(table: Table) -> frozenset[str]:
-    """Paths of the manifests that name delete files now: the branch gets those."""
+def _make_branch(connections: Connections, name: TableName, head: Head, plan: Round, branch: str) -> None:
     from pyiceberg.manifest import ManifestContent
 
-    head = table.current_snapshot()
-    manifests = head.manifests(table.io) if head else []
-    deletes = (m for m in manifests if m.content == ManifestContent.DELETES and names_live(m))
-    return frozenset(m.manifest_path for m in deletes)
+    from frazil.tables.rewrite import stage_branch
+
+    def stage(table: Table) -> Transaction:
+        deletes = manifests_of(table, table.current_snapshot(), ManifestContent.DELETES)
+        if {m.manifest_path for m in deletes} != head.delete_manifests:  # the branch would get those
+            raise overtaken(table, "rows were deleted")
+        tx = table.transaction()
+        stage_branch(tx, branch, tuple(head.entries[f.path] for f in plan.files), _MARK)
+        return tx
+
+    commit(connections.catalog, name, stage, work="branch of a compaction", todo=AGAIN)
+
+
+def _rows(connections: Connections, name: TableName, head: Head, plan: Round, branch: str) -> int:
+    """How many rows the files hold; where there are delete files only reading tells."""
+    if not head.delete_manifests:
+        return sum(f.records for f in plan.files)
+    with spark_job(_job(name)):
+        return int(connections.background_spark.table(spark_name(name, branch)).count())
 
 
 def _strategy(order: Iterable[SortTerm]) -> dict[str, str]:
@@ -141,27 +160,13 @@ def _options(plan: Round, cores: int) -> str:
     return f"map({', '.join(pairs)})"
 
 
-def _added(table: Table, branch: str) -> Entries:
-    """Entries of the files that Spark added to the branch."""
-    from pyiceberg.manifest import ManifestContent, ManifestEntryStatus
-
-    tip = next(ancestors(table.metadata, branch))
-    own = [m for m in tip.manifests(table.io) if m.added_snapshot_id == tip.snapshot_id]
-    data = [m for m in own if m.content == ManifestContent.DATA]
-    entries = [e for m in data for e in m.fetch_manifest_entry(table.io)]
-    return tuple(e for e in entries if e.status == ManifestEntryStatus.ADDED)
-
-
-def _audit(name: TableName, held: Held, found: Replacement) -> None:
-    """As many rows as before; fewer only where delete files say so."""
-    before, after = (
-        sum(e.data_file.record_count for e in entries) for entries in (found.removed, found.added)
-    )
-    if after == before or (held.deletes and after < before):
+def _audit(name: TableName, rows: int, staged: StagedFiles, plan: Round) -> None:
+    """The new files must hold as many rows as the old ones did."""
+    if staged.rows == rows:
         return
     raise AuditFailedError(
         f"A compaction of {name} does not add up.",
-        where=f"{before} rows in {len(found.removed)} files, {after} in the {len(found.added)} new ones",
+        where=f"{rows} rows in {len(plan.files)} files, {staged.rows} in the {len(staged.files)} new ones",
         meaning="Nothing of it is visible; the table is as it was.",
         todo="Try again. If it happens twice, it is a defect of Frazil: please report these numbers.",
     )

@@ -1,21 +1,43 @@
-"""The files of a table, partition by partition, as a compaction groups them."""
+"""The files of a table by partition, as a compaction groups them, and by size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from frazil.tables.files import LiveFile
-from frazil.upkeep.gain import Gain, gain_of
-from frazil.upkeep.packing import Bin, Rule
-from frazil.upkeep.plan import Partition, Plan, group_files
-from frazil.upkeep.sizes import SizeClass, by_size
+from frazil.upkeep.compaction.bins import Bin, Gain, Rule, gain_of
+from frazil.upkeep.compaction.plan import Partition, Plan, group_files
+from frazil.upkeep.work import MB
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-__all__ = ["PartitionCensus", "partitions_of"]
+__all__ = ["PartitionCensus", "SizeClass", "by_size", "partitions_of"]
+
+_EDGES = (1, 8, 32, 128, 512)
+_LABELS = (
+    f"< {_EDGES[0]} MB",
+    *(f"{low}-{high} MB" for low, high in pairwise(_EDGES)),
+    f">= {_EDGES[-1]} MB",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeClass:
+    """Files of about one size.
+
+    Args:
+        label: Such as `8-32 MB`.
+        files: How many there are.
+        bytes: What they add up to.
+    """
+
+    label: str
+    files: int = 0
+    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +81,18 @@ def partitions_of(
 ) -> tuple[PartitionCensus, ...]:
     """The census of each partition, the one with the most small bytes first."""
     groups = group_files(files, table.spec().spec_id)
-    found = (_partition(table, key, group, rule, plan.bins[key]) for key, group in groups.items())
-    return tuple(sorted(found, key=lambda p: (-p.small_bytes, p.partition)))
+    censuses = (_partition(table, key, group, rule, plan.bins[key]) for key, group in groups.items())
+    return tuple(sorted(censuses, key=lambda p: (-p.small_bytes, p.partition)))
+
+
+def by_size(sizes: Iterable[int]) -> tuple[SizeClass, ...]:
+    """Sizes in bytes counted by class, every class in order, empty ones too."""
+    files, held = [0] * len(_LABELS), [0] * len(_LABELS)
+    for size in sizes:
+        place = sum(size >= edge * MB for edge in _EDGES)
+        files[place] += 1
+        held[place] += size
+    return tuple(map(SizeClass, _LABELS, files, held))
 
 
 def _partition(

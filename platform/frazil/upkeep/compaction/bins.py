@@ -14,7 +14,7 @@ from itertools import accumulate
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.files import LiveFile
 
-__all__ = ["DELETED_SHARE", "Bin", "Rule", "bins_of", "lean"]
+__all__ = ["DELETED_SHARE", "Bin", "Gain", "Rule", "bins_of", "gain_of", "lean"]
 
 DELETED_SHARE = 0.3
 """Share of deleted rows from which a data file is rewritten whatever its size."""
@@ -98,6 +98,48 @@ class Bin:
     def saved_per_byte(self) -> float:
         """What makes one bin better than another where bytes are few."""
         return self.saved / max(1, self.bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What a compaction is good for; false where it is good for nothing.
+
+    What comes out is counted, too: a table that can't get better would be rewritten for ever.
+
+    Args:
+        files: Files that it would rewrite.
+        bytes: Their bytes.
+        into: Files that it would make of them.
+        large: Files too large, which it would cut.
+        deleted: Files of which it would leave out enough deleted rows.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    into: int = 0
+    large: int = 0
+    deleted: int = 0
+
+    @property
+    def saved(self) -> int:
+        """Files fewer than before; cutting a large file saves none."""
+        return max(0, self.files - self.into)
+
+    def __bool__(self) -> bool:
+        return self.files > 0
+
+
+def gain_of(bins: Iterable[Bin], rule: Rule) -> Gain:
+    """The gain of rewriting some bins."""
+    bins = list(bins)
+    taken = [file for bin_ in bins for file in bin_.files]
+    return Gain(
+        files=len(taken),
+        bytes=sum(f.bytes for f in taken),
+        into=sum(bin_.into for bin_ in bins),
+        large=sum(f.bytes > rule.large for f in taken),
+        deleted=sum(f.deleted_share >= DELETED_SHARE for f in taken),
+    )
 
 
 def bins_of(files: Iterable[LiveFile], rule: Rule, most: int = 0, *, everything: bool = False) -> list[Bin]:

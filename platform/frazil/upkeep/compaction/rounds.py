@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from frazil.tables.files import LiveFile
-from frazil.upkeep.copies import Copies
-from frazil.upkeep.packing import Bin, Rule
-from frazil.upkeep.plan import plan_bins
+from frazil.upkeep.compaction.bins import Bin, Rule
+from frazil.upkeep.compaction.plan import Copies, plan_bins
 
 __all__ = ["Round", "plan_rounds"]
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from frazil.spec.names import TableName
-from frazil.tables.manifests import Held
-from frazil.upkeep.rounds import Round
-from frazil.upkeep.sizes import size_text
-from frazil.upkeep.work import Number, WorkReport
+from frazil.tables.manifests import Head
+from frazil.upkeep.compaction.rounds import Round
+from frazil.upkeep.work import Number, WorkReport, size_text
 
 __all__ = ["Done", "became", "did", "nothing", "would"]
 
@@ -54,30 +53,30 @@ def nothing(name: TableName, why: str, *, dry_run: bool) -> WorkReport:
     return WorkReport(str(name), "compaction", done=False, text=why, dry_run=dry_run)
 
 
-def would(name: TableName, held: Held, rounds: Sequence[Round], crowded: bool) -> WorkReport:
+def would(name: TableName, head: Head, rounds: Sequence[Round], crowded: bool) -> WorkReport:
     """The report of a dry run.
 
     Args:
         name: The table.
-        held: Its head.
+        head: Its head.
         rounds: The plan.
         crowded: Whether its manifests would be put together.
     """
     files, size = sum(len(r.files) for r in rounds), sum(r.bytes for r in rounds)
     done = Done(files, size, into=sum(r.into for r in rounds), rounds=len(rounds))
     parts = [f"{_files(files)} of {size_text(size)} would become {done.into}"] if rounds else []
-    parts += [f"{len(held.manifests)} manifests would become few"] if crowded else []
+    parts += [f"{len(head.manifests)} manifests would become few"] if crowded else []
     return WorkReport(
         table=str(name),
         kind="compaction",
         done=bool(parts),
-        text=f"{', '.join(parts)}." if parts else _as_it_is(held),
-        numbers=_numbers(held, None, done),
+        text=f"{', '.join(parts)}." if parts else _as_it_is(head),
+        numbers=_numbers(head, None, done),
         dry_run=True,
     )
 
 
-def did(name: TableName, before: Held, after: Held, done: Done, seconds: float) -> WorkReport:
+def did(name: TableName, before: Head, after: Head, done: Done, seconds: float) -> WorkReport:
     """The report of a run.
 
     Args:
@@ -104,15 +103,15 @@ def did(name: TableName, before: Held, after: Held, done: Done, seconds: float) 
     )
 
 
-def _as_it_is(held: Held) -> str:
-    return f"Nothing to gain: {_files(len(held.files))} of {size_text(held.bytes)} stay as they are."
+def _as_it_is(head: Head) -> str:
+    return f"Nothing to gain: {_files(len(head.files))} of {size_text(head.bytes)} stay as they are."
 
 
 def _files(count: int) -> str:
     return "1 file" if count == 1 else f"{count} files"
 
 
-def _numbers(before: Held, after: Held | None, done: Done) -> dict[str, Number]:
+def _numbers(before: Head, after: Head | None, done: Done) -> dict[str, Number]:
     later = after or before
     return {
         "files_before": len(before.files),

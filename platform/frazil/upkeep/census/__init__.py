@@ -1,0 +1,1 @@
+"""Looking at tables: from a glance at the catalog's pointer to a count of every file."""

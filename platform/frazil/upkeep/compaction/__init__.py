@@ -1,0 +1,1 @@
+"""Compaction: small files become files of the right size."""

@@ -1,0 +1,191 @@
+"""When a table is compacted: the rules of its spec against what its manifests tell, in numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from frazil.connections import Connections
+from frazil.spec.table import AnyTable
+from frazil.upkeep.compaction.bins import DELETED_SHARE, Bin, Gain, Rule, gain_of
+from frazil.upkeep.compaction.plan import plan_bins
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Finding, Kind, Known, Order, Reason, View, since
+from frazil.upkeep.work import Number, WorkReport, size_text
+
+__all__ = ["Compaction", "Prospect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What a compaction of one table would find.
+
+    Args:
+        files: Data files.
+        small_files: Those below the size that they should have.
+        waiting: Bytes of small files that wait for a compaction; what the last one left does not wait.
+        gain: What a compaction is good for, over all partitions.
+        manifests: How many there are.
+        small_manifests: Those that would better be put together.
+        copies: Bytes that only older snapshots hold.
+        most_copies: How many of them there may be.
+        thrifty: Whether small files are left alone, for there would be more copies than that.
+    """
+
+    files: int = 0
+    small_files: int = 0
+    waiting: int = 0
+    gain: Gain = field(default_factory=Gain)
+    manifests: int = 0
+    small_manifests: int = 0
+    copies: int = 0
+    most_copies: int = 0
+    thrifty: bool = False
+
+    @property
+    def numbers(self) -> dict[str, Number]:
+        """The prospect in numbers, to be plotted."""
+        return {
+            "files": self.files,
+            "small_files": self.small_files,
+            "small_bytes_waiting": self.waiting,
+            "files_to_rewrite": self.gain.files,
+            "bytes_to_rewrite": self.gain.bytes,
+            "files_saved": self.gain.saved,
+            "manifests": self.manifests,
+            "old_copies_bytes": self.copies,
+        }
+
+
+class Compaction(Kind):
+    """Small files become files of the right size, and many manifests few."""
+
+    name, step = "compaction", "compact_files"
+    about = "Rewrites small data files to the spec's target size, and sorts them where it says so."
+
+    def run(self, spec: AnyTable, connections: Connections, now: float, order: Order) -> WorkReport:
+        """See `Kind.run`."""
+        return compact(
+            spec,
+            connections,
+            now,
+            dry_run=order.dry_run,
+            everything=order.everything,
+            reason=order.reason,
+        )
+
+    def why_due(self, known: Known, now: float) -> Reason | None:
+        """See `Kind.why_due`."""
+        found, upkeep = known.unworked(self), known.spec.upkeep
+        if found is None or _is_quiet(known):
+            return None
+        seen: Prospect = found.told
+        gain, many = seen.gain, seen.manifests > upkeep.manifests
+        if gain and seen.waiting >= upkeep.small_bytes:
+            waiting, enough = size_text(seen.waiting), size_text(upkeep.small_bytes)
+            why = f"{_gain(gain)}: small files add up to {waiting}, {enough} are enough{_thrift(seen)}."
+        elif gain and known.is_over(self, upkeep.compact_after, now):
+            last = since(self.title, known.age(self, now), upkeep.compact_after)
+            why = f"{_gain(gain)}: {last}{_thrift(seen)}."
+        elif many and seen.small_manifests > upkeep.manifests // 2:
+            small = f"{seen.small_manifests} of {seen.manifests} manifests are small"
+            why = f"{small}, {upkeep.manifests} in all are enough."
+        else:
+            return None
+        return Reason(why, seen.numbers)
+
+    def needs_look(self, known: Known, now: float) -> bool:
+        """Whether cheap facts leave open that a compaction is due."""
+        if known.facts.head is None:
+            return False
+        current = known.current(self)
+        return self._may_be_due(known, now) if current is None else _copies_may_be_gone(current, known, now)
+
+    def look(self, view: View, known: Known, now: float) -> Prospect:
+        """Plans a compaction of the present head."""
+        head, history, spec = view.head, known.history, known.spec
+        if head is None or history is None:
+            return Prospect()
+        rule = Rule.of(spec.upkeep, int(spec.write.target_file_size), sorts=bool(spec.sort_by))
+        plan = plan_bins(head.files, head.layout, rule, history.copies)
+        return Prospect(
+            files=len(head.files),
+            small_files=sum(f.bytes < rule.small for f in head.files),
+            waiting=sum(_waiting(b, rule, history.compacted_to) for bins in plan.bins.values() for b in bins),
+            gain=gain_of((b for bins in plan.bins.values() for b in bins), rule),
+            manifests=len(head.manifests),
+            small_manifests=len(head.small_manifests),
+            copies=plan.copies,
+            most_copies=plan.allowed,
+            thrifty=plan.thrifty,
+        )
+
+    def _may_be_due(self, known: Known, now: float) -> bool:
+        found, upkeep = known.unworked(self), known.spec.upkeep
+        if _is_quiet(known) or _has_one_good_file(known) or (found and self.why_due(known, now)):
+            return False
+        waiting, manifests = _at_most(known, known.findings.get(self.name))
+        is_time = known.is_over(self, upkeep.compact_after, now) and (
+            found is None or now - found.at >= upkeep.compact_after.total_seconds()
+        )
+        return is_time or waiting >= upkeep.small_bytes or manifests > upkeep.manifests
+
+
+def _is_quiet(known: Known) -> bool:
+    """Whether the last compaction got nowhere, and nothing changed since."""
+    history = known.history
+    return history is not None and history.quiet and history.head == known.facts.head
+
+
+def _copies_may_be_gone(found: Finding, known: Known, now: float) -> bool:
+    """Whether what had to be spared may be taken by now, though nothing new came."""
+    seen: Prospect = found.told
+    return seen.thrifty and now - found.at >= known.spec.upkeep.expire_every.total_seconds()
+
+
+def _has_one_good_file(known: Known) -> bool:
+    """Whether the table has one file of the right size, or none."""
+    facts, target = known.facts, known.spec.write.target_file_size
+    if facts.files is None or facts.bytes is None or facts.delete_files is None:
+        return False
+    return facts.files == 0 or (facts.files == 1 and not facts.delete_files and facts.bytes <= target)
+
+
+def _at_most(known: Known, found: Finding | None) -> tuple[float, float]:
+    """Bounds of the bytes that wait and of the manifests: what was found, and all that came since."""
+    facts = known.facts
+    if facts.bytes is None or facts.files is None:
+        return math.inf, math.inf
+    if found is None or found.facts.bytes is None or found.facts.files is None:
+        return facts.bytes, facts.files + (facts.delete_files or 0)
+    seen: Prospect = found.told
+    bytes_more, files_more = facts.bytes - found.facts.bytes, facts.files - found.facts.files
+    commits = (facts.commits or 0) - (found.facts.commits or 0)
+    return seen.waiting + max(0, bytes_more), seen.manifests + max(0, files_more, commits)
+
+
+def _waiting(bin_: Bin, rule: Rule, compacted_to: int) -> int:
+    """Small bytes of a bin.
+
+    The one small file that a compaction leaves per partition does not count: with a hundred
+    partitions those alone would ask for the next compaction at once, and for ever.
+    """
+    new = [f for f in bin_.files if f.sequence > compacted_to]
+    unfinished = len(bin_.files) - len(new) > bin_.into
+    return sum(f.bytes for f in (bin_.files if unfinished else new) if f.bytes < rule.small)
+
+
+def _gain(gain: Gain) -> str:
+    said = [
+        f"{gain.files} files of {size_text(gain.bytes)} can become {gain.into}",
+        f"{gain.large} of them are too large" if gain.large else "",
+        f"{gain.deleted} have {DELETED_SHARE:.0%} of their rows deleted or more" if gain.deleted else "",
+    ]
+    return ", ".join(filter(None, said))
+
+
+def _thrift(seen: Prospect) -> str:
+    if not seen.thrifty:
+        return ""
+    held, allowed = size_text(seen.copies), size_text(seen.most_copies)
+    return f"; files compacted before stay until old copies expire: there are {held}, {allowed} are allowed"

@@ -1,0 +1,210 @@
+"""Compaction: small files become files of the right size, and nobody is held up by it.
+
+Round by round Spark rewrites files on a branch that only it knows; one commit with operation replace
+puts the new files in the place of the old ones on `main`, whatever was landed in the meantime.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from frazil.connections import Connections
+from frazil.errors import OvertakenError
+from frazil.spec.names import TableName, things
+from frazil.spec.table import AnyTable
+from frazil.tables.branches import COMPACTING, drop_outlived, leave_branch, new_branch, publish_branch
+from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.commit import Committed, commit
+from frazil.tables.manifests import Head, HeadReader
+from frazil.tables.replacement import Replacement, upon
+from frazil.tables.stage import StagedFiles
+from frazil.upkeep.compaction.bins import Rule
+from frazil.upkeep.compaction.plan import Copies, read_copies
+from frazil.upkeep.compaction.report import Done, became, did, nothing, would
+from frazil.upkeep.compaction.rewrite import AGAIN, Rewritten, rewrite
+from frazil.upkeep.compaction.rounds import Round, plan_rounds
+from frazil.upkeep.work import SUMMARY, WorkReport
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table, Transaction
+
+
+__all__ = ["compact", "put_in_place"]
+
+Step = Callable[[str], None]
+
+_NEWEST_FORMAT = 2
+
+_log = logging.getLogger(__name__)
+
+
+def compact(
+    spec: AnyTable,
+    connections: Connections,
+    now: float,
+    *,
+    dry_run: bool = False,
+    everything: bool = False,
+    reason: str = "",
+    on_step: Step = lambda _: None,
+) -> WorkReport:
+    """Makes few files of many, and few manifests of many.
+
+    Args:
+        spec: The table's spec.
+        connections: The outside systems.
+        now: Seconds since the epoch.
+        dry_run: Tell only what would be done; nothing is touched.
+        everything: Rewrite all files, those too that are as they should be: after a change of layout.
+        reason: Noted in the snapshots.
+        on_step: Told planned, and of each round written and published.
+
+    Raises:
+        MissingError: There is no such table.
+        AuditFailedError: The new files do not hold the rows of the old ones; nothing of them is visible.
+        CommitConflictError: Others kept committing in between.
+    """
+    with catalog_errors(connections.settings):
+        return _Compaction(spec, connections, now, reason, on_step).run(dry_run, everything)
+
+
+class _Compaction:
+    """The parts that the rounds of one run share."""
+
+    def __init__(
+        self, spec: AnyTable, connections: Connections, now: float, reason: str, on_step: Step
+    ) -> None:
+        self._spec = spec
+        self._connections = connections
+        self._name: TableName = things(spec, connections.settings).table
+        self._now = now
+        self._reason = reason
+        self._step = on_step
+        self._reader = HeadReader()
+
+    def run(self, dry_run: bool, everything: bool) -> WorkReport:
+        begun, table = time.perf_counter(), self._load()
+        if table.metadata.format_version > _NEWEST_FORMAT:
+            return nothing(self._name, "Format version 3: PyIceberg can't write it yet.", dry_run=dry_run)
+        before = self._reader.read(table)
+        if before is None:
+            return nothing(self._name, "There is nothing in it yet.", dry_run=dry_run)
+        rounds = self._plan(before, read_copies(table.metadata), everything=everything)
+        if dry_run:
+            return would(self._name, before, rounds, self._is_crowded(before))
+        self._step("planned")
+        drop_outlived(self._connections.catalog, self._name, table, self._now)
+        done = self._rounds(rounds) + self._gather()
+        after = self._reader.read(self._load()) or before
+        return did(self._name, before, after, done, time.perf_counter() - begun)
+
+    def _load(self) -> Table:
+        return load_table(self._connections.catalog, self._name)
+
+    def _plan(
+        self, head: Head, copies: Copies | None = None, *, everything: bool = False, done: int = 0
+    ) -> list[Round]:
+        target, upkeep = int(self._spec.write.target_file_size), self._spec.upkeep
+        rule = Rule.of(upkeep, target, sorts=bool(self._spec.sort_by))
+        most = int(upkeep.max_bytes) - done
+        return plan_rounds(head.files, head.layout, rule, most, copies, everything=everything)
+
+    def _rounds(self, rounds: Sequence[Round]) -> Done:
+        done = sum((self._round(plan) for plan in rounds), Done())
+        if any(r.older for r in rounds) and (head := self._reader.read(self._load())):
+            # Each file of an older layout left a small one in every partition that it had rows of.
+            done = sum((self._round(plan) for plan in self._plan(head, done=done.bytes)), done)
+        return done
+
+    def _round(self, planned: Round) -> Done:
+        head = self._reader.read(self._load())
+        plan = planned.among({f.path for f in head.files}) if head else None
+        if head is None or plan is None:
+            return Done(overtaken=1)
+        branch = new_branch(COMPACTING)
+        try:
+            written = rewrite(self._connections, self._name, head, plan, self._spec.sort_terms, branch)
+            self._step("written")
+            return self._publish(written, plan)
+        except OvertakenError as e:
+            _log.info("%s", e)
+            return Done(overtaken=1)
+        finally:
+            leave_branch(self._connections.catalog, self._name, branch)
+
+    def _publish(self, written: Rewritten, plan: Round) -> Done:
+        what = written.what
+        done = Done(
+            files=len(what.removed),
+            bytes=plan.bytes,
+            into=len(what.added),
+            written=sum(f.file_size_in_bytes for f in what.added),
+            rounds=1,
+        )
+        committed = self._commit(lambda table: upon(table, what), became(done), written.staged)
+        self._step("published")
+        return replace(
+            done, conflicts=written.conflicts + committed.conflicts, snapshot_id=committed.snapshot_id
+        )
+
+    def _gather(self) -> Done:
+        """Writes many manifests as few, with the files as they are."""
+        head = self._reader.read(self._load())
+        if head is None or not self._is_crowded(head):
+            return Done()
+
+        def what(table: Table) -> Replacement:
+            newest = self._reader.read(table) or head
+            small = newest.small_manifests
+            return Replacement(frozenset(small), kept=tuple(e for path in small for e in newest.named[path]))
+
+        committed = self._commit(what, f"{len(head.manifests)} manifests are too many")
+        return Done(conflicts=committed.conflicts, snapshot_id=committed.snapshot_id)
+
+    def _is_crowded(self, head: Head) -> bool:
+        """Whether there are more manifests than there may be, and some can be put together."""
+        return len(head.manifests) > self._spec.upkeep.manifests and len(head.small_manifests) > 1
+
+    def _commit(
+        self, what: Callable[[Table], Replacement], did: str, staged: StagedFiles | None = None
+    ) -> Committed:
+        why = {"frazil.upkeep-reason": self._reason} if self._reason else {}
+        says = {SUMMARY: "compaction", "frazil.upkeep-did": did, **why}
+        return put_in_place(self._connections.catalog, self._name, what, says, staged)
+
+
+def put_in_place(
+    catalog: Catalog,
+    name: TableName,
+    what: Callable[[Table], Replacement],
+    says: Mapping[str, str],
+    staged: StagedFiles | None = None,
+) -> Committed:
+    """Puts files in the place of others with the same rows on `main`, and removes their branch.
+
+    Args:
+        catalog: The catalog that owns the table.
+        name: The table.
+        what: What is to be done upon the present head; asked again after each conflict.
+        says: What the snapshot's summary says of it.
+        staged: The new files on their branch, if there are any.
+
+    Raises:
+        OvertakenError: Raised by `what` where it can't be done any more.
+        CommitConflictError: The catalog refused time and again.
+    """
+    from frazil.tables.rewrite import stage_same_rows
+
+    def stage(table: Table) -> Transaction:
+        tx = table.transaction()
+        stage_same_rows(tx, what(table), says)
+        if staged:
+            publish_branch(tx, name, staged.branch, staged.tip)
+        return tx
+
+    return commit(catalog, name, stage, work="compaction", todo=AGAIN)

@@ -1,0 +1,292 @@
+"""Row expiry: old rows leave the table, and the books still balance.
+
+One commit on `main`, bound to the head that was looked at, takes whole files out and puts others in the
+place of those that hold younger rows, too. Its snapshot carries a ledger: the same position, empty
+spans, and how many rows went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from frazil.connections import Connections
+from frazil.errors import CommitConflictError, DifferentError
+from frazil.landing.ledger import Ledger, read_ledger
+from frazil.spec.names import things
+from frazil.spec.table import AnyTable
+from frazil.tables.branches import EXPIRING, leave_branch, new_branch, publish_branch
+from frazil.tables.catalog import load_table
+from frazil.tables.commit import commit
+from frazil.tables.ledger import copied
+from frazil.tables.replacement import replacing
+from frazil.upkeep.kind import Kind, Known, Order, Reason, View
+from frazil.upkeep.row_expiry.plan import (
+    Cutoff,
+    PastRows,
+    RowAge,
+    count_past_rows,
+    find_past_rows,
+    oldest_in,
+    row_age,
+)
+from frazil.upkeep.row_expiry.survivors import AGAIN, Survivors, write_survivors
+from frazil.upkeep.work import SUMMARY, WorkReport
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table, Transaction
+
+
+__all__ = ["RowExpiry", "expire_rows"]
+
+Step = Callable[[str], None]
+
+_EVERY = timedelta(hours=1)
+_TRIES = 5
+"""How often files are written anew, because others took one of them or kept committing."""
+
+
+class RowExpiry(Kind):
+    """Rows older than the spec's `keep_rows_for` leave the table."""
+
+    name, step = "row_expiry", "expire_rows"
+    about = "Deletes rows older than the spec's keep_rows_for."
+
+    def run(self, spec: AnyTable, connections: Connections, now: float, order: Order) -> WorkReport:
+        """See `Kind.run`."""
+        return expire_rows(spec, connections, now, dry_run=order.dry_run, reason=order.reason)
+
+    def why_due(self, known: Known, now: float) -> Reason | None:
+        """See `Kind.why_due`."""
+        kept, found = row_age(known.spec), known.findings.get(self.name)
+        last = known.facts.last.get(self.name)
+        if kept is None or found is None or found.told is None:
+            return None
+        if not known.is_over(self, _EVERY, now) or (last and found.at < last.at):
+            return None
+        age, most = now - found.told, kept.most.total_seconds()
+        if age < most:
+            return None
+        oldest = datetime.fromtimestamp(found.told, UTC).isoformat(timespec="seconds")
+        text = f"the oldest row is of {oldest}, {age:.0f} s ago; rows are kept for {most:.0f} s."
+        return Reason(text, {"oldest_row_age": round(age, 3), "keep_rows_for": most})
+
+    def needs_look(self, known: Known, now: float) -> bool:
+        """Whether it is time to ask for the oldest row."""
+        if row_age(known.spec) is None or known.facts.head is None or not known.is_over(self, _EVERY, now):
+            return False
+        if (found := known.unworked(self)) is None:
+            return True
+        return not known.current(self) and now - found.at >= _EVERY.total_seconds()
+
+    def look(self, view: View, known: Known, now: float) -> float | None:
+        """Timestamp of the oldest record, in seconds since the epoch, as the files' statistics tell it."""
+        age, head = row_age(known.spec), view.head
+        fields = view.table.schema().fields
+        column = next((f.field_id for f in fields if age and f.name == age.column), None)
+        return oldest_in(head.entries.values(), column) if head and column is not None else None
+
+
+def expire_rows(
+    spec: AnyTable,
+    connections: Connections,
+    now: float,
+    *,
+    dry_run: bool = False,
+    reason: str = "",
+    on_step: Step = lambda _: None,
+) -> WorkReport:
+    """Deletes rows whose record's timestamp is older than `keep_rows_for`; one of that very age stays.
+
+    Args:
+        spec: The table's spec.
+        connections: The outside systems.
+        now: Seconds since the epoch.
+        dry_run: Tell only what would be done; nothing is touched.
+        reason: Noted in the snapshot.
+        on_step: Told planned, written, published.
+
+    Raises:
+        MissingError: There is no such table.
+        DifferentError: The table has no column of the record's timestamp.
+        CommitConflictError: Others kept committing in between.
+    """
+    age = row_age(spec)
+    if age is None:
+        name = things(spec, connections.settings).table
+        text = "Rows are kept for ever: the spec says nothing of keep_rows_for."
+        return WorkReport(str(name), "row_expiry", done=False, text=text, dry_run=dry_run)
+    return _RowExpiry(spec, connections, now, age, on_step).run(reason, dry_run=dry_run)
+
+
+class _RowExpiry:
+    """The parts that the steps of one run share."""
+
+    def __init__(
+        self, spec: AnyTable, connections: Connections, now: float, age: RowAge, on_step: Step
+    ) -> None:
+        self._connections = connections
+        self._catalog = connections.catalog
+        self._name = things(spec, connections.settings).table
+        self._max_bytes = int(spec.upkeep.max_bytes)
+        at = int(now * 1000) - int(age.most.total_seconds() * 1000)
+        self._cutoff = Cutoff(age.column, at)
+        self._done = on_step
+        self._branches: list[str] = []
+
+    def run(self, reason: str, *, dry_run: bool) -> WorkReport:
+        """Plans, and does it unless nothing is past, or nothing shall be touched."""
+        table = load_table(self._catalog, self._name)
+        past = self._past(table)
+        if not past:
+            return self._report(past, Survivors(), dry_run=dry_run)
+        if dry_run:
+            return self._would(past, count_past_rows(table, past, self._cutoff))
+        self._done("planned")
+        try:
+            return self._expire(reason)
+        finally:
+            for branch in self._branches:
+                leave_branch(self._catalog, self._name, branch)
+
+    def _expire(self, reason: str) -> WorkReport:
+        for again in range(_TRIES):
+            try:
+                survivors = self._survivors()
+                self._done("written")
+                report = self._publish(survivors, reason)
+            except CommitConflictError as e:
+                refused = e
+                continue
+            return replace(report, conflicts=report.conflicts + again)
+        raise refused
+
+    def _past(self, table: Table, only: frozenset[str] | None = None) -> PastRows:
+        if self._cutoff.column not in table.schema().column_names:
+            raise DifferentError(
+                f"Table {self._name} has no column {self._cutoff.column}.",
+                meaning="The age of its rows is not known; none was deleted.",
+                todo="Drop keep_rows_for from the spec, or mend metadata_names.",
+            )
+        return find_past_rows(table, self._cutoff, self._max_bytes, only)
+
+    def _survivors(self) -> Survivors:
+        """What stays of the mixed files of the present head, on a new branch."""
+        self._branches.append(new_branch(EXPIRING))
+        return write_survivors(self._connections, self._name, self._past, self._cutoff, self._branches[-1])
+
+    def _publish(self, survivors: Survivors, reason: str) -> WorkReport:
+        """Takes the past files out of `main`, and puts the survivors in.
+
+        Raises:
+            CommitConflictError: Others changed the files in whose place the survivors are.
+        """
+        from frazil.tables.rewrite import stage_new_rows
+
+        tried: dict[int | None, PastRows] = {}
+
+        def stage(table: Table) -> Transaction | None:
+            tried[None] = past = self._past(table, survivors.replaced)
+            if not survivors.fit(past, table.spec().spec_id):
+                raise self._overtaken()
+            if not past:
+                return None
+            books = self._books(table, past.rows + survivors.expired)
+            why = {"frazil.upkeep-reason": reason} if reason else {}
+            tx = table.transaction()
+            if books:
+                tx.set_properties(copied(books, table.metadata.next_sequence_number()))
+            what = replacing(past.named, past.paths, survivors.staged.files)
+            tried[stage_new_rows(tx, what, {SUMMARY: "row_expiry", **why, **books})] = past
+            if survivors.staged.branch:
+                publish_branch(tx, self._name, survivors.staged.branch, survivors.staged.tip)
+            return tx
+
+        done = commit(self._catalog, self._name, stage, work="row expiry", todo=AGAIN)
+        if done.snapshot_id:
+            self._done("published")
+        past = tried[done.snapshot_id]
+        written = survivors if done.snapshot_id else Survivors()
+        return self._report(past, written, done.snapshot_id, done.conflicts)
+
+    def _books(self, table: Table, expired: int) -> dict[str, str]:
+        """The ledger of the new snapshot; none where no row went, or where nothing was ever landed."""
+        before = read_ledger(table.metadata)
+        if before is None or not expired:
+            return {}
+        entry = Ledger(
+            topic=before.topic,
+            topic_id=before.topic_id,
+            spans={p: (at, at) for p, at in before.position.items()},
+            start=before.start,
+            expired=expired,
+            expired_before=self._cutoff.at,
+            max_timestamp=before.max_timestamp,
+            landing=self._branches[-1],
+            version=version("frazil"),
+        )
+        return entry.following(before).properties()
+
+    def _overtaken(self) -> CommitConflictError:
+        return CommitConflictError(
+            f"Others changed files of {self._name} while rows that are past were taken out of them.",
+            meaning="The table is as they left it; no row was deleted.",
+            todo=AGAIN,
+        )
+
+    def _would(self, past: PastRows, mixed: int | None) -> WorkReport:
+        """The report of a dry run; where the rows of mixed files can't be counted, it tells the most."""
+        at_most = sum(entry.data_file.record_count for entry in past.mixed)
+        report = self._report(past, Survivors(expired=at_most if mixed is None else mixed), dry_run=True)
+        said = "Would delete up to " if mixed is None else "Would delete "
+        return replace(report, text=report.text.replace("Would delete ", said, 1))
+
+    def _report(
+        self,
+        past: PastRows,
+        survivors: Survivors,
+        snapshot_id: int | None = None,
+        conflicts: int = 0,
+        *,
+        dry_run: bool = False,
+    ) -> WorkReport:
+        numbers = _numbers(past, survivors)
+        return WorkReport(
+            table=str(self._name),
+            kind="row_expiry",
+            done=bool(past),
+            text=_text(self._cutoff, past, numbers, dry_run=dry_run),
+            snapshot_id=snapshot_id,
+            numbers=numbers,
+            conflicts=conflicts,
+            dry_run=dry_run,
+        )
+
+
+def _numbers(past: PastRows, survivors: Survivors) -> dict[str, int]:
+    kept = sum(file.file_size_in_bytes for file in survivors.staged.files)
+    return {
+        "rows": past.rows + survivors.expired,
+        "files": len(past.whole),
+        "files_rewritten": len(past.mixed),
+        "bytes_freed": past.bytes - kept,
+        "files_waiting": past.waiting,
+        "files_unjudged": past.unjudged,
+    }
+
+
+def _text(cutoff: Cutoff, past: PastRows, n: dict[str, int], *, dry_run: bool) -> str:
+    before = datetime.fromtimestamp(cutoff.at / 1000, UTC).isoformat(sep=" ", timespec="seconds")
+    told = f"No file holds enough rows older than {before}"
+    if past:
+        verb, size = ("Would delete", "bytes in all") if dry_run else ("Deleted", "bytes freed")
+        told = (
+            f"{verb} {n['rows']} rows older than {before}: {n['files']} files by metadata alone, "
+            f"{n['files_rewritten']} rewritten; {n['bytes_freed']} {size}"
+        )
+    waiting = f"; {n['files_waiting']} files that hold younger rows, too, wait" if n["files_waiting"] else ""
+    blind = f"; {n['files_unjudged']} have no statistics of {cutoff.column}" if n["files_unjudged"] else ""
+    return f"{told}{waiting}{blind}."

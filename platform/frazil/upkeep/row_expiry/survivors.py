@@ -1,0 +1,137 @@
+"""Data files written again without the rows that are past, on a branch that nobody reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from frazil.connections import Connections
+from frazil.errors import AuditFailedError
+from frazil.spec.names import TableName
+from frazil.tables.branches import branch_lost
+from frazil.tables.catalog import load_table
+from frazil.tables.commit import commit
+from frazil.tables.faults import Job, spark_job
+from frazil.tables.snapshots import ancestors
+from frazil.tables.spark import spark_name
+from frazil.tables.stage import StagedFiles, staged_files
+from frazil.upkeep.row_expiry.plan import Cutoff, PastRows
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table, Transaction
+
+
+__all__ = ["AGAIN", "Survivors", "write_survivors"]
+
+AGAIN = "Nothing: the upkeep sensor tries again; so does `frazil expire --rows`."
+"""What to do where others commit all the time."""
+
+_MARK = "frazil.plan"
+"""In summaries of snapshots that are a branch's, and never on `main`."""
+
+
+@dataclass(frozen=True)
+class Survivors:
+    """What stays of some data files.
+
+    Args:
+        replaced: Paths of the files that were read.
+        deletes: Manifests of delete files that were applied.
+        staged: What was written instead; without a branch where nothing had to be read.
+        expired: Rows that were left out.
+    """
+
+    replaced: frozenset[str] = frozenset()
+    deletes: frozenset[str] = frozenset()
+    staged: StagedFiles = field(default_factory=StagedFiles)
+    expired: int = 0
+
+    def fit(self, past: PastRows, spec_id: int) -> bool:
+        """Whether they still stand for the mixed files, of a later head perhaps."""
+        same = (self.replaced, self.deletes) == (past.mixed_paths, past.deletes)
+        return same and all(file.spec_id == spec_id for file in self.staged.files)
+
+
+def write_survivors(
+    connections: Connections,
+    name: TableName,
+    find: Callable[[Table], PastRows],
+    cutoff: Cutoff,
+    branch: str,
+) -> Survivors:
+    """Reads the mixed files of the head with whatever deletes rows in them, and writes what is not past.
+
+    Args:
+        connections: The outside systems.
+        name: The table.
+        find: Tells the files of a head that hold rows which are past.
+        cutoff: What is past.
+        branch: A name for the branch.
+
+    Raises:
+        AuditFailedError: What was written is not what was read less what is past.
+        CommitConflictError: Another commit came in between.
+    """
+    past = _make_branch(connections, name, find, branch)
+    if not past.mixed:
+        return Survivors(deletes=past.deletes)
+    read, expired = _append(connections, name, cutoff, branch)
+    staged = staged_files(load_table(connections.catalog, name), branch)
+    if staged is None:
+        raise branch_lost(name, branch)
+    _audit(name, read, expired, staged.rows)
+    return Survivors(past.mixed_paths, past.deletes, staged, expired)
+
+
+def _make_branch(
+    connections: Connections, name: TableName, find: Callable[[Table], PastRows], branch: str
+) -> PastRows:
+    """Lays the mixed files of the present head upon a branch; none is made where there are none."""
+    from frazil.tables.rewrite import stage_branch
+
+    past = PastRows()
+
+    def stage(table: Table) -> Transaction | None:
+        nonlocal past
+        past = find(table)
+        if not past.mixed:
+            return None
+        tx = table.transaction()
+        stage_branch(tx, branch, past.mixed, {_MARK: "row expiry"})
+        return tx
+
+    commit(connections.catalog, name, stage, work="branch of a row expiry", todo=AGAIN)
+    return past
+
+
+def _append(connections: Connections, name: TableName, cutoff: Cutoff, branch: str) -> tuple[int, int]:
+    """Rows read and rows left out, as Spark counted them on the way."""
+    spark, place = connections.background_spark, spark_name(name, branch)
+    # Only now: before a process has a session, PySpark takes these for those of a JVM of its own.
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    counts = Observation("row_expiry")
+    counters = (F.expr("count(1)").alias("read"), F.expr(f"count_if({cutoff.sql})").alias("past"))
+    with spark_job(Job("row expiry", str(name), "No row is lost or doubled.", "Try again.")):
+        rows = spark.table(place).observe(counts, *counters)
+        writer = rows.where(f"NOT coalesce({cutoff.sql}, false)").writeTo(place)
+        writer.option(f"snapshot-property.{_MARK}", "row expiry").option("fanout-enabled", "true").append()
+        if counted := counts.get:
+            return counted["read"], counted["past"]
+        # A busy Connect server waits 100 ms for what was observed, and then sends none: once more.
+        tip = next(ancestors(load_table(connections.catalog, name).metadata, branch))
+        before = spark.read.option("versionAsOf", str(tip.parent_snapshot_id)).table(spark_name(name))
+        counted = before.agg(*counters).collect()[0].asDict()
+        return counted["read"], counted["past"]
+
+
+def _audit(name: TableName, read: int, expired: int, written: int) -> None:
+    if read - expired != written:
+        raise AuditFailedError(
+            f"A row expiry of {name} does not add up.",
+            where=f"{read} rows read, {expired} of them past, {written} written",
+            meaning="Nothing of it is visible; the table is as it was.",
+            todo="Try again. If it happens twice, it is a defect of Frazil: please report these numbers.",
+        )

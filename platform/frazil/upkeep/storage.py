@@ -1,0 +1,156 @@
+"""A table's files: those that its metadata names, those that lie in storage, and deleting some.
+
+Read here and not by Iceberg's procedures, which need seconds of Spark for a table of any size: this
+takes a tenth of one for a small table, and four seconds for each 100,000 files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table, load_table_or_none
+from frazil.tables.manifests import content_named, manifests_named
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.io import FileIO
+    from pyiceberg.table import Table
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = [
+    "StoredFile",
+    "delete_files",
+    "kept_tables",
+    "key_of",
+    "list_files",
+    "may_delete_files",
+    "named_keys",
+    "named_only_by",
+    "statistics_of",
+]
+
+_GC_ENABLED = "gc.enabled"
+"""Iceberg's property; false where a table shares files with another one."""
+
+_FOLDERS = ("data", "metadata")
+"""Where Iceberg writes. What else lies there is somebody's own, perhaps another table."""
+
+_DELETED_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """One file in storage.
+
+    Args:
+        path: Spelled as the table's location is.
+        bytes: Its size.
+        modified: When it was written, in seconds since the epoch.
+    """
+
+    path: str
+    bytes: int
+    modified: float
+
+
+def kept_tables(catalog: Catalog, name: TableName) -> dict[TableName, Table]:
+    """A table and its dead letters, if there are any, as they are now.
+
+    Raises:
+        MissingError: There is no such table.
+    """
+    found = {name: load_table(catalog, name)}
+    letters = load_table_or_none(catalog, name.dead_letters)
+    return found | ({name.dead_letters: letters} if letters else {})
+
+
+def may_delete_files(table: Table) -> bool:
+    """False where the table's owner forbids it, because its files may be another table's, too."""
+    return table.properties.get(_GC_ENABLED, "true").lower() != "false"
+
+
+def list_files(table: Table) -> Iterator[StoredFile]:
+    """All files in the table's own folders, whether a snapshot names them or not."""
+    from pyarrow.fs import FileSelector, FileType
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+
+    location = table.location().rstrip("/")
+    scheme, netloc, root = PyArrowFileIO.parse_location(location, table.io.properties)
+    storage = PyArrowFileIO(table.io.properties).fs_by_scheme(scheme, netloc)
+    for folder in _FOLDERS:
+        selector = FileSelector(f"{root}/{folder}", recursive=True, allow_not_found=True)
+        for info in storage.get_file_info(selector):
+            if info.type == FileType.File:
+                path = location + info.path[len(root) :]
+                yield StoredFile(path, info.size or 0, info.mtime.timestamp())
+
+
+def delete_files(io: FileIO, paths: Iterable[str]) -> None:
+    """Deletes files, several at a time; one that is gone already is as good as deleted."""
+
+    def delete(path: str) -> None:
+        with suppress(FileNotFoundError):
+            io.delete(path)
+
+    with ThreadPoolExecutor(_DELETED_AT_ONCE, thread_name_prefix="deleting") as pool:
+        list(pool.map(delete, paths))
+
+
+def key_of(path: str) -> str:
+    """The path within its bucket: a file may be spelled s3, s3a or s3n, and with two slashes for one."""
+    scheme, found, rest = path.partition("://")
+    key = rest.partition("/")[2] if found else scheme.removeprefix("file:").lstrip("/")
+    return re.sub("//+", "/", key).lstrip("/")
+
+
+def named_keys(table: Table) -> set[str]:
+    """Keys of all files that any snapshot, or the table itself, names.
+
+    Raises:
+        FileNotFoundError: A file that must be read for it is gone; an expiry may be at work.
+    """
+    manifests = manifests_named(table.io, table.metadata.snapshots)
+    content = content_named(table.io, manifests.values())
+    return {key_of(path) for path in (*_own_files(table), *manifests, *content)}
+
+
+def named_only_by(io: FileIO, gone: Sequence[Snapshot], kept: Sequence[Snapshot]) -> dict[str, list[str]]:
+    """Paths by kind of the files that some snapshots name, and none of the kept ones.
+
+    What of the former an orphan removal was quicker to take is left out.
+
+    Raises:
+        FileNotFoundError: A file that the kept ones need is gone.
+    """
+    others = manifests_named(io, kept)
+    manifests = {p: m for p, m in manifests_named(io, gone, may_miss=True).items() if p not in others}
+    content = content_named(io, manifests.values(), may_miss=True)
+    live = {key_of(path) for path in content_named(io, others.values())} if content else set()
+    found = defaultdict(list, manifest_lists=[s.manifest_list for s in gone], manifests=list(manifests))
+    for path, kind in content.items():
+        if key_of(path) not in live:
+            found["delete_files" if kind else "data_files"].append(path)
+    return dict(found)
+
+
+def statistics_of(metadata: TableMetadata) -> dict[str, int]:
+    """Statistics files by path, and the snapshot that each describes."""
+    files = (*metadata.statistics, *metadata.partition_statistics)
+    return {file.statistics_path: file.snapshot_id for file in files}
+
+
+def _own_files(table: Table) -> Iterator[str]:
+    metadata = table.metadata
+    yield table.metadata_location
+    yield f"{table.location().rstrip('/')}/metadata/version-hint.text"
+    yield from (entry.metadata_file for entry in metadata.metadata_log)
+    yield from statistics_of(metadata)
+    yield from (snapshot.manifest_list for snapshot in metadata.snapshots)
