@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -115,7 +115,27 @@ def _find(
     """The orphans of one table."""
     old = [file for file in listed if file.modified < newest]
     named = _named(connections, name) if old else set()
-    return _Found(table, len(listed), tuple(file for file in old if key_of(file.path) not in named))
+    orphans = tuple(file for file in old if key_of(file.path) not in named)
+    _refuse_other_spellings(name, orphans, named - {key_of(file.path) for file in listed})
+    return _Found(table, len(listed), orphans)
+
+
+def _refuse_other_spellings(name: TableName, orphans: Sequence[StoredFile], missing: Set[str]) -> None:
+    """A file that is named and not listed may be listed by another path; Iceberg's file names are unique.
+
+    Raises:
+        RepairError: An orphan is called like a file that the table names elsewhere.
+    """
+    elsewhere = {key.rpartition("/")[2]: key for key in missing}
+    for file in orphans:
+        if named := elsewhere.get(file.path.rpartition("/")[2]):
+            raise RepairError(
+                f"Table {name} names a file by another path than the one it is stored under.",
+                where=f"named {named}, stored as {file.path}",
+                meaning="The two may be the same file, so that it is no orphan; no file was deleted.",
+                todo="Set the table's location, and `write.data.path` if it has one, to the spelling that "
+                "its files have. If they are copies, delete one by hand.",
+            )
 
 
 def _named(connections: Connections, name: TableName) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -155,6 +155,33 @@ def test_nothing_is_deleted_where_what_tells_is_missing() -> None:
             remove_orphans(SPEC, connections, next_week())
 
         assert stray in [f.path for f in list_files(table)]
+
+
+@pytest.mark.parametrize("spelling", ["//data", "/../link/data"])
+def test_a_live_file_that_is_named_by_another_path_is_no_orphan(spelling: str) -> None:
+    with lake() as (connections, table):
+        home = Path(table.location().removeprefix("file://"))
+        (home.parent / "link").symlink_to(home)
+        with table.transaction() as tx:
+            tx.set_properties({"write.data.path": table.location() + spelling})
+        table.append(rows(1))
+
+        with suppress(RepairError):
+            remove_orphans(SPEC, connections, next_week())
+
+        assert table.refresh().scan().to_arrow()["n"].to_pylist() == [1]
+
+
+def test_files_that_may_be_live_ones_by_another_path_are_told() -> None:
+    with lake() as (connections, table):
+        home = Path(table.location().removeprefix("file://"))
+        (home.parent / "link").symlink_to(home)
+        with table.transaction() as tx:
+            tx.set_properties({"write.data.path": f"{home.parent.as_uri()}/link/data"})
+        table.append(rows(1))
+
+        with pytest.raises(RepairError, match=r"names a file by another path[\s\S]*no file was deleted"):
+            remove_orphans(SPEC, connections, next_week())
 
 
 def three_rows(table: Table) -> None:
