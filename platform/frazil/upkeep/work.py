@@ -77,9 +77,22 @@ class LastWork:
 
 
 def last_works(metadata: TableMetadata) -> dict[str, LastWork]:
-    """The last work of each kind that the table's properties remember."""
+    """The last work of each kind that the table's properties remember.
+
+    Other versions of Frazil may say more or less there; what can't be read counts as not remembered.
+    """
     told = {key: text for key, text in metadata.properties.items() if key.startswith(_PROPERTY)}
-    return {key.removeprefix(_PROPERTY): LastWork(**json.loads(text)) for key, text in told.items()}
+    works = {key.removeprefix(_PROPERTY): _last_work(text) for key, text in told.items()}
+    return {kind: last for kind, last in works.items() if last}
+
+
+def _last_work(text: str) -> LastWork | None:
+    try:
+        known = json.loads(text)
+        head = known.get("snapshot_id")
+        return LastWork(float(known["at"]), str(known.get("text", "")), None if head is None else int(head))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
 
 
 def remembered(kind: str, last: LastWork) -> dict[str, str]:

@@ -199,6 +199,27 @@ def test_the_last_work_of_each_kind_is_remembered(catalog: InMemoryCatalog) -> N
     assert take_census(table, UPKEEP, 128 * MB, now=20.0).last == {"compaction": last}
 
 
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("yesterday", {}),
+        ("[1]", {}),
+        ('{"text": "no time"}', {}),
+        ('{"at": 12.5}', {"compaction": LastWork(12.5, "", None)}),
+        ('{"at": 12.5, "text": "t", "snapshot_id": 7, "new": 1}', {"compaction": LastWork(12.5, "t", 7)}),
+    ],
+    ids=["nonsense", "a list", "no time", "older", "newer"],
+)
+def test_what_other_versions_remember_keeps_no_table_from_upkeep(
+    catalog: InMemoryCatalog, told: str, kept: dict[str, LastWork]
+) -> None:
+    table = make(catalog)
+    with table.transaction() as tx:
+        tx.set_properties({"frazil.upkeep.compaction": told})
+
+    assert read_facts(table.metadata).last == kept
+
+
 def test_facts_come_from_the_head_and_history_from_all_snapshots(catalog: InMemoryCatalog) -> None:
     table = make(catalog)
     assert read_facts(table.metadata).head is None
