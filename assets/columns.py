@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dagster as dg
 
-from frazil.formats.decoders import known_fields
 from frazil.formats.iceberg import to_iceberg
+from frazil.formats.record import file_fields
 from frazil.spec.topic import TableSpec
 from resources.metadata import column_schema
 
@@ -18,5 +18,5 @@ def known_columns(spec: TableSpec) -> dg.TableSchema | None:
     Raises:
         SpecError: No table can hold what a file describes.
     """
-    fields = known_fields(spec)
+    fields = file_fields(spec)
     return column_schema(to_iceberg(fields)) if fields is not None else None

@@ -10,14 +10,13 @@ from pyspark.sql.avro.functions import from_avro
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.formats.arrow_function import arrow_function
 from frazil.formats.columns import metadata_columns
-from frazil.formats.decoders import topic_columns
-from frazil.formats.iceberg import spark_type
 from frazil.formats.logical import Struct
 from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protocol import WriterSchema
+from frazil.formats.record import topic_columns
 from frazil.formats.registry import subject_versions
+from frazil.formats.spark import arrow_function, spark_type
 from frazil.landing.tables import ensure_table
 from frazil.settings import Settings
 from frazil.spec.names import TableName

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.errors import MissingError, SchemaRefusedError, SpecError
 from frazil.formats.columns import RecordColumns, record_columns, table_fields
-from frazil.formats.decoders import half_schemas, schemas_of
+from frazil.formats.evolution import Verdict, refused
 from frazil.formats.iceberg import to_iceberg
+from frazil.formats.logical import Where
 from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
-from frazil.formats.verdicts import Verdict, Where, refused
+from frazil.formats.record import half_schemas, schemas_of
 from frazil.landing.evolve import plan_evolution
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of

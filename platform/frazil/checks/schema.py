@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from frazil.checks.result import Subject, Verdict
 from frazil.formats.columns import metadata_names
-from frazil.formats.decoders import half_schemas, topic_columns
+from frazil.formats.evolution import Verdict as Change
+from frazil.formats.evolution import refused
 from frazil.formats.iceberg import from_iceberg
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import VALUE
-from frazil.formats.verdicts import Verdict as Change
-from frazil.formats.verdicts import refused
+from frazil.formats.record import half_schemas, topic_columns
 from frazil.landing.evolve import plan_evolution
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table

@@ -13,7 +13,7 @@ from frazil.cli.tables import row_of, states_of
 from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger, derived_ledgers
 from frazil.errors import FrazilError
-from frazil.formats.decoders import topic_columns
+from frazil.formats.record import topic_columns
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.ledger import Ledger, ledgers
 from frazil.publishing.targets import targets_of

@@ -1,4 +1,4 @@
-"""Verdicts on schema changes: what a table may take by itself, and what stops it.
+"""Verdicts on schema changes: what a table may take by itself, what stops it, and what was approved.
 
 Rules: Confluent's `IcebergComparison`, by field name on purpose (a rename is a drop and an add). Where
 Frazil is more generous, and why nothing is lost by it: docs/evolution.md.
@@ -7,14 +7,78 @@ Frazil is more generous, and why nothing is lost by it: docs/evolution.md.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type, same_type
-from frazil.formats.verdicts import Verdict, Where
+from frazil.errors import ConfigureError
+from frazil.formats.logical import (
+    Decimal,
+    Field,
+    List,
+    Map,
+    Primitive,
+    Struct,
+    Type,
+    Where,
+    find,
+    fits,
+    same_type,
+)
+from frazil.spec.migrations import Migration
 
-__all__ = ["verdicts"]
+__all__ = ["Change", "Standing", "Verdict", "refused", "standing", "target", "verdicts"]
 
-_WIDER = {(Primitive("int"), Primitive("long")), (Primitive("float"), Primitive("double"))}
+Change = Literal["add", "widen", "relax", "tighten", "reorder", "drop", "retype", "rename", "unmappable"]
+
+Standing = Literal["due", "waits", "settled"]
+"""Of a migration. Due: the schemas ask for it now. Waits: not yet. Settled: the table is so already."""
+
 _STAMPS = (Primitive("timestamp"), Primitive("timestamptz"))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One change of one field: whether the table may take it, by which rule, and what to do.
+
+    Args:
+        where: The field.
+        change: What happened to it.
+        allowed: Whether the table takes it by itself.
+        rule: Why, in words.
+        todo: For the reader; empty where nothing is to be done.
+        wanted: What the table must hold there; None where it stays as it is.
+    """
+
+    where: Where
+    change: Change
+    allowed: bool
+    rule: str
+    todo: str = ""
+    wanted: Field | None = None
+
+    @property
+    def field(self) -> str:
+        """The field's path, for people."""
+        return self.where.said
+
+    @property
+    def outcome(self) -> Literal["refused", "applied", "no change"]:
+        """What the next landing does about it."""
+        if not self.allowed:
+            return "refused"
+        return "no change" if self.wanted is None else "applied"
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.rule}"
+
+    def document(self) -> dict[str, Any]:
+        """For scripts."""
+        return {name: getattr(self, name) for name in ("field", "change", "outcome", "rule", "todo")}
+
+
+def refused(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """The verdicts that stop the table."""
+    return [v for v in verdicts if not v.allowed]
 
 
 def verdicts(table: Struct, wanted: Iterable[Field], own: Collection[str]) -> list[Verdict]:
@@ -26,21 +90,20 @@ def verdicts(table: Struct, wanted: Iterable[Field], own: Collection[str]) -> li
         own: Columns of Frazil's own, by path, which no schema knows: metadata, retired columns.
 
     Returns:
-        One verdict per change, none where nothing changed. Changes that leave the table as it is are
-        among them.
+        One verdict per change, also where the table stays as it is; none where nothing changed.
     """
     return list(_struct(table, Struct(tuple(wanted)), Where(), own))
 
 
 def _struct(have: Struct, wanted: Struct, at: Where, own: Collection[str]) -> Iterator[Verdict]:
-    gone = [f for f in have if not wanted.get(f.name) and at.field(f.name).dotted not in own]
+    gone = [f for f in have if not wanted.get(f.name) and at.within(have, f.name).dotted not in own]
     for field in wanted:
         known = have.get(field.name)
-        where = at.field(field.name)
+        where = at.within(have, field.name)
         yield from _field(known, field, where, own) if known else [_added(field, where)]
     added = [f for f in wanted if not have.get(f.name)]
     for field in gone:
-        yield _dropped(field, at.field(field.name), added)
+        yield _dropped(field, at.within(have, field.name), added)
     order = [f.name for f in have if wanted.get(f.name)]
     if order != [f.name for f in wanted if have.get(f.name)]:
         yield Verdict(at, "reorder", True, "fields are found by name and id, so the table keeps its order")
@@ -79,24 +142,21 @@ def _type(have: Type, wanted: Field, where: Where, own: Collection[str]) -> Iter
     match have, wanted.type:
         case Struct(), Struct() as other:
             yield from _struct(have, other, where, own)
-        case List(), List() as other:
-            element = Field("element", have.element, have.element_optional)
-            asked = Field("element", other.element, other.element_optional)
-            yield from _field(element, asked, where.part("element"), own)
-        case Map(), Map() as other:
-            if not same_type(have.key, other.key):
-                yield _retyped(have.key, other.key, where.part("key"), "keys of maps never change")
-            value = Field("value", have.value, have.value_optional)
-            asked = Field("value", other.value, other.value_optional)
-            yield from _field(value, asked, where.part("value"), own)
+        case (List(), List() as other) | (Map(), Map() as other):
+            *keys, (value, asked) = zip(have.fields, other.fields, strict=True)
+            for key, key_asked in keys:
+                if not same_type(key.type, key_asked.type):
+                    at = where.within(have, "key")
+                    yield _retyped(key.type, key_asked.type, at, "keys of maps never change")
+            yield from _field(value, asked, where.within(have, value.name), own)
         case _ if not same_type(have, wanted.type):
             yield _primitive(have, wanted, where)
 
 
 def _primitive(have: Type, wanted: Field, where: Where) -> Verdict:
-    if _holds(wanted.type, have):
+    if fits(wanted.type, have):
         return Verdict(where, "widen", True, "the table's type is wider already")
-    if _holds(have, wanted.type):
+    if fits(have, wanted.type):
         return Verdict(where, "widen", True, f"{have} becomes {wanted.type}", wanted=wanted)
     return _retyped(have, wanted.type, where, _why(have, wanted.type))
 
@@ -120,7 +180,71 @@ def _why(have: Type, wanted: Type) -> str:
     return "a column is of one kind for ever"
 
 
-def _holds(narrow: Type, wide: Type) -> bool:
-    if isinstance(narrow, Decimal) and isinstance(wide, Decimal):
-        return narrow.scale == wide.scale and narrow.precision <= wide.precision
-    return (narrow, wide) in _WIDER
+def target(migration: Migration) -> str:
+    """The path that the column has afterwards."""
+    parent, dot, name = migration.column.rpartition(".")
+    return f"{parent}{dot}{migration.rename.to if migration.rename else name}"
+
+
+def standing(
+    migration: Migration,
+    table: Struct,
+    wanted: Struct,
+    *,
+    later: Collection[str] = (),
+    coming: Collection[str] = (),
+) -> Standing:
+    """What is to be done about a migration that the table is not through with.
+
+    Args:
+        migration: As the spec has it.
+        table: The table's columns.
+        wanted: The columns that the newest schemas ask for.
+        later: Columns that later migrations speak of: a name in a chain of renames.
+        coming: Columns that earlier migrations will make, once they are due.
+
+    Raises:
+        ConfigureError: It fits neither the table nor the schemas.
+    """
+    have, asked = find(table, migration.column), find(wanted, migration.column)
+    if have is None:
+        return _without(migration, table, asked, coming)
+    if migration.retype:
+        return _retype(migration, migration.retype.to, have, asked) if asked else "waits"
+    if asked is not None:
+        return "waits"
+    return _rename(migration, table, wanted, later) if migration.rename else "due"
+
+
+def _without(migration: Migration, table: Struct, asked: Field | None, coming: Collection[str]) -> Standing:
+    if migration.rename and find(table, target(migration)):
+        return "settled"
+    if asked is not None or migration.column in coming:
+        return "waits"
+    raise _no_fit(migration, f"neither the table nor the newest schema has {migration.column}")
+
+
+def _rename(migration: Migration, table: Struct, wanted: Struct, later: Collection[str]) -> Standing:
+    to = target(migration)
+    if find(table, to):
+        raise _no_fit(migration, f"the table has {migration.column} and {to}")
+    if find(wanted, to) is None and to not in later:
+        raise _no_fit(migration, f"the newest schema has neither {migration.column} nor {to}")
+    return "due"
+
+
+def _retype(migration: Migration, to: str, have: Field, asked: Field) -> Standing:
+    if not refused(verdicts(Struct((have,)), [asked], ())):
+        return "settled" if str(have.type) == to else "waits"
+    if str(asked.type) != to:
+        raise _no_fit(migration, f"the newest schema has {migration.column} as {asked.type}")
+    return "due"
+
+
+def _no_fit(migration: Migration, why: str) -> ConfigureError:
+    return ConfigureError(
+        f"Migration {migration.id} does not fit: {why}.",
+        where=f"migrations: {migration}",
+        meaning="Nothing was landed; the table and its position are as they were.",
+        todo="Mend it in defs.yaml, or take it out.",
+    )

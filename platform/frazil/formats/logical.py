@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from operator import eq
+from typing import ClassVar, Literal, TypeVar, cast
 
-__all__ = ["Decimal", "Field", "Fixed", "List", "Map", "Primitive", "Struct", "Type", "same_type"]
+__all__ = [
+    "Decimal", "Field", "Fixed", "List", "Map", "Primitive", "Struct", "Type", "Where",
+    "alike", "find", "fits", "misfit", "relaxed", "same_type", "with_fields",
+]  # fmt: skip
 
 Kind = Literal[
     "boolean", "int", "long", "float", "double", "string", "binary",
@@ -14,9 +18,16 @@ Kind = Literal[
 ]  # fmt: skip
 
 
+class _Scalar:
+    """A type without parts."""
+
+    __slots__ = ()
+    fields: ClassVar[tuple[Field, ...]] = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Primitive:
-    """A type without parts; names as Iceberg's."""
+class Primitive(_Scalar):
+    """Values of one of Iceberg's plain types, by its name there."""
 
     kind: Kind
 
@@ -25,7 +36,7 @@ class Primitive:
 
 
 @dataclass(frozen=True, slots=True)
-class Decimal:
+class Decimal(_Scalar):
     """An exact number of `precision` digits, `scale` of them behind the point."""
 
     precision: int
@@ -36,7 +47,7 @@ class Decimal:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(_Scalar):
     """Exactly `length` bytes."""
 
     length: int
@@ -55,6 +66,11 @@ class List:
     def __str__(self) -> str:
         return f"list<{self.element}>"
 
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Its part, by Iceberg's name."""
+        return (Field("element", self.element, self.element_optional),)
+
 
 @dataclass(frozen=True, slots=True)
 class Map:
@@ -66,6 +82,11 @@ class Map:
 
     def __str__(self) -> str:
         return f"map<{self.key},{self.value}>"
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Its parts, by Iceberg's names."""
+        return Field("key", self.key), Field("value", self.value, self.value_optional)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +125,107 @@ class Struct:
 
 Type = Primitive | Decimal | Fixed | List | Map | Struct
 
+T = TypeVar("T", bound=Type)
+
+
+_MARKS = {"element": "[]", "value": "{}", "key": "{key}"}
+_WIDER = {(Primitive("int"), Primitive("long")), (Primitive("float"), Primitive("double"))}
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place within a table.
+
+    Args:
+        path: Names from the root, as Iceberg has them: parts of lists and maps are `element`, `key`
+            and `value`.
+        said: The same for people: `orders[].price`, `tags{}`.
+    """
+
+    path: tuple[str, ...] = ()
+    said: str = ""
+
+    def within(self, kind: Type, name: str) -> Where:
+        """A part of the value here, which is of that type."""
+        said = f"{self.said}.{name}".lstrip(".") if isinstance(kind, Struct) else self.said + _MARKS[name]
+        return Where((*self.path, name), said)
+
+    @property
+    def dotted(self) -> str:
+        """As Iceberg says it."""
+        return ".".join(self.path)
+
+
+_ROOT = Where()
+
+
+def with_fields(kind: T, fields: Iterable[Field]) -> T:
+    """A type with other parts, as many and in the same order."""
+    made: Type = kind
+    match kind, tuple(fields):
+        case Struct(), parts:
+            made = Struct(parts)
+        case List(), (element,):
+            made = List(element.type, element.optional)
+        case Map(), (key, value):
+            made = Map(key.type, value.type, value.optional)
+    return cast("T", made)
+
+
+def find(kind: Type, dotted: str) -> Field | None:
+    """The struct's field at a path such as `orders.element.price`, or None."""
+    if isinstance(kind, Struct) and (here := kind.get(dotted)):
+        return here
+    parts = kind.fields[-1:] if isinstance(kind, Map) else kind.fields  # keys never change
+    inner = (f for f in parts if dotted.startswith(f"{f.name}."))
+    return next(filter(None, (find(f.type, dotted[len(f.name) + 1 :]) for f in inner)), None)
+
+
+def alike(one: Type, other: Type, leaf: Callable[[Type, Type], bool]) -> bool:
+    """Whether both have the same names in the same order, at every depth, and all leaves are alike."""
+    if type(one) is not type(other) or isinstance(one, _Scalar):
+        return leaf(one, other)
+    return [f.name for f in one.fields] == [f.name for f in other.fields] and all(
+        alike(a.type, b.type, leaf) for a, b in zip(one.fields, other.fields, strict=True)
+    )
+
 
 def same_type(one: Type, other: Type) -> bool:
     """Whether both hold the same values: equal but for what is optional, and for docs."""
-    match one, other:
-        case Struct(), Struct():
-            return [f.name for f in one] == [f.name for f in other] and all(
-                same_type(a.type, b.type) for a, b in zip(one, other, strict=True)
-            )
-        case List(), List():
-            return same_type(one.element, other.element)
-        case Map(), Map():
-            return same_type(one.key, other.key) and same_type(one.value, other.value)
-        case _:
-            return one == other
+    return alike(one, other, eq)
+
+
+def fits(narrow: Type, wide: Type) -> bool:
+    """Whether every value of a type without parts is one of the other type."""
+    if isinstance(narrow, Decimal) and isinstance(wide, Decimal):
+        return narrow.scale == wide.scale and narrow.precision <= wide.precision
+    return narrow == wide or (narrow, wide) in _WIDER
+
+
+def misfit(writer: Type, reader: Type, at: Where = _ROOT) -> str | None:
+    """Why some value of `writer` has no place in `reader`, by field name; None where all have.
+
+    What the reader lacks is left out. What the writer lacks becomes null, so columns must be `relaxed`.
+    """
+    same_keys = not (isinstance(writer, Map) and isinstance(reader, Map)) or writer.key == reader.key
+    if type(writer) is type(reader) and same_keys and not isinstance(writer, _Scalar):
+        known = {f.name: f.type for f in reader.fields}
+        pairs = ((f.name, f.type, known[f.name]) for f in writer.fields if f.name in known)
+        reasons = (misfit(one, other, at.within(writer, name)) for name, one, other in pairs)
+        return next(filter(None, reasons), None)
+    return None if fits(writer, reader) else f"field {at.said}: {writer} can't become {reader} without loss"
+
+
+def relaxed(reader: T, writer: Type) -> T:
+    """The reader, optional wherever a writer that fits it may leave a field without a value."""
+    if type(reader) is not type(writer):
+        return reader
+    known = {f.name: f for f in writer.fields}
+    return with_fields(reader, (_relaxed(f, known.get(f.name)) for f in reader.fields))
+
+
+def _relaxed(field: Field, writer: Field | None) -> Field:
+    if writer is None:
+        return replace(field, optional=True, demanded=field.demanded or not field.optional)
+    kind = relaxed(field.type, writer.type)
+    return replace(field, type=kind, optional=field.optional or writer.optional)

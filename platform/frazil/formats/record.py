@@ -1,17 +1,29 @@
-"""A whole record: key and value decoded independently, and the verdict on both."""
+"""A whole record: how its key and value are written, their columns, and the verdict on both."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from frazil.formats.columns import RecordColumns
-from frazil.formats.protocol import KEY, VALUE, Decoder, Reason
+from frazil.errors import ConfigureError, MissingError, SchemaRefusedError, SpecError
+from frazil.formats.columns import RecordColumns, record_columns, table_fields
+from frazil.formats.kinds import PLAIN_FORMATS, schema_format
+from frazil.formats.logical import Field, Struct
+from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
+from frazil.formats.registry import RegistryClient, subject_versions
+from frazil.formats.subjects import read_schema
+from frazil.formats.wire import header_sql
+from frazil.spec.names import record_subject, subject_name
+from frazil.spec.topic import TableSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["BAD", "OK", "RecordDecoder"]
+__all__ = [
+    "BAD", "OK", "RecordDecoder", "decoder_for", "file_fields", "half_schemas", "schemas_of", "topic_columns",
+]  # fmt: skip
 
 OK, BAD = "_ok", "_bad"
 """Whether a record becomes a row, and whether it is bad; neither: it is left out on purpose."""
@@ -55,18 +67,11 @@ class RecordDecoder:
     def _mine(self) -> str:
         if not self.others:
             return "true"
-        headers = ", ".join(f"X'00{schema_id:08x}'" for schema_id in self.others)
+        headers = ", ".join(map(header_sql, self.others))
         return f"NOT coalesce(substring({VALUE.raw}, 1, 5) IN ({headers}), false)"
 
     def explain(self, raw_key: bytes | None, raw_value: bytes | None, key_ok: bool, value_ok: bool) -> Reason:
-        """Why the record is bad; the key's fault comes first.
-
-        Args:
-            raw_key: The key's bytes.
-            raw_value: The value's bytes.
-            key_ok: What `decode` said of the key.
-            value_ok: What `decode` said of the value.
-        """
+        """Why the record is bad, by what `decode` said of both; the key's fault comes first."""
         if raw_key is not None and not key_ok:
             code, reason = self.key.explain(raw_key)
             return f"key_{code}", f"key: {reason}"
@@ -75,3 +80,118 @@ class RecordDecoder:
         if value_ok:
             return "value", "the record does not decode"
         return self.value.explain(raw_value)
+
+
+def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfSchemas:
+    """How a half is written: as the spec says, else as the registry does.
+
+    A key without a subject is bytes. A value without one is an error: bytes by mistake could never
+    become columns again.
+
+    Raises:
+        MissingError: There is no subject for the value.
+        ConfigureError: The subject is of another format than the spec says.
+    """
+    wanted = spec.key_format if half == KEY else spec.value_format
+    if wanted in PLAIN_FORMATS:
+        return _plain(spec, half, wanted)
+    try:
+        writers = subject_versions(registry, subject_name(spec, half.word))
+    except MissingError:
+        if half == KEY and wanted == "auto":
+            return _plain(spec, half, "bytes")
+        raise
+    found = schemas_of(spec, half, writers)
+    _check(spec, wanted, found)
+    return found
+
+
+def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:
+    """How a half is written, by the versions of its subject, oldest first: the newest says the format."""
+    subject, kind = subject_name(spec, half.word), writers[-1].kind
+    return HalfSchemas(
+        half,
+        schema_format(kind, subject),
+        subject,
+        writers=tuple(w for w in writers if w.kind == kind),
+        framed=spec.framing == "confluent",
+        record_type=spec.record_type if half == VALUE else None,
+        strict=spec.validation == "strict",
+        renames=tuple((m.rename.from_, m.rename.to) for m in spec.migrations if m.rename),
+    )
+
+
+def topic_columns(spec: TableSpec, registry: RegistryClient) -> RecordColumns:
+    """What the newest schemas of a topic ask of its table.
+
+    Raises:
+        SchemaRefusedError: No column can hold them.
+    """
+    key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
+    return record_columns(spec, key.columns, value.columns)
+
+
+def file_fields(spec: TableSpec) -> tuple[Field, ...] | None:
+    """The table's columns by the schema files beside the pipeline; None where the registry alone knows them.
+
+    A key without a file may have a schema in the registry all the same. Most have none, and are bytes.
+
+    Raises:
+        SpecError: No table can hold what a file describes.
+    """
+    key = _file_columns(spec, KEY, spec.key_format, spec.key_schema)
+    value = _file_columns(spec, VALUE, spec.value_format, spec.value_schema)
+    if value is None:
+        return None
+    return table_fields(spec, record_columns(spec, key or _plain(spec, KEY, "bytes").columns, value))
+
+
+def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
+    """The decoder for a topic's records; those that belong to other tables are left out.
+
+    Raises:
+        MissingError: A record has no subject.
+        SchemaRefusedError: The newest schema can't be decoded into columns.
+    """
+    key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
+    one, two = key.format.decoder(key), value.format.decoder(value)
+    columns = record_columns(spec, one.columns, two.columns)
+    subjects = [record_subject(spec, record_type) for record_type in spec.other_types]
+    others = tuple(w.schema_id for s in subjects for w in subject_versions(registry, s))
+    return RecordDecoder(one, two, columns, spec.on_null_value, others)
+
+
+def _plain(spec: TableSpec, half: Half, name: str) -> HalfSchemas:
+    return HalfSchemas(half, PLAIN_FORMATS[name], subject_name(spec, half.word))
+
+
+def _file_columns(spec: TableSpec, half: Half, wanted: str, file: Path | None) -> Struct | None:
+    if wanted in PLAIN_FORMATS:
+        return _plain(spec, half, wanted).columns
+    if file is None:
+        return None
+    schema = read_schema(file)
+    try:
+        return schemas_of(spec, half, [WriterSchema(0, 0, schema.text, schema.kind)]).columns
+    except SchemaRefusedError as e:
+        raise SpecError(f"{file}: {e.what}", where=e.where, todo=e.todo) from None
+
+
+def _check(spec: TableSpec, wanted: str, found: HalfSchemas) -> None:
+    newest = found.writers[-1]
+    name = newest.kind.lower()
+    if wanted not in ("auto", name):
+        raise ConfigureError(
+            f"Subject {found.subject} is of format {name}, the spec says {wanted}.",
+            where=f"version {newest.version}",
+            meaning="Nothing was landed.",
+            todo=f"Write {found.half.word}_format: {name} in defs.yaml, or leave it out.",
+        )
+    takes = schema_format(newest.kind, found.subject).takes_record_type
+    if found.record_type and spec.subject_names == "topic" and not takes:
+        raise ConfigureError(
+            f"record_type: {spec.record_type} picks a message of a Protobuf schema, and this one is {name}.",
+            where=f"subject {found.subject}",
+            meaning="Nothing was landed.",
+            todo="Drop record_type; or say by subject_names that each record has a subject of its own.",
+        )

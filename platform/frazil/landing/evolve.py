@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.columns import RecordColumns, metadata_names
-from frazil.formats.evolution import verdicts
-from frazil.formats.iceberg import from_iceberg, iceberg_type
+from frazil.formats.evolution import Verdict, refused, verdicts
+from frazil.formats.iceberg import as_stored, from_iceberg, iceberg_type
 from frazil.formats.logical import Struct
-from frazil.formats.stored import stored
-from frazil.formats.verdicts import Verdict, refused
 from frazil.landing.refusals import marks
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
@@ -72,7 +70,7 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
     Raises:
         ConfigureError: A migration in the spec does not fit.
     """
-    wanted = Struct(stored(columns.fields))
+    wanted = Struct(as_stored(columns.fields))
     tx = table.transaction()
     approved = migrate(tx, spec.migrations, wanted)
     metadata = metadata_names(spec.model_copy(update={"metadata": "full"}))  # also of a former spec

@@ -12,8 +12,7 @@ import stamina
 
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError, FrazilError
-from frazil.formats.decoders import decoder_for
-from frazil.formats.record import RecordDecoder
+from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.kafka.epochs import leader_epochs
 from frazil.kafka.facts import topic_fact
 from frazil.landing.audit import audit, gaps_of, readable

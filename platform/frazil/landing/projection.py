@@ -6,8 +6,8 @@ middle, values would land in their neighbours' columns.
 
 from __future__ import annotations
 
-from frazil.formats.iceberg import spark_type
-from frazil.formats.logical import List, Map, Struct, Type
+from frazil.formats.logical import List, Map, Struct, Type, alike
+from frazil.formats.spark import spark_type
 from frazil.quoting import literal, quoted
 
 __all__ = ["laid_out"]
@@ -22,7 +22,7 @@ def laid_out(source: str, have: Type, want: Type, depth: int = 0) -> str:
         want: The table's: fields that the source lacks are null, those it lacks itself are left out.
         depth: How many lambdas are around it.
     """
-    if _aligned(have, want):
+    if alike(have, want, lambda *_: True):
         return f"CAST({source} AS {spark_type(want)})"
     item = f"x{depth}"
     match have, want:
@@ -44,16 +44,3 @@ def _part(source: str, have: Struct, name: str, want: Type, depth: int) -> str:
     if field is None:
         return f"CAST(NULL AS {spark_type(want)})"
     return laid_out(f"{source}.{quoted(name)}", field.type, want, depth)
-
-
-def _aligned(have: Type, want: Type) -> bool:
-    match have, want:
-        case Struct(), Struct():
-            return [f.name for f in have] == [f.name for f in want] and all(
-                _aligned(a.type, b.type) for a, b in zip(have, want, strict=True)
-            )
-        case List(), List():
-            return _aligned(have.element, want.element)
-        case Map(), Map():
-            return _aligned(have.value, want.value)
-    return True

@@ -17,8 +17,7 @@ import stamina
 
 from frazil.connections import Connections
 from frazil.errors import AuditFailedError, CommitConflictError
-from frazil.formats.decoders import decoder_for
-from frazil.formats.record import RecordDecoder
+from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.chosen import Chosen, choose
 from frazil.landing.dead_letters import DeadLetter

@@ -9,10 +9,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigureError
-from frazil.formats.approvals import find, standing, target
+from frazil.formats.evolution import Change, Verdict, standing, target
 from frazil.formats.iceberg import from_iceberg, iceberg_type
-from frazil.formats.logical import Field, Struct
-from frazil.formats.verdicts import Change, Verdict, Where
+from frazil.formats.logical import Field, Struct, Where, find
 from frazil.spec.migrations import Migration
 
 if TYPE_CHECKING:

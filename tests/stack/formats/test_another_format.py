@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from frazil.connections import Connections
-from frazil.formats.decoders import decoder_for
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import KEY, VALUE
-from frazil.formats.record import BAD, OK
+from frazil.formats.record import BAD, OK, decoder_for
 from frazil.formats.registry import registry_client
 from frazil.settings import Settings
 from frazil.spec.topic import TableSpec

@@ -11,7 +11,7 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.errors import CommitConflictError, SchemaRefusedError
-from frazil.formats.decoders import topic_columns
+from frazil.formats.record import topic_columns
 from frazil.landing.evolve import evolve
 from frazil.landing.land import land
 from frazil.landing.state import table_states

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import ConfigureError, SpecError
-from frazil.formats.decoders import decoder_for, topic_columns
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import WriterSchema
+from frazil.formats.record import decoder_for, topic_columns
 from frazil.formats.registry import RegistryClient, registry_client
 from frazil.formats.subjects import WantedSchema, differences, read_schema
 from frazil.settings import Settings

@@ -7,10 +7,9 @@ import re
 import pytest
 import yaml
 
-from frazil.formats.evolution import verdicts
+from frazil.formats.evolution import refused, verdicts
+from frazil.formats.iceberg import as_stored
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
-from frazil.formats.stored import stored
-from frazil.formats.verdicts import refused
 from frazil.landing.projection import laid_out
 from frazil.spec.migrations import Drop, Rename, Retype
 from frazil.spec.topic import TableSpec
@@ -153,8 +152,8 @@ def test_what_to_do_is_a_migration_that_can_be_pasted(
 def test_types_and_defaults_survive_being_stored() -> None:
     fields = (Field("f", Fixed(4), defaulted=True), Field("l", List(Fixed(4))))
 
-    assert stored(fields) == (Field("f", Primitive("binary")), Field("l", List(Primitive("binary"))))
-    assert stored(fields)[0].defaulted
+    assert as_stored(fields) == (Field("f", Primitive("binary")), Field("l", List(Primitive("binary"))))
+    assert as_stored(fields)[0].defaulted
 
 
 def test_values_are_laid_out_by_name_and_never_by_position() -> None:

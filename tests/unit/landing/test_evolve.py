@@ -18,11 +18,9 @@ from pyiceberg.transforms import IdentityTransform
 
 from frazil.errors import ConfigureError
 from frazil.formats.columns import RecordColumns, metadata_names, table_fields
-from frazil.formats.evolution import verdicts
-from frazil.formats.iceberg import from_iceberg, to_iceberg
+from frazil.formats.evolution import refused, verdicts
+from frazil.formats.iceberg import as_stored, from_iceberg, to_iceberg
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
-from frazil.formats.stored import stored
-from frazil.formats.verdicts import refused
 from frazil.landing.evolve import Evolution, plan_evolution
 from frazil.landing.refusals import SUSPENDED_BY
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
@@ -185,7 +183,7 @@ def test_any_schema_either_fits_afterwards_or_leaves_every_column_as_it_was(one:
     if refused(evolution.verdicts):
         assert (evolution.schema, evolution.staged) == (have.schema(), None)
         return
-    again = verdicts(from_iceberg(evolution.schema), stored(two), META)
+    again = verdicts(from_iceberg(evolution.schema), as_stored(two), META)
     assert {v.outcome for v in again} <= {"no change"}
     assert ids(have.schema()).items() <= ids(evolution.schema).items()
     assert names(evolution.schema)[: len(one.fields)] == [f.name for f in one]

@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from frazil.errors import ConfigureError
-from frazil.formats.approvals import find, standing
-from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct
+from frazil.formats.evolution import standing
+from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, find
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from frazil.spec.topic import TableSpec
 from frazil.tables.migrations import MIGRATIONS, needless

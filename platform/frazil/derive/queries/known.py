@@ -11,8 +11,8 @@ from frazil.derive.queries.columns import UNKNOWN, Column, typed
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
 from frazil.derive.queries.scopes import ALL
 from frazil.errors import SpecError
-from frazil.formats.decoders import known_fields
-from frazil.formats.iceberg import spark_type
+from frazil.formats.record import file_fields
+from frazil.formats.spark import spark_type
 from frazil.pipelines.folder import Pipeline
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
@@ -84,7 +84,7 @@ def landed_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Known:
     """
     known: Known = {}
     for spec in (spec for pipeline in pipelines for spec in pipeline.tables):
-        fields = known_fields(spec)
+        fields = file_fields(spec)
         columns = [(field.name, spark_type(field.type)) for field in fields or ()]
         known[things(spec, settings).table] = columns if fields is not None else None
     return known

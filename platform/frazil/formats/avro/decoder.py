@@ -21,17 +21,15 @@ from frazil.formats.avro.pairs import misfit, reader_for
 from frazil.formats.avro.parser import avro_text, parse_avro
 from frazil.formats.avro.schema import avro_columns
 from frazil.formats.avro.values import conversion, utf8_check
-from frazil.formats.iceberg import spark_type
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import Half, Reason, WriterSchema
+from frazil.formats.spark import first_of, spark_type
+from frazil.formats.wire import WireError, WireFormat
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 __all__ = ["AvroDecoder"]
-
-HEADER = 5
-"""Bytes of the Confluent wire format before the payload: a zero and the schema id."""
 
 SENTINEL = "a7f31c5be2986d40"
 """Any eight bytes, in hex: appended to the payload, they must come out at its end."""
@@ -57,15 +55,16 @@ class AvroDecoder:
         half: Half,
         framed: bool = True,
     ) -> None:
-        self._subject, self._half, self._framed = subject, half, framed
+        self._subject, self._half = subject, half
         self._newest = writers[-1]
+        self._wire = WireFormat(framed, self._newest.schema_id)
         self._reader = self._parse(self._newest)
         self._columns = avro_columns(self._reader, subject)
         self._trees: dict[int, Any] = {}
         self._unreadable: dict[int, str] = {}
         self._parsed: dict[int, tuple[Any, Any]] = {}
         # Newest first: a record passes one comparison per branch (11 ns) until its own.
-        for writer in reversed(writers if self._framed else writers[-1:]):
+        for writer in reversed(writers if framed else writers[-1:]):
             self._take(writer)
 
     @property
@@ -86,7 +85,7 @@ class AvroDecoder:
         branches = []
         for number, (reader, decoded) in enumerate(groups):
             name = f"{half.data}_{number}"
-            found, value = conversion(reader, self._columns, f"{name}.v"), _first(decoded)
+            found, value = conversion(reader, self._columns, f"{name}.v"), first_of(decoded)
             if found:
                 # In a column of its own, or what the conversion names often would be decoded as often.
                 passing.append(name)
@@ -94,14 +93,14 @@ class AvroDecoder:
             # Not a cast: what fails its check must not fail the landing.
             framed = value.try_cast(f"struct<v:{spark_type(self._columns)},t:binary>")
             branches.append((reduce(or_, (own for own, _ in decoded)), framed))
-        chosen = branches[0][1] if len(branches) == 1 else _first(branches)
+        chosen = branches[0][1] if len(branches) == 1 else first_of(branches)
         numbers = [(self._own(half, schema_id), F.lit(i)) for i, schema_id in enumerate(self._trees)]
         text = utf8_check(self._columns, half.data) or "true"
         return (
             frame.withColumn(whole, chosen)
             .withColumn(half.data, F.col(f"{whole}.v"))
             .withColumn(half.ok, F.expr(f"coalesce({whole}.t = X'{SENTINEL}' AND {text}, false)"))
-            .withColumn(half.writer, _first(numbers))
+            .withColumn(half.writer, first_of(numbers))
             .drop(whole, *passing)
         )
 
@@ -111,23 +110,20 @@ class AvroDecoder:
         for schema_id, writer in self._trees.items():
             pair = exact_pair(writer, reader_for(writer, self._reader))
             _, decoded = groups.setdefault(shape(pair.reader), (pair.reader, []))
-            decoded.append((self._own(half, schema_id), _decoded(self._payload(half), pair)))
+            decoded.append((self._own(half, schema_id), _decoded(self._wire.payload(half), pair)))
         return list(groups.values())
 
     def explain(self, raw: bytes) -> Reason:
         """See `Decoder.explain`; by fastavro."""
-        if not self._framed:
-            return self._explain(self._newest.schema_id, raw)
-        if len(raw) < HEADER:
-            return "too_short", f"{len(raw)} bytes are too short for the wire format"
-        if raw[0]:
-            return "magic_byte", f"the first byte is {raw[0]}, not 0"
-        schema_id = int.from_bytes(raw[1:HEADER], "big")
+        try:
+            schema_id, payload = self._wire.parts(raw)
+        except WireError as e:
+            return e.reason
         if why := self._unreadable.get(schema_id):
             return "unreadable_schema", why
         if schema_id not in self._trees:
             return "schema_id", f"schema id {schema_id} is not of subject {self._subject}"
-        return self._explain(schema_id, raw[HEADER:])
+        return self._explain(schema_id, payload)
 
     def _explain(self, schema_id: int, payload: bytes) -> Reason:
         import fastavro
@@ -179,20 +175,7 @@ class AvroDecoder:
     def _own(self, half: Half, schema_id: int) -> Column:
         from pyspark.sql import functions as F
 
-        if not self._framed:
-            return F.expr(f"{half.raw} IS NOT NULL")
-        return F.expr(f"startswith({half.raw}, X'00{schema_id:08x}')")
-
-    def _payload(self, half: Half) -> str:
-        return f"substring({half.raw}, {HEADER + 1})" if self._framed else half.raw
-
-
-def _first(branches: Sequence[tuple[Column, Column]]) -> Column:
-    """The value of the first branch whose condition holds."""
-    from pyspark.sql import functions as F
-
-    first, *rest = branches
-    return reduce(lambda c, b: c.when(*b), rest, F.when(*first))
+        return F.expr(self._wire.written_with(half, schema_id))
 
 
 def _decoded(payload: str, pair: ExactPair) -> Column:

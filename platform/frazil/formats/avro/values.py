@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from frazil.formats.avro.exact import BOOLEAN, DATE, INT
 from frazil.formats.avro.pairs import is_lossy
-from frazil.formats.iceberg import spark_type
 from frazil.formats.logical import Decimal, List, Map, Primitive, Struct, Type
+from frazil.formats.spark import spark_type
 from frazil.quoting import literal, quoted
 
 __all__ = ["DAY", "Conversion", "conversion", "utf8_check"]

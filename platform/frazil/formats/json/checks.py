@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from frazil.formats.iceberg import spark_type
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar, logical
 from frazil.formats.json.scalar_checks import scalar_check, scalar_value
 from frazil.formats.json.sql import all_of, every, parsed_type, present, unique
 from frazil.formats.json.unions import union_check, union_value
 from frazil.formats.logical import Field, List, Map, Struct, Type
+from frazil.formats.spark import spark_type
 from frazil.quoting import literal, quoted
 
 __all__ = ["JsonSql"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from frazil.formats.json.checks import JsonSql
@@ -21,15 +20,14 @@ from frazil.formats.json.whole import Whole
 from frazil.formats.json.writers import json_columns, readable
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import Half, Reason, WriterSchema
+from frazil.formats.spark import first_of
+from frazil.formats.wire import WireError, WireFormat
 from frazil.quoting import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 __all__ = ["JsonDecoder"]
-
-HEADER = 5
-"""Bytes of the Confluent wire format before the payload: a zero and the schema id."""
 
 _HALF_PAIR = literal(
     r"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
@@ -62,6 +60,7 @@ class JsonDecoder:
             check_rules(self._texts.values(), subject)
         self._reasons = {i: JsonReasons(w, self._nodes[i], strict) for i, w in self._texts.items()}
         self._strict, self._framed = strict, framed
+        self._wire = WireFormat(framed, writers[-1].schema_id)
         objects = all(isinstance(node, Members) for node in self._nodes.values())
         self._whole = Whole(secrets.token_hex(8), objects)
 
@@ -80,14 +79,15 @@ class JsonDecoder:
         from pyspark.sql import functions as F
 
         own = f"{half.data}_"
-        payload = f"substring({half.raw}, {HEADER + 1})" if self._framed else half.raw
-        frame = frame.withColumn(f"{own}payload", F.expr(payload))
+        frame = frame.withColumn(f"{own}payload", F.expr(self._wire.payload(half)))
         frame = frame.withColumn(f"{own}text", F.expr(self._whole.text(f"{own}payload")))
         flag = strictly_valid(half.raw, self._texts, self._framed) if self._strict else F.lit(True)
         frame = frame.withColumn(f"{own}clean", F.expr(_clean(f"{own}text"))).withColumn(f"{own}strict", flag)
         for i, (schema_id, node) in enumerate(self._nodes.items()):
             parsed = F.from_json(f"{own}text", self._whole.type(node), self._whole.options)
-            frame = frame.withColumn(f"{own}{i}", F.when(self._header(half, schema_id), parsed))
+            frame = frame.withColumn(
+                f"{own}{i}", F.when(F.expr(self._wire.written_with(half, schema_id)), parsed)
+            )
         return (
             frame.withColumn(half.data, self._each(own, self._columns_of))
             .withColumn(half.ok, F.coalesce(self._each(own, self._holds), F.lit(False)))
@@ -97,33 +97,24 @@ class JsonDecoder:
 
     def explain(self, raw: bytes) -> Reason:
         """See `Decoder.explain`; by Python's parser and jsonschema-rs."""
-        if not self._framed:
-            return self._reasons[self.writers[0]].explain(raw)
-        if len(raw) < HEADER:
-            return "too_short", f"{len(raw)} bytes are too short for the wire format"
-        if raw[0]:
-            return "magic_byte", f"the first byte is {raw[0]}, not 0"
-        schema_id = int.from_bytes(raw[1:HEADER], "big")
+        try:
+            schema_id, payload = self._wire.parts(raw)
+        except WireError as e:
+            return e.reason
         if schema_id not in self._reasons:
             return "schema_id", f"schema id {schema_id} is not of this subject, or not readable"
-        return self._reasons[schema_id].explain(raw[HEADER:])
-
-    def _header(self, half: Half, schema_id: int) -> Column:
-        from pyspark.sql import functions as F
-
-        framed = f"startswith({half.raw}, X'00{schema_id:08x}')"
-        return F.expr(framed if self._framed else f"{half.raw} IS NOT NULL")
+        return self._reasons[schema_id].explain(payload)
 
     def _each(self, own: str, made: Callable[[str, int, Node], str]) -> Column:
         """Of each writer's SQL the one whose header the record has."""
         from pyspark.sql import functions as F
 
-        branches = [
-            (F.expr(f"{own}{i} IS NOT NULL"), F.expr(made(own, i, node)))
-            for i, node in enumerate(self._nodes.values())
-        ]
-        first, *rest = branches
-        return reduce(lambda c, b: c.when(*b), rest, F.when(*first))
+        return first_of(
+            [
+                (F.expr(f"{own}{i} IS NOT NULL"), F.expr(made(own, i, node)))
+                for i, node in enumerate(self._nodes.values())
+            ]
+        )
 
     def _holds(self, own: str, index: int, node: Node) -> str:
         """Whether the record is what the schema says."""

@@ -7,10 +7,10 @@ Other strings: `json_texts`. No expression here ever throws: records that fail a
 
 from __future__ import annotations
 
-from frazil.formats.iceberg import spark_type
 from frazil.formats.json.nodes import Scalar
 from frazil.formats.json.sql import all_of, parsed_type
 from frazil.formats.logical import Decimal, Fixed, Type
+from frazil.formats.spark import spark_type
 from frazil.quoting import literal
 
 __all__ = ["scalar_check", "scalar_value"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from frazil.formats.iceberg import spark_type
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar
+from frazil.formats.spark import spark_type
 from frazil.quoting import literal, quoted
 
 __all__ = [

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.arrow_function import arrow_function
 from frazil.formats.protocol import WriterSchema
+from frazil.formats.spark import arrow_function
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from frazil.formats.iceberg import spark_type
 from frazil.formats.json.nodes import Branches, Members, Node, logical
 from frazil.formats.json.sql import let, parsed_type, present
 from frazil.formats.logical import Struct, Type
+from frazil.formats.spark import spark_type
 from frazil.quoting import literal
 
 __all__ = ["union_check", "union_value"]

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.json.nodes import Members, Node, as_columns, logical
-from frazil.formats.json.pairs import can_become, with_room_for
 from frazil.formats.json.schema import json_node
-from frazil.formats.logical import Struct
+from frazil.formats.logical import Struct, misfit, relaxed
 from frazil.formats.protocol import WriterSchema
 
 __all__ = ["json_columns", "readable"]
@@ -30,7 +29,7 @@ def readable(writers: Sequence[WriterSchema], subject: str) -> dict[int, Node]:
     for older in reversed(writers[:-1]):
         other = _older(older, subject)
         alike = other and isinstance(other, Members) == isinstance(node, Members)
-        if other and alike and can_become(other, logical(node)):
+        if other and alike and misfit(logical(other), logical(node)) is None:
             found[older.schema_id] = other
     return found
 
@@ -49,7 +48,7 @@ def json_columns(writers: Sequence[WriterSchema], subject: str, word: str) -> St
     newest, *older = readable(writers, subject).values()
     kind = logical(newest)
     for node in older:
-        kind = with_room_for(node, kind)
+        kind = relaxed(kind, logical(node))
     return as_columns(newest, kind, word)
 
 

@@ -8,15 +8,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.logical import Struct, same_type
+from frazil.formats.logical import Struct, misfit, relaxed, same_type
 from frazil.formats.protobuf.descriptors import file_of, message_at
-from frazil.formats.protobuf.messages import Messages, arrow_type
-from frazil.formats.protobuf.projection import projected
+from frazil.formats.protobuf.messages import Messages
 from frazil.formats.protobuf.schema import message_to_logical
 from frazil.formats.protobuf.upb_messages import UpbMessages
-from frazil.formats.protobuf.wire import FIRST, Header, WireError, by_header, header_of
 from frazil.formats.protocol import Reason
-from frazil.formats.widening import misfit, relaxed
+from frazil.formats.spark import arrow_type
+from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,7 +92,7 @@ class ProtobufBatches:
         try:
             header = self._header(raw)
         except WireError as e:
-            return e.code, str(e)
+            return e.reason
         known = self._messages(header.schema_id, header.indexes)
         if isinstance(known, NoMessage):
             return known.reason
@@ -122,7 +121,7 @@ class ProtobufBatches:
         good[list(reasons)] = False
         writer = pa.array(np.full(len(payloads), self._places[schema_id], np.int32))
         return pa.StructArray.from_arrays(
-            [projected(rows, self._type), pa.array(good), writer], names=["d", "ok", "w"]
+            [rows.cast(self._type), pa.array(good), writer], names=["d", "ok", "w"]
         )
 
     def _none(self, rows: int = 1) -> pa.StructArray:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.arrow_function import arrow_function
-from frazil.formats.iceberg import spark_type
-from frazil.formats.logical import Struct
+from frazil.formats.logical import Struct, misfit
 from frazil.formats.protobuf.batches import ProtobufRecipe, batches_of
 from frazil.formats.protobuf.descriptors import compiled
 from frazil.formats.protobuf.schema import columns_of, message_to_logical, record_message
 from frazil.formats.protocol import Half, Reason, WriterSchema
-from frazil.formats.widening import misfit
+from frazil.formats.spark import arrow_function, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

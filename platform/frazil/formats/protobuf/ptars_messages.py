@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from frazil.formats.logical import Struct
-from frazil.formats.protobuf.messages import arrow_type
 from frazil.formats.protobuf.ptars_descriptors import shapes_of
 from frazil.formats.protobuf.shape_arrays import columns_array
 from frazil.formats.protobuf.upb_messages import UpbMessages
 from frazil.formats.protocol import Reason
+from frazil.formats.spark import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.logical import Decimal, Field, List, Map, Struct, Type, same_type
+from frazil.formats.logical import Decimal, Field, List, Map, Struct, Type, misfit, relaxed, same_type
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
 from frazil.formats.protobuf.fields import (
     DECIMAL,
@@ -26,7 +26,6 @@ from frazil.formats.protobuf.fields import (
     scalar_type,
 )
 from frazil.formats.protocol import WriterSchema
-from frazil.formats.widening import misfit, relaxed
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor

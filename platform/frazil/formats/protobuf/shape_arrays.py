@@ -15,7 +15,8 @@ from frazil.formats.protobuf.fields import (
     scalar_type,
 )
 from frazil.formats.protobuf.known_values import KNOWN_VALUES, NANOS, SECONDS, decimal_value
-from frazil.formats.protobuf.messages import Doubt, arrow_type
+from frazil.formats.protobuf.messages import Doubt
+from frazil.formats.spark import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,8 +15,8 @@ from frazil.formats.protobuf.fields import (
     regular_fields,
 )
 from frazil.formats.protobuf.known_values import KNOWN_VALUES, decimal_value
-from frazil.formats.protobuf.messages import arrow_type
 from frazil.formats.protocol import Reason
+from frazil.formats.spark import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Confluent's wire format before a Protobuf payload: a zero, the schema id, and message indexes."""
+"""Confluent's wire format before a payload: a zero and the schema id; for Protobuf message indexes, too."""
 
 from __future__ import annotations
 
@@ -6,18 +6,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from frazil.formats.protocol import Half, Reason
+
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-__all__ = ["FIRST", "Header", "WireError", "by_header", "header_of"]
+__all__ = [
+    "FIRST",
+    "Header",
+    "WireError",
+    "WireFormat",
+    "by_header",
+    "header_of",
+    "header_sql",
+    "schema_id_of",
+]
+
+HEADER = 5
+"""Bytes of the zero and the schema id."""
 
 FIRST = (0,)
 """Indexes of a file's first message."""
 
-_ID_END = 5
 _SHORT = 6
-"""Bytes of the commonest header: zero, schema id, and a zero for the first message."""
+"""Bytes of Protobuf's commonest header: zero, schema id, and a zero for the first message."""
 _MOST = 32
 """Messages within messages that a header may name."""
 
@@ -32,12 +45,61 @@ class WireError(ValueError):
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
-        self.code = code
+        self.reason: Reason = code, text
+
+
+@dataclass(frozen=True, slots=True)
+class WireFormat:
+    """How payloads of Avro and JSON stand in the bytes.
+
+    Args:
+        framed: Whether the header stands before them.
+        newest: The schema id of payloads without one.
+    """
+
+    framed: bool
+    newest: int
+
+    def payload(self, half: Half) -> str:
+        """The payload's bytes, as SQL."""
+        return f"substring({half.raw}, {HEADER + 1})" if self.framed else half.raw
+
+    def written_with(self, half: Half, schema_id: int) -> str:
+        """Whether a record was written with that schema, as SQL."""
+        if not self.framed:
+            return f"{half.raw} IS NOT NULL"
+        return f"startswith({half.raw}, {header_sql(schema_id)})"
+
+    def parts(self, raw: bytes) -> tuple[int, bytes]:
+        """Schema id and payload.
+
+        Raises:
+            WireError: There is no header.
+        """
+        return (schema_id_of(raw), raw[HEADER:]) if self.framed else (self.newest, raw)
+
+
+def header_sql(schema_id: int) -> str:
+    """A header as Spark's SQL has it."""
+    return f"X'00{schema_id:08x}'"
+
+
+def schema_id_of(raw: bytes) -> int:
+    """The schema id in a header.
+
+    Raises:
+        WireError: There is no header.
+    """
+    if len(raw) < HEADER:
+        raise WireError("too_short", f"{len(raw)} bytes are too short for the wire format")
+    if raw[0]:
+        raise WireError("magic_byte", f"the first byte is {raw[0]}, not 0")
+    return int.from_bytes(raw[1:HEADER], "big")
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What stands before a payload, and where that begins."""
+    """What stands before a Protobuf payload, and where that begins."""
 
     schema_id: int
     indexes: tuple[int, ...]
@@ -45,25 +107,24 @@ class Header:
 
 
 def header_of(raw: bytes) -> Header:
-    """The header of a record.
+    """The header of a Protobuf record.
 
     Indexes are zigzag varints, their count first; a single zero byte means `[0]`.
 
     Raises:
         WireError: It has none.
     """
-    if len(raw) <= _ID_END:
+    if len(raw) == HEADER:
         raise WireError("too_short", f"{len(raw)} bytes are too short for the wire format")
-    if raw[0]:
-        raise WireError("magic_byte", f"the first byte is {raw[0]}, not 0")
-    count, at = _zigzag(raw, _ID_END)
+    schema_id = schema_id_of(raw)
+    count, at = _zigzag(raw, HEADER)
     if not 0 <= count <= _MOST:
         raise WireError("message_indexes", f"{count} message indexes are claimed")
     indexes = []
     for _ in range(count):
         index, at = _zigzag(raw, at)
         indexes.append(index)
-    return Header(int.from_bytes(raw[1:_ID_END], "big"), tuple(indexes) or FIRST, at)
+    return Header(schema_id, tuple(indexes) or FIRST, at)
 
 
 def by_header(raw: pa.Array) -> Iterator[tuple[Header, np.ndarray]]:
@@ -82,7 +143,7 @@ def by_header(raw: pa.Array) -> Iterator[tuple[Header, np.ndarray]]:
     for number, head in enumerate(heads.dictionary.to_pylist()):
         places = order[ends[number] : ends[number + 1]]
         if len(head) == _SHORT and head[0] == head[-1] == 0:
-            yield Header(int.from_bytes(head[1:_ID_END], "big"), FIRST, _SHORT), places
+            yield Header(int.from_bytes(head[1:HEADER], "big"), FIRST, _SHORT), places
         else:
             _sort_in(others, raw, places)
     for header, found in others.items():
