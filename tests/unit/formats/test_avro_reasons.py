@@ -11,7 +11,8 @@ import fastavro
 import pytest
 
 from frazil.formats.avro.decoder import AvroDecoder
-from frazil.formats.protocol import VALUE, WriterSchema
+from frazil.formats.avro.format import Avro
+from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 
 
 def record(**fields: Any) -> dict[str, Any]:
@@ -25,8 +26,8 @@ def payload(schema: Any, value: Any) -> bytes:
 
 
 def decoder(*versions: Any, is_framed: bool = True) -> AvroDecoder:
-    writers = [WriterSchema(n, n, json.dumps(v), "AVRO") for n, v in enumerate(versions, 1)]
-    return AvroDecoder(writers, "s-value", VALUE, is_framed)
+    writers = tuple(WriterSchema(n, n, json.dumps(v), "AVRO") for n, v in enumerate(versions, 1))
+    return AvroDecoder(HalfSchemas(VALUE, Avro(), "s-value", writers, is_framed))
 
 
 def framed(schema_id: int, rest: bytes) -> bytes:

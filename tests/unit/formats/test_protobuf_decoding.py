@@ -12,11 +12,10 @@ import pyarrow as pa
 import pytest
 
 from frazil.formats.protobuf.batches import ProtobufBatches
-from frazil.formats.protobuf.decoder import ProtobufDecoder
-from frazil.formats.protobuf.messages import Messages
-from frazil.formats.protobuf.ptars_messages import PtarsMessages
+from frazil.formats.protobuf.format import Protobuf, ProtobufDecoder
+from frazil.formats.protobuf.messages import Messages, PtarsMessages, UpbMessages
 from frazil.formats.protobuf.schema import message_to_logical
-from frazil.formats.protobuf.upb_messages import UpbMessages
+from frazil.formats.protocol import VALUE, HalfSchemas
 from frazil.formats.wire import Header, WireError, header_of
 from kit import protobuf_oracle as oracle
 from kit.damage import FRAME, damaged
@@ -61,8 +60,9 @@ def batches(*texts: str, is_framed: bool = True, record_type: str | None = None)
 
 
 def recipe(*texts: str, is_framed: bool = True, record_type: str | None = None) -> Any:
-    writers = [proto(text, ID + n) for n, text in enumerate(texts)]
-    return ProtobufDecoder(writers, "s-value", is_framed, record_type)._recipe
+    writers = tuple(proto(text, ID + n) for n, text in enumerate(texts))
+    schemas = HalfSchemas(VALUE, Protobuf(), "s-value", writers, is_framed, record_type)
+    return ProtobufDecoder(schemas)._recipe
 
 
 def rows(found: ProtobufBatches, *raw: bytes | None) -> list[Any]:

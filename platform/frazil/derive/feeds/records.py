@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SpecError
-from frazil.formats.avro.to_avro import avro_record, avro_value
+from frazil.formats.avro.schema import avro_record, avro_value
 from frazil.formats.iceberg import from_iceberg
 from frazil.formats.logical import Struct
 from frazil.formats.registry import RegistryClient

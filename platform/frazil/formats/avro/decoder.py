@@ -7,22 +7,18 @@ reference/decode.md, sections 2 and 3: the checks cost 10-13 %.
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.avro.exact import ExactPair, exact_pair, shape
-from frazil.formats.avro.faults import fault
 from frazil.formats.avro.pairs import misfit, reader_for
 from frazil.formats.avro.parser import avro_text, parse_avro
+from frazil.formats.avro.reasons import AvroReasons
 from frazil.formats.avro.schema import avro_columns
-from frazil.formats.avro.values import conversion, utf8_check
+from frazil.formats.avro.values import ExactPair, conversion, exact_pair, group_key, utf8_check
 from frazil.formats.logical import Struct
-from frazil.formats.protocol import Half, Reason, WriterSchema
+from frazil.formats.protocol import Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.spark import first_of, spark_type
 from frazil.formats.wire import WireError, WireFormat
 
@@ -38,33 +34,22 @@ SENTINEL = "a7f31c5be2986d40"
 class AvroDecoder:
     """Decodes Avro, each record with the schema it was written with.
 
-    Args:
-        writers: The subject's schemas, oldest first; the last one is the reader.
-        subject: Named in errors.
-        half: Which half: its word names the column where the schema is no record.
-        framed: Whether records have Confluent's header; else all are of the newest schema.
-
     Raises:
         SchemaRefusedError: The newest schema has something that no column can hold.
     """
 
-    def __init__(
-        self,
-        writers: Sequence[WriterSchema],
-        subject: str,
-        half: Half,
-        framed: bool = True,
-    ) -> None:
-        self._subject, self._half = subject, half
-        self._newest = writers[-1]
-        self._wire = WireFormat(framed, self._newest.schema_id)
-        self._reader = self._parse(self._newest)
-        self._columns = avro_columns(self._reader, subject)
+    def __init__(self, schemas: HalfSchemas) -> None:
+        self._subject, self._root = schemas.subject, schemas.half.word
+        newest = schemas.writers[-1]
+        self._version = f"version {newest.version} of subject {self._subject}"
+        self._wire = WireFormat(schemas.framed, newest.schema_id)
+        self._reader = self._parse(newest)
+        self._columns = avro_columns(self._reader, self._subject)
         self._trees: dict[int, Any] = {}
         self._unreadable: dict[int, str] = {}
-        self._parsed: dict[int, tuple[Any, Any]] = {}
+        self._reasons: dict[int, AvroReasons] = {}
         # Newest first: a record passes one comparison per branch (11 ns) until its own.
-        for writer in reversed(writers if framed else writers[-1:]):
+        for writer in reversed(schemas.writers if schemas.framed else [newest]):
             self._take(writer)
 
     @property
@@ -109,7 +94,7 @@ class AvroDecoder:
         groups: dict[str, tuple[Any, list[tuple[Column, Column]]]] = {}
         for schema_id, writer in self._trees.items():
             pair = exact_pair(writer, reader_for(writer, self._reader))
-            _, decoded = groups.setdefault(shape(pair.reader), (pair.reader, []))
+            _, decoded = groups.setdefault(group_key(pair.reader), (pair.reader, []))
             decoded.append((self._own(half, schema_id), _decoded(self._wire.payload(half), pair)))
         return list(groups.values())
 
@@ -121,39 +106,10 @@ class AvroDecoder:
             return e.reason
         if why := self._unreadable.get(schema_id):
             return "unreadable_schema", why
-        if schema_id not in self._trees:
+        if schema_id not in self._reasons:
             return "schema_id", f"schema id {schema_id} is not of subject {self._subject}"
-        return self._explain(schema_id, payload)
-
-    def _explain(self, schema_id: int, payload: bytes) -> Reason:
-        import fastavro
-
-        exact, schema = self._parsed_by_fastavro(schema_id)
-        stream = io.BytesIO(payload)
-        try:
-            value = fastavro.schemaless_reader(stream, schema, None)
-        except EOFError:
-            return "truncated", "the payload ends early"
-        except UnicodeDecodeError as e:
-            return "utf8", f"a text is not UTF-8: {e.reason} at its byte {e.start}"
-        except Exception as e:  # noqa: BLE001 - damaged bytes make it raise anything
-            return "payload", f"the payload is damaged: {e!s:.200}"
-        if rest := len(payload) - stream.tell():
-            return "trailing_bytes", f"{rest} bytes follow the payload"
-        found = fault(exact, self._reader, self._columns, value)
-        version = f"by version {self._newest.version} of subject {self._subject}"
-        return "value", f"{found or 'a value does not fit its column'}, {version}"
-
-    def _parsed_by_fastavro(self, schema_id: int) -> tuple[Any, Any]:
-        """The writer's tree and what fastavro makes of it, made once: that takes longer than a record."""
-        import fastavro
-
-        if schema_id not in self._parsed:
-            tree = self._trees[schema_id]
-            exact = exact_pair(tree, reader_for(tree, self._reader)).writer
-            parsed = fastavro.parse_schema(json.loads(avro_text(exact, logical=False)))
-            self._parsed[schema_id] = (exact, parsed)
-        return self._parsed[schema_id]
+        code, why = self._reasons[schema_id].explain(payload)
+        return code, f"{why}, by {self._version}" if code == "value" else why
 
     def _take(self, writer: WriterSchema) -> None:
         """Sorts a version in: with the readable ones, or with the reason why it is none."""
@@ -163,14 +119,14 @@ class AvroDecoder:
         except SchemaRefusedError as e:
             tree, why = None, f"{e.what} {e.where}"
         if why:
-            newest = f"version {self._newest.version} of subject {self._subject}"
-            why = f"schema id {writer.schema_id} (version {writer.version}) can't be read by {newest}: {why}"
-            self._unreadable[writer.schema_id] = why
+            name = f"schema id {writer.schema_id} (version {writer.version})"
+            self._unreadable[writer.schema_id] = f"{name} can't be read by {self._version}: {why}"
         else:
             self._trees[writer.schema_id] = tree
+            self._reasons[writer.schema_id] = AvroReasons(tree, self._reader, self._columns)
 
     def _parse(self, writer: WriterSchema) -> dict[str, Any]:
-        return parse_avro(writer.text, self._subject, writer.dependencies, self._half.word)
+        return parse_avro(writer.text, self._subject, writer.dependencies, self._root)
 
     def _own(self, half: Half, schema_id: int) -> Column:
         from pyspark.sql import functions as F

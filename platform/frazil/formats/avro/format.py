@@ -37,8 +37,7 @@ class Avro:
 
     def decoder(self, schemas: HalfSchemas) -> AvroDecoder:
         """See `Format.decoder`; an approved rename is an alias: the old field lands in the new column."""
-        writers = _with_aliases(schemas.writers, schemas.renames)
-        return AvroDecoder(writers, schemas.subject, schemas.half, schemas.framed)
+        return AvroDecoder(replace(schemas, writers=_with_aliases(schemas.writers, schemas.renames)))
 
     def check(self, text: str) -> None:
         """See `SchemaFormat.check`."""
@@ -59,8 +58,8 @@ class Avro:
 
 
 def _with_aliases(
-    writers: Sequence[WriterSchema], renames: Iterable[tuple[str, str]]
-) -> Sequence[WriterSchema]:
+    writers: tuple[WriterSchema, ...], renames: Iterable[tuple[str, str]]
+) -> tuple[WriterSchema, ...]:
     """The writers, the last of which, as the reader, knows its fields by their former names, too."""
     *older, newest = writers
     schema = json.loads(newest.text)
@@ -69,7 +68,7 @@ def _with_aliases(
         for field in _fields(schema, parents):
             if field["name"] == now:
                 field["aliases"] = [*field.get("aliases", ()), old]
-    return [*older, replace(newest, text=json.dumps(schema))] if renames else writers
+    return (*older, replace(newest, text=json.dumps(schema))) if renames else writers
 
 
 def _fields(schema: Any, path: Sequence[str]) -> list[dict[str, Any]]:

@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from frazil.errors import SchemaRefusedError
+from frazil.formats.mapping import MAX_DEPTH, Mapping
 
-__all__ = ["avro_text", "parse_avro", "refused"]
+__all__ = ["avro_text", "children", "parse_avro"]
 
 _PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
-_MAX_DEPTH = 64
 _MAX_TYPES = 20_000
 """Of a whole schema: a type that is used twice within one that is used twice, and so on, explodes."""
 
@@ -52,14 +51,14 @@ def parse_avro(
     Raises:
         SchemaRefusedError: It is recursive or too deep, or refers to what is not there.
     """
+    expander = _Expander(subject)
     try:
-        expander = _Expander(subject)
         for name, needed in dependencies:
             expander.know(name, json.loads(needed))
         tree = expander.expand(json.loads(text), "", "", 0)
     except (ValueError, KeyError, TypeError, AttributeError) as e:
         why = f"it is no Avro schema ({type(e).__name__}: {e})"
-        raise refused(subject, "(root)", why, "Mend the schema.") from None
+        raise expander.refusal("", why, "Mend the schema.") from None
     if isinstance(tree, dict) and tree["type"] == "record":
         return tree
     field = {"name": root, "type": tree}
@@ -76,21 +75,21 @@ def avro_text(tree: Any, logical: bool = True) -> str:
     return json.dumps(_Emitter(_SPARKS if logical else frozenset()).emit(tree))
 
 
-def refused(subject: str, path: str, why: str, todo: str) -> SchemaRefusedError:
-    """The error that says which field of which subject can't become a column."""
-    return SchemaRefusedError(
-        f"The schema can't become a table: {why}.",
-        where=f"subject {subject}, field {path or '(root)'}",
-        meaning="Nothing was landed.",
-        todo=todo,
-    )
+def children(node: Any) -> list[Any]:
+    """The types that stand directly within one."""
+    if isinstance(node, list):
+        return node
+    return [
+        *(f["type"] for f in node.get("fields", ())),
+        *(node[k] for k in ("items", "values") if k in node),
+    ]
 
 
-class _Expander:
+class _Expander(Mapping):
     """One walk; knows the named types it met, and which of them are still open (recursion)."""
 
     def __init__(self, subject: str) -> None:
-        self._subject = subject
+        super().__init__(subject)
         self._named: dict[str, dict[str, Any] | None] = {}
         self._types = 0
 
@@ -122,9 +121,9 @@ class _Expander:
                     self._count(found, path)
                     return found
                 why = f"record {full} contains itself"
-                raise refused(self._subject, path, why, "Bound the depth in the schema.")
+                raise self.refusal(path, why, "Bound the depth in the schema.")
         why = f"type {name} is defined nowhere"
-        raise refused(self._subject, path, why, "Register what it refers to, and the reference.")
+        raise self.refusal(path, why, "Register what it refers to, and the reference.")
 
     def _definition(self, schema: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:
         full = _full(schema["name"], schema.get("namespace", namespace))
@@ -159,18 +158,18 @@ class _Expander:
     def _check_name(self, name: str, path: str) -> None:
         """As Java does, who lets any letter pass."""
         if not _NAME.fullmatch(name):
-            raise refused(self._subject, path, f"{name!r} is no name in Avro", "Use letters, digits and _.")
+            raise self.refusal(path, f"{name!r} is no name in Avro", "Use letters, digits and _.")
 
     def _guard(self, path: str, depth: int) -> None:
-        if depth > _MAX_DEPTH:
-            why = f"it is nested more than {_MAX_DEPTH} levels deep"
-            raise refused(self._subject, path, why, "Flatten it.")
+        if depth > MAX_DEPTH:
+            why = f"it is nested more than {MAX_DEPTH} levels deep"
+            raise self.refusal(path, why, "Flatten it.")
 
     def _count(self, node: dict[str, Any], path: str) -> None:
         self._types += _size(node, _MAX_TYPES)
         if self._types > _MAX_TYPES:
             why = f"it has more than {_MAX_TYPES} nested fields"
-            raise refused(self._subject, path, why, "Split it.")
+            raise self.refusal(path, why, "Split it.")
 
 
 class _Emitter:
@@ -242,13 +241,8 @@ def _size(node: Any, most: int) -> int:
     """How many types a tree has, counted up to `most`."""
     count, waiting = 0, [node]
     while waiting and count <= most:
-        found = waiting.pop()
         count += 1
-        if isinstance(found, list):
-            waiting.extend(found)
-        else:
-            waiting.extend(f["type"] for f in found.get("fields", ()))
-            waiting.extend(found[k] for k in ("items", "values") if k in found)
+        waiting += children(waiting.pop())
     return count
 
 

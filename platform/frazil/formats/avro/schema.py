@@ -1,4 +1,6 @@
-"""Avro schema to logical schema. Rules: Confluent's `AvroToLogicalTypeConverter`, but for time-of-day.
+"""Avro schema to logical schema, and back for records that Frazil itself writes.
+
+Rules: Confluent's `AvroToLogicalTypeConverter`, but for time-of-day.
 
 Time-of-day becomes a bigint of microseconds: Spark cannot even load an Iceberg table with a `time`
 column ("Spark does not support time fields").
@@ -8,15 +10,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
-from frazil.errors import SchemaRefusedError
-from frazil.formats.avro.parser import parse_avro, refused
+from frazil.errors import SpecError
+from frazil.formats.avro.parser import parse_avro
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
+from frazil.formats.mapping import Mapping, decimal_type
 
-__all__ = ["avro_columns", "avro_to_logical", "is_entries"]
+__all__ = ["avro_columns", "avro_name", "avro_record", "avro_to_logical", "avro_value", "is_entries"]
 
 _PLAIN = {
     "boolean": Primitive("boolean"),
@@ -37,6 +41,15 @@ _LOGICAL = {
     ("long", "local-timestamp-millis"): Primitive("timestamp"),
     ("long", "local-timestamp-micros"): Primitive("timestamp"),
 }
+_WRITTEN: dict[str, Any] = {
+    "boolean": "boolean", "int": "int", "long": "long", "float": "float", "double": "double",
+    "string": "string", "binary": "bytes", "uuid": "string",
+    "date": {"type": "int", "logicalType": "date"},
+    "timestamp": {"type": "long", "logicalType": "local-timestamp-micros"},
+    "timestamptz": {"type": "long", "logicalType": "timestamp-micros"},
+}  # fmt: skip
+"""What Frazil writes, by the logical type."""
+
 _MAP_ENTRY = "io.confluent.connect.avro.MapEntry"
 
 
@@ -59,7 +72,7 @@ def avro_to_logical(
 
 def avro_columns(tree: dict[str, Any], subject: str) -> Struct:
     """As `avro_to_logical`, from the tree that `parse_avro` gives."""
-    return _Converter(subject).record(tree, "")
+    return _Columns(subject).record(tree, "")
 
 
 def is_entries(array: dict[str, Any]) -> bool:
@@ -71,27 +84,18 @@ def is_entries(array: dict[str, Any]) -> bool:
     return marked or items["name"] == _MAP_ENTRY
 
 
-class _Converter:
+class _Columns(Mapping):
     """One walk over one tree."""
-
-    def __init__(self, subject: str) -> None:
-        self._subject = subject
 
     def record(self, node: dict[str, Any], path: str) -> Struct:
         if node.get("logicalType") == "variant" or node["name"] == "confluent.type.Variant":
             why = "a variant needs format version 3 of Iceberg, tables here have 2"
-            raise self._no(path, why, "Write the value as text or as a map.")
+            raise self.refusal(path, why, "Write the value as text or as a map.")
         return self._struct((self._field(f, path) for f in node["fields"]), path)
 
     def _struct(self, fields: Iterable[Field], path: str) -> Struct:
         found = tuple(fields)
-        if not found:
-            raise self._no(path, "a record without fields has no column type", "Add one.")
-        seen: dict[str, str] = {}
-        for f in found:
-            if twin := seen.get(f.name.lower()):
-                raise self._no(path, f"{twin} and {f.name} differ by case only", "Rename one of them.")
-            seen[f.name.lower()] = f.name
+        self.check_names([f.name for f in found], path, "a record")
         return Struct(found)
 
     def _field(self, field: dict[str, Any], path: str) -> Field:
@@ -105,7 +109,7 @@ class _Converter:
         real = [b for b in node if b["type"] != "null"]
         optional = len(real) < len(node)
         if not real:
-            raise self._no(path, "a union of null alone has no column type", "Take the field out.")
+            raise self.refusal(path, "a union of null alone has no column type", "Take the field out.")
         if len(real) == 1:
             return self._one(real[0], path, hints), optional
         return self._union(real, path, hints), optional
@@ -126,7 +130,7 @@ class _Converter:
             case "map":
                 return self._map(Primitive("string"), node, node["values"], path, hints)
             case "null":
-                raise self._no(path, "type 'null' has no column type", "Take the field out.")
+                raise self.refusal(path, "type 'null' has no column type", "Take the field out.")
             case _:
                 return self._scalar(node, path)
 
@@ -134,35 +138,27 @@ class _Converter:
         kind, logical = node["type"], node.get("logicalType", "")
         if logical in ("timestamp-nanos", "local-timestamp-nanos"):
             why = f"{logical} has no column type: Spark keeps microseconds"
-            raise self._no(path, why, f"Use {logical.replace('nanos', 'micros')}, or a plain long.")
+            raise self.refusal(path, why, f"Use {logical.replace('nanos', 'micros')}, or a plain long.")
         if logical == "decimal" and kind in ("bytes", "fixed"):
-            return self._decimal(node["precision"], node["scale"], path)
+            return decimal_type(node["precision"], node["scale"], partial(self.refusal, path))
         if kind == "fixed":
             return Fixed(node["size"])
         return _LOGICAL.get((kind, logical), _PLAIN[kind])
 
-    def _decimal(self, precision: int, scale: int, path: str) -> Decimal:
-        if not 1 <= precision <= 38 or not 0 <= scale <= precision:
-            raise self._no(path, f"decimal({precision},{scale}) is out of range", "Use 1..38 digits.")
-        return Decimal(precision, scale)
-
     def _entries(self, array: dict[str, Any], path: str, hints: Any) -> Map:
         parts = {f["name"]: f["type"] for f in array["items"]["fields"]}
         if parts.keys() != {"key", "value"}:
-            raise self._no(path, "a map's entries must be of key and value", "Mend the entries.")
+            raise self.refusal(path, "a map's entries must be of key and value", "Mend the entries.")
         key, _ = self._type(parts["key"], f"{path}.key", hints)
         if _has_map(key):
-            raise self._no(f"{path}.key", "a map can't be the key of a map", "Use a list of records.")
+            raise self.refusal(f"{path}.key", "a map can't be the key of a map", "Use a list of records.")
         return self._map(key, array, parts["value"], path, hints)
 
     def _map(self, key: Type, node: dict[str, Any], values: Any, path: str, hints: Any) -> Map:
         value, optional = self._type(values, f"{path}{{}}", hints)
         if node.get("flink.type") == "multiset" and value != Primitive("int"):
-            raise self._no(path, "a multiset counts in int", "Mend the type of its values.")
+            raise self.refusal(path, "a multiset counts in int", "Mend the type of its values.")
         return Map(key, value, optional)
-
-    def _no(self, path: str, why: str, todo: str) -> SchemaRefusedError:
-        return refused(self._subject, path, why, todo)
 
 
 def _branch_names(branches: list[dict[str, Any]], hints: Any) -> list[str]:
@@ -180,12 +176,97 @@ def _given(hint: Any) -> str | None:
 
 
 def _has_map(kind: Type) -> bool:
+    return isinstance(kind, Map) or any(_has_map(f.type) for f in kind.fields)
+
+
+def avro_record(fields: Struct, name: str, namespace: str) -> dict[str, Any]:
+    """A record's schema.
+
+    Args:
+        fields: The columns.
+        name: The record's name; records within get it, too, with their place behind it.
+        namespace: Of all of them.
+
+    Raises:
+        SpecError: Two columns have the same name in Avro.
+    """
+    return {
+        **_own_record(fields, avro_name(name)),
+        "namespace": ".".join(map(avro_name, namespace.split("."))),
+    }
+
+
+def avro_name(name: str) -> str:
+    """The name as Avro takes it: letters, digits and underscores."""
+    return re.sub(r"^(?=\d)|[^A-Za-z0-9_]", "_", name)
+
+
+def avro_value(kind: Type) -> Callable[[Any], Any]:
+    """What makes of a value, as Arrow gives it, one that an Avro writer takes."""
     match kind:
-        case Map():
-            return True
-        case List():
-            return _has_map(kind.element)
         case Struct():
-            return any(_has_map(f.type) for f in kind)
+            parts = [(f.name, avro_name(f.name), avro_value(f.type)) for f in kind]
+            return _or_none(lambda v: {to: make(v[name]) for name, to, make in parts})
+        case List():
+            element = avro_value(kind.element)
+            return _or_none(lambda v: [element(e) for e in v])
+        case Map():
+            key, value = avro_value(kind.key), avro_value(kind.value)
+            if _has_text_keys(kind):
+                return _or_none(lambda v: {k: value(e) for k, e in v})
+            return _or_none(lambda v: [{"key": key(k), "value": value(e)} for k, e in v])
         case _:
-            return False
+            return lambda v: v
+
+
+def _or_none(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda v: None if v is None else make(v)
+
+
+def _own_record(fields: Struct, name: str) -> dict[str, Any]:
+    names = [avro_name(f.name) for f in fields]
+    if twins := sorted({n for n in names if names.count(n) > 1}):
+        raise SpecError(
+            f"Two columns become the Avro field {', '.join(twins)}.",
+            meaning="Avro's names have letters, digits and underscores only.",
+            todo="Give one of the columns another name in the query.",
+        )
+    return {"type": "record", "name": name, "fields": [_own_field(f, name) for f in fields]}
+
+
+def _own_field(field: Field, within: str) -> dict[str, Any]:
+    name = avro_name(field.name)
+    kind = _own_type(field.type, f"{within}_{name}")
+    told = {"doc": field.doc} if field.doc else {}
+    if not field.optional:
+        return {"name": name, "type": kind, **told}
+    return {"name": name, "type": ["null", kind], "default": None, **told}
+
+
+def _own_type(kind: Type, name: str) -> Any:
+    match kind:
+        case Struct():
+            return _own_record(kind, name)
+        case List():
+            return {"type": "array", "items": _maybe(kind.element, name, kind.element_optional)}
+        case Map() if _has_text_keys(kind):
+            return {"type": "map", "values": _maybe(kind.value, name, kind.value_optional)}
+        case Map():
+            entry = Struct((Field("key", kind.key), Field("value", kind.value, kind.value_optional)))
+            return {"type": "array", "logicalType": "map", "items": _own_record(entry, name)}
+        case Decimal():
+            return {
+                "type": "bytes", "logicalType": "decimal", "precision": kind.precision, "scale": kind.scale,
+            }  # fmt: skip
+        case Primitive():
+            return _WRITTEN[kind.kind]
+        case _:
+            return "bytes"
+
+
+def _maybe(kind: Type, name: str, optional: bool) -> Any:
+    return ["null", _own_type(kind, name)] if optional else _own_type(kind, name)
+
+
+def _has_text_keys(kind: Map) -> bool:
+    return kind.key == Primitive("string")

@@ -1,28 +1,134 @@
-"""From what Spark's `from_avro` gives to the table's types, as SQL, where a cast does not suffice.
+"""Schemas under which Spark's `from_avro` reads no damaged value as a good one, and SQL to the table's types.
 
-Unions come as `member0, member1...`, counted without null, and get their branches' names;
-milliseconds of the day become microseconds; arrays of entries become maps. With it goes what must hold
-so that no value is wrong: a decimal has no more digits than its column, a time of day lies within it.
+Spark keeps the low 64 bits of a decimal of at most 18 digits (2^64 + 5 in a decimal(9,2) lands as 0.05),
+Java the low 32 bits of an int, and it takes every byte but 1 as false. So such decimals are read with 38
+digits, ints as longs, booleans as the byte that they are; `conversion` turns them back, and checks them.
+
+Where a cast does not suffice: unions come as `member0, member1...`, counted without null, and get their
+branches' names; milliseconds of the day become microseconds; arrays of entries become maps. With it goes
+what must hold so that no value is wrong: a time of day lies within it, say.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any, cast
 
-from frazil.formats.avro.exact import BOOLEAN, DATE, INT
 from frazil.formats.avro.pairs import is_lossy
+from frazil.formats.avro.parser import children
 from frazil.formats.logical import Decimal, List, Map, Primitive, Struct, Type
 from frazil.formats.spark import spark_type
 from frazil.quoting import literal, quoted
 
-__all__ = ["DAY", "Conversion", "conversion", "utf8_check"]
+__all__ = [
+    "BOOLEAN", "DATE", "DAY", "INT", "Conversion", "ExactPair", "conversion", "exact_pair", "group_key",
+    "utf8_check",
+]  # fmt: skip
 
+BOOLEAN = {"type": "fixed", "name": "frazil.boolean", "size": 1}
+"""A boolean as its byte."""
+
+INT = {"type": "long", "logicalType": "frazil-int"}
+DATE = {"type": "long", "logicalType": "frazil-date"}
+"""Ints as longs, which are written alike."""
+
+_NOTES = ("default", "aliases", "doc")
+_DIGITS, _LONG_DIGITS, _LONG_BYTES = 38, 18, 8
 
 DAY = {"time-millis": 86_399_999, "time-micros": 86_399_999_999}
 """The last moment of a day, by what is counted."""
 
 _INTS = "BETWEEN -2147483648 AND 2147483647"
+
+
+@dataclass(frozen=True, slots=True)
+class ExactPair:
+    """The writer's and the reader's tree, for Spark."""
+
+    writer: Any
+    reader: Any
+
+
+def exact_pair(writer: Any, reader: Any) -> ExactPair:
+    """A writer and its reader, as `reader_for` gave it, with nothing that is read on trust.
+
+    A union of int and long stays: it can't hold two longs.
+    """
+    wide = not (_mixes(writer) or _mixes(reader))
+    return ExactPair(_Exact(wide, defaults=False).tree(writer), _Exact(wide, defaults=True).tree(reader))
+
+
+@dataclass(frozen=True, slots=True)
+class _Exact:
+    """One walk.
+
+    Args:
+        wide: Whether ints become longs.
+        defaults: Whether fields that are not written keep their defaults, and so their types.
+    """
+
+    wide: bool
+    defaults: bool
+
+    def tree(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return [self.tree(b) for b in node]
+        match node["type"]:
+            case "boolean":
+                return BOOLEAN
+            case "int" if self.wide:
+                return _wide(node)
+            case "record":
+                return {**node, "fields": [self._field(f) for f in node["fields"]]}
+            case "array":
+                return {**node, "items": self.tree(node["items"])}
+            case "map":
+                return {**node, "values": self.tree(node["values"])}
+            case _ if node.get("logicalType") == "decimal" and _is_cut(node):
+                return {**node, "precision": _DIGITS}
+            case _:
+                return node
+
+    def _field(self, field: dict[str, Any]) -> dict[str, Any]:
+        if "default" in field and self.defaults:
+            # Null is the same of any type: then all versions of a schema are read alike.
+            return {**field, "type": self.tree(field["type"])} if field["default"] is None else field
+        kept = {k: v for k, v in field.items() if k != "default"}
+        return {**kept, "type": self.tree(field["type"])}
+
+
+def group_key(node: Any) -> str:
+    """Equal for trees of which Spark makes the same type, and that are converted in the same way."""
+    return json.dumps(_bare(node), sort_keys=True)
+
+
+def _bare(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_bare(b) for b in node]
+    if isinstance(node, dict):
+        return {k: _bare(v) for k, v in node.items() if k not in _NOTES}
+    return node
+
+
+def _wide(node: dict[str, Any]) -> dict[str, Any]:
+    match node.get("logicalType"):
+        case "date":
+            return DATE
+        case "time-millis":
+            return {**node, "type": "long"}
+        case _:
+            return INT
+
+
+def _mixes(node: Any) -> bool:
+    both = isinstance(node, list) and {"int", "long"} <= {b["type"] for b in node}
+    return both or any(map(_mixes, children(node)))
+
+
+def _is_cut(decimal: dict[str, Any]) -> bool:
+    short = decimal["precision"] <= _LONG_DIGITS
+    return bool(short and decimal.get("size", _LONG_BYTES + 1) > _LONG_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

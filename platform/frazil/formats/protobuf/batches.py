@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import Struct, misfit, relaxed, same_type
 from frazil.formats.protobuf.descriptors import file_of, message_at
-from frazil.formats.protobuf.messages import Messages
+from frazil.formats.protobuf.messages import Messages, PtarsMessages, UpbMessages, in_place
 from frazil.formats.protobuf.schema import message_to_logical
-from frazil.formats.protobuf.upb_messages import UpbMessages
 from frazil.formats.protocol import Reason
 from frazil.formats.spark import arrow_type
 from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of
@@ -72,20 +71,15 @@ class ProtobufBatches:
 
     def decode(self, raw: pa.Array) -> pa.StructArray:
         """One struct per record: `d` (the columns), `ok`, and `w`, the place of the writer."""
-        import numpy as np
         import pyarrow as pa
 
-        parts, places = [], []
+        parts = []
         for header, group in self._groups(raw):
             payloads = _cut(raw if len(group) == len(raw) else raw.take(pa.array(group)), header.end)
-            parts.append(self._part(header.schema_id, header.indexes, payloads))
-            places.append(group)
-        if len(parts) == 1 and len(parts[0]) == len(raw):
-            return parts[0]
-        order = np.full(len(raw), sum(map(len, parts)))
-        if places:
-            order[np.concatenate(places)] = np.arange(sum(map(len, parts)))
-        return pa.concat_arrays([*parts, self._none()]).take(pa.array(order))
+            parts.append((group, self._part(header.schema_id, header.indexes, payloads)))
+        if len(parts) == 1 and len(parts[0][1]) == len(raw):
+            return parts[0][1]
+        return in_place(parts, len(raw), self._none())
 
     def explain(self, raw: bytes) -> Reason:
         """Why `decode` says no; by google.protobuf alone."""
@@ -178,8 +172,6 @@ def _cut(raw: pa.Array, start: int) -> pa.Array:
 
 
 def _decoder(message: Descriptor, columns: Struct) -> Messages:
-    from frazil.formats.protobuf.ptars_messages import PtarsMessages
-
     return UpbMessages(message, columns) if _beyond_ptars(message.file) else PtarsMessages(message, columns)
 
 

@@ -1,7 +1,11 @@
-"""What a Protobuf field is, asked alike by the mapping to columns and by both decoders."""
+"""What a Protobuf field is, and what a well-known message is worth: for the mapping and for both decoders."""
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Callable
+from decimal import Context
+from decimal import Decimal as Number
 from typing import TYPE_CHECKING
 
 from frazil.formats.logical import Decimal, Primitive, Type
@@ -10,16 +14,9 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
 
 __all__ = [
-    "DECIMAL",
-    "KNOWN",
-    "UNSIGNED_LONG",
-    "WRAPPERS",
-    "decimal_of",
-    "is_entry",
-    "oneofs",
-    "regular_fields",
-    "scalar_type",
-]
+    "DECIMAL", "KNOWN", "NANOS", "SECONDS", "UNSIGNED_LONG", "WRAPPERS",
+    "decimal_of", "decimal_value", "is_entry", "oneofs", "regular_fields", "scalar_type",
+]  # fmt: skip
 
 _SCALARS = (
     "double", "float", "long", "long", "int", "long", "long", "boolean", "string",
@@ -37,16 +34,20 @@ WRAPPERS = frozenset(
 )
 """Messages of one field, `value`: an optional primitive."""
 
-KNOWN: dict[str, Type] = {
-    "google.protobuf.Timestamp": Primitive("timestamptz"),
-    "google.protobuf.Duration": Primitive("long"),
-    "google.type.Date": Primitive("date"),
-    "google.type.TimeOfDay": Primitive("long"),
-}
-"""Messages that are one value. Spark holds microseconds: further digits are cut, nothing else."""
-
 DECIMAL = "confluent.type.Decimal"
 """One value, too; its precision and scale stand beside the field."""
+
+SECONDS = (-62_135_596_800, 253_402_300_799)
+"""Of a Timestamp: the years 1 to 9999, as google.protobuf has it."""
+NANOS = (0, 999_999_999)
+"""Of a Timestamp."""
+
+_MICROS = 1_000_000
+_SPAN = 315_576_000_000
+_EPOCH = dt.date(1970, 1, 1).toordinal()
+_MOST_DIGITS, _MOST_BYTES = 76, 32
+"""Of a decimal before it is made to fit its column: twice what that may hold."""
+_EXACT = Context(prec=38)
 
 
 def scalar_type(field: FieldDescriptor) -> Primitive:
@@ -101,3 +102,54 @@ def _synthetic(oneof: OneofDescriptor) -> bool:
     proto = DescriptorProto()
     oneof.containing_type.CopyToProto(proto)
     return any(f.proto3_optional for f in proto.field if f.name == oneof.fields[0].name)
+
+
+def _timestamp(seconds: int, nanos: int) -> int:
+    if not (SECONDS[0] <= seconds <= SECONDS[1] and NANOS[0] <= nanos <= NANOS[1]):
+        raise ValueError(f"{seconds} s and {nanos} ns are no Timestamp")
+    return seconds * _MICROS + nanos // 1000
+
+
+def _duration(seconds: int, nanos: int) -> int:
+    if abs(seconds) > _SPAN or abs(nanos) > NANOS[1] or seconds * nanos < 0:
+        raise ValueError(f"{seconds} s and {nanos} ns are no Duration")
+    return seconds * _MICROS + int(nanos / 1000)
+
+
+def _date(year: int, month: int, day: int) -> int:
+    return dt.date(year, month, day).toordinal() - _EPOCH
+
+
+def _time_of_day(hours: int, minutes: int, seconds: int, nanos: int) -> int:
+    time = dt.time(hours, minutes, seconds)
+    if not NANOS[0] <= nanos <= NANOS[1]:
+        raise ValueError(f"{nanos} ns are no part of a second")
+    return ((time.hour * 60 + time.minute) * 60 + time.second) * _MICROS + nanos // 1000
+
+
+KNOWN: dict[str, tuple[Type, Callable[..., int]]] = {
+    "google.protobuf.Timestamp": (Primitive("timestamptz"), _timestamp),
+    "google.protobuf.Duration": (Primitive("long"), _duration),
+    "google.type.Date": (Primitive("date"), _date),
+    "google.type.TimeOfDay": (Primitive("long"), _time_of_day),
+}
+"""Messages that are one value: its type, and what makes it of the message's fields, in order.
+
+Spark holds microseconds: further digits are cut, nothing else.
+"""
+
+
+def decimal_value(kind: Decimal, value: bytes, scale: int) -> Number:
+    """A `confluent.type.Decimal`, an unscaled big-endian number and its scale, as its column holds it.
+
+    Raises:
+        ValueError: Digits would be lost.
+    """
+    unscaled = int.from_bytes(value, "big", signed=True)
+    shift = kind.scale - scale
+    if abs(shift) > _MOST_DIGITS or len(value) > _MOST_BYTES:
+        raise ValueError(f"a decimal of scale {scale} does not fit {kind}")
+    number, lost = divmod(unscaled * 10 ** max(shift, 0), 10 ** max(-shift, 0))
+    if lost or abs(number) >= 10**kind.precision:
+        raise ValueError(f"{unscaled} of scale {scale} does not fit {kind}")
+    return Number(number).scaleb(-kind.scale, _EXACT)

@@ -1,25 +1,51 @@
-"""The seam between a batch of Protobuf payloads and whoever decodes them."""
+"""Protobuf payloads to rows: by ptars, batch by batch; google.protobuf, row by row, is the judge.
+
+ptars raises for a whole batch, without a place: such a batch is halved. And it takes some damaged
+payloads that google.protobuf refuses, or reads them otherwise. So each row is written again and must
+give the bytes that it came from: proof that nothing in them was passed over. Where producers write
+otherwise than ptars does (repeated numbers one by one, as proto2 has it), google.protobuf reads them all.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
+from frazil.formats.logical import Struct
+from frazil.formats.protobuf.fields import (
+    DECIMAL,
+    KNOWN,
+    UNSIGNED_LONG,
+    WRAPPERS,
+    decimal_of,
+    decimal_value,
+    is_entry,
+    oneofs,
+    regular_fields,
+)
+from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
+from frazil.formats.spark import arrow_type
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-__all__ = ["Doubt", "Messages"]
+__all__ = ["Messages", "PtarsMessages", "UpbMessages", "in_place"]
 
+_MOST = 2**63
+_DAMAGED = "payload", "the payload is cut off, damaged, or has text that is not UTF-8"
+_FEW, _SOME = 16, 1024
+"""Rows that are read one by one sooner than halved again, and rows whose bad ones are looked for."""
 
-class Doubt(Exception):
-    """This decoder does not vouch for what it read."""
+Decoded = tuple["pa.StructArray", dict[int, Reason]]
 
 
 class Messages(Protocol):
     """Decodes payloads of one message type."""
 
-    def decode(self, payloads: pa.Array) -> tuple[pa.StructArray, dict[int, Reason]]:
+    def decode(self, payloads: pa.Array) -> Decoded:
         """Columns by `message_to_logical`, one row per payload, and why some of them are no rows.
 
         Args:
@@ -28,3 +54,216 @@ class Messages(Protocol):
         Returns:
             The rows, anything at the places of the bad ones; and the reasons, by place.
         """
+
+
+class UpbMessages:
+    """Decodes payloads of one message type; see `Messages`.
+
+    Args:
+        message: The type.
+        columns: Its columns.
+    """
+
+    def __init__(self, message: Descriptor, columns: Struct) -> None:
+        from google.protobuf.message_factory import GetMessageClass
+
+        self._class = GetMessageClass(message)
+        self._type = arrow_type(columns)
+        self._walk = _Walk()
+
+    def decode(self, payloads: pa.Array) -> Decoded:
+        """See `Messages.decode`."""
+        import pyarrow as pa
+
+        rows: list[Any] = []
+        reasons: dict[int, Reason] = {}
+        for place, payload in enumerate(payloads.to_pylist()):
+            found = self.row(payload)
+            rows.append(None if isinstance(found, tuple) else found)
+            if isinstance(found, tuple):
+                reasons[place] = found
+        return pa.array(rows, self._type), reasons
+
+    def refused(self, payloads: pa.Array) -> dict[int, Reason]:
+        """Places of the payloads that do not even parse."""
+        from google.protobuf.message import DecodeError
+
+        found = {}
+        for place, payload in enumerate(payloads.to_pylist()):
+            try:
+                self._class.FromString(payload)
+            except DecodeError:
+                found[place] = _DAMAGED
+        return found
+
+    def row(self, payload: bytes) -> dict[str, Any] | Reason:
+        """One payload's columns, or why it has none."""
+        from google.protobuf.message import DecodeError
+
+        try:
+            message = self._class.FromString(payload)
+            if missing := message.FindInitializationErrors():
+                return "required", f"required fields are missing: {', '.join(missing)}"
+            return self._walk.columns(message)
+        except UnicodeDecodeError as e:
+            return "utf8", f"a string is not UTF-8: {e.reason}"
+        except DecodeError:
+            return _DAMAGED
+        except (ValueError, OverflowError) as e:
+            return "range", f"a value is outside its type: {e!s:.200}"
+
+
+class _Walk:
+    """From messages to Python values, as `pyarrow.array` takes them."""
+
+    def __init__(self) -> None:
+        self._plans: dict[str, Any] = {}
+
+    def columns(self, message: Any) -> dict[str, Any]:
+        regular, choices = self._plan(message.DESCRIPTOR)
+        found = {f.name: self._field(message, f) for f in regular}
+        for oneof, members in choices:
+            chosen = message.WhichOneof(oneof)
+            found[oneof] = chosen and {
+                f.name: self._single(f, getattr(message, f.name)) if f.name == chosen else None
+                for f in members
+            }
+        return found
+
+    def _plan(self, message: Descriptor) -> Any:
+        if message.full_name not in self._plans:
+            choices = [(o.name, list(o.fields)) for o in oneofs(message)]
+            self._plans[message.full_name] = regular_fields(message), choices
+        return self._plans[message.full_name]
+
+    def _field(self, message: Any, field: FieldDescriptor) -> Any:
+        value = getattr(message, field.name)
+        if not field.is_repeated:
+            present = not field.has_presence or message.HasField(field.name)
+            return self._single(field, value) if present else None
+        if not is_entry(field):
+            return [self._single(field, v) for v in value]
+        key, item = field.message_type.fields
+        if field.message_type.GetOptions().map_entry:
+            pairs = {k: value[k] for k in value}.items()
+            return [(self._single(key, k), self._single(item, v)) for k, v in pairs]
+        return list({self._field(e, key): self._field(e, item) for e in value}.items())
+
+    def _single(self, field: FieldDescriptor, value: Any) -> Any:
+        if field.message_type is not None:
+            return self._message(field, value)
+        if field.enum_type is not None:
+            known = field.enum_type.values_by_number.get(value)
+            return known.name if known else str(value)
+        if field.type in UNSIGNED_LONG and value >= _MOST:
+            raise ValueError(f"{field.full_name} is {value}, above 2^63-1")
+        return value
+
+    def _message(self, field: FieldDescriptor, value: Any) -> Any:
+        name = field.message_type.full_name
+        parts = field.message_type.fields
+        if name in WRAPPERS:
+            return self._single(parts[0], value.value)
+        if name == DECIMAL:
+            kind = decimal_of(field)
+            assert kind is not None
+            return decimal_value(kind, value.value, value.scale)
+        if name in KNOWN:
+            return KNOWN[name][1](*(getattr(value, part.name) for part in parts))
+        return self.columns(value)
+
+
+class PtarsMessages:
+    """Decodes payloads of one message type; see `Messages`.
+
+    Args:
+        message: The type; its file must not be of an edition, which ptars can't read.
+        columns: Its columns.
+    """
+
+    def __init__(self, message: Descriptor, columns: Struct) -> None:
+        from ptars import HandlerPool, PtarsConfig
+
+        shapes = shapes_of(message.file)
+        shape = shapes.pool.FindMessageTypeByName(f"frazil_shapes.{message.full_name}")
+        self._handler = HandlerPool([shapes], PtarsConfig()).get_for_message(shape)
+        self._message, self._type = message, arrow_type(columns)
+        self._careful = UpbMessages(message, columns)
+
+    def decode(self, payloads: pa.Array) -> Decoded:
+        """See `Messages.decode`."""
+        import pyarrow as pa
+
+        parts: list[pa.StructArray] = [pa.array([], self._type)]
+        reasons: dict[int, Reason] = {}
+        ranges = [(0, len(payloads))]
+        while ranges:
+            start, end = ranges.pop()
+            found = self._range(payloads.slice(start, end - start))
+            if found is None:
+                middle = (start + end) // 2
+                ranges += [(middle, end), (start, middle)]
+                continue
+            parts.append(found[0])
+            reasons |= {start + place: reason for place, reason in found[1].items()}
+        return pa.concat_arrays(parts), reasons
+
+    def _range(self, payloads: pa.Array) -> Decoded | None:
+        try:
+            return self._fast(payloads)
+        except BaseException as e:
+            # A panic in Rust is no Exception, and has no class that could be named.
+            if isinstance(e, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
+                raise
+        if len(payloads) <= _FEW:
+            return self._careful.decode(payloads)
+        return self._sifted(payloads) if len(payloads) <= _SOME else None
+
+    def _sifted(self, payloads: pa.Array) -> Decoded | None:
+        """Without those that google.protobuf does not even parse; none where it parses all."""
+        import numpy as np
+        import pyarrow as pa
+
+        refused = self._careful.refused(payloads)
+        if not refused:
+            return None
+        kept = np.setdiff1d(np.arange(len(payloads)), list(refused))
+        rows, reasons = self.decode(payloads.take(pa.array(kept)))
+        merged = in_place([(kept, rows)], len(payloads), pa.nulls(1, rows.type))
+        return merged, refused | {int(kept[place]): reason for place, reason in reasons.items()}
+
+    def _fast(self, payloads: pa.Array) -> Decoded:
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        batch = self._handler.array_to_record_batch(payloads)
+        again = self._handler.record_batch_to_array(batch)
+        unproven = pc.indices_nonzero(pc.not_equal(again, payloads))
+        rows = columns_array(
+            self._message, pa.StructArray.from_arrays(batch.columns, names=batch.schema.names)
+        )
+        if not len(unproven):
+            return rows, {}
+        places = unproven.to_numpy()
+        careful, reasons = self._careful.decode(payloads.take(unproven))
+        merged = in_place([(np.arange(len(rows)), rows), (places, careful)], len(rows), rows[:0])
+        return merged, {int(places[place]): reason for place, reason in reasons.items()}
+
+
+def in_place(parts: Sequence[tuple[np.ndarray, pa.Array]], rows: int, filler: pa.Array) -> pa.Array:
+    """Parts whose rows stand at given places, as one array; of two at one place the later one.
+
+    Args:
+        parts: Places and rows.
+        rows: How many the array has.
+        filler: The row for places that no part has.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    known = sum(len(places) for places, _ in parts)
+    order = np.full(rows, known)
+    if parts:
+        order[np.concatenate([places for places, _ in parts])] = np.arange(known)
+    return pa.concat_arrays([*(part for _, part in parts), filler]).take(pa.array(order))

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import Decimal, Field, List, Map, Struct, Type, misfit, relaxed, same_type
+from frazil.formats.mapping import MAX_DEPTH, Mapping, decimal_type
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
 from frazil.formats.protobuf.fields import (
     DECIMAL,
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["columns_of", "message_to_logical", "protobuf_to_logical", "record_message"]
 
-_MAX_DEPTH = 64
 _NO_COLUMN = frozenset(
     f"google.protobuf.{name}" for name in ("Struct", "Value", "ListValue", "Empty", "NullValue")
 )
@@ -94,7 +95,7 @@ def record_message(writer: WriterSchema, subject: str, record_type: str | None =
     named = _named(file.message_types_by_name.values(), record_type) if record_type else None
     found = named or message_at(file, (0,))
     if found is None:
-        raise _refused(subject, "(root)", "the file declares no message", "Declare one.")
+        raise Mapping(subject).refusal("", "the file declares no message", "Declare one.")
     return found
 
 
@@ -104,23 +105,20 @@ def message_to_logical(message: Descriptor, subject: str) -> Struct:
     Raises:
         SchemaRefusedError: No column can hold it.
     """
-    return _Converter(subject).message(message, "", ())
+    return _Columns(subject).message(message, "", ())
 
 
-class _Converter:
+class _Columns(Mapping):
     """One walk over one message."""
-
-    def __init__(self, subject: str) -> None:
-        self._subject = subject
 
     def message(self, message: Descriptor, path: str, outer: tuple[str, ...]) -> Struct:
         name = message.full_name
-        if name in outer or len(outer) > _MAX_DEPTH:
-            raise self._no(path, f"message {name} contains itself", "Bound the depth in the schema.")
+        if name in outer or len(outer) > MAX_DEPTH:
+            raise self.refusal(path, f"message {name} contains itself", "Bound the depth in the schema.")
         inner = (*outer, name)
         fields = [self._field(f, path, inner) for f in regular_fields(message)]
         fields += [self._oneof(o, path, inner) for o in oneofs(message)]
-        self._check_names(fields, path, name)
+        self.check_names([f.name for f in fields], path, name)
         return Struct(tuple(fields))
 
     def _field(self, field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> Field:
@@ -135,7 +133,7 @@ class _Converter:
     def _oneof(self, oneof: OneofDescriptor, path: str, outer: tuple[str, ...]) -> Field:
         where = f"{path}.{oneof.name}".lstrip(".")
         members = [replace(self._field(f, where, outer), optional=True) for f in oneof.fields]
-        self._check_names(members, where, oneof.name)
+        self.check_names([f.name for f in members], where, oneof.name)
         return Field(oneof.name, Struct(tuple(members)), optional=True)
 
     def _map(self, field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> Map:
@@ -149,34 +147,21 @@ class _Converter:
             return scalar_type(field)
         name = field.message_type.full_name
         if name in _NO_COLUMN:
-            raise self._no(path, f"{name} has no column type", "Use a message with fields, or bytes.")
+            raise self.refusal(path, f"{name} has no column type", "Use a message with fields, or bytes.")
         if name in WRAPPERS:
             return scalar_type(field.message_type.fields[0])
         if name == DECIMAL:
             return self._decimal(field, path)
-        return KNOWN.get(name) or self.message(field.message_type, path, outer)
+        if name in KNOWN:
+            return KNOWN[name][0]
+        return self.message(field.message_type, path, outer)
 
     def _decimal(self, field: FieldDescriptor, path: str) -> Decimal:
         todo = 'Write [(confluent.field_meta).params = {key: "precision", value: "18"}, ...] behind it.'
         found = decimal_of(field)
         if found is None:
-            raise self._no(path, f"{DECIMAL} without precision and scale has no column type", todo)
-        if not 1 <= found.precision <= 38 or not 0 <= found.scale <= found.precision:
-            shown = f"decimal({found.precision},{found.scale})"
-            raise self._no(path, f"{shown} is out of range", "Use 1..38 digits.")
-        return found
-
-    def _check_names(self, fields: Sequence[Field], path: str, message: str) -> None:
-        if not fields:
-            raise self._no(path, f"{message} without fields has no column type", "Add one.")
-        seen: dict[str, str] = {}
-        for f in fields:
-            if twin := seen.get(f.name.lower()):
-                raise self._no(path, f"{twin} and {f.name} differ by case only", "Rename one of them.")
-            seen[f.name.lower()] = f.name
-
-    def _no(self, path: str, why: str, todo: str) -> SchemaRefusedError:
-        return _refused(self._subject, path or "(root)", why, todo)
+            raise self.refusal(path, f"{DECIMAL} without precision and scale has no column type", todo)
+        return decimal_type(found.precision, found.scale, partial(self.refusal, path))
 
 
 def _named(messages: Sequence[Descriptor], name: str) -> Descriptor | None:
@@ -186,12 +171,3 @@ def _named(messages: Sequence[Descriptor], name: str) -> Descriptor | None:
         if name.startswith(f"{message.full_name}."):
             return _named(message.nested_types, name)
     return None
-
-
-def _refused(subject: str, path: str, why: str, todo: str) -> SchemaRefusedError:
-    return SchemaRefusedError(
-        f"The schema can't become a table: {why}.",
-        where=f"subject {subject}, field {path}",
-        meaning="Nothing was landed.",
-        todo=todo,
-    )

@@ -1,4 +1,9 @@
-"""What ptars read, shape by shape, as columns: checked in bulk, doubted as a whole."""
+"""Protobuf as ptars should see it, shapes only, and what it read of them as columns, checked in bulk.
+
+ptars cuts timestamps without a check, and reads a damaged map entry otherwise than google.protobuf
+does. So well-known types lose their names and map entries their mark: they reach us as structs and
+lists of structs, and this house's own rules make values of them.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +12,82 @@ from typing import TYPE_CHECKING
 from frazil.formats.protobuf.fields import (
     DECIMAL,
     KNOWN,
+    NANOS,
+    SECONDS,
     WRAPPERS,
     decimal_of,
+    decimal_value,
     is_entry,
     oneofs,
     regular_fields,
     scalar_type,
 )
-from frazil.formats.protobuf.known_values import KNOWN_VALUES, NANOS, SECONDS, decimal_value
-from frazil.formats.protobuf.messages import Doubt
 from frazil.formats.spark import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
+    from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor, OneofDescriptor
+    from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 
-__all__ = ["columns_array"]
+__all__ = ["Doubt", "columns_array", "shapes_of"]
 
+_OWN = "frazil_shapes"
+"""Stands before every package: no message keeps a name that ptars knows."""
 _MICROS = 1_000_000
+
+
+class Doubt(Exception):
+    """This decoder does not vouch for what it read."""
+
+
+def shapes_of(file: FileDescriptor) -> FileDescriptor:
+    """The same messages on the wire, in package `frazil_shapes.<package>`."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.descriptor_pool import DescriptorPool
+
+    pool = DescriptorPool()
+    for needed in _in_order(file):
+        copy = FileDescriptorProto()
+        needed.CopyToProto(copy)
+        pool.Add(_plain(copy))
+    return pool.FindFileByName(file.name)
+
+
+def _in_order(file: FileDescriptor) -> list[FileDescriptor]:
+    found: dict[str, FileDescriptor] = {}
+    for needed in file.dependencies:
+        found |= {f.name: f for f in _in_order(needed)}
+    return [*(f for n, f in found.items() if n != file.name), file]
+
+
+def _plain(file: FileDescriptorProto) -> FileDescriptorProto:
+    file.package = f"{_OWN}.{file.package}".rstrip(".")
+    for unneeded in ("options", "extension", "service"):
+        file.ClearField(unneeded)
+    for message in file.message_type:
+        _bare(message, proto3=file.syntax == "proto3")
+    for enum in file.enum_type:
+        enum.options.ClearField("features")
+    return file
+
+
+def _bare(message: DescriptorProto, proto3: bool) -> None:
+    if message.options.map_entry and proto3:
+        _with_presence(message)
+    message.ClearField("options")
+    message.ClearField("extension")
+    for inner in message.nested_type:
+        _bare(inner, proto3)
+    for field in message.field:
+        if field.type_name:
+            field.type_name = f".{_OWN}{field.type_name}"
+
+
+def _with_presence(entry: DescriptorProto) -> None:
+    """Everybody writes an entry's zeros; without presence they would not be written again."""
+    for place, field in enumerate(entry.field):
+        field.proto3_optional, field.oneof_index = True, place
+        entry.oneof_decl.add(name=f"_{field.name}")
 
 
 def columns_array(message: Descriptor, found: pa.StructArray) -> pa.StructArray:
@@ -169,6 +232,7 @@ def _one_by_one(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
             assert kind is not None
             values = [v and decimal_value(kind, v[0], v[2]) for v in rows]
             return pa.array(values, arrow_type(kind))
-        return pa.array([v and KNOWN_VALUES[name](*v) for v in rows], arrow_type(KNOWN[name]))
+        known, value = KNOWN[name]
+        return pa.array([v and value(*v) for v in rows], arrow_type(known))
     except ValueError as e:
         raise Doubt(str(e)) from None

@@ -1,31 +1,69 @@
-"""Which value of a record that Avro can read does not fit its column, in words; slow, for bad records."""
+"""Why an Avro record is bad: by fastavro, which shares nothing with Spark; slow, for bad records."""
 
 from __future__ import annotations
 
+import io
+import json
 import struct
 from collections.abc import Iterable
 from decimal import Context, Inexact, InvalidOperation
 from decimal import Decimal as Number
+from functools import cached_property
 from typing import Any
 
-from frazil.formats.avro.exact import BOOLEAN, DATE, INT
-from frazil.formats.avro.pairs import is_lossy, written
-from frazil.formats.avro.values import DAY
+from frazil.formats.avro.pairs import is_lossy, reader_for, written
+from frazil.formats.avro.parser import avro_text
+from frazil.formats.avro.values import BOOLEAN, DATE, DAY, INT, exact_pair
 from frazil.formats.logical import Decimal, List, Map, Struct, Type
+from frazil.formats.protocol import Reason
 
-__all__ = ["fault"]
+__all__ = ["AvroReasons"]
 
 
-def fault(writer: Any, reader: Any, wanted: Type, value: Any, path: str = "") -> str | None:
-    """The first value that does not fit, None where none is found.
+class AvroReasons:
+    """Explains the bad records of one schema.
 
     Args:
-        writer: Its type, as `exact_pair` gives it.
-        reader: The newest type.
-        wanted: The column's.
-        value: As read without logical types.
-        path: Where it stands.
+        writer: The schema's tree.
+        reader: The newest schema's tree.
+        columns: What that becomes.
     """
+
+    def __init__(self, writer: Any, reader: Any, columns: Struct) -> None:
+        self._writer, self._reader, self._columns = writer, reader, columns
+
+    @cached_property
+    def _exact(self) -> Any:
+        return exact_pair(self._writer, reader_for(self._writer, self._reader)).writer
+
+    @cached_property
+    def _parsed(self) -> Any:
+        """Made once: that takes longer than a record."""
+        import fastavro
+
+        return fastavro.parse_schema(json.loads(avro_text(self._exact, logical=False)))
+
+    def explain(self, payload: bytes) -> Reason:
+        """Why a payload, without header, is bad."""
+        import fastavro
+
+        stream = io.BytesIO(payload)
+        try:
+            value = fastavro.schemaless_reader(stream, self._parsed, None)
+        except EOFError:
+            return "truncated", "the payload ends early"
+        except UnicodeDecodeError as e:
+            return "utf8", f"a text is not UTF-8: {e.reason} at its byte {e.start}"
+        except Exception as e:  # noqa: BLE001 - damaged bytes make it raise anything
+            return "payload", f"the payload is damaged: {e!s:.200}"
+        if rest := len(payload) - stream.tell():
+            return "trailing_bytes", f"{rest} bytes follow the payload"
+        why = _fault(self._exact, self._reader, self._columns, value)
+        return "value", why or "a value does not fit its column"
+
+
+def _fault(writer: Any, reader: Any, wanted: Type, value: Any, path: str = "") -> str | None:
+    """The first value that does not fit its column; None where none is found."""
     if value is None:
         return None if _takes_null(reader) else f"field {path} is null, which it may no longer be"
     writer, reader = _only(writer), _only(reader)
@@ -40,10 +78,10 @@ def _faults(writer: Any, reader: Any, wanted: Type, value: Any, path: str) -> It
             return _of_record(writer, reader, wanted, value, path)
         case List() if writer["type"] == "array":
             inner = (writer["items"], reader["items"], wanted.element)
-            return (fault(*inner, v, f"{path}[{n}]") for n, v in enumerate(value))
+            return (_fault(*inner, v, f"{path}[{n}]") for n, v in enumerate(value))
         case Map() if writer["type"] == "map":
             inner = (writer["values"], reader["values"], wanted.value)
-            return (fault(*inner, v, f"{path}{{{k}}}") for k, v in value.items())
+            return (_fault(*inner, v, f"{path}{{{k}}}") for k, v in value.items())
         case Map() if writer["type"] == "array":
             return _of_entries(writer["items"], reader["items"], wanted, value, path)
         case _:
@@ -56,7 +94,7 @@ def _of_record(
     for field, column in zip(reader["fields"], wanted, strict=True):
         if source := written(field, writer):
             where = f"{path}.{column.name}".lstrip(".")
-            yield fault(source["type"], field["type"], column.type, value[source["name"]], where)
+            yield _fault(source["type"], field["type"], column.type, value[source["name"]], where)
 
 
 def _of_entries(
@@ -67,7 +105,7 @@ def _of_entries(
         if entry["key"] is None:
             yield f"field {path}[{n}] is an entry without a key"
         for part, kind in (("key", wanted.key), ("value", wanted.value)):
-            yield fault(types[0][part], types[1][part], kind, entry[part], f"{path}[{n}].{part}")
+            yield _fault(types[0][part], types[1][part], kind, entry[part], f"{path}[{n}].{part}")
 
 
 def _scalar(writer: dict[str, Any], wanted: Type, value: Any, path: str) -> str | None:
