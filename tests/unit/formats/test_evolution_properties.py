@@ -77,15 +77,15 @@ def test_allowed_changes_are_applied_once_and_columns_keep_their_ids(
     before = {f.name: f.field_id for f in made.schema().fields}
 
     planned = plan_evolution(SPEC, made, columns(pair))
-    if planned.commit:
-        planned.commit()
+    if planned.staged:
+        planned.staged.commit_transaction()
 
     evolved = catalog.load_table(made.name())
-    assert (planned.commit is None) == all(outcome == "no change" for _, _, outcome in pair.expected)
+    assert (planned.staged is None) == all(outcome == "no change" for _, _, outcome in pair.expected)
     assert evolved.schema().as_struct() == planned.schema.as_struct()
     assert {n: i for n, i in ((f.name, f.field_id) for f in evolved.schema().fields) if n in before} == before
     again = plan_evolution(SPEC, evolved, columns(pair))
-    assert again.commit is None
+    assert again.staged is None
     assert {v.outcome for v in again.verdicts} <= {"no change"}
 
 
@@ -96,5 +96,5 @@ def test_one_refused_change_leaves_the_table_as_it_was(catalog: InMemoryCatalog,
 
     planned = plan_evolution(SPEC, made, columns(pair))
 
-    assert planned.commit is None
+    assert planned.staged is None
     assert from_iceberg(planned.schema) == from_iceberg(made.schema())
