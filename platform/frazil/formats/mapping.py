@@ -42,7 +42,8 @@ class Mapping:
         seen: dict[str, str] = {}
         for name in names:
             if twin := seen.get(name.lower()):
-                raise self.refusal(path, f"{twin} and {name} differ by case only", "Rename one of them.")
+                where = f"{path}.{name}".lstrip(".")
+                raise self.refusal(where, f"{twin} and {name} differ by case only", "Rename one of them.")
             seen[name.lower()] = name
 
 

@@ -11,8 +11,8 @@ from pyspark.sql import Observation, SparkSession
 from pyspark.sql.functions import expr
 
 from frazil.connections import Connections
-from frazil.formats.json.decoder import JsonDecoder
-from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
+from frazil.formats.json.format import Json, JsonDecoder
+from frazil.formats.protocol import KEY, VALUE, Half, HalfSchemas, WriterSchema
 from kit.json_texts import BAD, GOOD, SCHEMA
 
 MONEY = {"type": "object", "properties": {"cents": {"type": "integer", "minimum": 0}}, "required": ["cents"]}
@@ -26,6 +26,10 @@ def spark(connections: Connections) -> SparkSession:
 def version(schema_id: int, schema: Any, *dependencies: tuple[str, Any]) -> WriterSchema:
     texts = tuple((name, json.dumps(text)) for name, text in dependencies)
     return WriterSchema(schema_id, schema_id, json.dumps(schema), "JSON", dependencies=texts)
+
+
+def json_decoder(*versions: WriterSchema, half: Half = VALUE, **options: bool) -> JsonDecoder:
+    return JsonDecoder(HalfSchemas(half, Json(), f"s-{half.word}", versions, **options))
 
 
 def decoded(spark: SparkSession, decoder: JsonDecoder, raws: list[bytes], half: Half = VALUE) -> list[Any]:
@@ -45,7 +49,7 @@ def framed(schema_id: int, text: str) -> bytes:
 
 
 def test_texts_become_rows_or_are_bad_whatever_else_stands_in_the_batch(spark: SparkSession) -> None:
-    decoder = JsonDecoder([version(1, SCHEMA)], "s-value", VALUE, False, True)
+    decoder = json_decoder(version(1, SCHEMA))
 
     rows = decoded(spark, decoder, [framed(1, text) for text, _ in (*GOOD, *BAD)])
 
@@ -60,7 +64,7 @@ def test_each_record_is_read_with_the_schema_it_was_written_with(spark: SparkSes
     small = {"type": "integer", "connect.type": "int8"}
     old = {"type": "object", "properties": {"n": small, "gone": {"type": "string"}}, "required": ["n"]}
     new = {"type": "object", "properties": {"n": {"type": "integer"}, "s": {"type": "string"}}}
-    decoder = JsonDecoder([version(1, old), version(2, new)], "s-value", VALUE, False, True)
+    decoder = json_decoder(version(1, old), version(2, new))
 
     rows = decoded(
         spark,
@@ -81,7 +85,7 @@ def test_each_record_is_read_with_the_schema_it_was_written_with(spark: SparkSes
 def test_every_rule_counts_where_validation_is_strict(spark: SparkSession) -> None:
     """Also those of another subject."""
     schema = {"type": "object", "properties": {"m": {"$ref": "money.json"}}, "additionalProperties": False}
-    decoder = JsonDecoder([version(1, schema, ("money.json", MONEY))], "s-value", VALUE, True, True)
+    decoder = json_decoder(version(1, schema, ("money.json", MONEY)), strict=True)
 
     texts = ('{"m":{"cents":1}}', '{"m":{"cents":-1}}', '{"x":1}')
     rows = decoded(spark, decoder, [framed(1, text) for text in texts])
@@ -91,7 +95,7 @@ def test_every_rule_counts_where_validation_is_strict(spark: SparkSession) -> No
 
 def test_bare_texts_are_read_by_the_newest_schema(spark: SparkSession) -> None:
     versions = [version(1, MONEY), version(2, {**MONEY, "properties": {"cents": {"type": "number"}}})]
-    decoder = JsonDecoder(versions, "s-value", VALUE, False, False)
+    decoder = json_decoder(*versions, framed=False)
 
     assert decoded(spark, decoder, [b'{"cents":0.5}', framed(2, '{"cents":1}')]) == [
         {"cents": Decimal("0.5")},
@@ -104,7 +108,7 @@ def test_a_record_is_parsed_once_and_again_only_for_doubtful_texts(
 ) -> None:
     """Spark computes an expression again for whoever names it, unless it has a column of its own."""
     schema = {"type": "object", "properties": {"s": {"type": "string"}, "t": {"type": "string"}}}
-    decoder = JsonDecoder([version(1, schema), version(2, schema)], "s-value", VALUE, False, True)
+    decoder = json_decoder(version(1, schema), version(2, schema))
     records = spark.range(1).selectExpr(f"CAST(CAST(id AS string) AS binary) AS {VALUE.raw}")
     frame = decoder.decode(records, VALUE)
     counted = frame.observe(Observation("x"), expr(f"count_if({VALUE.ok})").alias("n")).where(VALUE.ok)
@@ -118,7 +122,7 @@ def test_a_record_is_parsed_once_and_again_only_for_doubtful_texts(
 def test_an_empty_object_is_a_record_where_nothing_is_required(spark: SparkSession, schema_id: int) -> None:
     """Also where a byte of the header is a quotation mark, as 34 is."""
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
-    decoder = JsonDecoder([version(schema_id, schema)], "s-value", VALUE, False, True)
+    decoder = json_decoder(version(schema_id, schema))
 
     good, bad = ("{}", " { }\n", '{"x":{}}'), ("{", "}", "{}}", "{}{}", '{}"}', "{1}", "[]", "[ ]}", " ")
     rows = decoded(spark, decoder, [framed(schema_id, text) for text in (*good, *bad)])
@@ -127,7 +131,7 @@ def test_an_empty_object_is_a_record_where_nothing_is_required(spark: SparkSessi
 
 
 def test_a_key_that_is_no_object_is_one_column(spark: SparkSession) -> None:
-    decoder = JsonDecoder([version(1, {"type": "string"})], "s-key", KEY, False, True)
+    decoder = json_decoder(version(1, {"type": "string"}), half=KEY)
 
     rows = decoded(spark, decoder, [framed(1, t) for t in ('"a"', "null", "5", '"a","x":[1', '"a"]}')], KEY)
 
@@ -147,7 +151,7 @@ def test_a_name_may_hold_any_sign_but_white_space_and_a_backtick(spark: SparkSes
     names = ("it's", "back\\slash", 'quo"te', "a.b", "c,d:e", "<f>", "--g", "/*h*/", "{i}", "'||j||'", "Ž")
     plain = obj({name: {"type": "string"} for name in (*names, "${env:PATH}", "ends\\")})
     either = {"oneOf": [{"type": "integer"}, obj({"it's": {"type": "string"}, "\\": {"type": "string"}})]}
-    decoder = JsonDecoder([version(1, obj({"p'": plain, "e'": either}))], "s-value", VALUE, False, True)
+    decoder = json_decoder(version(1, obj({"p'": plain, "e'": either})))
     record = {"p'": dict.fromkeys(plain["properties"], "12"), "e'": {"it's": "12", "\\": "x"}}
     bad = ({"p'": {"it's": 12}}, {"e'": {"it's": 12}})
 

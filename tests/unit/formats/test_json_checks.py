@@ -12,12 +12,13 @@ from pyspark import cloudpickle
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.json.checks import JsonSql
-from frazil.formats.json.decoder import JsonDecoder
+from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.json.nodes import logical
 from frazil.formats.json.schema import json_node
-from frazil.formats.json.sql import literal, parsed_type
+from frazil.formats.json.sql import parsed_type
 from frazil.formats.json.strict import flags
-from frazil.formats.protocol import KEY, VALUE, WriterSchema
+from frazil.formats.protocol import KEY, VALUE, HalfSchemas, WriterSchema
+from frazil.quoting import literal
 from kit.json_texts import BAD, SCHEMA
 
 ID = 7
@@ -25,7 +26,7 @@ ID = 7
 
 def decoder(schema: Any = None, strict: bool = False, framed: bool = True) -> JsonDecoder:
     writer = WriterSchema(ID, 1, json.dumps(schema or SCHEMA), "JSON")
-    return JsonDecoder([writer], "s-value", VALUE, strict, framed)
+    return JsonDecoder(HalfSchemas(VALUE, Json(), "s-value", (writer,), framed, strict=strict))
 
 
 def framed(text: str) -> bytes:
@@ -95,7 +96,7 @@ def test_spark_workers_validate_without_frazil() -> None:
 def test_a_key_that_is_no_object_is_a_column_named_key() -> None:
     writer = WriterSchema(ID, 1, '{"type":"integer"}', "JSON")
 
-    columns = JsonDecoder([writer], "s-key", KEY, False, True).columns
+    columns = JsonDecoder(HalfSchemas(KEY, Json(), "s-key", (writer,))).columns
 
     assert [f.name for f in columns] == ["key"]
 

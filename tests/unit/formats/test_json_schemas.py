@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.json.schema import json_to_logical
-from frazil.formats.json.writers import json_columns, readable
+from frazil.formats.json.schema import json_columns, readable
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.protocol import WriterSchema
 
@@ -22,9 +21,13 @@ def obj(*required: str, **properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
+def mapped(schema: Any, *dependencies: tuple[str, str], word: str = "value") -> Struct:
+    return json_columns([WriterSchema(1, 1, json.dumps(schema), "JSON", (), dependencies)], "s-value", word)
+
+
 def logical(schema: Any, **more: Any) -> Field:
     """The field of an object that requires it."""
-    return json_to_logical(json.dumps({**obj("f", f=schema), **more}), (), "s-value").fields[0]
+    return mapped({**obj("f", f=schema), **more}).fields[0]
 
 
 def connect(kind: str, title: str = "", json_type: str = "integer", **more: Any) -> dict[str, Any]:
@@ -87,7 +90,7 @@ def test_null_in_a_union_makes_the_column_optional(schema: Any) -> None:
 def test_what_is_not_required_is_optional_and_members_stand_by_their_index_then_by_name() -> None:
     schema = obj("b", c=STRING, a=STRING, b={**STRING, "connect.index": 0})
 
-    columns = json_to_logical(json.dumps(schema), (), "s-value")
+    columns = mapped(schema)
 
     assert [(f.name, f.optional) for f in columns] == [("b", False), ("a", True), ("c", True)]
 
@@ -157,14 +160,14 @@ def test_another_subject_is_found_by_name_by_id_and_by_anchor(reference: str) ->
     }
     schema = {"$id": "http://example.com/order.json", **obj("p", p={"$ref": reference})}
 
-    columns = json_to_logical(json.dumps(schema), (("point.json", json.dumps(point)),), "s-value")
+    columns = mapped(schema, ("point.json", json.dumps(point)))
 
     assert columns == Struct((Field("p", Struct((Field("x", LONG),))),))
 
 
 @pytest.mark.parametrize(("word", "name"), [("key", "key"), ("value", "value")])
 def test_a_root_that_is_no_object_is_one_column(word: str, name: str) -> None:
-    assert json_to_logical(json.dumps(INTEGER), (), "s", word) == Struct((Field(name, LONG),))
+    assert mapped(INTEGER, word=word) == Struct((Field(name, LONG),))
 
 
 def version(schema_id: int, schema: Any) -> WriterSchema:

@@ -1,22 +1,36 @@
 """SQL over what `from_json` parsed: the checks that it does not make, and the columns, all through a record.
 
 It keeps a map's repeated keys, knows nothing of required fields, and takes null where no null may stand
-(reference/decode.md, section 4). What it does to scalars: `json_scalars`.
+(reference/decode.md, section 4). What it does to scalars: `sql`.
+
+Of `oneOf` and `anyOf` a struct is made, in which the field of a value's branch is set. Of several branches
+that a value fits, the one that knows most of its keys is taken, of equals the first: no key is lost where a
+branch has a place for it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar, logical
-from frazil.formats.json.scalar_checks import scalar_check, scalar_value
-from frazil.formats.json.sql import all_of, every, parsed_type, present, unique
-from frazil.formats.json.unions import union_check, union_value
+from frazil.formats.json.sql import (
+    all_of,
+    every,
+    let,
+    parsed_type,
+    present,
+    scalar_check,
+    scalar_value,
+    unique,
+)
 from frazil.formats.logical import Field, List, Map, Struct, Type
 from frazil.formats.spark import spark_type
 from frazil.quoting import literal, quoted
 
 __all__ = ["JsonSql"]
+
+_OPTIONS = "map('columnNameOfCorruptRecord', 'c', 'allowNonNumericNumbers', 'false')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +82,7 @@ class JsonSql:
             case Members(), Struct():
                 return self._struct(node, x, target, depth)
             case Branches(), Struct():
-                return union_value(JsonSql(self.text, in_union=True), node, x, target, depth)
+                return self._union(node, x, target, depth)
         raise TypeError(f"{target} does not hold {node}")
 
     def _check(self, node: Node, x: str, depth: int) -> str:
@@ -89,7 +103,7 @@ class JsonSql:
                     *(self._held(m.node, f"{x}.{quoted(m.name)}", m.optional, depth) for m in node.members)
                 )
             case Branches():
-                return union_check(JsonSql(self.text, in_union=True), node, x, depth)
+                return self._tried(node, x, {}, depth, f"{_best(node, f'u{depth}')} IS NOT NULL")
 
     def _held(self, node: Node, x: str, optional: bool, depth: int) -> str:
         if optional:
@@ -124,3 +138,51 @@ class JsonSql:
         if member is None:
             return f"CAST(NULL AS {spark_type(field.type)})"
         return self.value(member.node, f"{x}.{quoted(field.name)}", field.type, depth)
+
+    def _union(self, node: Branches, x: str, target: Struct, depth: int) -> str:
+        """The struct with the best branch's field set; null where a variant is null, or none fits."""
+        u, place = f"u{depth}", {m.name: i for i, m in enumerate(node.members)}
+        parts = []
+        for field in target:
+            i = place.get(field.name)
+            chosen = "NULL" if i is None else f"CASE WHEN {_best(node, u)} = {-i} THEN {u}.b{i}.v END"
+            parts.append(f"{literal(field.name)}, CAST({chosen} AS {spark_type(field.type)})")
+        struct = f"CASE WHEN {_best(node, u)} IS NOT NULL THEN named_struct({', '.join(parts)}) END"
+        made = self._tried(node, x, {f.name: f.type for f in target}, depth, struct)
+        return f"CASE WHEN {x} IS NOT NULL AND NOT is_variant_null({x}) THEN {made} END"
+
+    def _tried(self, node: Branches, x: str, targets: Mapping[str, Type], depth: int, result: str) -> str:
+        """A result of `u`, which says of each branch whether it fits, which keys it knows, and its value."""
+        branches = (
+            f"'b{i}', {self._branch(m.node, x, targets.get(m.name, logical(m.node)), depth)}"
+            for i, m in enumerate(node.members)
+        )
+        return let(f"named_struct({', '.join(branches)})", f"u{depth}", result)
+
+    def _branch(self, node: Node, x: str, target: Type, depth: int) -> str:
+        """The value parsed again, as this branch would have it."""
+        p, inner = f"p{depth}", JsonSql(self.text, in_union=True)
+        text = f"""concat('{{"v":', to_json({x}), '}}')"""
+        kind = literal(f"struct<v:{parsed_type(node, exact=True)},c:string>")
+        parsed = f"from_json({text}, {kind}, {_OPTIONS})"
+        there, good = present(node, f"{p}.v", exact=True), inner.check(node, f"{p}.v", depth + 1)
+        fits = f"coalesce({p}.c IS NULL AND {there} AND {good}, false)"
+        made = inner.value(node, f"{p}.v", target, depth + 1)
+        result = f"named_struct('ok', {fits}, 'known', {_known(node, x)}, 'v', {made})"
+        return let(parsed, p, result)
+
+
+def _known(node: Node, x: str) -> str:
+    if not isinstance(node, Members):
+        return "0"
+    keys = ", ".join(literal(m.name) for m in node.members)
+    return f"coalesce(size(array_intersect(json_object_keys(to_json({x})), array({keys}))), 0)"
+
+
+def _best(node: Branches, u: str) -> str:
+    """The place of the branch to take, counted downwards; null where none fits."""
+    fitting = (
+        f"CASE WHEN {u}.b{i}.ok THEN named_struct('known', {u}.b{i}.known, 'place', {-i}) END"
+        for i in range(len(node.members))
+    )
+    return f"array_max(array({', '.join(fitting)})).place"

@@ -1,17 +1,34 @@
-"""JSON Schema among the formats: its columns, its decoder, and what gives its records their shape."""
+"""JSON Schema among the formats: its columns, its decoder in the JVM, and what gives its records their shape.
+
+Each record is parsed once, by one branch per schema id. Then generated SQL checks that all of the text was
+read, that a text was a string (`proofs`), and the rest (`checks`). Each stage has a column of its own, or
+Spark would compute it again for whatever names it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+import secrets
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
-from frazil.formats.json.decoder import JsonDecoder
-from frazil.formats.json.writers import json_columns
+from frazil.formats.json.checks import JsonSql
+from frazil.formats.json.nodes import Members, Node
+from frazil.formats.json.proofs import Whole, all_strings
+from frazil.formats.json.reasons import JsonReasons
+from frazil.formats.json.schema import json_columns, readable
+from frazil.formats.json.sql import all_of, present
+from frazil.formats.json.strict import check_rules, strictly_valid
 from frazil.formats.logical import Struct
-from frazil.formats.protocol import HalfSchemas, WriterSchema
+from frazil.formats.protocol import Half, HalfSchemas, Reason, WriterSchema
+from frazil.formats.spark import first_of
+from frazil.formats.wire import WireError, WireFormat
+from frazil.quoting import literal
 
-__all__ = ["Json"]
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["Json", "JsonDecoder"]
 
 Parts = Iterator[tuple[str, Any]]
 
@@ -20,6 +37,14 @@ _NOTES = frozenset({"$schema", "$id", "$comment", "description", "examples"})
 
 _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 """Keywords below which stand the author's own names, whatever they look like."""
+
+_HALF_PAIR = literal(
+    r"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+)
+"""Half of a surrogate pair as an escape: no character; Java would make a question mark of it."""
+_ESCAPE = literal(r"\u")
+_PARTS = ("payload", "text", "clean", "strict")
 
 
 class Json:
@@ -34,7 +59,7 @@ class Json:
 
     def decoder(self, schemas: HalfSchemas) -> JsonDecoder:
         """See `Format.decoder`."""
-        return JsonDecoder(schemas.writers, schemas.subject, schemas.half, schemas.strict, schemas.framed)
+        return JsonDecoder(schemas)
 
     def check(self, text: str) -> None:
         """See `SchemaFormat.check`."""
@@ -49,6 +74,99 @@ class Json:
     def shape(self, schema: WriterSchema) -> Parts:
         """See `SchemaFormat.shape`: docs and the order of keywords make no difference."""
         return _json(json.loads(schema.text), "")
+
+
+class JsonDecoder:
+    """Decodes JSON, framed or bare."""
+
+    def __init__(self, schemas: HalfSchemas) -> None:
+        self._columns = json_columns(schemas.writers, schemas.subject, schemas.half.word)
+        writers = schemas.writers if schemas.framed else schemas.writers[-1:]
+        self._nodes = readable(writers, schemas.subject)
+        self._texts = {w.schema_id: w for w in reversed(writers) if w.schema_id in self._nodes}
+        if schemas.strict:
+            check_rules(self._texts.values(), schemas.subject)
+        self._reasons = {i: JsonReasons(w, self._nodes[i], schemas.strict) for i, w in self._texts.items()}
+        self._schemas, self._wire = schemas, WireFormat(schemas.framed, writers[-1].schema_id)
+        objects = all(isinstance(node, Members) for node in self._nodes.values())
+        self._whole = Whole(secrets.token_hex(8), objects)
+
+    @property
+    def writers(self) -> tuple[int, ...]:
+        """Schema ids that can be read, newest first."""
+        return tuple(self._nodes)
+
+    @property
+    def columns(self) -> Struct:
+        """The newest schema as columns, optional where an older one may leave something out."""
+        return self._columns
+
+    def decode(self, frame: DataFrame, half: Half) -> DataFrame:
+        """See `Decoder.decode`."""
+        from pyspark.sql import functions as F
+
+        own = f"{half.data}_"
+        frame = frame.withColumn(f"{own}payload", F.expr(self._wire.payload(half)))
+        frame = frame.withColumn(f"{own}text", F.expr(self._whole.text(f"{own}payload")))
+        strict, framed = self._schemas.strict, self._schemas.framed
+        flag = strictly_valid(half.raw, self._texts, framed) if strict else F.lit(True)
+        frame = frame.withColumn(f"{own}clean", F.expr(_clean(f"{own}text"))).withColumn(f"{own}strict", flag)
+        for i, (schema_id, node) in enumerate(self._nodes.items()):
+            parsed = F.from_json(f"{own}text", self._whole.type(node), self._whole.options)
+            frame = frame.withColumn(
+                f"{own}{i}", F.when(F.expr(self._wire.written_with(half, schema_id)), parsed)
+            )
+        return (
+            frame.withColumn(half.data, self._each(own, self._columns_of))
+            .withColumn(half.ok, F.coalesce(self._each(own, self._holds), F.lit(False)))
+            .withColumn(half.writer, self._each(own, lambda own, index, _: str(index)))
+            .drop(*(f"{own}{part}" for part in (*_PARTS, *range(len(self._nodes)))))
+        )
+
+    def explain(self, raw: bytes) -> Reason:
+        """See `Decoder.explain`; by Python's parser and jsonschema-rs."""
+        try:
+            schema_id, payload = self._wire.parts(raw)
+        except WireError as e:
+            return e.reason
+        if schema_id not in self._reasons:
+            return "schema_id", f"schema id {schema_id} is not of this subject, or not readable"
+        return self._reasons[schema_id].explain(payload)
+
+    def _each(self, own: str, made: Callable[[str, int, Node], str]) -> Column:
+        """Of each writer's SQL the one whose header the record has."""
+        from pyspark.sql import functions as F
+
+        return first_of(
+            [
+                (F.expr(f"{own}{i} IS NOT NULL"), F.expr(made(own, i, node)))
+                for i, node in enumerate(self._nodes.values())
+            ]
+        )
+
+    def _holds(self, own: str, index: int, node: Node) -> str:
+        """Whether the record is what the schema says."""
+        text, parsed = f"{own}text", f"{own}{index}"
+        value = self._whole.value(parsed)
+        return all_of(
+            f"{own}clean AND {own}strict",
+            self._whole.proof(parsed),
+            present(node, value),
+            JsonSql(text).check(node, value),
+            all_strings(node, self._whole, text, parsed),
+        )
+
+    def _columns_of(self, own: str, index: int, node: Node) -> str:
+        sql, value = JsonSql(f"{own}text"), self._whole.value(f"{own}{index}")
+        if isinstance(node, Members):
+            return sql.value(node, value, self._columns)
+        column = self._columns.fields[0]
+        return f"named_struct('{column.name}', {sql.value(node, value, column.type)})"
+
+
+def _clean(text: str) -> str:
+    """Whether a text is Unicode: Java makes other characters of what is none."""
+    return f"is_valid_utf8({text}) AND (NOT contains({text}, {_ESCAPE}) OR NOT {text} RLIKE {_HALF_PAIR})"
 
 
 def _json(schema: Any, path: str, own_names: bool = False) -> Parts:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from decimal import Decimal
+import re
+from collections.abc import Iterable, Iterator
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from functools import cached_property
 from typing import Any
 
-from frazil.formats.json.nodes import Node
+from frazil.formats import logical
+from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar
 from frazil.formats.json.strict import validator_maker
-from frazil.formats.json.unfit import Repeated, repeated, unfit
 from frazil.formats.protocol import Reason, WriterSchema
 
 __all__ = ["JsonReasons"]
@@ -19,6 +22,10 @@ _TYPES = frozenset({"type", "required", "enum", "const", "oneOf", "anyOf"})
 _CODES = {"const": "enum", "oneOf": "type", "anyOf": "type"}
 """Other words for a rule."""
 _SPACE = " \t\r\n"
+_BASE64 = re.compile("[A-Za-z0-9+/]*={0,2}")
+_LONG = (-(2**63), 2**63 - 1)
+_INFINITY = {"float": Decimal(2**128 - 2**103), "double": Decimal(2**1024 - 2**970)}
+"""The least numbers that are rounded to infinity."""
 
 
 class JsonReasons:
@@ -75,3 +82,137 @@ class JsonReasons:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+class Repeated(dict[str, Any]):
+    """An object as `json.loads` makes it by pairs; `again` is a key that stood there twice, if any."""
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        given = list(pairs)
+        super().__init__(given)
+        seen = [k for k, _ in given]
+        self.again = next((k for k in seen if seen.count(k) > 1), None)
+
+
+def unfit(node: Node, found: Any, path: str = "") -> Reason | None:
+    """The first value that its column can't hold, and why.
+
+    Args:
+        node: What the schema says.
+        found: The value, fractions as Decimal, objects as `Repeated`.
+        path: Where it stands.
+    """
+    return next(_reasons(node, found, path), None)
+
+
+def repeated(found: Any) -> Reason | None:
+    """A key that stands twice in an object, however deep, as a reason."""
+    if isinstance(found, Repeated) and found.again is not None:
+        return "repeated_key", f"the key {found.again!r} stands there twice"
+    inner = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+    return next((reason for each in inner if (reason := repeated(each))), None)
+
+
+def _reasons(node: Node, found: Any, path: str) -> Iterator[Reason]:
+    match node, found:
+        case _, None:
+            return
+        case Scalar(), _:
+            yield from ((code, f"{path or '(root)'}: {why}") for code, why in _scalar(node, found))
+        case Branches(), _:
+            yield from _union(node, found, path or "(root)")
+        case Pairs(), list():
+            yield from _pairs(node, found, path)
+        case Entries(), Repeated() if found.again is not None:
+            yield "repeated_key", f"{path}: the key {found.again!r} stands there twice"
+        case (Items(), list()) | ((Entries() | Members()), dict()):
+            for inner, each, place in _within(node, found):
+                yield from _reasons(inner, each, f"{path}{place}".lstrip("."))
+        case _:
+            yield "type", f"{path or '(root)'}: {found!s:.100} is of another type"
+
+
+def _union(node: Branches, found: Any, path: str) -> Iterator[Reason]:
+    if reason := repeated(found):
+        yield reason
+    reasons = [unfit(m.node, found, path) for m in node.members]
+    told = [r for r in reasons if r]
+    if len(told) == len(reasons):
+        yield next((r for r in told if r[0] != "type"), ("type", f"{path}: no type of the union holds it"))
+
+
+def _within(node: Node, found: Any) -> list[tuple[Node, Any, str]]:
+    """The parts of a list or an object, and their places in it."""
+    match node, found:
+        case Items(), list():
+            return [(node.element, each, f"[{i}]") for i, each in enumerate(found)]
+        case Entries(), dict():
+            return [(node.value, each, f".{key}") for key, each in found.items()]
+        case Members(), dict():
+            return [(m.node, found.get(m.name), f".{m.name}") for m in node.members]
+    return []
+
+
+def _pairs(node: Pairs, found: list[Any], path: str) -> Iterator[Reason]:
+    keys = [e.get("key") for e in found if isinstance(e, dict)]
+    if None in keys:
+        yield "repeated_key", f"{path}: an entry has no key"
+    if len({repr(k) for k in keys}) < len(keys):
+        yield "repeated_key", f"{path}: a key stands there twice"
+    for i, entry in enumerate(e for e in found if isinstance(e, dict)):
+        yield from _reasons(node.key, entry.get("key"), f"{path}[{i}].key")
+        yield from _reasons(node.value, entry.get("value"), f"{path}[{i}].value")
+
+
+def _scalar(node: Scalar, found: Any) -> Iterator[Reason]:
+    match node.wire:
+        case "string" if isinstance(found, str) and any(0xD800 <= ord(c) < 0xE000 for c in found):
+            yield "utf8", "half of a surrogate pair is no character"
+        case "float" | "double" if isinstance(found, int | Decimal):
+            if not abs(Decimal(found)) < _INFINITY[node.wire]:
+                yield "range", f"{found!s:.100} is beyond a {node.wire}"
+        case "number" if isinstance(found, int | Decimal):
+            yield from _exact(node, Decimal(found))
+        case "base64" | "base64_number" if isinstance(found, str):
+            yield from _binary(node, found)
+        case "integer" | "days" | "time_millis" | "millis" | "local_millis":
+            yield from _integer(node, found)
+        case "string" | "boolean" if isinstance(found, str | bool):
+            return
+        case wire:
+            yield "type", f"{found!s:.100} is no {wire}"
+
+
+def _integer(node: Scalar, found: Any) -> Iterator[Reason]:
+    low, high = node.bounds or _LONG
+    if isinstance(found, Decimal):
+        yield "number_form", f"the integer is written {found!s:.100}, with a fraction or an exponent"
+    elif not isinstance(found, int):
+        yield "type", f"{found!s:.100} is no integer"
+    elif not low <= found <= high:
+        yield "range", f"{found!s:.100} is not within {low} and {high}"
+
+
+def _exact(node: Scalar, found: Decimal) -> Iterator[Reason]:
+    assert isinstance(node.type, logical.Decimal)
+    try:
+        Context(prec=node.type.precision, traps=[Inexact, InvalidOperation]).quantize(
+            found, Decimal(1).scaleb(-node.type.scale)
+        )
+    except (Inexact, InvalidOperation):
+        yield "range", f"{found!s:.100} does not fit {node.type}"
+
+
+def _binary(node: Scalar, found: str) -> Iterator[Reason]:
+    if len(found) % 4 or not _BASE64.fullmatch(found):
+        yield "base64", f"{found!r:.100} is no base64"
+        return
+    raw = base64.b64decode(found)
+    match node.type:
+        case logical.Fixed() if len(raw) != node.type.length:
+            yield "range", f"{len(raw)} bytes, not {node.type.length}"
+        case logical.Decimal():
+            digits = Decimal(int.from_bytes(raw, "big", signed=True)).scaleb(-node.type.scale)
+            if not 1 <= len(raw) <= 16:
+                yield "range", f"{len(raw)} bytes are no decimal of at most 38 digits"
+            yield from _exact(node, digits)

@@ -8,10 +8,11 @@ where those are names, else `connect_union_field_<n>`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.json.merge import Flat, flat
 from frazil.formats.json.nodes import (
     Branches,
     Entries,
@@ -22,15 +23,16 @@ from frazil.formats.json.nodes import (
     Pairs,
     as_columns,
     logical,
+    scalar,
 )
-from frazil.formats.json.references import References
-from frazil.formats.json.scalars import scalar
-from frazil.formats.logical import Struct
+from frazil.formats.json.references import Flat, References, flat
+from frazil.formats.logical import Struct, misfit, relaxed
+from frazil.formats.mapping import MAX_DEPTH, Mapping
+from frazil.formats.protocol import WriterSchema
 
-__all__ = ["json_node", "json_to_logical"]
+__all__ = ["json_columns", "json_node", "readable"]
 
 _LAST = 2**31
-_MAX_DEPTH = 64
 _NAME = re.compile(r"\w+")
 _SHAPES = frozenset({"items", "oneOf", "anyOf", "patternProperties"})
 _EMPTY = (
@@ -38,48 +40,69 @@ _EMPTY = (
 )
 
 
-def json_to_logical(
-    text: str, dependencies: tuple[tuple[str, str], ...], subject: str, word: str = "value"
-) -> Struct:
-    """The columns that records of this schema become.
+def readable(writers: Sequence[WriterSchema], subject: str) -> dict[int, Node]:
+    """The nodes of the versions whose records have a place in the newest one's columns, newest first.
 
     Args:
-        text: The schema as the registry gives it.
-        dependencies: Texts of the schemas that it refers to, by name.
+        writers: The subject's schemas, oldest first.
         subject: Named in errors.
-        word: Names the column of a root that is no object.
 
     Raises:
-        SchemaRefusedError: The schema has something that no column can hold; the text names the field.
+        SchemaRefusedError: No column can hold what the newest one says.
     """
-    node = json_node(text, dependencies, subject)
-    return as_columns(node, logical(node), word)
+    newest = writers[-1]
+    node = json_node(newest.text, newest.dependencies, subject)
+    found = {newest.schema_id: node}
+    for older in reversed(writers[:-1]):
+        other = _older(older, subject)
+        alike = other and isinstance(other, Members) == isinstance(node, Members)
+        if other and alike and misfit(logical(other), logical(node)) is None:
+            found[older.schema_id] = other
+    return found
+
+
+def json_columns(writers: Sequence[WriterSchema], subject: str, word: str) -> Struct:
+    """The newest schema as columns, optional where a readable older one may leave something out.
+
+    Args:
+        writers: The subject's schemas, oldest first; bare records have the newest one only.
+        subject: Named in errors.
+        word: Key or value: names the column of a root that is no object.
+
+    Raises:
+        SchemaRefusedError: No column can hold what the newest one says.
+    """
+    newest, *older = readable(writers, subject).values()
+    kind = logical(newest)
+    for node in older:
+        kind = relaxed(kind, logical(node))
+    return as_columns(newest, kind, word)
 
 
 def json_node(text: str, dependencies: tuple[tuple[str, str], ...], subject: str) -> Node:
     """What a record of this schema is, before it becomes columns.
 
     Raises:
-        SchemaRefusedError: See `json_to_logical`.
+        SchemaRefusedError: It has something that no column can hold; the text names the field.
     """
     try:
         references = References(text, dependencies)
     except ValueError as e:
-        raise _refused(subject, "(root)", f"it is no JSON: {e}", "Register it again.") from None
-    return _Converter(subject, references).node(references.root, "", frozenset(), 0)[0]
+        raise Mapping(subject).refusal("", f"it is no JSON: {e}", "Register it again.") from None
+    return _Nodes(subject, references).node(references.root, "", frozenset(), 0)[0]
 
 
-class _Converter:
+class _Nodes(Mapping):
     """One walk over one schema."""
 
     def __init__(self, subject: str, references: References) -> None:
-        self._subject = subject
+        super().__init__(subject)
         self._references = references
 
     def node(self, schema: Any, path: str, within: frozenset[str], depth: int) -> tuple[Node, bool]:
         """A schema's node, and whether null may stand there."""
-        if depth > _MAX_DEPTH:
-            raise self._no(path, f"it is deeper than {_MAX_DEPTH} levels", "Make it flatter.")
+        if depth > MAX_DEPTH:
+            raise self.refusal(path, f"it is deeper than {MAX_DEPTH} levels", "Make it flatter.")
         found, within = self._flat(schema, path, within)
         alternatives = self._alternatives(found, path, within)
         if alternatives is None:
@@ -90,13 +113,13 @@ class _Converter:
             node, inner = self.node(real[0][0], path, real[0][1], depth + 1)
             return node, optional or inner
         if not real:
-            raise self._no(path, "null alone has no column type", "Take the field out.")
+            raise self.refusal(path, "null alone has no column type", "Take the field out.")
         return self._branches(real, path, depth), optional
 
     def _flat(self, schema: Any, path: str, within: frozenset[str]) -> Flat:
         if schema is True or schema == {}:
-            raise self._no(path, "an empty schema allows any value", _EMPTY)
-        return flat(schema, self._references, within, lambda why, todo: self._no(path, why, todo))
+            raise self.refusal(path, "an empty schema allows any value", _EMPTY)
+        return flat(schema, self._references, within, partial(self.refusal, path))
 
     def _alternatives(self, schema: dict[str, Any], path: str, within: frozenset[str]) -> list[Flat] | None:
         """The branches of a union, none where there is only one type."""
@@ -113,7 +136,7 @@ class _Converter:
             if "type" not in schema and "properties" not in schema:
                 return branches
             if not all(_only_constrains(b, schema) for b, _ in branches):
-                raise self._no(path, f"{key} beside a type of its own has no column", "Move all into it.")
+                raise self.refusal(path, f"{key} beside a type of its own has no column", "Move all into it.")
         return None
 
     def _branches(self, branches: list[Flat], path: str, depth: int) -> Branches:
@@ -133,11 +156,11 @@ class _Converter:
             case "array":
                 return self._array(schema, path, within, depth)
             case "null":
-                raise self._no(path, "null alone has no column type", "Take the field out.")
+                raise self.refusal(path, "null alone has no column type", "Take the field out.")
             case None:
-                raise self._no(path, "the schema has no type", _EMPTY)
+                raise self.refusal(path, "the schema has no type", _EMPTY)
             case _:
-                return scalar(kind, schema, lambda why, todo: self._no(path, why, todo))
+                return scalar(kind, schema, partial(self.refusal, path))
 
     def _object(self, schema: dict[str, Any], path: str, within: frozenset[str], depth: int) -> Node:
         values = _values(schema)
@@ -145,7 +168,7 @@ class _Converter:
             node, optional = self.node(values, f"{path}{{}}", within, depth + 1)
             return Entries(node, optional)
         if not schema.get("properties"):
-            raise self._no(
+            raise self.refusal(
                 path, "an object without properties has no column type", "Add one, or a value type."
             )
         return self._members(schema, path, within, depth)
@@ -160,15 +183,19 @@ class _Converter:
             member = Member(name, node, optional or name not in required, own.get("description", ""))
             found.append((place, name, member))
         members = tuple(m for _, _, m in sorted(found, key=lambda f: f[:2]))
-        self._check_names(members, path)
+        for name in (m.name for m in members):
+            if not name.isprintable() or re.search(r"[\s`]|^$", name):
+                why = f"{name!r} has white space, a backtick or a sign that can't be shown, or is empty"
+                raise self.refusal(f"{path}.{name}".lstrip("."), why, "Rename it.")
+        self.check_names([m.name for m in members], path, "an object")
         return Members(members)
 
     def _array(self, schema: dict[str, Any], path: str, within: frozenset[str], depth: int) -> Node:
         items = schema.get("items")
         if isinstance(items, list) or "prefixItems" in schema:
-            raise self._no(path, "a tuple has no column type", "Use an object.")
+            raise self.refusal(path, "a tuple has no column type", "Use an object.")
         if not isinstance(items, dict):
-            raise self._no(path, "an array without items has no column type", "Write its items.")
+            raise self.refusal(path, "an array without items has no column type", "Write its items.")
         if schema.get("connect.type") == "map":
             return self._pairs(items, path, within, depth)
         element, optional = self.node(items, f"{path}[]", within, depth + 1)
@@ -178,22 +205,8 @@ class _Converter:
         entry, _ = self.node(items, f"{path}[]", within, depth + 1)
         key, value = (entry.get(n) if isinstance(entry, Members) else None for n in ("key", "value"))
         if key is None or value is None:
-            raise self._no(path, "an array marked as a map needs items with key and value", "Add them.")
+            raise self.refusal(path, "an array marked as a map needs items with key and value", "Add them.")
         return Pairs(key.node, value.node, value.optional)
-
-    def _check_names(self, members: tuple[Member, ...], path: str) -> None:
-        seen: dict[str, str] = {}
-        for name in (m.name for m in members):
-            where = f"{path}.{name}".lstrip(".")
-            if not name or not name.isprintable() or re.search(r"[\s`]", name):
-                why = f"{name!r} has white space, a backtick or a sign that can't be shown, or is empty"
-                raise self._no(where, why, "Rename it.")
-            if twin := seen.get(name.lower()):
-                raise self._no(where, f"{twin} and {name} differ by case only", "Rename one of them.")
-            seen[name.lower()] = name
-
-    def _no(self, path: str, why: str, todo: str) -> SchemaRefusedError:
-        return _refused(self._subject, path or "(root)", why, todo)
 
 
 def _is_null(schema: dict[str, Any]) -> bool:
@@ -240,10 +253,8 @@ def _numbered(index: int) -> str:
     return f"connect_union_field_{index}"
 
 
-def _refused(subject: str, path: str, why: str, todo: str) -> SchemaRefusedError:
-    return SchemaRefusedError(
-        f"The schema can't become a table: {why}.",
-        where=f"subject {subject}, field {path}",
-        meaning="Nothing was landed.",
-        todo=todo,
-    )
+def _older(writer: WriterSchema, subject: str) -> Node | None:
+    try:
+        return json_node(writer.text, writer.dependencies, subject)
+    except SchemaRefusedError:
+        return None

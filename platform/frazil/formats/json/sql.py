@@ -1,15 +1,22 @@
-"""Words of SQL for what `from_json` parsed: its type, and the forms that checks and columns share."""
+"""SQL for what `from_json` parsed: its type, words that checks share, and values without parts.
+
+`from_json` rounds decimals, and reads 1e400 as infinity (reference/decode.md, section 4). So exact numbers
+are parsed as variants, which know what they were; so are strings where they were parsed once already.
+Other strings: `proofs`. No expression here ever throws: records that fail are computed, too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar
+from frazil.formats.logical import Decimal, Fixed, Type
 from frazil.formats.spark import spark_type
 from frazil.quoting import literal, quoted
 
 __all__ = [
-    "all_of", "every", "let", "members_types", "options_map", "parsed_type", "present", "unique",
+    "all_of", "every", "let", "members_types", "options_map", "parsed_type", "present",
+    "scalar_check", "scalar_value", "unique",
 ]  # fmt: skip
 
 _PARSED = {
@@ -17,6 +24,11 @@ _PARSED = {
     "number": "variant", "string": "string", "base64": "string", "base64_number": "string",
     "days": "bigint", "time_millis": "bigint", "millis": "bigint", "local_millis": "bigint",
 }  # fmt: skip
+_INT = (-(2**31), 2**31 - 1)
+_DIGITS = 15
+"""Digits that a double holds exactly: of a number with an exponent a variant knows no more."""
+_LONG_EXPONENTIAL = r"[:,\[\s](-?[0-9.]{17,}[eE][+-]?[0-9]+)"
+"""A number of more digits, which may have been rounded to one of fewer."""
 
 
 def parsed_type(node: Node, exact: bool = False) -> str:
@@ -83,3 +95,109 @@ def let(given: str, name: str, result: str) -> str:
 def options_map(options: Mapping[str, str]) -> str:
     """Options of a function, as SQL."""
     return f"map({', '.join(f'{literal(k)}, {literal(v)}' for k, v in options.items())})"
+
+
+def scalar_check(node: Scalar, x: str, text: str, in_union: bool) -> str:
+    """Whether a parsed value other than null is one that the schema allows.
+
+    Args:
+        node: What the schema says of it.
+        x: The parsed value, as SQL.
+        text: The column of the whole text.
+        in_union: Whether the value was a variant before it was parsed.
+    """
+    match node.wire:
+        case "string" if in_union:
+            return all_of(f"schema_of_variant({x}) = 'STRING'", _in(f"CAST({x} AS string)", node))
+        case "float" | "double":
+            return all_of(f"abs({x}) < {node.wire}('Infinity')", _in(x, node))
+        case "number":
+            return _exact(node, x, text, in_union)
+        case "base64" if isinstance(node.type, Fixed):
+            return f"length({_binary(x, in_union)}) = {node.type.length}"
+        case "base64" | "base64_number":
+            return f"{scalar_value(node, x, in_union)} IS NOT NULL"
+        case _:
+            return all_of(_inside(x, node), _in(x, node))
+
+
+def _inside(x: str, node: Scalar) -> str:
+    if node.bounds is None or (parsed_type(node) == "int" and node.bounds == _INT):
+        return "true"
+    return f"{x} BETWEEN {node.bounds[0]}L AND {node.bounds[1]}L"
+
+
+def _in(x: str, node: Scalar) -> str:
+    if node.allowed is None:
+        return "true"
+    return f"{x} IN ({', '.join(map(literal, node.allowed))})" if node.allowed else "false"
+
+
+def _exact(node: Scalar, x: str, text: str, in_union: bool) -> str:
+    """Whether a number fits its decimal without being rounded."""
+    assert isinstance(node.type, Decimal)
+    shown, kind, fits = f"CAST({x} AS string)", f"schema_of_variant({x})", scalar_value(node, x, in_union)
+    digits = f"regexp_replace(regexp_replace({shown}, 'E.*$|[^0-9]', ''), '^0+|0+$', '')"
+    double = all_of(
+        f"length({digits}) <= {_DIGITS}", f"CAST({fits} AS double) = CAST({x} AS double)", _kept(x, text)
+    )
+    plain = f"{shown} RLIKE '^-?[0-9]+([.][0-9]{{0,{node.type.scale}}}0*)?$'"
+    return all_of(
+        f"{kind} = 'BIGINT' OR {kind} = 'DOUBLE' OR {kind} LIKE 'DECIMAL%'",
+        f"{fits} IS NOT NULL",
+        f"CASE WHEN {kind} = 'DOUBLE' THEN {double} ELSE {plain} END",
+        _kept(x, text) if in_union else "true",
+    )
+
+
+def _kept(x: str, text: str) -> str:
+    """Whether no number of the text was rounded to this one: by an exponent, and too many digits."""
+    rounded = f"regexp_extract_all({text}, {literal(_LONG_EXPONENTIAL)}, 1)"
+    return f"NOT exists({rounded}, n -> try_cast(n AS double) = CAST({x} AS double))"
+
+
+def scalar_value(node: Scalar, x: str, in_union: bool) -> str:
+    """The column's value, null where the parsed one can't be it.
+
+    Args:
+        node: What the schema says of it.
+        x: The parsed value, as SQL.
+        in_union: See `scalar_check`.
+    """
+    low, high = node.bounds or (0, 0)
+    inside = f"CASE WHEN {x} BETWEEN {low}L AND {high}L THEN"
+    match node.wire:
+        case "string":
+            return f"CAST({x} AS string)" if in_union else x
+        case "number":
+            return f"try_cast(CAST({x} AS string) AS {spark_type(node.type)})"
+        case "base64_number":
+            return _unscaled(node.type, _binary(x, in_union))
+        case "base64":
+            return _binary(x, in_union)
+        case "days":
+            return f"{inside} date_from_unix_date(CAST({x} AS int)) END"
+        case "time_millis":
+            return f"{inside} {x} * 1000L END"
+        case "millis":
+            return f"{inside} timestamp_millis({x}) END"
+        case "local_millis":
+            return f"{inside} timestampadd(MILLISECOND, {x}, TIMESTAMP_NTZ '1970-01-01') END"
+        case _:
+            return x
+
+
+def _binary(x: str, in_union: bool) -> str:
+    """What base64 says, null where it is none; Spark's own parser takes control characters in it."""
+    text, kind = (f"CAST({x} AS string)", f"schema_of_variant({x}) = 'STRING'") if in_union else (x, "true")
+    valid = f"{text} RLIKE '^[A-Za-z0-9+/]*={{0,2}}$' AND length({text}) % 4 = 0"
+    return f"CASE WHEN {all_of(kind, valid)} THEN unbase64({text}) END"
+
+
+def _unscaled(kind: Type, x: str) -> str:
+    """Connect's bytes of a decimal, read by Avro's decoder, which knows the same ones."""
+    assert isinstance(kind, Decimal)
+    schema = f'{{"type":"bytes","logicalType":"decimal","precision":{kind.precision},"scale":{kind.scale}}}'
+    framed = f"concat(unhex(lpad(hex(2 * length({x})), 2, '0')), {x})"
+    decoded = f"from_avro({framed}, '{schema}', map('mode', 'PERMISSIVE'))"
+    return f"CASE WHEN length({x}) BETWEEN 1 AND 16 THEN {decoded} END"
