@@ -45,40 +45,45 @@ class Settings(BaseSettings):
         default_factory=dict,
         description="Further client settings that Java and librdkafka share, security.protocol say.",
     )
-    schema_registry_url: str = Field("http://127.0.0.1:8081/apis/ccompat/v7")
+    schema_registry_url: str = Field(
+        "http://127.0.0.1:8081/apis/ccompat/v7", description="Confluent's, or one that speaks its protocol."
+    )
     schema_registry_user_info: SecretStr | None = Field(None, description="`user:password`.")
 
     s3_endpoint: str | None = Field(None, description="Only for S3 that is not AWS.")
     s3_access_key: SecretStr | None = Field(None, description="Default: the AWS credential chain.")
-    s3_secret_key: SecretStr | None = None
-    s3_region: str = "us-east-1"
+    s3_secret_key: SecretStr | None = Field(None, description="Of that access key.")
+    s3_region: str = Field("us-east-1", description="Region of buckets, Glue and SigV4.")
 
     catalog: Literal["rest", "glue"] = Field("rest", description="Which catalog owns the tables.")
-    warehouse: str = Field("warehouse", description="Warehouse of the REST catalog.")
-    rest_uri: str = "http://127.0.0.1:8181"
+    warehouse: str = Field("warehouse", description="Warehouse of the REST catalog, as it knows it.")
+    rest_uri: str = Field("http://127.0.0.1:8181", description="The REST catalog.")
     rest_signing_name: str | None = Field("s3tables", description="SigV4 service; none: no SigV4.")
 
     glue_endpoint: str | None = Field(None, description="Only for a Glue that is not AWS.")
-    glue_warehouse: str = Field("s3://lake/warehouse", description="Where Glue-owned tables live.")
+    glue_warehouse: str = Field("s3://lake/warehouse", description="Bucket and prefix of Glue-owned tables.")
     glue_database: str | None = Field(None, description="Glue database; default: the namespace.")
 
-    snowflake_account: str = "frazil"
+    snowflake_account: str = Field("frazil", description="Account identifier.")
     snowflake_host: str | None = Field(None, description="Only for the stand-in.")
-    snowflake_port: int = 443
-    snowflake_protocol: Literal["http", "https"] = "https"
-    snowflake_user: str = "FRAZIL"
-    snowflake_private_key_path: Path | None = None
+    snowflake_port: int = Field(443, description="Other than 443 only for the stand-in.")
+    snowflake_protocol: Literal["http", "https"] = Field("https", description="Plain only for the stand-in.")
+    snowflake_user: str = Field("FRAZIL", description="Logs in with a key pair.")
+    snowflake_private_key_path: Path | None = Field(None, description="Its private key, PEM (PKCS8).")
     snowflake_role: str | None = Field(None, description="May read the tables: granted by Frazil.")
-    snowflake_warehouse: str | None = None
-    snowflake_database: str = "FRAZIL"
+    snowflake_warehouse: str | None = Field(None, description="Runs the queries of checks.")
+    snowflake_database: str = Field("FRAZIL", description="Tables and views are made in it.")
     snowflake_external_volume: str | None = Field(
         None, description="Default: FRAZIL_VOLUME, or FRAZIL_GLUE_VOLUME where Glue owns the tables."
     )
-    snowflake_catalog_integration: str = "FRAZIL_GLUE"
+    snowflake_catalog_integration: str = Field("FRAZIL_GLUE", description="The integration with Glue.")
     snowflake_storage_base_url: str | None = Field(
         None, description="What the volume may read; default: the warehouse of the owning catalog."
     )
-    snowflake_aws_role_arn: str = "arn:aws:iam::123456789012:role/snowflake_s3_glue_role"
+    snowflake_aws_role_arn: str = Field(
+        "arn:aws:iam::123456789012:role/snowflake_s3_glue_role",
+        description="The role by which Snowflake reads S3 and Glue.",
+    )
 
     spark_remote: str = Field("sc://127.0.0.1:15002", description="Spark Connect, or local[*].")
     upkeep_spark_remote: str | None = Field(
@@ -86,7 +91,9 @@ class Settings(BaseSettings):
     )
     spark_parallelism: int = Field(2, ge=1, description="Cores that one landing may keep busy.")
 
-    dagster_home: Path | None = None
+    dagster_home: Path | None = Field(
+        None, description="Dagster's instance, which hears of work from a shell."
+    )
     pipelines: str = Field("", description="Folders of pipelines, separated like PATH.")
 
     @property

@@ -130,6 +130,10 @@ class StandIn:
                 cursor.execute(statement)
             return list(cursor.fetchall())
 
+    def dicts(self, statement: str) -> list[dict[str, Any]]:
+        with self.connect() as connection, connection.cursor(snowflake.connector.DictCursor) as cursor:
+            return list(cursor.execute(statement).fetchall())
+
     def refusal(self, *statements: str) -> ProgrammingError:
         with pytest.raises(ProgrammingError) as refused:
             self.rows(*statements)

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from frazil.derive.ledger import DerivedLedger
 from frazil.landing.ledger import Ledger
+from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec, Feed, Window
 from frazil.spec.layout import Write
 from frazil.spec.topic import LandWhen, TableSpec
@@ -23,6 +24,17 @@ def test_every_field_of_a_spec_stands_in_the_docs_with_its_own_words(model: type
     text = "".join((ROOT / "docs" / page).read_text() for page in ("spec.md", "derive.md"))
 
     rows = {name: f"| `{name}` | {field.description} |" for name, field in model.model_fields.items()}
+
+    assert [name for name, row in rows.items() if row not in text] == []
+
+
+def test_every_setting_stands_in_the_docs_with_its_own_words() -> None:
+    text = (ROOT / "docs" / "settings.md").read_text()
+
+    rows = {
+        name: f"| `FRAZIL_{name.upper()}` | {field.description} |"
+        for name, field in Settings.model_fields.items()
+    }
 
     assert [name for name, row in rows.items() if row not in text] == []
 

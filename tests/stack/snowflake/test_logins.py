@@ -46,15 +46,21 @@ def test_whoever_cannot_prove_to_be_a_user_stays_out(standin: StandIn, how: dict
     ],
 )
 def test_a_token_that_says_anything_else_is_refused(standin: StandIn, claim: str, value: object) -> None:
+    claims = claims_of(standin)
+
+    assert logged_in(standin, claims).get("code") is None
+    assert logged_in(standin, {**claims, claim: value})["code"] == str(BAD_TOKEN)
+
+
+def claims_of(standin: StandIn) -> dict[str, Any]:
+    """What a good token of the first user says."""
     now = datetime.now(UTC)
     issuer = f"FRAZIL.BOSS.{fingerprint(standin.key.public)}"
-    claims = {"iss": issuer, "sub": "FRAZIL.BOSS", "iat": now, "exp": now + timedelta(minutes=5)}
-
-    assert login_code(standin, claims) is None
-    assert login_code(standin, {**claims, claim: value}) == str(BAD_TOKEN)
+    return {"iss": issuer, "sub": "FRAZIL.BOSS", "iat": now, "exp": now + timedelta(minutes=5)}
 
 
-def login_code(standin: StandIn, claims: dict[str, Any]) -> str | None:
+def logged_in(standin: StandIn, claims: dict[str, Any]) -> dict[str, Any]:
+    """What the stand-in answers to a login."""
     token = jwt.encode(claims, standin.key.private, algorithm="RS256")
     data = {
         "AUTHENTICATOR": "SNOWFLAKE_JWT",
@@ -63,8 +69,19 @@ def login_code(standin: StandIn, claims: dict[str, Any]) -> str | None:
         "TOKEN": token,
     }
     url = f"http://127.0.0.1:{standin.port}/session/v1/login-request"
-    code: str | None = requests.post(url, json={"data": data}, timeout=60).json().get("code")
-    return code
+    answer: dict[str, Any] = requests.post(url, json={"data": data}, timeout=60).json()
+    return answer
+
+
+def test_a_login_gives_what_newer_connectors_insist_on(standin: StandIn) -> None:
+    """Connector 5 refuses a login without a master token, by which it would renew the session's."""
+    claims = claims_of(standin)
+
+    data = logged_in(standin, claims)["data"]
+
+    assert data["masterToken"] not in ("", data["token"])
+    assert data["masterValidityInSeconds"] > data["validityInSeconds"] > 0
+    assert isinstance(data["sessionId"], int)
 
 
 def test_a_user_rotates_its_keys_without_being_locked_out(standin: StandIn) -> None:

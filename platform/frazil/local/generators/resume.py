@@ -30,7 +30,8 @@ class Origin:
     def headers(self) -> Iterator[Headers]:
         """The headers of one record after the other, as Kafka Connect writes them by default.
 
-        `SimpleHeaderConverter` turns a long into decimal text.
+        They are longs, but `SimpleHeaderConverter` writes them as decimal text:
+        https://github.com/apache/kafka/blob/trunk/connect/api/src/main/java/org/apache/kafka/connect/storage/SimpleHeaderConverter.java
         """
         generation = ("task.generation", b"%d" % self.generation)
         task = ("task.id", b"0")

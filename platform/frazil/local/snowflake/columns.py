@@ -1,4 +1,4 @@
-"""How Snowflake shows Iceberg's columns, as duckdb expressions.
+"""How Snowflake shows Iceberg's columns: their values, as duckdb expressions, and their types.
 
 Lists, structs and maps become VARIANT (fakesnow keeps it as JSON), with bytes inside of them in
 hexadecimal; a FLOAT has eight bytes; the rest stays as duckdb reads it.
@@ -6,14 +6,56 @@ hexadecimal; a FLOAT has eight bytes; the rest stays as duckdb reads it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from pyiceberg.types import DecimalType, FixedType, IcebergType, ListType, MapType, NestedField, StructType
+
+from frazil.local.snowflake.results import Result
 from frazil.quoting import double_quoted
 
-__all__ = ["shown_column"]
+__all__ = ["described_columns", "shown_column"]
+
+# https://docs.snowflake.com/en/user-guide/tables-iceberg-data-types
+_TYPES = {
+    "boolean": "BOOLEAN", "int": "NUMBER(10,0)", "long": "NUMBER(19,0)", "float": "FLOAT", "double": "FLOAT",
+    "date": "DATE", "time": "TIME(6)", "timestamp": "TIMESTAMP_NTZ(6)", "timestamptz": "TIMESTAMP_LTZ(6)",
+    "timestamp_ns": "TIMESTAMP_NTZ(9)", "timestamptz_ns": "TIMESTAMP_LTZ(9)",
+    "string": "VARCHAR(16777216)", "binary": "BINARY(8388608)", "uuid": "BINARY(16)",
+}  # fmt: skip
+_PLAIN = (None, "N", "N", None, None)
+"""No default, no key, no check, no expression."""
+_DESCRIBED = (
+    "name", "type", "kind", "null?", "default", "primary key", "unique key", "check", "expression",
+    "comment", "policy name", "privacy domain",
+)  # fmt: skip
 
 _NESTED = ("list", "struct", "map")
 _CASTS = {"float": "DOUBLE", "uuid": "VARCHAR", "timestamp_ns": "TIMESTAMP"}
+
+
+def described_columns(columns: Iterable[NestedField]) -> Result:
+    """DESC TABLE."""
+    rows = tuple(
+        (c.name, _type(c.field_type), "COLUMN", "N" if c.required else "Y", *_PLAIN, c.doc, None, None)
+        for c in columns
+    )
+    return Result(_DESCRIBED, rows)
+
+
+def _type(kind: IcebergType) -> str:
+    match kind:
+        case DecimalType():
+            return f"NUMBER({kind.precision},{kind.scale})"
+        case FixedType():
+            return f"BINARY({len(kind)})"
+        case ListType():
+            return f"ARRAY({_type(kind.element_type)})"
+        case MapType():
+            return f"MAP({_type(kind.key_type)}, {_type(kind.value_type)})"
+        case StructType():
+            return f"OBJECT({', '.join(f'{f.name} {_type(f.field_type)}' for f in kind.fields)})"
+    return _TYPES.get(str(kind), "VARIANT")
 
 
 def shown_column(name: str, kind: Any) -> str:

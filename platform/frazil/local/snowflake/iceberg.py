@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.local.snowflake.aws import file_io, glue_pointer
 from frazil.local.snowflake.columns import shown_column
 from frazil.local.snowflake.config import Config
+from frazil.local.snowflake.dictionary import ICEBERG_TABLE
 from frazil.local.snowflake.errors import Refused, already_there, missing, unsupported
 from frazil.local.snowflake.objects import Objects, Stored
 from frazil.local.snowflake.statements import Create, Name, Properties
@@ -16,6 +17,7 @@ from frazil.quoting import double_quoted
 
 if TYPE_CHECKING:
     from pyiceberg.table import StaticTable
+    from pyiceberg.types import NestedField
 
 __all__ = ["IcebergTables"]
 
@@ -57,16 +59,14 @@ class IcebergTables:
         """All tables, by name."""
         return [t for t in self._objects.all("ICEBERG TABLE") if self.find(t.name)]
 
-    def columns(self, name: Name) -> list[tuple[str, str]]:
-        """Names and types of a table's columns.
+    def columns(self, name: Name) -> list[NestedField]:
+        """A table's columns, as its metadata has them.
 
         Raises:
             Refused: There is no such table.
         """
-        self.get(name)
-        with own_cursor(self._fakesnow) as cursor:
-            rows = cursor.execute(f"DESCRIBE {double_quoted(*name)}").fetchall()
-        return [(column, kind) for column, kind, *_ in rows]
+        location = self.get(name).text("METADATA_LOCATION")
+        return list(_static_table(self._config, location).schema().fields)
 
     def create(self, statement: Create) -> bool:
         """Makes the table; answers False if it was there and may be.
@@ -132,6 +132,7 @@ class IcebergTables:
         _check_deletes(self._config, location)
         with own_cursor(self._fakesnow) as cursor:
             cursor.execute(f"CREATE OR REPLACE VIEW {double_quoted(*name)} AS {_select(cursor, location)}")
+            cursor.execute(f"COMMENT ON VIEW {double_quoted(*name)} IS '{ICEBERG_TABLE}'")
         kept = {**properties, "METADATA_LOCATION": location}
         if self._objects.find("ICEBERG TABLE", name):
             self._objects.change("ICEBERG TABLE", name, kept)

@@ -8,7 +8,7 @@ from sqlglot import TokenType
 from sqlglot.dialects import Snowflake
 from sqlglot.errors import TokenError
 
-from frazil.local.snowflake.errors import syntax_error
+from frazil.local.snowflake.errors import Refused, syntax_error
 from frazil.local.snowflake.statements import (
     Alter,
     Call,
@@ -27,7 +27,7 @@ from frazil.local.snowflake.statements import (
 )
 from frazil.local.snowflake.tokens import Tokens
 
-__all__ = ["parse_name", "parse_statement"]
+__all__ = ["is_merge", "parse_name", "parse_statement"]
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _SYSTEM_FUNCTIONS = ("SYSTEM$VERIFY_EXTERNAL_VOLUME", "SYSTEM$GET_ICEBERG_TABLE_INFORMATION")
@@ -39,15 +39,27 @@ def parse_statement(sql: str) -> Statement | None:
     Raises:
         Refused: It begins like one of ours, but can't be read.
     """
-    try:
-        tokens = Tokens(Snowflake().tokenize(sql))
-    except TokenError as e:
-        raise syntax_error(str(e)) from None
+    tokens = _tokens(sql)
     parse = _PARSERS.get(tokens.word())
     statement = parse(tokens) if parse else None
     if statement is not None:
         tokens.expect_end()
     return statement
+
+
+def is_merge(sql: str) -> bool:
+    """Whether it is a MERGE, as its first word says."""
+    try:
+        return _tokens(sql).word() == "MERGE"
+    except Refused:
+        return False
+
+
+def _tokens(sql: str) -> Tokens:
+    try:
+        return Tokens(Snowflake().tokenize(sql))
+    except TokenError as e:
+        raise syntax_error(str(e)) from None
 
 
 def parse_name(text: str) -> Name:
@@ -112,8 +124,9 @@ def _drop_database(tokens: Tokens) -> Statement:
 def _describe(tokens: Tokens) -> Statement | None:
     if not tokens.take("DESC"):
         tokens.take("DESCRIBE")
-    kind = _kind(tokens)
-    return Describe(kind, tokens.name()) if kind else None
+    plain = tokens.take("TABLE")
+    kind = "ICEBERG TABLE" if plain else _kind(tokens)
+    return Describe(kind, tokens.name(), plain) if kind else None
 
 
 def _show(tokens: Tokens) -> Statement | None:

@@ -6,6 +6,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from fakesnow.statement_type import MERGE
+
 from frazil.local.snowflake.errors import Refused
 
 __all__ = ["Result", "Row", "failure", "message", "success"]
@@ -15,10 +17,17 @@ Row: TypeAlias = "tuple[str | None, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Columns of text, as all of the stand-in's own statements answer."""
+    """Columns of text, as all of the stand-in's own statements answer, MERGE apart.
+
+    Args:
+        columns: Their names.
+        rows: Their values.
+        counts: They are numbers of rows that a MERGE changed.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    counts: bool = False
 
 
 def message(text: str) -> Result:
@@ -31,13 +40,13 @@ def success(result: Result, database: str | None, schema: str | None) -> dict[st
     return {
         "data": {
             "parameters": [{"name": "TIMEZONE", "value": "Etc/UTC"}],
-            "rowtype": [_text_column(name) for name in result.columns],
+            "rowtype": [_column(name, result.counts) for name in result.columns],
             "rowset": [list(row) for row in result.rows],
             "total": len(result.rows),
             "returned": len(result.rows),
             "queryId": str(uuid.uuid4()),
             "queryResultFormat": "json",
-            "statementTypeId": 0,
+            "statementTypeId": MERGE if result.counts else 0,
             "finalDatabaseName": database,
             "finalSchemaName": schema,
         },
@@ -52,17 +61,17 @@ def failure(refused: Refused) -> dict[str, Any]:
     return {"data": data, "code": code, "message": refused.text, "success": False}
 
 
-def _text_column(name: str) -> dict[str, Any]:
+def _column(name: str, number: bool) -> dict[str, Any]:
     return {
         "name": name,
         "database": "",
         "schema": "",
         "table": "",
-        "type": "text",
+        "type": "fixed" if number else "text",
         "nullable": True,
-        "length": 16777216,
-        "byteLength": 16777216,
-        "precision": None,
-        "scale": None,
+        "length": None if number else 16777216,
+        "byteLength": None if number else 16777216,
+        "precision": 38 if number else None,
+        "scale": 0 if number else None,
         "collation": None,
     }

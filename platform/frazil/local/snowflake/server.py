@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import secrets
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from fakesnow.server import (
@@ -17,6 +17,7 @@ from fakesnow.server import (
     to_token,
 )
 from fakesnow.transforms import SERVER_VERSION
+from sqlglot.errors import SqlglotError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -24,11 +25,12 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from frazil.local.snowflake.account import Account
-from frazil.local.snowflake.errors import Refused
+from frazil.local.snowflake.errors import Refused, syntax_error
 from frazil.local.snowflake.keypair import LoginRefused
+from frazil.local.snowflake.merge import merged
 from frazil.local.snowflake.objects import Objects
-from frazil.local.snowflake.parsing import parse_statement
-from frazil.local.snowflake.results import failure, success
+from frazil.local.snowflake.parsing import is_merge, parse_statement
+from frazil.local.snowflake.results import Result, failure, success
 from frazil.local.snowflake.sessions import Session
 from frazil.local.snowflake.statements import DropDatabase
 from frazil.local.snowflake.storage import own_cursor
@@ -39,6 +41,8 @@ __all__ = ["StandIn"]
 _BAD_TOKEN = "390144"
 _BAD_PASSWORD = "390100"
 _BAD_ROLE = "390189"
+_VALID = 3600
+"""Seconds for which Snowflake takes a session's token; the master token, which renews it, lives longer."""
 _KEPT_RESULTS = 100
 """fakesnow keeps every result for RESULT_SCAN, for ever."""
 
@@ -107,6 +111,10 @@ class StandIn:
         return {
             "data": {
                 "token": token,
+                "validityInSeconds": _VALID,
+                "masterToken": secrets.token_urlsafe(32),
+                "masterValidityInSeconds": 4 * _VALID,
+                "sessionId": secrets.randbits(53),
                 "serverVersion": SERVER_VERSION,
                 "parameters": [{"name": k, "value": v} for k, v in parameters.items()],
                 "sessionInfo": {
@@ -125,45 +133,46 @@ class StandIn:
             connection = to_conn(token)
         except ServerError:
             return await query_request(request)
-        sql = str((await _body(request))["sqlText"])
+        body = await _body(request)
+        sql = str(body["sqlText"])
         session = Session(
             self._users[token],
             connection.database if connection.database_set else None,
             connection.schema if connection.schema_set else None,
         )
+        carry_out = partial(merged, connection, body) if is_merge(sql) else partial(self._own, sql, session)
         try:
-            own = await run_in_threadpool(self._own_statement(sql, session))
-        except Refused as e:
-            return JSONResponse(failure(e))
-        return own or await self._by_fakesnow(request)
-
-    def _own_statement(self, sql: str, session: Session) -> Callable[[], JSONResponse | None]:
-        def run() -> JSONResponse | None:
-            statement = parse_statement(sql)
-            result = self._account.execute(statement, session) if statement else None
+            result = await run_in_threadpool(carry_out)
             if result is None:
-                return None
-            if isinstance(statement, DropDatabase):
-                _leave_database(statement.name)
-            return JSONResponse(success(result, session.database, session.schema))
+                return await self._by_fakesnow(request)
+        except (Refused, SqlglotError, NotImplementedError) as e:
+            return JSONResponse(failure(_refusal(e)))
+        return JSONResponse(success(result, session.database, session.schema))
 
-        return run
+    def _own(self, sql: str, session: Session) -> Result | None:
+        """What a statement of our own answers, or None if it is one for fakesnow."""
+        statement = parse_statement(sql)
+        result = self._account.execute(statement, session) if statement else None
+        if result and isinstance(statement, DropDatabase):
+            _leave_database(statement.name)
+        return result
 
     async def _by_fakesnow(self, request: Request) -> JSONResponse:
-        from sqlglot.errors import SqlglotError
-
-        try:
-            response: JSONResponse = await query_request(request)
-        except SqlglotError as e:
-            return JSONResponse(failure(Refused(1003, "42000", f"SQL compilation error:\n{_plain(e)}")))
-        except NotImplementedError as e:
-            return JSONResponse(failure(Refused(2, "0A000", f"Unsupported feature: {e}")))
+        response: JSONResponse = await query_request(request)
         _forget_old_results(self._fakesnow.results_cache)
         if response.status_code == 500:
             # The connector repeats what was answered with 500 for minutes.
             answer = json.loads(bytes(response.body))
             return JSONResponse(failure(Refused(1, "XX000", answer["message"])))
         return response
+
+
+def _refusal(error: Exception) -> Refused:
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, NotImplementedError):
+        return Refused(2, "0A000", f"Unsupported feature: {error}")
+    return syntax_error(_plain(error))
 
 
 def _forget_old_results(results: dict[str, Any]) -> None:

@@ -77,10 +77,11 @@ class DropDatabase:
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """`DESC[RIBE] <kind> <name>`."""
+    """`DESC[RIBE] <kind> <name>`; `plain` if it said `DESC TABLE`."""
 
     kind: Kind
     name: Name
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

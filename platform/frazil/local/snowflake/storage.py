@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from frazil.local.snowflake.config import Config
+from frazil.local.snowflake.dictionary import amend, amend_database
 from frazil.quoting import double_quoted
 
 __all__ = ["attach_databases", "drop_database", "open_fakesnow", "own_cursor"]
@@ -30,6 +31,7 @@ def open_fakesnow(config: Config) -> Any:
         cursor.execute("SET extension_directory = ?", [str(config.state / "extensions")])
         _load_extensions(cursor)
         cursor.execute(_secret(config))
+        amend(cursor)
     attach_databases(opened, folder)
     return opened
 
@@ -39,6 +41,7 @@ def attach_databases(fakesnow: Any, folder: Path) -> None:
     with own_cursor(fakesnow) as cursor:
         for path in sorted(folder.glob("*.db")):
             cursor.execute(f"ATTACH IF NOT EXISTS {_text(str(path))} AS {double_quoted(path.stem)}")
+            amend_database(cursor, path.stem)
 
 
 def drop_database(fakesnow: Any, name: str) -> bool:

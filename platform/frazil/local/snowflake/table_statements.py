@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from frazil.local.snowflake.columns import described_columns
 from frazil.local.snowflake.config import Config
 from frazil.local.snowflake.errors import missing
 from frazil.local.snowflake.iceberg import IcebergTables
@@ -59,8 +60,7 @@ class TableStatements:
             case Refresh():
                 return self._refresh(statement, session)
             case Describe():
-                columns = self._tables.columns(session.full(statement.name))
-                return Result(("name", "type", "kind"), tuple((*c, "COLUMN") for c in columns))
+                return self._describe(statement, session)
             case Show():
                 return listed(statement, self._tables.all())
             case Call():
@@ -81,6 +81,11 @@ class TableStatements:
             return message("Drop statement executed successfully.")
         self._tables.drop(full)
         return message(f"{full[-1]} successfully dropped.")
+
+    def _describe(self, statement: Describe, session: Session) -> Result | None:
+        if statement.plain and self._tables.find(session.full(statement.name)) is None:
+            return None
+        return described_columns(self._tables.columns(session.full(statement.name)))
 
     def _drop_database(self, statement: DropDatabase) -> Result:
         if self._tables.drop_database(statement.name):
