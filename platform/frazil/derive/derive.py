@@ -28,8 +28,9 @@ from frazil.errors import CommitConflictError, FrazilError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
 from frazil.tables.branches import DERIVING, drop_outlived, leave_branch, new_branch
-from frazil.tables.catalog import catalog_errors, drop_old_metadata, load_table, load_table_or_none
+from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.faults import spark_job
+from frazil.tables.pyiceberg import drop_old_metadata
 from frazil.tables.stage import publish
 
 if TYPE_CHECKING:

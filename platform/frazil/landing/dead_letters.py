@@ -18,6 +18,7 @@ from frazil.tables.catalog import load_table_or_none
 from frazil.tables.commit import commit
 from frazil.tables.create import create_table, load_with_head
 from frazil.tables.keys import Key, keys_in
+from frazil.tables.pyiceberg import write_files
 from frazil.tables.stage import StagedFiles, publish
 
 if TYPE_CHECKING:
@@ -209,13 +210,8 @@ def _claimed_id(bad: BadRecord) -> int | None:
 
 def _data_files(table: Table, rows: list[dict[str, Any]]) -> tuple[Any, ...]:
     import pyarrow as pa
-    from pyiceberg.io.pyarrow import _dataframe_to_data_files
 
-    frame = pa.Table.from_pylist(rows, schema=table.schema().as_arrow())
-    files = tuple(_dataframe_to_data_files(table.metadata, frame, table.io))
-    for file in files:
-        file.spec_id = table.spec().spec_id  # PyIceberg notes it of files that it reads only
-    return files
+    return write_files(table, pa.Table.from_pylist(rows, schema=table.schema().as_arrow()))
 
 
 def _rows_of(batch: Any, keys: Collection[Key]) -> list[dict[str, Any]]:

@@ -29,15 +29,11 @@ from frazil.landing.write import Written, write_branch
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import LANDING, branch_from_head, drop_outlived, leave_branch, new_branch
-from frazil.tables.catalog import (
-    catalog_errors,
-    drop_old_metadata,
-    load_table,
-    load_table_or_none,
-)
+from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.faults import branch_gone
 from frazil.tables.keys import Key
 from frazil.tables.properties import set_properties
+from frazil.tables.pyiceberg import drop_old_metadata
 from frazil.tables.stage import SUSPENDED, Published, publish, staged_files
 
 if TYPE_CHECKING:

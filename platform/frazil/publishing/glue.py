@@ -20,9 +20,9 @@ from frazil.settings import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, is_lost, load_table
+from frazil.tables.pyiceberg import glue_table, glue_type
 
 if TYPE_CHECKING:
-    from pyiceberg.table import Table
     from pyiceberg.types import IcebergType
 
 __all__ = ["Glue"]
@@ -72,11 +72,7 @@ class Glue:
 
     def column_type(self, kind: IcebergType) -> str:
         """See `Target`."""
-        # PyIceberg's own (private, pinned by the lock): what `_table_input` makes.
-        from pyiceberg.catalog.glue import _IcebergSchemaToGlueType
-        from pyiceberg.schema import visit
-
-        return str(visit(kind, _IcebergSchemaToGlueType()))
+        return glue_type(kind)
 
     def read(self, connections: Connections) -> Shown | None:
         """See `Target`."""
@@ -112,7 +108,7 @@ class Glue:
         if entry and _location(entry) == table.metadata_location:
             return self._shown(entry, changed=table.metadata_location in sent)
         sent.add(table.metadata_location)
-        wanted = _table_input(table, self._table.table, entry)
+        wanted = glue_table(table, self._table.table, entry)
         if entry is None:
             _send(client, partial(client.create_table, DatabaseName=self.database, TableInput=wanted))
         else:
@@ -197,14 +193,3 @@ def _ask(question: Callable[[], T]) -> T:
 
 def _location(entry: dict[str, Any]) -> str:
     return str(entry.get("Parameters", {}).get("metadata_location", ""))
-
-
-def _table_input(table: Table, name: str, entry: dict[str, Any] | None) -> dict[str, Any]:
-    # PyIceberg's own builder (private, pinned by the lock): the same entry as its GlueCatalog makes.
-    from pyiceberg.catalog.glue import _construct_table_input
-
-    previous = entry["Parameters"].get("metadata_location") if entry else None
-    properties = {k: v for k, v in table.properties.items() if k == "comment"}
-    return dict(
-        _construct_table_input(name, table.metadata_location, properties, table.metadata, entry, previous)
-    )

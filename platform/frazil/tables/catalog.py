@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import stamina
@@ -14,6 +13,7 @@ from frazil.errors import MissingError, PartDownError
 from frazil.settings import Settings
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import pyiceberg_properties
+from frazil.tables.pyiceberg import open_rest
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -24,7 +24,6 @@ __all__ = [
     "READ_SECONDS",
     "STALE",
     "catalog_errors",
-    "drop_old_metadata",
     "glue_client",
     "is_conflict",
     "is_lost",
@@ -76,23 +75,9 @@ def open_catalog(settings: Settings) -> Catalog:
     logging.getLogger("pyiceberg.catalog").addFilter(_is_news)
     properties = pyiceberg_properties(settings)
     with catalog_errors(settings):
-        return _rest(properties) if settings.catalog == "rest" else _glue(settings, properties)
-
-
-def _rest(properties: dict[str, str]) -> Catalog:
-    from pyiceberg.catalog.rest import RestCatalog
-    from requests import Session
-
-    class LimitedRestCatalog(RestCatalog):
-        """PyIceberg's client waits for ever."""
-
-        def _create_session(self) -> Session:
-            session = super()._create_session()
-            limits = (CONNECT_SECONDS, READ_SECONDS)
-            session.request = partial(session.request, timeout=limits)  # type: ignore[method-assign]
-            return session
-
-    return LimitedRestCatalog("frazil", **properties)
+        if settings.catalog == "rest":
+            return open_rest(properties, (CONNECT_SECONDS, READ_SECONDS))
+        return _glue(settings, properties)
 
 
 def _glue(settings: Settings, properties: dict[str, str]) -> Catalog:
@@ -119,15 +104,6 @@ def glue_client(settings: Settings) -> Any:
             retries={"total_max_attempts": 1, "mode": "standard"},
         ),
     )
-
-
-def drop_old_metadata(before: Table, after: Table) -> None:
-    """Deletes the metadata files that commits in between pushed out of the table's log.
-
-    PyIceberg does so with each commit of its own; over REST, Spark leaves it to the catalog, and SeaweedFS
-    does not: a landing a minute would leave a thousand files a day.
-    """
-    after.catalog._delete_old_metadata(after.io, before.metadata, after.metadata)
 
 
 def _is_news(record: logging.LogRecord) -> bool:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.errors import ClockError, CommitConflictError, CommitUnknownError
 from frazil.spec.names import TableName
-from frazil.tables.catalog import drop_old_metadata, is_conflict, is_lost, load_table, load_table_once
+from frazil.tables.catalog import is_conflict, is_lost, load_table, load_table_once
+from frazil.tables.pyiceberg import drop_old_metadata
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

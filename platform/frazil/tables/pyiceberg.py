@@ -1,22 +1,35 @@
-"""Private names of PyIceberg, but for those of commits and rewrites: an upgrade that moves one ends here.
+"""What takes private names of PyIceberg, but for commits and rewrites: an upgrade that moves one breaks here.
 
 `tests/unit/tables/test_private_names.py` lists them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyiceberg.catalog.rest import RestCatalog
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.manifest import DataFile, ManifestFile
     from pyiceberg.table import Table
-    from requests import Response
+    from pyiceberg.types import IcebergType
+    from requests import Response, Session
 
-__all__ = ["Judge", "all_match", "answered_table", "ask_for_head", "may_match"]
+__all__ = [
+    "Judge",
+    "all_match",
+    "answered_table",
+    "ask_for_head",
+    "drop_old_metadata",
+    "glue_table",
+    "glue_type",
+    "may_match",
+    "open_rest",
+    "write_files",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +97,59 @@ def answered_table(catalog: RestCatalog, identifier: tuple[str, ...], text: str)
     from pyiceberg.catalog.rest import TableResponse
 
     return catalog._response_to_table(identifier, TableResponse.model_validate_json(text))
+
+
+def open_rest(properties: Mapping[str, str], limits: tuple[float, float]) -> RestCatalog:
+    """A REST catalog whose requests end: PyIceberg's client waits for ever.
+
+    Args:
+        properties: The catalog's.
+        limits: Seconds to connect, and to wait for an answer.
+    """
+    from pyiceberg.catalog.rest import RestCatalog
+
+    class LimitedRestCatalog(RestCatalog):
+        def _create_session(self) -> Session:
+            session = super()._create_session()
+            session.request = partial(session.request, timeout=limits)  # type: ignore[method-assign]
+            return session
+
+    return LimitedRestCatalog("frazil", **properties)
+
+
+def drop_old_metadata(before: Table, after: Table) -> None:
+    """Deletes the metadata files that commits in between pushed out of the table's log.
+
+    PyIceberg does so with each commit of its own; over REST, Spark leaves it to the catalog, and SeaweedFS
+    does not: a landing a minute would leave a thousand files a day.
+    """
+    after.catalog._delete_old_metadata(after.io, before.metadata, after.metadata)
+
+
+def write_files(table: Table, frame: Any) -> tuple[DataFile, ...]:
+    """Writes an Arrow table to data files that no snapshot names yet."""
+    from pyiceberg.io.pyarrow import _dataframe_to_data_files
+
+    files = tuple(_dataframe_to_data_files(table.metadata, frame, table.io))
+    for file in files:
+        file.spec_id = table.spec().spec_id  # PyIceberg notes it of files that it reads only
+    return files
+
+
+def glue_table(table: Table, name: str, entry: dict[str, Any] | None) -> dict[str, Any]:
+    """What PyIceberg's own Glue catalog would write as the entry of a table, over the present one."""
+    from pyiceberg.catalog.glue import _construct_table_input
+
+    previous = entry["Parameters"].get("metadata_location") if entry else None
+    properties = {k: v for k, v in table.properties.items() if k == "comment"}
+    return dict(
+        _construct_table_input(name, table.metadata_location, properties, table.metadata, entry, previous)
+    )
+
+
+def glue_type(kind: IcebergType) -> str:
+    """A column's type as that entry has it."""
+    from pyiceberg.catalog.glue import _IcebergSchemaToGlueType
+    from pyiceberg.schema import visit
+
+    return str(visit(kind, _IcebergSchemaToGlueType()))
