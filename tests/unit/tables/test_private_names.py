@@ -1,0 +1,74 @@
+"""Private names of PyIceberg stand in three rooms, and each is there: an upgrade that moves one breaks here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyiceberg.catalog import Catalog
+from pyiceberg.catalog import glue as glue_module
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.expressions import visitors
+from pyiceberg.io import pyarrow
+from pyiceberg.table import Transaction
+from pyiceberg.table.update import snapshot
+
+import frazil
+
+ENGINE = Path(frazil.__file__).parent
+ROOMS = {ENGINE / "tables" / name for name in ("commit.py", "rewrite.py", "pyiceberg.py")}
+
+OF_TRANSACTIONS = ("_apply", "_requirements", "_updates", "_table")
+NAMES: list[tuple[Any, str]] = [
+    *((Transaction, name) for name in OF_TRANSACTIONS),
+    (Catalog, "_delete_old_metadata"),
+    (RestCatalog, "_create_session"),
+    (RestCatalog, "_response_to_table"),
+    (RestCatalog, "_split_identifier_for_path"),
+    (glue_module, "_IcebergSchemaToGlueType"),
+    (glue_module, "_construct_table_input"),
+    (pyarrow, "_dataframe_to_data_files"),
+    (snapshot, "_SnapshotProducer"),
+    (snapshot._SnapshotProducer, "_deleted_entries"),
+    (snapshot._SnapshotProducer, "_existing_manifests"),
+    (snapshot._SnapshotProducer, "_summary"),
+    (visitors, "_InclusiveMetricsEvaluator"),
+    (visitors, "_StrictMetricsEvaluator"),
+]
+
+
+@pytest.mark.parametrize(("owner", "name"), NAMES, ids=[f"{o.__name__}.{n}" for o, n in NAMES])
+def test_a_private_name_that_the_engine_uses_is_there(owner: Any, name: str) -> None:
+    assert hasattr(owner, name) or name in getattr(owner, "__annotations__", {})
+
+
+@pytest.mark.parametrize("name", sorted({name for _, name in NAMES}))
+def test_a_private_name_stands_in_one_of_the_three_rooms_only(name: str) -> None:
+    assert {path for path in ENGINE.rglob("*.py") if name in set(private_names(path))} <= ROOMS
+
+
+def test_nothing_private_is_imported_from_pyiceberg_elsewhere() -> None:
+    importing = {path for path in ENGINE.rglob("*.py") if list(private_imports(path))}
+
+    assert importing <= ROOMS
+    assert {name for path in importing for name in private_imports(path)} <= {name for _, name in NAMES}
+
+
+def private_imports(path: Path) -> Iterator[str]:
+    """Private names that a module imports from PyIceberg."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pyiceberg"):
+            yield from (alias.name for alias in node.names if alias.name.startswith("_"))
+
+
+def private_names(path: Path) -> Iterator[str]:
+    """Those, and private attributes of anything but the module's own objects."""
+    yield from private_imports(path)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            if not own:
+                yield node.attr
