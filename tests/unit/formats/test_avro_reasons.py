@@ -10,6 +10,7 @@ from typing import Any
 import fastavro
 import pytest
 
+from frazil.errors import SchemaRefusedError
 from frazil.formats.avro.decoder import AvroDecoder
 from frazil.formats.avro.format import Avro
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
@@ -67,6 +68,13 @@ def test_a_version_that_the_newest_cannot_read_is_named_with_the_field() -> None
         "schema id 1 (version 1) can't be read by version 2 of subject s-value: "
         "field f: string can't be read as int"
     )
+
+
+def test_a_subject_whose_newest_version_is_no_schema_is_refused_whatever_was_renamed() -> None:
+    schemas = HalfSchemas(VALUE, Avro(), "s-value", (WriterSchema(1, 1, "{", "AVRO"),))
+
+    with pytest.raises(SchemaRefusedError, match="it is no Avro schema"):
+        Avro().decoder(schemas)
 
 
 def test_versions_that_can_be_read_are_known_newest_first() -> None:

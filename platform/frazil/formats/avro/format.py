@@ -61,6 +61,8 @@ def _with_aliases(
     writers: tuple[WriterSchema, ...], renames: Iterable[tuple[str, str]]
 ) -> tuple[WriterSchema, ...]:
     """The writers, the last of which, as the reader, knows its fields by their former names, too."""
+    if not renames:
+        return writers
     *older, newest = writers
     schema = json.loads(newest.text)
     for was, now in renames:
@@ -68,7 +70,7 @@ def _with_aliases(
         for field in _fields(schema, parents):
             if field["name"] == now:
                 field["aliases"] = [*field.get("aliases", ()), old]
-    return (*older, replace(newest, text=json.dumps(schema))) if renames else writers
+    return (*older, replace(newest, text=json.dumps(schema)))
 
 
 def _fields(schema: Any, path: Sequence[str]) -> list[dict[str, Any]]:
