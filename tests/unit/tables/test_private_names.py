@@ -1,4 +1,4 @@
-"""Private names of PyIceberg stand in three rooms, and each is there: an upgrade that moves one breaks here."""
+"""Private names of PyIceberg stand in three rooms, and are there: an upgrade that moves one breaks here."""
 
 from __future__ import annotations
 
