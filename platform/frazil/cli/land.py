@@ -20,6 +20,7 @@ from frazil.reporting import Reporter
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import catalog_errors
 
 __all__ = ["landed", "register", "show_landings"]
 
@@ -53,7 +54,8 @@ def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json 
     settings = selection.connections.settings
 
     def do(spec: AnyTable, _: Things, on_step: OnStep) -> list[Shown]:
-        return [target.sync(selection.connections) for target in targets_of(spec, settings)]
+        with catalog_errors(settings):
+            return [target.sync(selection.connections) for target in targets_of(spec, settings)]
 
     results = each(selection, "syncing", do, Reporter.synced)
     if as_json:

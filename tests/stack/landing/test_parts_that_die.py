@@ -79,7 +79,7 @@ def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftove
 
     removed = cleaned_up(spec, connections, time.time())
 
-    assert "Spark stopped answering during upkeep" in err
+    assert "Spark stopped answering during" in err
     assert landed == 10
     assert numbers == values(table) == list(range(GROUPS * APPENDS))
     assert len(list(table.scan().plan_files())) == GROUPS

@@ -83,7 +83,9 @@ def test_readers_are_shown_what_upkeep_changed_by_either_catalog(
     shown = list(show(spec, lake, done=True))
 
     current = lake.catalog.load_table(names.table.identifier).metadata_location
-    assert [s.path[0] for s in shown] == ["glue", "snowflake"]
+    # Where Glue owns the tables, the commit itself moved the pointer.
+    behind = ["glue", "snowflake"] if lake.settings.catalog == "rest" else ["snowflake"]
+    assert [s.path[0] for s in shown] == behind
     for seen in (read_glue(lake, names), read_snowflake(lake, names)):
         assert seen
         assert seen.metadata_location == current

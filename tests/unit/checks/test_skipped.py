@@ -14,7 +14,6 @@ from pyiceberg.types import LongType, NestedField
 from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.definitions import defs
-from frazil.pipelines.file import COMPONENT, DERIVED
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from resources.connections import FrazilConnections
@@ -41,8 +40,9 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop/flags.py").write_text("def derive(inputs, parameters):\n    return inputs['orders']\n")
     (tmp_path / "shop/defs.yaml").write_text(
-        f"type: {COMPONENT}\nattributes:\n  tables: [{{topic: orders}}]\n---\n"
-        f"type: {DERIVED}\nattributes:\n  tables: [{{table: flags, python: flags.py, inputs: [orders]}}]\n"
+        "type: assets.topic_tables.TopicTables\nattributes:\n  tables: [{topic: orders}]\n---\n"
+        "type: assets.derived_tables.DerivedTables\nattributes:\n"
+        "  tables: [{table: flags, python: flags.py, inputs: [orders]}]\n"
     )
     monkeypatch.setenv("FRAZIL_PIPELINES", str(tmp_path))
     lake = Lake(Settings.load())

@@ -147,6 +147,7 @@ def test_ctrl_c_ends_the_waiting(home: Home) -> None:
         raise ConnectionRefusedError("nobody listens")
 
     part = Part(home, TALKATIVE, ask)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job
 
     with pytest.raises(KeyboardInterrupt):
         part.up()

@@ -15,7 +15,6 @@ from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.definitions import defs
 from frazil.errors import SpecError
-from frazil.pipelines.file import COMPONENT
 from frazil.pipelines.folder import load_pipelines
 from frazil.publishing.targets import TARGETS
 from frazil.settings import Settings
@@ -46,7 +45,8 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
     monkeypatch.setattr(PointerFile, "folder", tmp_path, raising=False)
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop/defs.yaml").write_text(
-        f"type: {COMPONENT}\nattributes:\n  tables:\n    - topic: orders\n      publish: [pointer]\n"
+        "type: assets.topic_tables.TopicTables\nattributes:\n"
+        "  tables:\n    - topic: orders\n      publish: [pointer]\n"
     )
     monkeypatch.setenv("FRAZIL_PIPELINES", str(tmp_path))
     lake = Lake(Settings.load())
