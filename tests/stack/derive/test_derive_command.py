@@ -74,7 +74,8 @@ def test_dagster_hears_of_a_derivation(frazil: Command, source: Source, tmp_path
     home.mkdir()
     (home / "dagster.yaml").touch()
 
-    frazil("derive", f"{source.name}_twice", "--json", DAGSTER_HOME=str(home))
+    said = frazil("derive", f"{source.name}_twice", "--json", DAGSTER_HOME=str(home))
+    assert said.code == 0, said.err
 
     with dg.DagsterInstance.from_config(str(home)) as instance:
         key = dg.AssetKey(["iceberg", NAMESPACE, f"{source.name.table}_twice"])
