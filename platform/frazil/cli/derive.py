@@ -18,7 +18,6 @@ from frazil.derive.queries.check import check_queries
 from frazil.derive.queries.known import in_order
 from frazil.derive.report import DeriveReport
 from frazil.pipelines.folder import load_pipelines
-from frazil.reporting import Reporter
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import Things, things
 
@@ -43,7 +42,7 @@ def derive_command(
     def do(spec: DerivedSpec, _: Things, on_step: OnStep) -> DeriveReport:
         return derive(spec, selection.connections, rebuild=rebuild, run_id=run_id(), on_step=on_step)
 
-    results = each(selection, "deriving", do, Reporter.derived)
+    results = each(selection, "deriving", do, lambda reporter, *done: reporter.derived(*done))
     print_json([*map(asdict, results.reports), *results.errors]) if as_json else _show(results.reports)
     results.exit()
 

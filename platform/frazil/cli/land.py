@@ -16,11 +16,9 @@ from frazil.cli.selection import AllTables, Json, Tables, select, select_topics
 from frazil.landing.land import LandingReport, land
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
-from frazil.reporting import Reporter
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import catalog_errors
 
 __all__ = ["landed", "register", "show_landings"]
 
@@ -42,7 +40,7 @@ def land_command(
     def do(spec: TableSpec, _: Things, on_step: OnStep) -> LandingReport:
         return land(spec, selection.connections, run_id=run_id(), max_records=max_records, on_step=on_step)
 
-    results = each(selection, "landing", do, Reporter.landed)
+    results = each(selection, "landing", do, lambda reporter, *done: reporter.landed(*done))
     documents = [*map(landed, results.reports), *results.errors]
     print_json(documents) if as_json else show_landings(results.reports)
     results.exit()
@@ -54,10 +52,9 @@ def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json 
     settings = selection.connections.settings
 
     def do(spec: AnyTable, _: Things, on_step: OnStep) -> list[Shown]:
-        with catalog_errors(settings):
-            return [target.sync(selection.connections) for target in targets_of(spec, settings)]
+        return [target.sync(selection.connections) for target in targets_of(spec, settings)]
 
-    results = each(selection, "syncing", do, Reporter.synced)
+    results = each(selection, "syncing", do, lambda reporter, *done: reporter.synced(*done))
     if as_json:
         rows = [{"table": table, **_synced(shown)} for table, shown in results.done.items()]
         print_json([*rows, *results.errors])

@@ -178,6 +178,7 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
 def is_outage(error: Exception) -> bool:
     """Whether nobody answered, whatever was asked for: of the catalog, or of the storage below it."""
     from botocore.exceptions import ClientError, HTTPClientError
+    from botocore.exceptions import ConnectionError as BotoConnectionError
     from pyiceberg.exceptions import ServiceUnavailableError, TooManyRequestsError
     from requests.exceptions import ConnectionError as RequestsConnectionError
     from requests.exceptions import Timeout
@@ -186,7 +187,8 @@ def is_outage(error: Exception) -> bool:
         broken = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= 500
         return broken or error.response.get("Error", {}).get("Code") in _THROTTLED
     silent = (
-        RequestsConnectionError, Timeout, HTTPClientError, ServiceUnavailableError, TooManyRequestsError,
+        RequestsConnectionError, Timeout, HTTPClientError, BotoConnectionError, ServiceUnavailableError,
+        TooManyRequestsError,
     )  # fmt: skip
     return isinstance(error, silent) or _storage_is_down(error)
 

@@ -113,5 +113,12 @@ def test_a_glue_that_never_answers_is_said_to_be_silent_and_nothing_is_claimed(
     assert "its Glue entry may be behind" in str(silent.value)
 
 
+def test_a_glue_that_nobody_runs_is_said_to_be_silent(fresh_database: str) -> None:
+    nowhere = Lake(Settings(glue_endpoint="http://127.0.0.1:1", glue_database=fresh_database))
+
+    with pytest.raises(PartDownError, match="Glue does not answer"):
+        Glue(SPEC, nowhere.settings).sync(nowhere)
+
+
 def _creates_the_entry(asked: Asked) -> bool:
     return asked.operation == "CreateTable"

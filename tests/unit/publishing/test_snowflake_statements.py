@@ -37,6 +37,7 @@ INTEGRATION = Integration("FRAZIL_GLUE", "local", ROLE_ARN, "123456789012", "us-
         ("drop table a.b", Drop("ICEBERG TABLE", ("A", "B"), plain=True)),
         ("DROP ICEBERG TABLE IF EXISTS t;", Drop("ICEBERG TABLE", ("T",), if_exists=True)),
         ('desc user "mixed Case"', Describe("USER", ("mixed Case",))),
+        ("describe table t", Describe("ICEBERG TABLE", ("T",), plain=True)),
         ('ALTER ICEBERG TABLE a."b".c REFRESH', Refresh(("A", "b", "C"))),
         ("alter user u unset rsa_public_key_2", Alter("USER", ("U",), unset=("RSA_PUBLIC_KEY_2",))),
         ("use role r", Use("ROLE", "R")),
@@ -58,7 +59,7 @@ def test_a_statement_that_fakesnow_lacks_is_read(sql: str, expected: object) -> 
 
 @pytest.mark.parametrize(
     "sql",
-    ["select 1", "create table t (a int)", "use database d", "show databases", "describe table t", ""],
+    ["select 1", "create table t (a int)", "use database d", "show databases", ""],
 )
 def test_all_other_statements_are_left_to_fakesnow(sql: str) -> None:
     assert parse_statement(sql) is None

@@ -19,20 +19,6 @@ from kit.topics import Topic, topic_maker
 
 
 @pytest.fixture
-def shell(connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    """The command on the shared stack; it knows no table yet."""
-    folder = tmp_path / "pipelines"
-    folder.mkdir()
-    monkeypatch.setenv("FRAZIL_PIPELINES", str(folder))
-    return Shell(folder)
-
-
-@pytest.fixture
-def frazil(shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
-
-
-@pytest.fixture
 def names(shell: Shell, connections: Connections, fresh_name: str) -> Things:
     """A pipeline of one table, which some other tool wrote in four small files."""
     shell.write({"topic": fresh_name, "publish": ["glue"]})
@@ -42,16 +28,13 @@ def names(shell: Shell, connections: Connections, fresh_name: str) -> Things:
 
 
 def test_compact_says_first_what_it_would_do_then_does_it_and_shows_it(
-    frazil: Command, shell: Shell, connections: Connections, names: Things, tmp_path: Path
+    frazil: Command, shell: Shell, connections: Connections, names: Things, dagster_home: Path
 ) -> None:
     catalog, before = connections.catalog, sync_glue(connections, names).metadata_location
-    home = tmp_path / "dagster-home"
-    home.mkdir()
-    (home / "dagster.yaml").touch()
 
     planned = frazil("compact", str(names.table), "--dry-run", "--json")
     untouched = catalog.load_table(names.table.identifier).metadata_location
-    done = shell("compact", "--all", "--json", DAGSTER_HOME=str(home))
+    done = shell("compact", "--all", "--json", DAGSTER_HOME=str(dagster_home))
 
     (would,), (did,) = planned.document, done.document
     shown = read_glue(connections, names)
@@ -62,12 +45,12 @@ def test_compact_says_first_what_it_would_do_then_does_it_and_shows_it(
     assert file_count(catalog, names.table) == 1
     assert shown
     assert shown.metadata_location == catalog.load_table(names.table.identifier).metadata_location
-    assert heard(home, names) == did["text"]
+    assert heard(dagster_home, names) == did["text"]
 
 
-def heard(home: Path, names: Things) -> object:
+def heard(dagster_home: Path, names: Things) -> object:
     """What Dagster was told of the Iceberg asset."""
-    with dg.DagsterInstance.from_config(str(home)) as instance:
+    with dg.DagsterInstance.from_config(str(dagster_home)) as instance:
         (record,) = instance.fetch_observations(dg.AssetKey(names.iceberg_path), limit=2).records
     assert record.asset_observation
     return record.asset_observation.metadata["text"].value

@@ -1,0 +1,52 @@
+"""The command on the shared stack, with pipelines of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frazil.connections import Connections
+from frazil.settings import Settings
+from frazil.spec.topic import TableSpec
+from kit.shell import NAMESPACE, Command, Shell
+from kit.topics import Topic, create_topic
+
+
+@pytest.fixture
+def shell(stack: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """The command in a process of its own, as a shell starts it; it knows no table yet."""
+    folder = tmp_path / "pipelines"
+    folder.mkdir()
+    monkeypatch.setenv("FRAZIL_PIPELINES", str(folder))
+    return Shell(folder)
+
+
+@pytest.fixture
+def frazil(shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The same command in this process, which is quicker."""
+    return Command(monkeypatch, capsys)
+
+
+@pytest.fixture
+def topic(shell: Shell, connections: Connections, fresh_name: str) -> Topic:
+    """A topic of two partitions with ten records, and a pipeline that names it."""
+    create_topic(connections.admin, fresh_name, 2, {})
+    topic = Topic(fresh_name, connections, TableSpec(topic=fresh_name, namespace=NAMESPACE))
+    topic.trades(10)
+    shell.write({"topic": fresh_name, "freshness": "1h"})
+    return topic
+
+
+@pytest.fixture
+def name(topic: Topic) -> str:
+    return str(topic.things.table)
+
+
+@pytest.fixture
+def dagster_home(tmp_path: Path) -> Path:
+    """The home of a Dagster instance."""
+    home = tmp_path / "dagster-home"
+    home.mkdir()
+    (home / "dagster.yaml").touch()
+    return home

@@ -1,0 +1,155 @@
+"""The command line, as scripts and people use it: one JSON document on stdout, all else on stderr."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from frazil.connections import Connections
+from frazil.landing.land import land
+from frazil.spec.topic import TableSpec
+from kit.shell import NAMESPACE, Command, Shell
+from kit.targets import snowflake_path
+from kit.topics import Topic, create_topic
+
+
+def rows_told(home: Path, path: tuple[str, ...]) -> object:
+    """How many rows Dagster was told that an asset has."""
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        event = instance.get_latest_materialization_event(dg.AssetKey(path))
+    assert event, f"Dagster heard nothing of {path}"
+    assert event.asset_materialization
+    return event.asset_materialization.metadata["dagster/row_count"].value
+
+
+def test_land_reports_each_table_and_the_next_one_takes_only_what_is_new(
+    shell: Shell, topic: Topic, name: str, dagster_home: Path
+) -> None:
+    first = shell("land", name, "--max-records", "4", "--json", DAGSTER_HOME=str(dagster_home))
+    rest = shell("land", "--all", "--json")
+
+    (report,) = first.document
+    assert (first.code, rest.code) == (0, 0)
+    assert {"table", "snapshot_id", "records", "dead_letters", "spans", "seconds"} <= set(report)
+    assert (report["table"], report["records"], report["dead_letters"]) == (name, 4, 0)
+    assert report["spans"] == {"0": [0, 4]}
+    assert rows_told(dagster_home, topic.things.iceberg_path) == 4
+    assert [r["records"] for r in rest.document] == [6]
+    assert [row["quantity"] for row in topic.rows()] == list(range(10))
+
+
+def test_tables_and_lag_tell_where_a_table_stands(frazil: Command, topic: Topic, name: str) -> None:
+    new = frazil("tables", "--json").document
+    report = land(topic.spec, topic.connections)
+    topic.trades(3, partition=1)
+
+    (state,) = frazil("tables", "--json").document
+    lag = frazil("lag", "--json").document
+
+    assert [(s["state"], s["lag"], s["snapshot_id"], s["freshness"]) for s in new] == [
+        ("new", 10, None, None)
+    ]
+    assert (state["identifier"], state["topic"], state["mode"]) == (name, topic.name, "append")
+    assert (state["snapshot_id"], state["rows"], state["files"]) == (report.snapshot_id, 10, 1)
+    assert (state["position"], state["lag"], state["state"]) == ({"0": 10, "1": 0}, 3, "behind")
+    assert state["bytes"] > 0
+    assert state["freshness"] > 0
+    assert [(r["partition"], r["position"], r["end"], r["lag"]) for r in lag] == [
+        (0, 10, 10, 0),
+        (1, 0, 3, 3),
+    ]
+
+
+def test_describe_shows_columns_and_landings(frazil: Command, topic: Topic, name: str) -> None:
+    report = land(topic.spec, topic.connections, run_id="run-1")
+
+    told = frazil("describe", name, "--json").document
+
+    assert told["state"]["identifier"] == name
+    assert [c["name"] for c in told["columns"]][:4] == ["key", "side", "quantity", "symbol"]
+    (landing,) = told["landings"]
+    assert (landing["snapshot_id"], landing["records"], landing["run_id"]) == (
+        report.snapshot_id,
+        10,
+        "run-1",
+    )
+    assert landing["spans"]["0"] == [0, 10]
+    assert set(told["shown_in"]) == {"glue", "snowflake"}
+
+
+def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
+    shell: Shell, topic: Topic, name: str, dagster_home: Path
+) -> None:
+    land(topic.spec, topic.connections)
+
+    before = shell("check", name, "--json")
+    synced = shell("sync", name, "--json", DAGSTER_HOME=str(dagster_home))
+    checked = shell("check", "--all", "--deep", "--json")
+
+    failed = {c["check"] for c in before.document if not c["passed"]}
+    assert (before.code, failed) == (1, {"glue_pointer", "snowflake_current"})
+    assert "2 of 6 checks failed" in before.err
+    (row,) = synced.document
+    assert (synced.code, row["table"]) == (0, name)
+    assert (row["glue"]["changed"], row["snowflake"]["rows"]) == (True, 10)
+    assert rows_told(dagster_home, snowflake_path(topic.things)) == 10
+    assert (checked.code, len(checked.document)) == (0, 7)
+    for check in checked.document:
+        assert {"check", "passed", "severity", "text", "numbers"} <= set(check)
+        assert check["passed"], check["text"]
+
+
+@pytest.mark.parametrize("command", ["tables", "lag", "describe", "check", "land", "sync"])
+def test_people_read_text_on_stderr_and_scripts_nothing_on_stdout(
+    shell: Shell, topic: Topic, name: str, command: str
+) -> None:
+    land(topic.spec, topic.connections)
+
+    said = shell(command, *([] if command in ("tables", "lag") else [name]))
+
+    assert said.out == ""
+    assert topic.name in said.err
+    assert "\x1b" not in said.err
+
+
+def test_a_suspended_table_resumes_past_the_record_that_is_named(
+    shell: Shell, topic: Topic, name: str
+) -> None:
+    topic.send([b"bad"], partition=1)
+    topic.trades(1, partition=1)
+    stopped = shell("land", name, "--json")
+
+    nonsense = shell("resume", name, "--past", "1-0")
+    resumed = shell("resume", name, "--past", "1:0", "--json")
+
+    assert (stopped.code, f"frazil resume {name} --past 1:0" in stopped.err) == (3, True)
+    assert (nonsense.code, "write PARTITION:OFFSET" in nonsense.err) == (2, True)
+    assert [(r["records"], r["skipped"]) for r in resumed.document] == [(1, 1)]
+
+
+def test_dead_letters_are_redriven_by_a_function_of_the_users(
+    shell: Shell, connections: Connections, fresh_name: str, tmp_path: Path
+) -> None:
+    create_topic(connections.admin, fresh_name, 1, {})
+    shell.write({"topic": fresh_name, "on_bad_record": "dead_letter"})
+    topic = Topic(fresh_name, connections, TableSpec(topic=fresh_name, namespace=NAMESPACE))
+    good = topic.encode({"side": "BUY", "quantity": 7, "symbol": "Z"})
+    topic.send([good[:-1], b"lost"])
+    shell("land", "--all")
+    (tmp_path / "mends.py").write_text("def add_z(letter):\n    return letter.raw_value + b'Z'\n")
+    where = "reason_code = 'truncated'"
+
+    given = ("redrive", f"{NAMESPACE}.{fresh_name}", "--where", where, "--with", "mends:add_z", "--json")
+    first, second = (shell(*given, PYTHONPATH=str(tmp_path)).document for _ in range(2))
+    landings = shell("describe", f"{NAMESPACE}.{fresh_name}", "--json").document["landings"]
+
+    assert (first["chosen"], first["redriven"], first["still_bad"]) == (1, 1, {})
+    assert (second["redriven"], second["already_in"]) == (0, 1)
+    assert [(n["records"], n["dead_letters"], n["redriven"]) for n in landings] == [(1, 0, 1), (0, 2, 0)]
+    assert [r["quantity"] for r in topic.rows()] == [7]
+
+
+def test_a_folder_without_tables_is_no_error(frazil: Command) -> None:
+    assert (frazil("tables", "--json").document, frazil("land", "--all", "--json").document) == ([], [])

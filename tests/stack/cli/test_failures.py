@@ -1,0 +1,165 @@
+"""What the command line says of mistakes and outages: an exit code, words with a next step, no trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frazil.connections import Connections
+from frazil.spec.topic import TableSpec
+from kit.shell import NAMESPACE, Command, Shell
+from kit.topics import TRADE, Topic, create_topic
+
+
+def test_a_typo_in_a_spec_is_exit_code_2_with_file_and_line(frazil: Command, shell: Shell) -> None:
+    file = shell.write({"topic": "some_topic", "partition_bye": ["symbol"]})
+
+    said = frazil("land", "--all", "--json")
+
+    assert (said.code, said.is_clear) == (2, True)
+    line = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if "bye" in text)
+    assert f"{file}:{line}" in said.err
+    assert "partition_by" in said.err
+
+
+@pytest.mark.parametrize("given", [[], ["a.b", "--all"], ["--all", "--max-records", "0"], ["--al"]])
+def test_a_command_that_is_no_sentence_is_exit_code_2(frazil: Command, given: list[str]) -> None:
+    said = frazil("land", *given)
+
+    assert (said.code, said.out) == (2, "")
+    assert "Usage: " in said.err
+
+
+@pytest.mark.parametrize("command", ["land", "describe", "check", "sync"])
+def test_an_unknown_table_is_answered_with_the_nearest_names(
+    frazil: Command, topic: Topic, name: str, command: str
+) -> None:
+    said = frazil(command, f"{name}x", "--json")
+
+    assert (said.code, said.is_clear) == (1, True)
+    assert f"No pipeline has a table {name}x." in said.err
+    assert f"Did you mean {name}?" in said.err
+
+
+def test_a_suspended_table_is_exit_code_3_and_keeps_no_other_from_landing(
+    frazil: Command, shell: Shell, topic: Topic, connections: Connections, name: str
+) -> None:
+    bad = f"{topic.name}_bad"
+    create_topic(connections.admin, bad, 1, {})
+    broken = Topic(bad, connections, TableSpec(topic=bad, namespace=NAMESPACE))
+    broken.register(TRADE)
+    broken.send([b"bad"])
+    shell.write({"topic": bad}, name="two")
+
+    said = frazil("land", f"{NAMESPACE}.{bad}", name, "--json")
+    state = {s["identifier"]: s["state"] for s in frazil("tables", "--json").document}
+
+    assert said.code == 3
+    (landed, suspended) = said.document
+    assert (landed["table"], landed["records"]) == (name, 10)
+    assert (suspended["table"], set(suspended)) == (f"{NAMESPACE}.{bad}", {"table", "error"})
+    assert f"Table {NAMESPACE}.{bad} is suspended" in said.err
+    assert "partition 0, offset 0: 3 bytes are too short" in said.err
+    assert state == {name: "current", f"{NAMESPACE}.{bad}": "suspended"}
+
+
+def test_what_nobody_foresaw_is_the_result_of_its_table_and_keeps_no_other_from_landing(
+    shell: Shell, topic: Topic, connections: Connections, name: str
+) -> None:
+    other = f"{topic.name}_before"
+    create_topic(connections.admin, other, 1, {})
+    Topic(other, connections, TableSpec(topic=other)).trades(1)
+    refused = f"_{topic.name}"  # the catalog takes no such name, and PyIceberg says so in words of its own
+    shell.write({"topic": other, "table": refused}, name="before")
+
+    said = shell("land", "--all", "--json")
+
+    (landed, failed) = said.document
+    assert (said.code, landed["table"], landed["records"]) == (1, name, 10)
+    assert failed["table"] == f"{NAMESPACE}.{refused}"
+    assert failed["error"]["what"].startswith("BadRequestError: ")
+    assert f"{NAMESPACE}.{refused}: BadRequestError: " in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_topic_that_does_not_exist_is_named_and_nothing_is_made(
+    frazil: Command, shell: Shell, fresh_name: str
+) -> None:
+    shell.write({"topic": fresh_name})
+
+    landed = frazil("land", "--all", "--json")
+    states = frazil("tables", "--json").document
+
+    (failed,) = landed.document
+    assert (landed.code, failed["table"]) == (1, f"{NAMESPACE}.{fresh_name}")
+    assert failed["error"]["what"].startswith(f"Topic {fresh_name} does not exist")
+    assert f"Topic {fresh_name} does not exist" in landed.err
+    assert "Traceback" not in landed.err
+    assert [(s["state"], s["snapshot_id"]) for s in states] == [("topic missing", None)]
+
+
+def test_a_subject_that_does_not_exist_is_named_and_nothing_is_made(
+    frazil: Command, topic: Topic, name: str
+) -> None:
+    topic.connections.registry.delete_subject(f"{topic.name}-value")
+
+    landed = frazil("land", name, "--json")
+
+    assert (landed.code, [set(row) for row in landed.document]) == (1, [{"table", "error"}])
+    assert f"{topic.name}-value" in landed.err
+    assert "Traceback" not in landed.err
+    assert not topic.connections.catalog.table_exists(topic.things.table.identifier)
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path) -> dict[str, str]:
+    """An environment in which no part of a stack runs."""
+    dead = "http://127.0.0.1:1"
+    return {
+        "FRAZIL_HOME": str(tmp_path / "home"),
+        "FRAZIL_BOOTSTRAP_SERVERS": "127.0.0.1:1",
+        "FRAZIL_SCHEMA_REGISTRY_URL": dead,
+        "FRAZIL_REST_URI": dead,
+        "FRAZIL_S3_ENDPOINT": dead,
+        "FRAZIL_S3_ACCESS_KEY": "a",
+        "FRAZIL_S3_SECRET_KEY": "b",
+        "FRAZIL_GLUE_ENDPOINT": dead,
+        "FRAZIL_SPARK_REMOTE": "sc://127.0.0.1:1",
+    }
+
+
+@pytest.mark.parametrize("command", ["land", "tables", "lag", "check", "sync"])
+def test_without_a_stack_every_command_says_so_with_exit_code_5(
+    shell: Shell, nowhere: dict[str, str], command: str
+) -> None:
+    shell.write({"topic": "some_topic"})
+
+    said = shell(command, *([] if command in ("tables", "lag") else ["--all"]), **nowhere)
+
+    assert said.code == 5
+    assert said.err.count("does not answer") == 1
+    assert "`frazil up`" in said.err
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("part", "variable"),
+    [
+        ("schema registry", "FRAZIL_SCHEMA_REGISTRY_URL"),
+        ("Iceberg catalog", "FRAZIL_REST_URI"),
+        ("Spark", "FRAZIL_SPARK_REMOTE"),
+    ],
+)
+def test_one_part_that_is_down_is_named_and_nothing_is_half_done(
+    shell: Shell, topic: Topic, nowhere: dict[str, str], name: str, part: str, variable: str
+) -> None:
+    said = shell("land", name, "--json", **{variable: nowhere[variable]})
+    after = shell("land", name, "--json")
+
+    assert (said.code, [set(row) for row in said.document]) == (5, [{"table", "error"}])
+    assert f"{part} does not answer" in said.err
+    assert "Traceback" not in said.err
+    assert [r["records"] for r in after.document] == [10]
+    refs = topic.connections.catalog.load_table(topic.things.table.identifier).metadata.refs
+    assert list(refs) == ["main"]
