@@ -51,8 +51,12 @@ def wire(wire_and_url: tuple[Wire, str]) -> Iterator[Wire]:
 @pytest.fixture
 def lake(wire_and_url: tuple[Wire, str], fresh_database: str) -> Lake:
     """Asks Glue over the wire."""
+    return lake_at(wire_and_url[1], fresh_database)
+
+
+def lake_at(glue: str, database: str) -> Lake:
     keys = {"s3_endpoint": "http://127.0.0.1:1", "s3_access_key": "key", "s3_secret_key": "secret"}
-    return Lake(Settings(glue_endpoint=wire_and_url[1], glue_database=fresh_database, **keys))
+    return Lake(Settings(glue_endpoint=glue, glue_database=database, **keys))
 
 
 @pytest.fixture
@@ -114,7 +118,7 @@ def test_a_glue_that_never_answers_is_said_to_be_silent_and_nothing_is_claimed(
 
 
 def test_a_glue_that_nobody_runs_is_said_to_be_silent(fresh_database: str) -> None:
-    nowhere = Lake(Settings(glue_endpoint="http://127.0.0.1:1", glue_database=fresh_database))
+    nowhere = lake_at("http://127.0.0.1:1", fresh_database)
 
     with pytest.raises(PartDownError, match="Glue does not answer"):
         Glue(SPEC, nowhere.settings).sync(nowhere)
