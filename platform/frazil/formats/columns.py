@@ -92,13 +92,7 @@ def metadata_names(spec: AnyTable) -> tuple[str, ...]:
 
 
 def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns:
-    """Columns that may be null wherever the half that fills them may be missing.
-
-    Args:
-        spec: Says whether null values are kept.
-        key: The key's own columns; any record may have no key.
-        value: The value's own columns.
-    """
+    """Columns that may be null wherever the half that fills them may be missing; any key may."""
     kept = spec.on_null_value == "keep"
     return RecordColumns(_optional(key), _optional(value) if kept else value)
 

@@ -17,11 +17,7 @@ Refuse = Callable[[str, str], SchemaRefusedError]
 
 
 class Mapping:
-    """One walk over one schema.
-
-    Args:
-        subject: Named in errors.
-    """
+    """One walk over one schema of a subject."""
 
     def __init__(self, subject: str) -> None:
         self._subject = subject

@@ -14,11 +14,7 @@ __all__ = ["Plain"]
 
 
 class Plain:
-    """One column named `key` or `value`; no column where the half is left out.
-
-    Args:
-        name: `bytes`, `string`, or `none`.
-    """
+    """`bytes`, `string` or `none`: one column, `key` or `value`; no column where the half is left out."""
 
     def __init__(self, name: str) -> None:
         self._name = name

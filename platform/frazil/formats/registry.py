@@ -17,23 +17,13 @@ from frazil.errors import ConfigureError, FrazilError, MissingError, PartDownErr
 from frazil.formats.protocol import WriterSchema
 from frazil.settings import Settings
 
-__all__ = [
-    "RegistryClient",
-    "registry_client",
-    "registry_errors",
-    "subject_versions",
-    "writer_schema",
-]
+__all__ = ["RegistryClient", "registry_client", "registry_errors", "subject_versions", "writer_schema"]
 
 _SUBJECT_MISSING = frozenset({40401, 40402})
 
 
 class RegistryClient(SchemaRegistryClient):
-    """A client that remembers the versions of the subjects it was asked for.
-
-    Args:
-        config: Settings of the client it extends.
-    """
+    """A client that remembers the versions of the subjects it was asked for."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__(config)
@@ -101,12 +91,7 @@ def _complete(client: RegistryClient, writer: WriterSchema) -> WriterSchema:
 
 @contextmanager
 def registry_errors(client: SchemaRegistryClient, subject: str) -> Iterator[None]:
-    """Turns the registry client's exceptions into ours.
-
-    Args:
-        client: Asked for its address.
-        subject: The subject, for the error's text.
-    """
+    """Turns the registry client's exceptions into ours."""
     try:
         yield
     except SchemaRegistryError as e:

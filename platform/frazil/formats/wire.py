@@ -36,12 +36,7 @@ _MOST = 32
 
 
 class WireError(ValueError):
-    """Bytes that are no such format.
-
-    Args:
-        code: The reason for machines.
-        text: The reason for people.
-    """
+    """Bytes that are no such format, with the reason for machines and for people."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)

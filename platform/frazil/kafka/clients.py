@@ -13,33 +13,19 @@ from frazil.settings import Settings
 
 __all__ = ["admin_client", "client_config", "consumer", "kafka_error", "kafka_errors"]
 
-_FORBIDDEN = frozenset(
-    {
-        KafkaError._AUTHENTICATION,
-        KafkaError.SASL_AUTHENTICATION_FAILED,
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.GROUP_AUTHORIZATION_FAILED,
-        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-    }
-)
+_FORBIDDEN = frozenset({
+    KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+})  # fmt: skip
 _ABSENT = frozenset(
     {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
 )
-_DOWN = frozenset(
-    {
-        KafkaError._TRANSPORT,
-        KafkaError._ALL_BROKERS_DOWN,
-        KafkaError._RESOLVE,
-        KafkaError._TIMED_OUT,
-        KafkaError._MSG_TIMED_OUT,
-        KafkaError.REQUEST_TIMED_OUT,
-        KafkaError.BROKER_NOT_AVAILABLE,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.NETWORK_EXCEPTION,
-        KafkaError.COORDINATOR_NOT_AVAILABLE,
-    }
-)
+_DOWN = frozenset({
+    KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE, KafkaError._TIMED_OUT,
+    KafkaError._MSG_TIMED_OUT, KafkaError.REQUEST_TIMED_OUT, KafkaError.BROKER_NOT_AVAILABLE,
+    KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.NETWORK_EXCEPTION,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+})  # fmt: skip
 
 
 def client_config(settings: Settings) -> dict[str, str]:
@@ -64,9 +50,7 @@ def admin_client(settings: Settings) -> AdminClient:
 def consumer(settings: Settings, **extra: str | int | bool) -> Consumer:
     """A consumer outside any group's work: it is assigned, commits nothing, reads committed records.
 
-    Args:
-        settings: The environment.
-        extra: Further librdkafka settings, `**{"fetch.wait.max.ms": 10}`.
+    Further librdkafka settings are given as `**{"fetch.wait.max.ms": 10}`.
     """
     config: dict[str, str | int | bool] = {
         **client_config(settings),
@@ -82,12 +66,7 @@ def consumer(settings: Settings, **extra: str | int | bool) -> Consumer:
 
 
 def kafka_error(error: KafkaError, where: str) -> FrazilError:
-    """An error of librdkafka as one of ours.
-
-    Args:
-        error: What librdkafka says.
-        where: The brokers, or the topic and partition.
-    """
+    """An error of librdkafka as one of ours, at these brokers, or this topic and partition."""
     code, text = error.code(), error.str().rstrip(".")
     if code in _ABSENT:
         return MissingError("Kafka does not know this topic.", where=where, todo="Make the topic first.")
@@ -107,11 +86,7 @@ def kafka_error(error: KafkaError, where: str) -> FrazilError:
 
 @contextmanager
 def kafka_errors(where: str) -> Iterator[None]:
-    """Turns librdkafka's exceptions into ours.
-
-    Args:
-        where: The brokers, or the topic, for the error's text.
-    """
+    """Turns librdkafka's exceptions into ours."""
     try:
         yield
     except KafkaException as e:

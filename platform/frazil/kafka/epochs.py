@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from frazil.kafka.probe import ONE_RECORD, Found, open_probe
-from frazil.kafka.tally import Tally
+from frazil.kafka.probe import ONE_RECORD, Found, Tally, open_probe
 from frazil.settings import Settings
 
 __all__ = ["epoch_steps", "leader_epochs", "tally_records"]
@@ -20,10 +19,7 @@ _NO_RECORD: Found = (-1, -2)
 
 
 def leader_epochs(
-    settings: Settings,
-    spans: Mapping[int, Span],
-    topic: str,
-    current: Mapping[int, int] | None = None,
+    settings: Settings, spans: Mapping[int, Span], topic: str, current: Mapping[int, int] | None = None
 ) -> dict[int, list[tuple[int, int]]]:
     """The leader epochs of the records of some spans.
 

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 import stamina
-from confluent_kafka import (
-    IsolationLevel,
-    KafkaError,
-    KafkaException,
-    TopicCollection,
-    TopicPartition,
-)
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
 
 from frazil.errors import MissingError
@@ -134,9 +128,7 @@ def _offsets(
     if not places:
         return {}
     futures = admin.list_offsets(
-        dict.fromkeys(places, spec),
-        isolation_level=IsolationLevel.READ_COMMITTED,
-        request_timeout=timeout,
+        dict.fromkeys(places, spec), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=timeout
     )
     found: dict[str, dict[int, tuple[int, int]]] = {}
     for place, future in futures.items():

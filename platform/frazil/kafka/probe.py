@@ -1,31 +1,65 @@
-"""A consumer that looks into a topic at given offsets, a few records here and there."""
+"""A consumer that looks into a topic at given offsets, a few records here and there, or counts them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from frazil.errors import OffsetsLostError, PartDownError
 from frazil.kafka.clients import consumer, kafka_error, kafka_errors
-from frazil.kafka.tally import Tally
 from frazil.settings import Settings
 
-__all__ = ["ONE_RECORD", "Found", "Probe", "open_probe"]
+__all__ = ["ONE_RECORD", "Found", "Probe", "Tally", "open_probe"]
 
 Found = tuple[int, int]
 """Offset and leader epoch of one record."""
 
-ONE_RECORD = {
-    "fetch.message.max.bytes": 65536,
-    "queued.min.messages": 1,
-    "fetch.wait.max.ms": 10,
-}
+ONE_RECORD = {"fetch.message.max.bytes": 65536, "queued.min.messages": 1, "fetch.wait.max.ms": 10}
 """librdkafka settings for looking at single records: little is fetched beyond them."""
 
 _PATIENCE = 10.0
 """Seconds without any answer after which the broker counts as down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many records some offsets hold, and which: a loss and a duplicate do not cancel out.
+
+    Args:
+        count: How many.
+        low: The least offset; None of no record.
+        high: The greatest offset; None of no record.
+        total: The sum of all offsets.
+    """
+
+    count: int = 0
+    low: int | None = None
+    high: int | None = None
+    total: int = 0
+
+    @classmethod
+    def of_span(cls, start: int, to: int) -> Tally:
+        """A span whose every offset holds a record."""
+        count = to - start
+        return cls(count, start, to - 1, (start + to - 1) * count // 2) if count else cls()
+
+    def __add__(self, other: Tally) -> Tally:
+        lows = [at for at in (self.low, other.low) if at is not None]
+        highs = [at for at in (self.high, other.high) if at is not None]
+        return Tally(
+            self.count + other.count,
+            min(lows, default=None),
+            max(highs, default=None),
+            self.total + other.total,
+        )
+
+    def __str__(self) -> str:
+        if not self.count:
+            return "no record"
+        return f"{self.count} records from offset {self.low} to {self.high}, sum of offsets {self.total}"
 
 
 class Probe:
@@ -116,13 +150,7 @@ class Probe:
 
 @contextmanager
 def open_probe(settings: Settings, topic: str, **extra: str | int | bool) -> Iterator[Probe]:
-    """A probe that is closed with the context.
-
-    Args:
-        settings: The environment.
-        topic: The topic.
-        extra: Further librdkafka settings.
-    """
+    """A probe that is closed with the context; `extra` are further librdkafka settings."""
     reader = consumer(settings, **extra)
     try:
         yield Probe(reader, topic)

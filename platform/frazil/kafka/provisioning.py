@@ -7,13 +7,7 @@ from typing import Protocol
 
 import stamina
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import (
-    AdminClient,
-    ConfigResource,
-    NewTopic,
-    ResourceType,
-    TopicDescription,
-)
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType, TopicDescription
 
 from frazil.errors import ConfigureError, DifferentError, MissingError
 from frazil.formats.protocol import WriterSchema
@@ -53,11 +47,9 @@ class TopicState:
         created: Whether this call made it.
         first: First offset of each partition.
         end: Last stable offset of each partition.
-        subject: The subject of its values; none where there is none.
+        subject: Of its values; None where there is none. Likewise of its keys below.
         schema_id: Of the spec's schema, or of the newest version.
         schema_version: Likewise.
-        key_subject: The subject of its keys; none where there is none.
-        key_schema_id: As `schema_id`, of the keys.
     """
 
     topic: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import AuditFailedError
 from frazil.kafka.epochs import tally_records
-from frazil.kafka.tally import Tally
+from frazil.kafka.probe import Tally
 from frazil.landing.plan import Plan
 from frazil.landing.write import PLAN, Written
 from frazil.settings import Settings

@@ -11,7 +11,7 @@ from frazil.formats.columns import metadata_columns
 from frazil.formats.iceberg import from_iceberg
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, OK, RecordDecoder
-from frazil.kafka.tally import Tally
+from frazil.kafka.probe import Tally
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.projection import laid_out

@@ -11,8 +11,7 @@ import fastavro
 import pytest
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.avro.decoder import AvroDecoder
-from frazil.formats.avro.format import Avro
+from frazil.formats.avro.format import Avro, AvroDecoder
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 
 

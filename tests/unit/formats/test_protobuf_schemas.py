@@ -9,7 +9,7 @@ import pytest
 from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
-from frazil.formats.protobuf.schema import columns_of, protobuf_to_logical
+from frazil.formats.protobuf.schema import columns_of
 from frazil.formats.protocol import WriterSchema
 from kit.protobuf import proto
 
@@ -45,7 +45,7 @@ EIGHTEEN_TWO = (
 
 
 def columns(text: str, **dependencies: str) -> Struct:
-    return protobuf_to_logical(proto(text, **dependencies), "s-value")
+    return columns_of([proto(text, **dependencies)], "s-value")
 
 
 def message(*lines: str) -> Struct:
@@ -230,4 +230,4 @@ def test_a_version_that_does_not_fit_changes_nothing() -> None:
 def test_the_record_type_names_a_message_that_is_not_the_first() -> None:
     writer = version(1, "package p; message A { int32 a = 1; message B { bool b = 1; } }")
 
-    assert protobuf_to_logical(writer, "s", "p.A.B").fields == (Field("b", BOOL),)
+    assert columns_of([writer], "s", "p.A.B").fields == (Field("b", BOOL),)

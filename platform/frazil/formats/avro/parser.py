@@ -13,9 +13,9 @@ from typing import Any
 
 from frazil.formats.mapping import MAX_DEPTH, Mapping
 
-__all__ = ["avro_text", "children", "parse_avro"]
+__all__ = ["PRIMITIVES", "avro_text", "children", "parse_avro"]
 
-_PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _MAX_TYPES = 20_000
 """Of a whole schema: a type that is used twice within one that is used twice, and so on, explodes."""
 
@@ -68,9 +68,7 @@ def parse_avro(
 def avro_text(tree: Any, logical: bool = True) -> str:
     """A tree as text for Java, or for any other reader of Avro.
 
-    Args:
-        tree: As `parse_avro` gave it, or a part of it.
-        logical: Whether Spark's logical types stay; without them, values come as they are written.
+    Without `logical` types values come as they are written; with them, only those stay that Spark knows.
     """
     return json.dumps(_Emitter(_SPARKS if logical else frozenset()).emit(tree))
 
@@ -101,7 +99,7 @@ class _Expander(Mapping):
         if isinstance(schema, list):
             return [self.expand(branch, namespace, path, depth) for branch in schema]
         if isinstance(schema, str):
-            return {"type": schema} if schema in _PRIMITIVES else self._known(schema, namespace, path)
+            return {"type": schema} if schema in PRIMITIVES else self._known(schema, namespace, path)
         self._guard(path, depth)
         kind = schema["type"]
         match kind:
@@ -109,7 +107,7 @@ class _Expander(Mapping):
                 return self._container(schema, namespace, path, depth)
             case "record" | "error" | "enum" | "fixed":
                 return self._definition(schema, namespace, path, depth)
-            case str() if kind in _PRIMITIVES:
+            case str() if kind in PRIMITIVES:
                 return _with_logical({"type": kind}, schema)
             case _:
                 return self.expand(kind, namespace, path, depth + 1)

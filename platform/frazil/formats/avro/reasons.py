@@ -21,13 +21,7 @@ __all__ = ["AvroReasons"]
 
 
 class AvroReasons:
-    """Explains the bad records of one schema.
-
-    Args:
-        writer: The schema's tree.
-        reader: The newest schema's tree.
-        columns: What that becomes.
-    """
+    """Explains the bad records of one schema, by its tree, the newest one and what that becomes."""
 
     def __init__(self, writer: Any, reader: Any, columns: Struct) -> None:
         self._writer, self._reader, self._columns = writer, reader, columns

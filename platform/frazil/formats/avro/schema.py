@@ -56,13 +56,7 @@ _MAP_ENTRY = "io.confluent.connect.avro.MapEntry"
 def avro_to_logical(
     text: str, subject: str, dependencies: Iterable[tuple[str, str]] = (), root: str = "value"
 ) -> Struct:
-    """The columns that records of this schema become.
-
-    Args:
-        text: The schema as the registry gives it.
-        subject: Named in errors.
-        dependencies: Schemas that it refers to, by name, deepest first.
-        root: Names the only column where the schema is no record.
+    """The columns that records of this schema become; `root` names the only one where it is no record.
 
     Raises:
         SchemaRefusedError: The schema has something that no column can hold; the text names the field.
@@ -180,12 +174,7 @@ def _has_map(kind: Type) -> bool:
 
 
 def avro_record(fields: Struct, name: str, namespace: str) -> dict[str, Any]:
-    """A record's schema.
-
-    Args:
-        fields: The columns.
-        name: The record's name; records within get it, too, with their place behind it.
-        namespace: Of all of them.
+    """A record's schema; records within get its name, too, with their place behind it.
 
     Raises:
         SpecError: Two columns have the same name in Avro.

@@ -148,14 +148,7 @@ class Conversion:
 
 
 def conversion(node: Any, wanted: Type, x: str, depth: int = 0) -> Conversion:
-    """How a decoded value becomes one of the table's.
-
-    Args:
-        node: The reader's type, as `exact_pair` gives it.
-        wanted: The table's type.
-        x: The value, as SQL.
-        depth: Of lambdas around it; names theirs.
-    """
+    """How a decoded value, of the reader's type as `exact_pair` gives it, becomes one of the table's."""
     if isinstance(node, list):
         real = [b for b in node if b["type"] != "null"]
         return conversion(real[0], wanted, x, depth) if len(real) == 1 else _union(real, wanted, x, depth)

@@ -58,14 +58,7 @@ class JsonSql:
         return "true" if found == "true" else f"({x} IS NULL{variant} OR coalesce({found}, false))"
 
     def value(self, node: Node, x: str, target: Type, depth: int = 0) -> str:
-        """The column's value, null where the parsed one can't be it.
-
-        Args:
-            node: What the writer's schema says of it.
-            x: The parsed value, as SQL.
-            target: The reader's type, which holds all that the writer's does.
-            depth: Lambdas around it.
-        """
+        """The column's value, null where the parsed one can't be it."""
         e = f"e{depth}"
         match node, target:
             case Scalar(), _:

@@ -124,13 +124,7 @@ def logical(node: Node) -> Type:
 
 
 def as_columns(node: Node, kind: Type, word: str) -> Struct:
-    """A record's columns: an object's members, or one for a root that is none.
-
-    Args:
-        node: The root.
-        kind: What it becomes.
-        word: Names that one column.
-    """
+    """A record's columns: an object's members, or one of the name `word` for a root that is none."""
     return kind if isinstance(node, Members) and isinstance(kind, Struct) else Struct((Field(word, kind),))
 
 

@@ -55,11 +55,7 @@ class Whole:
         }
 
     def text(self, payload: str) -> str:
-        """What is parsed, as SQL.
-
-        Args:
-            payload: The column of bytes that is the text.
-        """
+        """What is parsed, as SQL, of the column of bytes that is the text."""
         if not self.objects:
             return f"""concat('{{"r":{{"v":[', CAST({payload} AS string), '],"{self.end}":[]}}}}')"""
         # All but white space and empty objects end and begin so; looking for more takes longer.
@@ -73,12 +69,7 @@ class Whole:
         )
 
     def type(self, node: Node, exact: bool = False) -> str:
-        """The type to parse into, in DDL.
-
-        Args:
-            node: What the schema says of the value.
-            exact: See `parsed_type`.
-        """
+        """The type to parse into, in DDL; `exact` as for `parsed_type`."""
         if isinstance(node, Members) and self.objects:
             return f"struct<{members_types(node, exact)},`{self.end}`:boolean,`{self._corrupt}`:string>"
         return f"struct<r:map<string,array<{parsed_type(node, exact)}>>,`{self._corrupt}`:string>"

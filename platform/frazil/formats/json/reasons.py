@@ -29,13 +29,7 @@ _INFINITY = {"float": Decimal(2**128 - 2**103), "double": Decimal(2**1024 - 2**9
 
 
 class JsonReasons:
-    """Explains the bad records of one schema.
-
-    Args:
-        writer: The schema.
-        node: The same, as columns.
-        strict: Whether all of the schema's rules count.
-    """
+    """Explains the bad records of one schema, by all of its rules where `strict`."""
 
     def __init__(self, writer: WriterSchema, node: Node, strict: bool) -> None:
         self._writer, self._node, self._strict = writer, node, strict
@@ -56,7 +50,7 @@ class JsonReasons:
         return self._of_value(found, exact) or ("value", "a value does not fit its column")
 
     def _of_value(self, found: Any, exact: Any) -> Reason | None:
-        held = unfit(self._node, exact)
+        held = fault(self._node, exact)
         if held and held[0] != "type":
             return held
         broken = self._broken(found, _TYPES) or held
@@ -94,14 +88,8 @@ class Repeated(dict[str, Any]):
         self.again = next((k for k in seen if seen.count(k) > 1), None)
 
 
-def unfit(node: Node, found: Any, path: str = "") -> Reason | None:
-    """The first value that its column can't hold, and why.
-
-    Args:
-        node: What the schema says.
-        found: The value, fractions as Decimal, objects as `Repeated`.
-        path: Where it stands.
-    """
+def fault(node: Node, found: Any, path: str = "") -> Reason | None:
+    """The first value that its column can't hold, and why; of objects as `Repeated`, fractions as Decimal."""
     return next(_reasons(node, found, path), None)
 
 
@@ -135,7 +123,7 @@ def _reasons(node: Node, found: Any, path: str) -> Iterator[Reason]:
 def _union(node: Branches, found: Any, path: str) -> Iterator[Reason]:
     if reason := repeated(found):
         yield reason
-    reasons = [unfit(m.node, found, path) for m in node.members]
+    reasons = [fault(m.node, found, path) for m in node.members]
     told = [r for r in reasons if r]
     if len(told) == len(reasons):
         yield next((r for r in told if r[0] != "type"), ("type", f"{path}: no type of the union holds it"))

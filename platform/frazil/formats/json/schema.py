@@ -43,10 +43,6 @@ _EMPTY = (
 def readable(writers: Sequence[WriterSchema], subject: str) -> dict[int, Node]:
     """The nodes of the versions whose records have a place in the newest one's columns, newest first.
 
-    Args:
-        writers: The subject's schemas, oldest first.
-        subject: Named in errors.
-
     Raises:
         SchemaRefusedError: No column can hold what the newest one says.
     """
@@ -63,11 +59,6 @@ def readable(writers: Sequence[WriterSchema], subject: str) -> dict[int, Node]:
 
 def json_columns(writers: Sequence[WriterSchema], subject: str, word: str) -> Struct:
     """The newest schema as columns, optional where a readable older one may leave something out.
-
-    Args:
-        writers: The subject's schemas, oldest first; bare records have the newest one only.
-        subject: Named in errors.
-        word: Key or value: names the column of a root that is no object.
 
     Raises:
         SchemaRefusedError: No column can hold what the newest one says.

@@ -32,12 +32,7 @@ _LONG_EXPONENTIAL = r"[:,\[\s](-?[0-9.]{17,}[eE][+-]?[0-9]+)"
 
 
 def parsed_type(node: Node, exact: bool = False) -> str:
-    """The type that `from_json` parses into, in DDL.
-
-    Args:
-        node: What the schema says of the value.
-        exact: Whether texts are parsed as variants, which know whether they were strings.
-    """
+    """The type to parse into, in DDL; if `exact`, texts as variants, which know what they were."""
     match node:
         case Scalar():
             return _scalar_type(node, exact)
@@ -98,14 +93,7 @@ def options_map(options: Mapping[str, str]) -> str:
 
 
 def scalar_check(node: Scalar, x: str, text: str, in_union: bool) -> str:
-    """Whether a parsed value other than null is one that the schema allows.
-
-    Args:
-        node: What the schema says of it.
-        x: The parsed value, as SQL.
-        text: The column of the whole text.
-        in_union: Whether the value was a variant before it was parsed.
-    """
+    """Whether a parsed value other than null is one that the schema allows."""
     match node.wire:
         case "string" if in_union:
             return all_of(f"schema_of_variant({x}) = 'STRING'", _in(f"CAST({x} AS string)", node))
@@ -157,13 +145,7 @@ def _kept(x: str, text: str) -> str:
 
 
 def scalar_value(node: Scalar, x: str, in_union: bool) -> str:
-    """The column's value, null where the parsed one can't be it.
-
-    Args:
-        node: What the schema says of it.
-        x: The parsed value, as SQL.
-        in_union: See `scalar_check`.
-    """
+    """The column's value, null where the parsed one can't be it."""
     low, high = node.bounds or (0, 0)
     inside = f"CASE WHEN {x} BETWEEN {low}L AND {high}L THEN"
     match node.wire:

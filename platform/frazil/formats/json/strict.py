@@ -60,13 +60,7 @@ def check_rules(writers: Iterable[WriterSchema], subject: str) -> None:
 
 
 def strictly_valid(raw: str, writers: Mapping[int, WriterSchema], framed: bool) -> Column:
-    """Whether the bytes are JSON that the schema allows, by the schema that they were written with.
-
-    Args:
-        raw: The column of bytes.
-        writers: Schemas by id.
-        framed: Whether the id stands before the payload; else there is one schema.
-    """
+    """Whether the bytes are JSON that the schema allows, by the schema that they were written with."""
     from pyspark.sql.functions import col
 
     texts = {i: (w.text, w.dependencies) for i, w in writers.items()}
@@ -77,12 +71,7 @@ def strictly_valid(raw: str, writers: Mapping[int, WriterSchema], framed: bool) 
 def flags(
     texts: dict[int, tuple[str, tuple[tuple[str, str], ...]]], framed: bool
 ) -> Callable[[pa.Array], pa.Array]:
-    """What `strictly_valid` runs in workers; pickled by value, all that it needs being inside.
-
-    Args:
-        texts: By schema id the schema, and those that it refers to by name.
-        framed: See `strictly_valid`.
-    """
+    """What `strictly_valid` runs in workers; pickled by value, all that it needs being inside."""
     make = validator_maker()
     made: dict[int, Any] = {}
 

@@ -12,17 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from frazil.formats.logical import Struct
-from frazil.formats.protobuf.fields import (
-    DECIMAL,
-    KNOWN,
-    UNSIGNED_LONG,
-    WRAPPERS,
-    decimal_of,
-    decimal_value,
-    is_entry,
-    oneofs,
-    regular_fields,
-)
+from frazil.formats.protobuf import fields as pb
 from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
 from frazil.formats.spark import arrow_type
@@ -57,12 +47,7 @@ class Messages(Protocol):
 
 
 class UpbMessages:
-    """Decodes payloads of one message type; see `Messages`.
-
-    Args:
-        message: The type.
-        columns: Its columns.
-    """
+    """Decodes payloads of one message type, row by row; see `Messages`."""
 
     def __init__(self, message: Descriptor, columns: Struct) -> None:
         from google.protobuf.message_factory import GetMessageClass
@@ -132,8 +117,8 @@ class _Walk:
 
     def _plan(self, message: Descriptor) -> Any:
         if message.full_name not in self._plans:
-            choices = [(o.name, list(o.fields)) for o in oneofs(message)]
-            self._plans[message.full_name] = regular_fields(message), choices
+            choices = [(o.name, list(o.fields)) for o in pb.oneofs(message)]
+            self._plans[message.full_name] = pb.regular_fields(message), choices
         return self._plans[message.full_name]
 
     def _field(self, message: Any, field: FieldDescriptor) -> Any:
@@ -141,7 +126,7 @@ class _Walk:
         if not field.is_repeated:
             present = not field.has_presence or message.HasField(field.name)
             return self._single(field, value) if present else None
-        if not is_entry(field):
+        if not pb.is_entry(field):
             return [self._single(field, v) for v in value]
         key, item = field.message_type.fields
         if field.message_type.GetOptions().map_entry:
@@ -155,31 +140,26 @@ class _Walk:
         if field.enum_type is not None:
             known = field.enum_type.values_by_number.get(value)
             return known.name if known else str(value)
-        if field.type in UNSIGNED_LONG and value >= _MOST:
+        if field.type in pb.UNSIGNED_LONG and value >= _MOST:
             raise ValueError(f"{field.full_name} is {value}, above 2^63-1")
         return value
 
     def _message(self, field: FieldDescriptor, value: Any) -> Any:
         name = field.message_type.full_name
         parts = field.message_type.fields
-        if name in WRAPPERS:
+        if name in pb.WRAPPERS:
             return self._single(parts[0], value.value)
-        if name == DECIMAL:
-            kind = decimal_of(field)
+        if name == pb.DECIMAL:
+            kind = pb.decimal_of(field)
             assert kind is not None
-            return decimal_value(kind, value.value, value.scale)
-        if name in KNOWN:
-            return KNOWN[name][1](*(getattr(value, part.name) for part in parts))
+            return pb.decimal_value(kind, value.value, value.scale)
+        if name in pb.KNOWN:
+            return pb.KNOWN[name][1](*(getattr(value, part.name) for part in parts))
         return self.columns(value)
 
 
 class PtarsMessages:
-    """Decodes payloads of one message type; see `Messages`.
-
-    Args:
-        message: The type; its file must not be of an edition, which ptars can't read.
-        columns: Its columns.
-    """
+    """Decodes payloads of one message type, whose file must be of no edition; see `Messages`."""
 
     def __init__(self, message: Descriptor, columns: Struct) -> None:
         from ptars import HandlerPool, PtarsConfig

@@ -16,42 +16,19 @@ from typing import TYPE_CHECKING
 from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import Decimal, Field, List, Map, Struct, Type, misfit, relaxed, same_type
 from frazil.formats.mapping import MAX_DEPTH, Mapping, decimal_type
+from frazil.formats.protobuf import fields as pb
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
-from frazil.formats.protobuf.fields import (
-    DECIMAL,
-    KNOWN,
-    WRAPPERS,
-    decimal_of,
-    is_entry,
-    oneofs,
-    regular_fields,
-    scalar_type,
-)
 from frazil.formats.protocol import WriterSchema
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
 
 
-__all__ = ["columns_of", "message_to_logical", "protobuf_to_logical", "record_message"]
+__all__ = ["columns_of", "message_to_logical", "record_message"]
 
 _NO_COLUMN = frozenset(
     f"google.protobuf.{name}" for name in ("Struct", "Value", "ListValue", "Empty", "NullValue")
 )
-
-
-def protobuf_to_logical(writer: WriterSchema, subject: str, record_type: str | None = None) -> Struct:
-    """The columns that records of this schema become.
-
-    Args:
-        writer: The schema as the registry gives it, with its dependencies.
-        subject: Named in errors.
-        record_type: Full name of the message; default: the first one of the file.
-
-    Raises:
-        SchemaRefusedError: No column can hold it; the text names the field.
-    """
-    return message_to_logical(record_message(writer, subject, record_type), subject)
 
 
 def columns_of(writers: Sequence[WriterSchema], subject: str, record_type: str | None = None) -> Struct:
@@ -84,13 +61,7 @@ def columns_of(writers: Sequence[WriterSchema], subject: str, record_type: str |
 
 
 def record_message(writer: WriterSchema, subject: str, record_type: str | None = None) -> Descriptor:
-    """The message that a subject's records are.
-
-    Args:
-        writer: The schema.
-        subject: Named in errors.
-        record_type: Its full name; the file's first message where it has no such name.
-    """
+    """The message that a subject's records are: the one of that full name, else the file's first."""
     file = file_of(compiled(writer, subject))
     named = _named(file.message_types_by_name.values(), record_type) if record_type else None
     found = named or message_at(file, (0,))
@@ -116,14 +87,14 @@ class _Columns(Mapping):
         if name in outer or len(outer) > MAX_DEPTH:
             raise self.refusal(path, f"message {name} contains itself", "Bound the depth in the schema.")
         inner = (*outer, name)
-        fields = [self._field(f, path, inner) for f in regular_fields(message)]
-        fields += [self._oneof(o, path, inner) for o in oneofs(message)]
+        fields = [self._field(f, path, inner) for f in pb.regular_fields(message)]
+        fields += [self._oneof(o, path, inner) for o in pb.oneofs(message)]
         self.check_names([f.name for f in fields], path, name)
         return Struct(tuple(fields))
 
     def _field(self, field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> Field:
         where = f"{path}.{field.name}".lstrip(".")
-        if is_entry(field):
+        if pb.is_entry(field):
             return Field(field.name, self._map(field, where, outer), defaulted=True)
         if field.is_repeated:
             return Field(field.name, List(self._single(field, f"{where}[]", outer)), defaulted=True)
@@ -140,27 +111,27 @@ class _Columns(Mapping):
         key, value = field.message_type.fields
         declared = field.message_type.GetOptions().map_entry
         optional = value.has_presence and not declared
-        return Map(scalar_type(key), self._single(value, f"{path}{{}}", outer), optional)
+        return Map(pb.scalar_type(key), self._single(value, f"{path}{{}}", outer), optional)
 
     def _single(self, field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> Type:
         if field.message_type is None:
-            return scalar_type(field)
+            return pb.scalar_type(field)
         name = field.message_type.full_name
         if name in _NO_COLUMN:
             raise self.refusal(path, f"{name} has no column type", "Use a message with fields, or bytes.")
-        if name in WRAPPERS:
-            return scalar_type(field.message_type.fields[0])
-        if name == DECIMAL:
+        if name in pb.WRAPPERS:
+            return pb.scalar_type(field.message_type.fields[0])
+        if name == pb.DECIMAL:
             return self._decimal(field, path)
-        if name in KNOWN:
-            return KNOWN[name][0]
+        if name in pb.KNOWN:
+            return pb.KNOWN[name][0]
         return self.message(field.message_type, path, outer)
 
     def _decimal(self, field: FieldDescriptor, path: str) -> Decimal:
         todo = 'Write [(confluent.field_meta).params = {key: "precision", value: "18"}, ...] behind it.'
-        found = decimal_of(field)
+        found = pb.decimal_of(field)
         if found is None:
-            raise self.refusal(path, f"{DECIMAL} without precision and scale has no column type", todo)
+            raise self.refusal(path, f"{pb.DECIMAL} without precision and scale has no column type", todo)
         return decimal_type(found.precision, found.scale, partial(self.refusal, path))
 
 

@@ -9,19 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.formats.protobuf.fields import (
-    DECIMAL,
-    KNOWN,
-    NANOS,
-    SECONDS,
-    WRAPPERS,
-    decimal_of,
-    decimal_value,
-    is_entry,
-    oneofs,
-    regular_fields,
-    scalar_type,
-)
+from frazil.formats.protobuf import fields as pb
 from frazil.formats.spark import arrow_type
 
 if TYPE_CHECKING:
@@ -102,8 +90,8 @@ def columns_array(message: Descriptor, found: pa.StructArray) -> pa.StructArray:
         pyarrow.ArrowInvalid: A value fits no column.
     """
     parts = dict(zip([f.name for f in found.type], found.flatten(), strict=True))
-    columns = {f.name: _field(f, parts[f.name], found.null_count) for f in regular_fields(message)}
-    for oneof in oneofs(message):
+    columns = {f.name: _field(f, parts[f.name], found.null_count) for f in pb.regular_fields(message)}
+    for oneof in pb.oneofs(message):
         columns[oneof.name] = _oneof(oneof, parts)
     return _struct(columns, found.is_null() if found.null_count else None)
 
@@ -115,7 +103,7 @@ def _struct(columns: dict[str, pa.Array], missing: pa.Array | None) -> pa.Struct
 
 
 def _field(field: FieldDescriptor, found: pa.Array, absent: int) -> pa.Array:
-    if is_entry(field):
+    if pb.is_entry(field):
         return _map(field, found)
     if field.is_repeated:
         return _list(field, found)
@@ -180,7 +168,7 @@ def _single(field: FieldDescriptor, found: pa.Array) -> pa.Array:
         return _message(field, found)
     if field.enum_type is not None:
         return _enum(field, found)
-    return found.cast(arrow_type(scalar_type(field)))  # checked: 2^63 raises
+    return found.cast(arrow_type(pb.scalar_type(field)))  # checked: 2^63 raises
 
 
 def _enum(field: FieldDescriptor, found: pa.Array) -> pa.Array:
@@ -200,11 +188,11 @@ def _enum(field: FieldDescriptor, found: pa.Array) -> pa.Array:
 
 def _message(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
     name = field.message_type.full_name
-    if name in WRAPPERS:
+    if name in pb.WRAPPERS:
         return _single(field.message_type.fields[0], found.flatten()[0])
     if name == "google.protobuf.Timestamp":
         return _timestamps(*found.flatten())
-    if name in KNOWN or name == DECIMAL:
+    if name in pb.KNOWN or name == pb.DECIMAL:
         return _one_by_one(field, found)
     return columns_array(field.message_type, found)
 
@@ -213,7 +201,7 @@ def _timestamps(seconds: pa.Array, nanos: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    for found, (least, most) in ((seconds, SECONDS), (nanos, NANOS)):
+    for found, (least, most) in ((seconds, pb.SECONDS), (nanos, pb.NANOS)):
         seen = pc.min_max(found).as_py()
         if seen["min"] is not None and (seen["min"] < least or seen["max"] > most):
             raise Doubt("a Timestamp is out of range")
@@ -227,12 +215,12 @@ def _one_by_one(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
     name = field.message_type.full_name
     rows = [v and tuple(v.values()) for v in found.to_pylist()]
     try:
-        if name == DECIMAL:
-            kind = decimal_of(field)
+        if name == pb.DECIMAL:
+            kind = pb.decimal_of(field)
             assert kind is not None
-            values = [v and decimal_value(kind, v[0], v[2]) for v in rows]
+            values = [v and pb.decimal_value(kind, v[0], v[2]) for v in rows]
             return pa.array(values, arrow_type(kind))
-        known, value = KNOWN[name]
+        known, value = pb.KNOWN[name]
         return pa.array([v and value(*v) for v in rows], arrow_type(known))
     except ValueError as e:
         raise Doubt(str(e)) from None
