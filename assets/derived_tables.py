@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import dagster as dg
@@ -11,10 +11,8 @@ from typing_extensions import TypeAliasType
 
 from assets.checks import table_checks
 from assets.component import PipelineComponent, as_written
-from assets.dead_letters import derived_dead_letter_asset
-from assets.derivations import KNOWN, DerivedTable
-from assets.derived import derived_asset
-from assets.targets import target_asset
+from assets.derived import KNOWN, DerivedTable, derived_asset
+from assets.downstream import downstream_assets
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 
@@ -36,13 +34,6 @@ class DerivedTables(PipelineComponent):
             DerivedTable(spec, settings, origin, known) for spec, origin in self.written(self.tables, context)
         ]
         return dg.Definitions(
-            assets=[asset for table in tables for asset in _assets(table)],
+            assets=[asset for t in tables for asset in (derived_asset(t), *downstream_assets(t))],
             asset_checks=[check for table in tables for check in table_checks(table)],
         )
-
-
-def _assets(table: DerivedTable) -> Iterable[dg.AssetsDefinition]:
-    yield derived_asset(table)
-    if table.keeps_dead_letters:
-        yield derived_dead_letter_asset(table)
-    yield from (target_asset(table, target) for target in table.targets)

@@ -6,21 +6,23 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from assets.columns import known_columns
+from frazil.formats.iceberg import to_iceberg
+from frazil.formats.record import file_fields
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of
 from frazil.settings import Settings
 from frazil.spec.names import AssetPath, Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
+from resources.metadata import column_schema
 
-__all__ = ["Origin", "PipelineTable", "TopicTable", "asset_spec", "op_name"]
+__all__ = ["Origin", "PipelineTable", "TopicTable", "after_upstream", "asset_spec", "op_name"]
 
 _SHORTEST = timedelta(minutes=1)
 """Dagster's freshness daemon takes no shorter window; the `freshness` check does."""
@@ -117,8 +119,13 @@ class TopicTable(PipelineTable):
 
     @cached_property
     def columns(self) -> dg.TableSchema | None:
-        """See `PipelineTable`; by the schema files beside the pipeline."""
-        return known_columns(self.spec)
+        """See `PipelineTable`; by its schema files, or None where the registry alone knows them.
+
+        Raises:
+            SpecError: No table can hold what a file describes.
+        """
+        fields = file_fields(self.spec)
+        return column_schema(to_iceberg(fields)) if fields is not None else None
 
     @property
     def keeps_dead_letters(self) -> bool:
@@ -148,10 +155,10 @@ def asset_spec(
         about: What materializing the asset does.
         code: The engine's function that does it.
         upstream: What it is made from.
-        columns: Where they are known before the first run.
+        columns: None where they are not known before the first run; likewise the lineage.
         automation: When it runs by itself.
         freshness: How old it may be.
-        lineage: Which columns its columns are made of, where that is known before the first run.
+        lineage: Which columns its columns are made of.
     """
     spec, origin = table.spec, table.origin
     return dg.AssetSpec(
@@ -171,6 +178,22 @@ def asset_spec(
         automation_condition=automation,
         freshness_policy=freshness,
     )
+
+
+@cache
+def after_upstream() -> dg.AutomationCondition[Any]:
+    """Eager, but behind a passed gate, and without eager's blind spot.
+
+    The gate: what a blocking check of the upstream refuses is not shown to readers. The blind spot:
+    eager overlooks an update by a run that planned this asset too, even if it never came to it; a
+    landing step that fails for one table would leave the others' Glue entries behind.
+    """
+    condition = dg.AutomationCondition
+    refused = condition.any_deps_match(
+        condition.any_checks_match(condition.check_failed(), blocking_only=True)
+    )
+    eager = condition.eager().replace("newly_updated_without_root", condition.newly_updated())
+    return eager & ~refused
 
 
 def op_name(path: AssetPath) -> str:

@@ -12,11 +12,10 @@ from typing_extensions import TypeAliasType
 
 from assets.checks import table_checks
 from assets.component import PipelineComponent, as_written
-from assets.dead_letters import dead_letter_asset
 from assets.described import TopicTable
+from assets.downstream import downstream_assets
 from assets.iceberg import landing
 from assets.kafka import topic_asset
-from assets.targets import target_asset
 from frazil.settings import Settings
 from frazil.spec.names import legal
 from frazil.spec.topic import TableSpec
@@ -47,6 +46,4 @@ def _assets(tables: Sequence[TopicTable]) -> Iterable[dg.AssetsDefinition]:
     for topic in dict.fromkeys(table.spec.topic for table in tables):
         yield topic_asset([table for table in tables if table.spec.topic == topic])
     for table in tables:
-        if table.keeps_dead_letters:
-            yield dead_letter_asset(table)
-        yield from (target_asset(table, target) for target in table.targets)
+        yield from downstream_assets(table)

@@ -20,7 +20,7 @@ from frazil.upkeep.kind import Kind, Order, Work
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import Outcome, work_on
 from resources.connections import FrazilConnections
-from resources.events import shown_materializations, upkeep_observation
+from resources.metadata import shown_materializations, upkeep_observation
 
 __all__ = ["FAILED", "UPKEEP", "UpkeepConfig", "upkeep_jobs"]
 

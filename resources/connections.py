@@ -1,6 +1,8 @@
-"""The engine's connections as a Dagster resource."""
+"""The engine's connections as Dagster resources: Dagster's own for Spark and Snowflake, held by one."""
 
 # No `from __future__ import annotations`: Dagster must see the type of a nested resource, not its name.
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import dagster as dg
@@ -9,11 +11,11 @@ from pydantic import PrivateAttr
 
 from frazil.clients import Clients
 from frazil.connections import Connections
+from frazil.publishing.snowflake.connection import connection_arguments
 from frazil.settings import Settings
 from frazil.tables.spark import configure_session, spark_errors
-from resources.snowflake import open_snowflake
 
-__all__ = ["FrazilConnections"]
+__all__ = ["FrazilConnections", "spark_resource"]
 
 
 class FrazilConnections(dg.ConfigurableResource[Any]):
@@ -26,9 +28,53 @@ class FrazilConnections(dg.ConfigurableResource[Any]):
     def connections(self) -> Connections:
         """What the engine's functions take."""
         if self._connections is None:
-            self._connections = Clients(Settings.load(), self._open_spark, open_snowflake)
+            self._connections = Clients(Settings.load(), self._open_spark, _open_snowflake)
         return self._connections
 
     def _open_spark(self, settings: Settings) -> Any:
         with spark_errors(settings):
             return configure_session(self.spark.spark_session, settings)
+
+
+class OwnSparkSession(LazyPySparkResource):
+    """A session that nobody else in the process works in.
+
+    Dagster's own takes whatever session was opened last (`getOrCreate`), if there is any: upkeep's,
+    on another server, or one that has another profile's catalog under the same name.
+    """
+
+    _own: Any = PrivateAttr(None)
+
+    @property
+    def spark_session(self) -> Any:
+        """Opened when first asked for."""
+        from pyspark.sql import SparkSession
+
+        remote: str | None = self.spark_config.get("spark.remote")
+        if self._own is None and remote:
+            self._own = SparkSession.builder.remote(remote).create()
+        elif self._own is None:
+            self._own = super().spark_session.newSession()
+        return self._own
+
+
+def spark_resource(settings: Settings) -> OwnSparkSession:
+    """A session on the profile's Spark Connect server, or on a master such as `local[2]`."""
+    remote = settings.spark_remote
+    where = "spark.remote" if remote.startswith("sc://") else "spark.master"
+    return OwnSparkSession(spark_config={where: remote})
+
+
+@contextmanager
+def _open_snowflake(settings: Settings) -> Iterator[Any]:
+    """A connection that closes with the context, with the profile's key-pair login."""
+    # Not at the top: it costs 5 s (snowpark, snowflake.core), which only runs that need it may pay.
+    from dagster_snowflake import SnowflakeResource
+
+    arguments = connection_arguments(settings)
+    arguments["private_key_path"] = arguments.pop("private_key_file")
+    own = {k: v for k, v in arguments.items() if k in SnowflakeResource.model_fields}
+    further = {k: v for k, v in arguments.items() if k not in own}
+    resource = SnowflakeResource(**own, additional_snowflake_connection_args=further)
+    with resource.get_connection() as connection:
+        yield connection

@@ -1,4 +1,4 @@
-"""What a materialization says about itself: the engine's reports as Dagster metadata.
+"""The engine's reports as Dagster metadata, and the events of assets that no step of theirs made.
 
 Numbers stay numbers, so that the UI plots them.
 """
@@ -6,7 +6,7 @@ Numbers stay numbers, so that the UI plots them.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -18,6 +18,7 @@ from frazil.landing.dead_letters import DeadLetters
 from frazil.landing.land import LandingReport
 from frazil.landing.state import TableState
 from frazil.publishing.target import Shown
+from frazil.spec.names import Things
 from frazil.upkeep.census.table import Census
 from frazil.upkeep.work import WorkReport
 
@@ -34,10 +35,12 @@ __all__ = [
     "dead_letters_metadata",
     "derive_metadata",
     "landing_metadata",
+    "shown_materializations",
     "shown_metadata",
     "table_metadata",
     "topic_metadata",
     "upkeep_metadata",
+    "upkeep_observation",
 ]
 
 Metadata = dict[str, Any]
@@ -182,6 +185,21 @@ def upkeep_metadata(report: WorkReport) -> Metadata:
         "snapshot_id": report.snapshot_id or 0,
         **{f"{report.kind}/{name}": number for name, number in {**counted, **report.numbers}.items()},
     }
+
+
+def upkeep_observation(things: Things, report: WorkReport) -> dg.AssetObservation:
+    """What was done to an Iceberg table. No materialization: its rows are as old as before."""
+    return dg.AssetObservation(
+        asset_key=dg.AssetKey(things.iceberg_path),
+        description=report.text,
+        metadata=upkeep_metadata(report),
+    )
+
+
+def shown_materializations(schema: Schema, shown: Iterable[Shown]) -> Iterator[dg.AssetMaterialization]:
+    """Targets show the table as it is now."""
+    for each in shown:
+        yield dg.AssetMaterialization(dg.AssetKey(each.path), metadata=shown_metadata(each, schema))
 
 
 def column_schema(schema: Schema) -> dg.TableSchema:

@@ -66,7 +66,7 @@ class DagsterReporter:
     def synced(self, spec: AnyTable, things: Things, shown: Sequence[Shown]) -> None:
         """Materializations of the targets' assets."""
         from frazil.tables.catalog import load_table
-        from resources.events import shown_materializations
+        from resources.metadata import shown_materializations
 
         schema = load_table(self._connections.catalog, things.table).schema()
         with self._instance() as instance:
@@ -75,7 +75,7 @@ class DagsterReporter:
 
     def kept_up(self, spec: AnyTable, things: Things, report: WorkReport) -> None:
         """An observation of the Iceberg asset."""
-        from resources.events import upkeep_observation
+        from resources.metadata import upkeep_observation
 
         with self._instance() as instance:
             instance.report_runless_asset_event(upkeep_observation(things, report))

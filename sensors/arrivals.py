@@ -1,4 +1,4 @@
-"""Lands tables whose topic has moved. Asks for metadata only: it never reads a record."""
+"""Lands tables whose topic has moved, and brings what follows up to date. Neither sensor reads a record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from frazil.landing.arrivals import Arrivals, Due, look_for_arrivals
 from resources.connections import FrazilConnections
 from sensors.runs import ARRIVALS, arrivals_wait, digest, run_key, tables_at_work, tables_resting
 
-__all__ = ["arrivals_sensor"]
+__all__ = ["arrivals_sensor", "publishing_sensor"]
 
 
 def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
@@ -70,3 +70,14 @@ def _nothing(seen: Arrivals, left_out: int) -> str:
         f"topics missing: {', '.join(seen.missing)}" if seen.missing else "",
     ]
     return "; ".join(filter(None, facts)) + "."
+
+
+def publishing_sensor() -> dg.AutomationConditionSensorDefinition:
+    """The automation condition sensor, on from the start; Dagster's own one starts switched off."""
+    return dg.AutomationConditionSensorDefinition(
+        name="publishing",
+        target=dg.AssetSelection.all(),
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        minimum_interval_seconds=10,
+        description="Derives tables whose inputs have moved; brings Glue and Snowflake up to date.",
+    )

@@ -9,22 +9,19 @@ from typing import Any
 import dagster as dg
 
 from assets.checks import check_keys
-from assets.derivations import KNOWN, DerivedTable, Known
+from assets.component import folder_definitions
+from assets.derived import KNOWN, DerivedTable, Known
 from assets.described import PipelineTable, TopicTable
-from assets.folders import folder_definitions
-from assets.graph import graph_of
 from assets.upkeep import upkeep_jobs
 from frazil.derive.queries.check import check_queries
-from frazil.graph import AssetGraph
+from frazil.graph import Asset, AssetGraph
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
-from resources.connections import FrazilConnections
-from resources.spark import spark_resource
-from sensors.arrivals import arrivals_sensor
-from sensors.publishing import publishing_sensor
+from resources.connections import FrazilConnections, spark_resource
+from sensors.arrivals import arrivals_sensor, publishing_sensor
 from sensors.upkeep import upkeep_sensor
 
-__all__ = ["defs", "graph"]
+__all__ = ["defs", "graph", "graph_of"]
 
 # Dagster 1.13 gives these to itself: for each asset check of a component, for `--select "*"`, and for
 # a sensor whose jobs it binds to resources.
@@ -52,6 +49,23 @@ def defs() -> dg.Definitions:
 def graph() -> AssetGraph:
     """The same without Dagster: what `frazil graph` draws."""
     return graph_of(defs())
+
+
+def graph_of(definitions: dg.Definitions) -> AssetGraph:
+    """Every asset of the definitions, and what it is made from."""
+    graph = definitions.resolve_asset_graph()
+    nodes = (graph.get(key) for key in sorted(graph.get_all_asset_keys()))
+    return AssetGraph(
+        tuple(
+            Asset(
+                path=tuple(node.key.path),
+                kind=node.key.path[0],
+                group=node.group_name or "default",
+                upstream=tuple(tuple(key.path) for key in sorted(node.parent_keys)),
+            )
+            for node in nodes
+        )
+    )
 
 
 def _around(topics: list[TopicTable], derived: list[DerivedTable], settings: Settings) -> dg.Definitions:

@@ -11,8 +11,8 @@ from typing import cast
 import dagster as dg
 import pytest
 
-from assets.graph import graph_of
 from frazil.cli.drawing import draw, label
+from frazil.definitions import graph_of
 from frazil.errors import MissingError
 from frazil.graph import Asset, AssetGraph
 from kit.shell import Command

@@ -1,28 +1,28 @@
-"""Dead-letter tables as assets: what could not be decoded, or is no row of a derived table, and why."""
+"""Assets that follow a table by themselves: its dead letters, and the targets that show it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from assets.automation import after_upstream
-from assets.derivations import DerivedTable
-from assets.described import PipelineTable, TopicTable, asset_spec, op_name
+from assets.derived import DerivedTable
+from assets.described import PipelineTable, after_upstream, asset_spec, op_name
 from assets.outcome import engine_errors
 from frazil.derive.dead_letters import survey_letters
 from frazil.derive.derive import derive
 from frazil.landing.dead_letters import DeadLetters, keep_dead_letters, letters_schema, survey
+from frazil.publishing.target import Target
 from frazil.spec.names import TableName
-from frazil.tables.catalog import catalog_errors
+from frazil.tables.catalog import catalog_errors, load_table
 from resources.connections import FrazilConnections
-from resources.metadata import column_schema, dead_letters_metadata
+from resources.metadata import column_schema, dead_letters_metadata, shown_metadata
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
-__all__ = ["dead_letter_asset", "derived_dead_letter_asset"]
+__all__ = ["downstream_assets"]
 
 _OF_TOPICS = """Dead letters of `{table}`: records that could not be decoded, as they came, with the \
 reason. A landing writes them; materializing this asset counts them. `frazil redrive {table}` makes \
@@ -34,18 +34,17 @@ was closed, as JSON, with the reason. A derivation writes them; materializing th
 Survey = Callable[["Catalog", TableName], DeadLetters]
 
 
-def dead_letter_asset(table: TopicTable) -> dg.AssetsDefinition:
-    """The dead-letter table of a topic's table, looked at after each landing."""
-    columns = column_schema(letters_schema())
-    return _asset(table, _OF_TOPICS, keep_dead_letters, survey, columns)
+def downstream_assets(table: PipelineTable) -> Iterator[dg.AssetsDefinition]:
+    """The dead-letter table, where it keeps one, and the table in each of its targets."""
+    if table.keeps_dead_letters and isinstance(table, DerivedTable):
+        yield _dead_letters(table, _OF_DERIVED, derive, survey_letters)
+    elif table.keeps_dead_letters:
+        columns = column_schema(letters_schema())
+        yield _dead_letters(table, _OF_TOPICS, keep_dead_letters, survey, columns)
+    yield from (_target(table, target) for target in table.targets)
 
 
-def derived_dead_letter_asset(table: DerivedTable) -> dg.AssetsDefinition:
-    """The dead-letter table of a derived one, looked at after each derivation."""
-    return _asset(table, _OF_DERIVED, derive, survey_letters)
-
-
-def _asset(
+def _dead_letters(
     table: PipelineTable,
     about: str,
     code: Callable[..., Any],
@@ -72,3 +71,27 @@ def _asset(
         return dg.MaterializeResult(metadata=dead_letters_metadata(found, str(names.table.dead_letters)))
 
     return letters
+
+
+def _target(table: PipelineTable, target: Target) -> dg.AssetsDefinition:
+    """The table in one target. It follows the asset that the target looks at."""
+    spec = asset_spec(
+        table,
+        target.path,
+        kinds={target.word, "iceberg"},
+        about=target.about,
+        code=type(target).sync,
+        upstream=[target.upstream],
+        columns=table.columns,
+        automation=after_upstream(),
+    )
+
+    @dg.multi_asset(name=op_name(target.path), specs=[spec])
+    def shown(frazil: FrazilConnections) -> dg.MaterializeResult[Any]:
+        connections = frazil.connections
+        with engine_errors(), catalog_errors(connections.settings):
+            now = target.sync(connections)
+            schema = load_table(connections.catalog, table.things.table).schema()
+        return dg.MaterializeResult(metadata=shown_metadata(now, schema))
+
+    return shown
