@@ -29,7 +29,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
 from frazil.upkeep.census.table import census_of
 from resources.connections import FrazilConnections
-from resources.metadata import census_metadata, derive_metadata, table_metadata
+from resources.metadata import derive_metadata, table_metadata
 
 __all__ = ["KNOWN", "DeriveConfig", "DerivedTable", "Known", "derived_asset"]
 
@@ -183,14 +183,14 @@ def _derived(
     """The table as it stands, and what this run brought; nothing, if another was quicker."""
     spec, names = table.spec, table.things
     current = load_table(connections.catalog, names.table)
+    census = census_of(spec, connections, time.time())
     lineage = table.lineage
     return dg.MaterializeResult(
         asset_key=dg.AssetKey(names.iceberg_path),
         metadata={
             **(derive_metadata(report) if report else {"rows_added": 0}),
             "overtaken": report is None,
-            **table_metadata(current, derived_states([spec], connections)[0]),
-            **census_metadata(census_of(spec, connections, time.time())),
+            **table_metadata(current, derived_states([spec], connections)[0], census),
             **({"dagster/column_lineage": lineage} if lineage else {}),
         },
     )

@@ -17,7 +17,7 @@ from frazil.landing.state import table_states
 from frazil.tables.catalog import load_table
 from frazil.upkeep.census.table import census_of
 from resources.connections import FrazilConnections
-from resources.metadata import census_metadata, column_lineage, landing_metadata, table_metadata
+from resources.metadata import column_lineage, landing_metadata, table_metadata
 
 __all__ = ["landing"]
 
@@ -86,14 +86,14 @@ def _landed(
     elif isinstance(outcome, Exception):
         raise outcome
     current = load_table(connections.catalog, names.table)
+    census = census_of(spec, connections, time.time())
     columns = [field.name for field in current.schema().fields]
     return dg.MaterializeResult(
         asset_key=dg.AssetKey(names.iceberg_path),
         metadata={
             **({"rows_landed": 0} if isinstance(outcome, Exception) else landing_metadata(outcome)),
             "overtaken": overtaken,
-            **table_metadata(current, table_states([spec], connections)[0]),
-            **census_metadata(census_of(spec, connections, time.time())),
+            **table_metadata(current, table_states([spec], connections)[0], census),
             "dagster/column_lineage": column_lineage(columns, dg.AssetKey(names.kafka_path)),
         },
     )

@@ -38,14 +38,7 @@ def failure(
     failed: Mapping[str, Exception],
     of: int,
 ) -> dg.Failure:
-    """What several tables met in one step; the trace of what nobody foresaw is logged.
-
-    Args:
-        context: Of the step.
-        why: What is said of the tables: "could not be landed".
-        failed: What each one met.
-        of: How many there were.
-    """
+    """What several tables of one step met; `why` says "could not be landed", say. Logs unforeseen traces."""
     for table, error in failed.items():
         if not isinstance(error, FrazilError):
             context.log.error("%s", table, exc_info=error)

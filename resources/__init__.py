@@ -1,1 +1,1 @@
-"""Dagster resources: thin, typed, one module per outside system."""
+"""Dagster resources: thin, typed; and what Dagster is told of the engine's work."""

@@ -6,7 +6,7 @@ Numbers stay numbers, so that the UI plots them.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -28,36 +28,24 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "Metadata",
-    "census_metadata",
-    "column_lineage",
-    "column_schema",
-    "dead_letters_metadata",
-    "derive_metadata",
-    "landing_metadata",
-    "shown_materializations",
-    "shown_metadata",
-    "table_metadata",
-    "topic_metadata",
-    "upkeep_metadata",
+    "Metadata", "column_lineage", "column_schema", "dead_letters_metadata", "derive_metadata",
+    "landing_metadata", "shown_materializations", "shown_metadata", "table_metadata", "topic_metadata",
     "upkeep_observation",
-]
+]  # fmt: skip
 
 Metadata = dict[str, Any]
 
 
 def topic_metadata(state: TopicState, *more: TopicState) -> Metadata:
-    """A topic: its size, offsets and schemas.
-
-    Args:
-        state: The topic.
-        more: The same, as each further record type on it has it.
-    """
+    """A topic: its size, offsets and schemas; `more` is the same, as each further record type has it."""
     return {
         "partitions": state.partitions,
         "records_in_topic": sum(state.end.values()) - sum(state.first.values()),
         "end_offsets": sum(state.end.values()),
-        "offsets": _offsets(state.first, state.end),
+        "offsets": _table(
+            {"partition": "int", "first": "int", "end": "int"},
+            ((p, state.first.get(p, 0), state.end[p]) for p in sorted(state.end)),
+        ),
         "topic_id": state.topic_id,
         "made_now": state.created,
         "subject": ", ".join(s.subject for s in (state, *more) if s.subject),
@@ -66,13 +54,6 @@ def topic_metadata(state: TopicState, *more: TopicState) -> Metadata:
         "key_subject": state.key_subject or "",
         "key_schema_id": state.key_schema_id or 0,
     }
-
-
-def throughput(end_offsets: int, before: int, seconds: float) -> Metadata:
-    """Records per second since the last look at a topic; nothing where the topic was cut."""
-    if seconds <= 0 or end_offsets < before:
-        return {}
-    return {"records_per_second": round((end_offsets - before) / seconds, 3)}
 
 
 def landing_metadata(report: LandingReport) -> Metadata:
@@ -112,7 +93,11 @@ def derive_metadata(report: DeriveReport) -> Metadata:
         "whole_inputs": report.whole,
         "seconds": report.seconds,
         "rows_per_second": round(report.input_rows / seconds, 1),
-        "inputs_read": _snapshots(report.inputs or {}),
+        # Ids as text: a browser's numbers are too short for them.
+        "inputs_read": _table(
+            {"table": "string", "snapshot": "string"},
+            ((table, str(at)) for table, at in sorted((report.inputs or {}).items())),
+        ),
     }
     if report.watermark is not None:
         found["watermark"] = dg.MetadataValue.timestamp(report.watermark / 1_000_000)
@@ -121,8 +106,10 @@ def derive_metadata(report: DeriveReport) -> Metadata:
     return found
 
 
-def table_metadata(table: Table, state: TableState | DerivedState) -> Metadata:
-    """An Iceberg table as it stands now."""
+def table_metadata(table: Table, state: TableState | DerivedState, census: Census) -> Metadata:
+    """An Iceberg table as it stands now: its size, what upkeep has to do, and all files by size."""
+    sizes = {"size": "string", "files": "int", "bytes": "int"}
+    kept = {name: n for name, n in census.numbers.items() if name not in ("files", "bytes")}
     return {
         "dagster/row_count": state.rows,
         "dagster/table_name": state.identifier,
@@ -133,16 +120,9 @@ def table_metadata(table: Table, state: TableState | DerivedState) -> Metadata:
         "total_bytes": state.bytes,
         "lag": state.lag,
         "snapshot_id": state.snapshot_id or 0,
+        **kept,
+        "files_by_size": _table(sizes, ((s.label, s.files, s.bytes) for s in census.sizes)),
     }
-
-
-def census_metadata(census: Census) -> Metadata:
-    """The files of a table: what upkeep has to do, and all of them by size."""
-    names = ("size", "files", "bytes")
-    rows = [dg.TableRecord({"size": s.label, "files": s.files, "bytes": s.bytes}) for s in census.sizes]
-    columns = [dg.TableColumn(name, "string" if name == "size" else "int") for name in names]
-    kept = {name: n for name, n in census.numbers.items() if name not in ("files", "bytes")}
-    return {**kept, "files_by_size": dg.MetadataValue.table(rows, dg.TableSchema(columns))}
 
 
 def shown_metadata(shown: Shown, schema: Schema) -> Metadata:
@@ -167,7 +147,7 @@ def dead_letters_metadata(letters: DeadLetters, table: str) -> Metadata:
     found: Metadata = {
         "dagster/row_count": letters.rows,
         "dagster/table_name": table,
-        "by_reason": counts_table("reason_code", reasons),
+        "by_reason": _table({"reason_code": "string", "count": "int"}, reasons.items()),
         **{f"reason/{code}": count for code, count in reasons.items()},
     }
     if letters.newest:
@@ -175,7 +155,7 @@ def dead_letters_metadata(letters: DeadLetters, table: str) -> Metadata:
     return found
 
 
-def upkeep_metadata(report: WorkReport) -> Metadata:
+def _upkeep_metadata(report: WorkReport) -> Metadata:
     """One run of upkeep on one table; each kind's numbers are plots of their own."""
     counted = {"done": int(report.done), "conflicts": report.conflicts, "seconds": report.seconds}
     return {
@@ -192,7 +172,7 @@ def upkeep_observation(things: Things, report: WorkReport) -> dg.AssetObservatio
     return dg.AssetObservation(
         asset_key=dg.AssetKey(things.iceberg_path),
         description=report.text,
-        metadata=upkeep_metadata(report),
+        metadata=_upkeep_metadata(report),
     )
 
 
@@ -224,21 +204,8 @@ def column_lineage(columns: Iterable[str], upstream: dg.AssetKey) -> dg.TableCol
     )
 
 
-def counts_table(of: str, counts: Mapping[str, int]) -> dg.TableMetadataValue:
-    """Counts as a table, in their order."""
-    rows = [dg.TableRecord({of: name, "count": count}) for name, count in counts.items()]
-    columns = [dg.TableColumn(of, "string"), dg.TableColumn("count", "int")]
-    return dg.MetadataValue.table(rows, dg.TableSchema(columns))
-
-
-def _offsets(first: Mapping[int, int], end: Mapping[int, int]) -> dg.TableMetadataValue:
-    rows = [dg.TableRecord({"partition": p, "first": first.get(p, 0), "end": end[p]}) for p in sorted(end)]
-    columns = [dg.TableColumn(name, "int") for name in ("partition", "first", "end")]
-    return dg.MetadataValue.table(rows, dg.TableSchema(columns))
-
-
-def _snapshots(inputs: Mapping[str, int]) -> dg.TableMetadataValue:
-    """Ids as text: a browser's numbers are too short for them."""
-    rows = [dg.TableRecord({"table": table, "snapshot": str(at)}) for table, at in sorted(inputs.items())]
-    columns = [dg.TableColumn(name, "string") for name in ("table", "snapshot")]
-    return dg.MetadataValue.table(rows, dg.TableSchema(columns))
+def _table(columns: Mapping[str, str], rows: Iterable[Sequence[str | int]]) -> dg.TableMetadataValue:
+    """Rows of values, in the order of the columns, which are types by name."""
+    records = [dg.TableRecord(dict(zip(columns, row, strict=True))) for row in rows]
+    schema = dg.TableSchema([dg.TableColumn(name, kind) for name, kind in columns.items()])
+    return dg.MetadataValue.table(records, schema)

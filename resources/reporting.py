@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from frazil.checks.result import CheckResult
 from frazil.clients import Clients
@@ -101,7 +101,8 @@ class DagsterReporter:
 
     @cached_property
     def _home(self) -> Path | None:
-        home = dagster_home(self._settings)
+        named = os.environ.get("DAGSTER_HOME")
+        home = Path(named) if named else self._settings.dagster_home
         return home if home and (home / "dagster.yaml").is_file() else None
 
     @cached_property
@@ -119,24 +120,16 @@ class DagsterReporter:
         self, spec: AnyTable, things: Things, brought: Metadata, state: TableState | DerivedState
     ) -> None:
         """What was brought into an Iceberg table, and the table as it stands."""
-        from frazil.tables.catalog import load_table
-        from frazil.upkeep.census.table import census_of
-        from resources.metadata import census_metadata, table_metadata
-
-        table = load_table(self._connections.catalog, things.table)
-        census = census_metadata(census_of(spec, self._connections, time.time()))
-        self._materialized(things.iceberg_path, {**brought, **table_metadata(table, state), **census})
-
-    def _materialized(self, path: tuple[str, ...], metadata: dict[str, Any]) -> None:
         import dagster as dg
 
+        from frazil.tables.catalog import load_table
+        from frazil.upkeep.census.table import census_of
+        from resources.metadata import table_metadata
+
+        table = load_table(self._connections.catalog, things.table)
+        census = census_of(spec, self._connections, time.time())
+        metadata = {**brought, **table_metadata(table, state, census)}
         with self._instance() as instance:
             instance.report_runless_asset_event(
-                dg.AssetMaterialization(asset_key=dg.AssetKey(path), metadata=metadata)
+                dg.AssetMaterialization(asset_key=dg.AssetKey(things.iceberg_path), metadata=metadata)
             )
-
-
-def dagster_home(settings: Settings) -> Path | None:
-    """Where Dagster keeps its instance: `$DAGSTER_HOME` goes before the profile."""
-    named = os.environ.get("DAGSTER_HOME")
-    return Path(named) if named else settings.dagster_home

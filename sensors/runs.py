@@ -14,16 +14,9 @@ from assets.upkeep import FAILED
 from frazil.upkeep.kinds import KINDS
 
 __all__ = [
-    "ARRIVALS",
-    "PLAN",
-    "arrivals_wait",
-    "digest",
-    "run_key",
-    "tables_at_work",
-    "tables_resting",
-    "upkeep_at_work",
-    "upkeep_resting",
-]
+    "ARRIVALS", "PLAN", "arrivals_wait", "digest", "run_key", "tables_at_work", "tables_resting",
+    "upkeep_at_work", "upkeep_resting",
+]  # fmt: skip
 
 ARRIVALS = "frazil/arrivals"
 """Tag of the runs that the arrivals sensor asks for; its value says what was waiting where."""
@@ -32,11 +25,7 @@ PLAN = "frazil/upkeep-plan"
 """Tag of the runs that the upkeep sensor asks for; its value says which tables, for which kind."""
 
 _WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED]
-_AT_WORK = [
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+_AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 _LOST_AFTER = timedelta(hours=1)
 """A run whose process was killed stays "started" for ever; landing beside a live one is harmless."""
 
@@ -79,9 +68,7 @@ def run_key(instance: dg.DagsterInstance, plan: str, tag: str = ARRIVALS) -> str
 def upkeep_at_work(instance: dg.DagsterInstance, tables: Collection[str]) -> set[tuple[str, str]]:
     """Kinds and tables that a run of upkeep works on right now, or is about to.
 
-    Args:
-        instance: Where the runs are.
-        tables: Names of all tables: a run by hand that names none may work on any.
+    A run by hand that names no table may work on any of `tables`.
     """
     runs = _upkeep(_runs(instance, [*_WAITING, *_AT_WORK], _LOST_AFTER))
     return {(run.job_name, table) for run in runs for table in _meant(run, tables)}

@@ -32,12 +32,7 @@ def upkeep_sensor(
     """At most one run per kind and tick, for all tables that are due.
 
     Tables that a run of the same kind works on, and those that one failed at a moment ago, are left
-    out. Suspended tables are kept up like all others.
-
-    Args:
-        tables: All that there are.
-        jobs: Of each kind.
-        clock: Seconds since the epoch.
+    out. Suspended tables are kept up like all others. The clock tells seconds since the epoch.
     """
     specs, names = [t.spec for t in tables], [str(t.things.table) for t in tables]
     memory = Memory()

@@ -1,1 +1,0 @@
-"""Pipelines that come with Frazil: one folder each, with a defs.yaml in it."""
