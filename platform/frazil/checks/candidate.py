@@ -72,14 +72,7 @@ class Preview:
 
 
 def preview(spec: TableSpec, things: Things, connections: Connections, file: Path, half: Half) -> Preview:
-    """Compares the schema in a file with the table; changes nothing.
-
-    Args:
-        spec: Of the table.
-        things: Names of the table and of what shows it.
-        connections: The environment.
-        file: The schema; its suffix says the format.
-        half: Whether it is for keys or for values.
+    """Compares the schema in a file, whose suffix says its format, with the table; changes nothing.
 
     Raises:
         SpecError: The file is no schema.

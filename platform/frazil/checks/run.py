@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from frazil.checks.agreement import compare_query
-from frazil.checks.dead_letters import judge_dead_letters
-from frazil.checks.derived import compare_columns, count_derived, judge_inputs
-from frazil.checks.files import judge_files
-from frazil.checks.published import compare_shown, judge_freshness
+from frazil.checks.derived import compare_columns, compare_query, count_derived, judge_inputs
 from frazil.checks.result import Check, CheckResult, Subject, Verdict
-from frazil.checks.rows import count_offsets, count_rows
-from frazil.checks.schema import compare_schema
+from frazil.checks.table import compare_shown, judge_files
+from frazil.checks.topic import (
+    compare_schema,
+    count_offsets,
+    count_rows,
+    judge_dead_letters,
+    judge_freshness,
+)
 from frazil.connections import Connections
 from frazil.errors import FrazilError, RetryError
 from frazil.publishing.target import Target

@@ -1,0 +1,186 @@
+"""Tables made of topics: is every record there exactly once, under the right columns, and soon enough?"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from frazil.checks.result import Number, Subject, Verdict
+from frazil.checks.table import live_rows
+from frazil.formats.columns import metadata_columns, metadata_names
+from frazil.formats.evolution import refused
+from frazil.formats.iceberg import from_iceberg
+from frazil.formats.protocol import VALUE
+from frazil.formats.record import half_schemas, topic_columns
+from frazil.landing.evolve import plan_evolution
+from frazil.landing.ledger import Ledger, ledgers, read_ledger
+from frazil.landing.state import table_states
+from frazil.quoting import quoted
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.tables.spark import spark_name
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+__all__ = ["compare_schema", "count_offsets", "count_rows", "judge_dead_letters", "judge_freshness"]
+
+_EMPTY = Verdict(True, "Nothing was landed yet: no row, no offset.", {"offsets": 0, "rows": 0})
+_HARMLESS = ("reorder", "tighten")
+"""Changes that leave the table as it is, for good."""
+
+
+def count_rows(subject: Subject[TableSpec]) -> Verdict:
+    """Offsets landed = rows + what is known to be no row, and spans follow each other without a hole."""
+    table = load_table(subject.connections.catalog, subject.things.table)
+    ledger = read_ledger(table.metadata)
+    rows = live_rows(subject, table)
+    if ledger is None:
+        return Verdict(False, f"{rows} rows that no landing brought.", {"rows": rows}) if rows else _EMPTY
+    adds_up = ledger.offsets == rows + ledger.known
+    broken = _breaks(table)
+    text = (
+        f"{ledger.offsets} offsets of {len(ledger.spans)} partitions landed {'=' if adds_up else '!='} "
+        f"{rows} rows + {_known(ledger)}; {broken or 'spans are contiguous'}."
+    )
+    return Verdict(adds_up and not broken, text, _numbers(ledger, rows))
+
+
+def count_offsets(subject: Subject[TableSpec]) -> Verdict:
+    """Counts every (partition, offset) of the table: none twice, none missing, none out of range."""
+    ledger = read_ledger(load_table(subject.connections.catalog, subject.things.table).metadata)
+    if ledger is None:
+        return _EMPTY
+    counts = _count_by_partition(subject)
+    rows = sum(c["n"] for c in counts.values())
+    twice = sum(c["n"] - c["unique"] for c in counts.values())
+    holes = ledger.offsets - (rows - twice)
+    stray = [p for p, c in counts.items() if not _in_range(ledger, p, c)]
+    passed = not twice and holes == ledger.known and not stray
+    text = (
+        f"{rows} rows counted: {twice} offsets are there twice, {holes} are missing where {ledger.known} are "
+        f"known to be no rows ({_known(ledger)}), "
+        f"{'partitions ' + str(stray) + ' hold offsets' if stray else 'none lies'} out of range."
+    )
+    numbers = {**_numbers(ledger, rows), "duplicates": twice, "holes": holes}
+    return Verdict(passed, text, numbers)
+
+
+def compare_schema(subject: Subject[TableSpec]) -> Verdict:
+    """The registry's newest schemas and the spec's metadata columns against the table's columns."""
+    spec, registry = subject.spec, subject.connections.registry
+    columns = topic_columns(spec, registry)
+    loaded = load_table(subject.connections.catalog, subject.things.table)
+    table, own = from_iceberg(loaded.schema()), metadata_names(spec)
+    found = plan_evolution(spec, loaded, columns).verdicts
+    changes = [v for v in found if v.change not in _HARMLESS]
+    missing = [name for name in own if table.get(name) is None]  # of other fields the verdicts speak
+    schemas = half_schemas(spec, VALUE, registry)
+    version = schemas.writers[-1].version if schemas.writers else 0
+    numbers = {
+        "registry_version": version,
+        "registry_fields": len(columns.fields),
+        "table_columns": len(table.fields),
+        "differences": len(changes) + len(missing),
+    }
+    said = "; ".join(
+        [*(f"{v} {v.todo}".rstrip() for v in changes), *(f"{m}: column is missing" for m in missing)]
+    )
+    return Verdict(
+        passed=not said,
+        text=f"{len(table.fields)} columns against version {version} of {schemas.subject} "
+        f"({len(columns.fields)} fields, the key's included) and {len(own)} columns of "
+        f"Frazil's own: {said or 'names, types and nullability agree'}.",
+        numbers=numbers,
+        severity="ERROR" if refused(changes) or missing else "WARN",
+    )
+
+
+def judge_freshness(subject: Subject[TableSpec]) -> Verdict:
+    """Records wait no longer than the spec allows."""
+    state = table_states([subject.spec], subject.connections)[0]
+    if state.state == "topic missing":
+        gone = f"Topic {state.topic} does not exist: nobody can tell whether its table is current."
+        return Verdict(False, gone, {"lag": -1, "seconds": -1.0}, severity="WARN")
+    limit = subject.spec.freshness
+    late = "never landed" if state.freshness is None else f"last landing {state.freshness:.0f} s ago"
+    age = float("inf") if state.freshness is None and state.lag else state.freshness or 0.0
+    passed = limit is None or age <= limit.total_seconds()
+    allowed = "no limit set" if limit is None else f"{limit.total_seconds():.0f} s allowed"
+    text = f"{state.lag} records wait, {late if state.lag else 'so the table is current'}; {allowed}."
+    numbers = {"lag": state.lag, "seconds": -1.0 if age == float("inf") else age}
+    return Verdict(passed, text, numbers, severity="WARN")
+
+
+def judge_dead_letters(subject: Subject[TableSpec]) -> Verdict:
+    """Dead letters per offset landed, of all landings and of the newest; redriven ones no longer count."""
+    table = load_table(subject.connections.catalog, subject.things.table)
+    ledger, most = read_ledger(table.metadata), subject.spec.max_dead_letter_rate
+    if ledger is None:
+        return Verdict(True, "Nothing was landed yet: no dead letter.", {"rate": 0.0}, severity="WARN")
+    newest = next((each for _, each in ledgers(table.metadata) if each.is_landing), ledger)
+    rate, of_late = _rate(ledger.total_dead_letters, ledger.offsets), _rate(newest.dead_letters, newest.read)
+    passed = max(rate, of_late) <= most
+    text = (
+        f"{ledger.total_dead_letters} of {ledger.offsets} offsets are dead letters ({rate:.2%}), "
+        f"{newest.dead_letters} of {newest.read} records of the newest landing ({of_late:.2%}); "
+        f"{most:.2%} allowed"
+        f"{'.' if passed else f': see {subject.things.table.dead_letters} for the reasons.'}"
+    )
+    numbers: dict[str, Number] = {
+        "dead_letters": ledger.total_dead_letters,
+        "offsets": ledger.offsets,
+        "rate": rate,
+        "newest_dead_letters": newest.dead_letters,
+        "newest_records": newest.read,
+        "newest_rate": of_late,
+    }
+    return Verdict(passed, text, numbers, severity="WARN")
+
+
+def _known(ledger: Ledger) -> str:
+    bad, gaps, expired = ledger.total_bad, ledger.total_gaps, ledger.total_expired
+    return f"{bad} bad or left out + {gaps} known gaps + {expired} expired"
+
+
+def _breaks(table: Table) -> str:
+    """Where the spans of two landings in a row do not meet, as far back as snapshots are kept."""
+    for (_, newer), (_, older) in pairwise(ledgers(table.metadata)):
+        for p, (start, _) in sorted(newer.spans.items()):
+            end = older.position.get(p, start)
+            if start != end:
+                return f"partition {p}: one landing ends at {end}, the next starts at {start}"
+    return ""
+
+
+def _count_by_partition(subject: Subject[TableSpec]) -> dict[int, dict[str, Any]]:
+    names = {c.word: c.name(subject.spec.metadata_names) for c in metadata_columns(subject.spec)}
+    partition, offset = quoted(names["partition"]), quoted(names["offset"])
+    rows = subject.connections.spark.sql(
+        f"SELECT {partition} AS p, count(1) AS n, count(DISTINCT {offset}) AS unique, "
+        f"min({offset}) AS first, max({offset}) AS last "
+        f"FROM {spark_name(subject.things.table)} GROUP BY {partition}"
+    ).collect()
+    return {row["p"]: row.asDict() for row in rows}
+
+
+def _in_range(ledger: Ledger, partition: int, counts: dict[str, Any]) -> bool:
+    if partition not in ledger.spans:
+        return False
+    inside = ledger.start[partition] <= counts["first"]
+    return bool(inside and counts["last"] < ledger.position[partition])
+
+
+def _numbers(ledger: Ledger, rows: int) -> dict[str, Number]:
+    return {
+        "offsets": ledger.offsets,
+        "rows": rows,
+        "bad_or_left_out": ledger.total_bad,
+        "known_gaps": ledger.total_gaps,
+        "expired": ledger.total_expired,
+        "partitions": len(ledger.spans),
+    }
+
+
+def _rate(bad: int, of: int) -> float:
+    return bad / of if of else 0.0
