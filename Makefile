@@ -55,10 +55,10 @@ bench: up ## Measure landings against a bare Spark job, compactions against Iceb
 week: up ## Live through a week of landings, one a minute, with upkeep on: an hour and more.
 	PYTHONPATH=tests python tests/bench/week.py
 
-lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml and frazil.local.jarlock.
+lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml and frazil.local.jars.
 	uv pip compile pyproject.toml --extra dev --extra graph --extra local --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url --output-file requirements.lock
-	python -m frazil.local.jarlock
+	python -m frazil.local.jars
 
 clean: ## Delete the environment and the tools' caches; a stack's data stays.
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist

@@ -14,10 +14,9 @@ from typing import Any, Literal
 import fastavro
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from frazil.local.generators.chance import Chance
+from frazil.local.generators.chance import Chance, Origin
+from frazil.local.generators.datagen import SCHEMA, trades
 from frazil.local.generators.producer import Record
-from frazil.local.generators.resume import Origin
-from frazil.local.generators.stock_trades import SCHEMA, trades
 
 __all__ = ["AVRO_IDS", "NARROW", "WIDE", "Fields", "Kind", "Sample", "Trades", "sample"]
 

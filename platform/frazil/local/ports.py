@@ -14,17 +14,9 @@ from frazil.errors import ConfigureError
 from frazil.local.home import write_private
 
 __all__ = [
-    "DEFAULTS",
-    "LOOPBACK",
-    "Ports",
-    "choose",
-    "free_offset",
-    "is_taken",
-    "parse",
-    "recall",
-    "remember",
-    "taken",
-]
+    "DEFAULTS", "LOOPBACK", "Ports", "choose", "free_offset", "is_taken", "parse", "recall", "remember",
+    "taken", "url",
+]  # fmt: skip
 
 LOOPBACK = "127.0.0.1"
 
@@ -54,6 +46,11 @@ DEFAULTS: Ports = {
 }
 
 _OFFSETS = range(1000, 17_000, 7)  # beyond, Linux hands ports out to clients
+
+
+def url(ports: Ports, name: str) -> str:
+    """Where one of the HTTP servers is."""
+    return f"http://{LOOPBACK}:{ports[name]}"
 
 
 def parse(pairs: Iterable[str]) -> dict[str, int]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from frazil.local.asking import Credentials
+from frazil.local.cloud import BUCKET, TABLE_BUCKET
 from frazil.local.home import Home, write_private
-from frazil.local.keys import KeyPair
-from frazil.local.ports import LOOPBACK, Ports
-from frazil.local.registry import registry_url
-from frazil.local.spark_options import cores
-from frazil.local.storage import BUCKET, TABLE_BUCKET
+from frazil.local.kafka import registry_url
+from frazil.local.keys import Credentials, KeyPair
+from frazil.local.ports import LOOPBACK, Ports, url
+from frazil.local.spark import cores
 from frazil.settings import read_profile
 
 __all__ = ["SNOWFLAKE_USER", "make_dagster_home", "write_profile"]
@@ -53,21 +52,18 @@ def make_dagster_home(home: Home) -> None:
 
 
 def _values(home: Home, ports: Ports, credentials: Credentials, keys: KeyPair) -> dict[str, Any]:
-    def url(name: str) -> str:
-        return f"http://{LOOPBACK}:{ports[name]}"
-
     return {
         "cluster": "local",
         "bootstrap_servers": f"{LOOPBACK}:{ports['kafka']}",
         "schema_registry_url": registry_url(ports),
-        "s3_endpoint": url("s3"),
+        "s3_endpoint": url(ports, "s3"),
         "s3_access_key": credentials.access_key,
         "s3_secret_key": credentials.secret_key,
         "s3_region": credentials.region,
         "bucket": BUCKET,
         "warehouse": TABLE_BUCKET,
-        "rest_uri": url("rest"),
-        "glue_endpoint": url("glue"),
+        "rest_uri": url(ports, "rest"),
+        "glue_endpoint": url(ports, "glue"),
         "glue_warehouse": f"s3://{BUCKET}/warehouse",
         "snowflake_account": "frazil",
         "snowflake_host": LOOPBACK,

@@ -1,11 +1,17 @@
-"""What the stack must know of one server, whichever it is."""
+"""One part of the stack: how its server is started, and small requests that show whether it works."""
 
 from __future__ import annotations
 
+import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Launch", "Server"]
+from frazil.local.keys import Credentials
+
+__all__ = ["Launch", "Server", "get", "get_signed"]
+
+_SECONDS = 10.0
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback: no proxy
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +48,33 @@ class Server:
     after: tuple[str, ...] = ()
     patience: float = 300.0
     background: bool = False
+
+
+def get(url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None) -> bytes:
+    """The answer to one request.
+
+    Raises:
+        OSError: There is none, or it is an error.
+    """
+    request = urllib.request.Request(url, data=body, headers=dict(headers or {}))
+    with _opener.open(request, timeout=_SECONDS) as answer:
+        return bytes(answer.read())
+
+
+def get_signed(
+    url: str,
+    service: str,
+    credentials: Credentials,
+    headers: Mapping[str, str] | None = None,
+    body: bytes | None = None,
+) -> bytes:
+    """As `get`, with the request signed for AWS (SigV4)."""
+    from botocore.auth import S3SigV4Auth, SigV4Auth
+    from botocore.awsrequest import AWSRequest
+    from botocore.credentials import Credentials as Keys
+
+    request = AWSRequest("POST" if body else "GET", url, data=body, headers=headers or {})
+    keys = Keys(credentials.access_key, credentials.secret_key)
+    signer = S3SigV4Auth if service == "s3" else SigV4Auth
+    signer(keys, service, credentials.region).add_auth(request)
+    return get(url, dict(request.headers), body)

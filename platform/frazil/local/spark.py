@@ -3,21 +3,74 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from frazil.local.asking import Credentials
 from frazil.local.home import Home
 from frazil.local.jars import Jars
+from frazil.local.keys import Credentials
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server
-from frazil.local.spark_options import Options
+from frazil.tables.spark import UPKEEP_POOL
 
-__all__ = ["Spark"]
+__all__ = ["Spark", "cores"]
 
 _SECONDS = 10.0
+_MAIN = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+# A damaged Avro record of 8 bytes can claim any length, and end the JVM that believes it. Kafka's records
+# are of 1 MB at most by default; two damaged strings of 100 MB each were one too many for this heap.
+_AVRO = (
+    "-Dorg.apache.avro.limits.collectionItems.maxLength=1000000 "
+    "-Dorg.apache.avro.limits.string.maxLength=16777216 "
+    "-Dorg.apache.avro.limits.bytes.maxLength=16777216"
+)
+
+# Every read has consumers of its own: kept for the default five minutes, with what they fetched but did
+# not use (20,000 records each), those of 40 landings fill the heap.
+_CONSUMERS = {
+    "spark.kafka.consumer.cache.timeout": "1s",
+    "spark.kafka.consumer.cache.evictorThreadRunInterval": "5s",
+    "spark.kafka.consumer.fetchedData.cache.timeout": "1s",
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
+}
+
+_LOGGING = """rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex
+"""
+
+# Landings first: their pool asks for every core, upkeep's for none, and gets what is left over. In the
+# order of arrival a small landing waits for all tasks of a compaction.
+_POOLS_FILE = "pools.xml"
+_POOLS = """<?xml version="1.0"?>
+<allocations>
+  <pool name="default">
+    <schedulingMode>FIFO</schedulingMode><weight>4</weight><minShare>{cores}</minShare>
+  </pool>
+  <pool name="{upkeep}">
+    <schedulingMode>FIFO</schedulingMode><weight>1</weight><minShare>0</minShare>
+  </pool>
+</allocations>
+"""
+
+# The serial collector stops every core for one: 4 of the 14 s in which two cores land a hot partition.
+# Java compiles no method beyond 8,000 bytes of bytecode unless told to; Spark writes such methods for the
+# checks of a decoder, and they would be interpreted: JSON cost 3.5 times as much as a bare job, not 1.4.
+_JAVA = f"-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:-UsePerfData -Duser.timezone=UTC {_AVRO}"
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +110,38 @@ class Spark:
 
         def launch() -> Launch:
             data = self.home.data(name)
-            options = Options(data, self.home.scratch, port, heap, self.jars.paths("spark"))
-            return Launch(_command(options.write()), self._environment(data))
+            (data / "log4j2.properties").write_text(_LOGGING)
+            (data / _POOLS_FILE).write_text(_POOLS.format(cores=cores(), upkeep=UPKEEP_POOL))
+            properties = data / "spark.properties"
+            told = self._properties(data, port, heap)
+            properties.write_text("".join(f"{key} {value}\n" for key, value in told.items()))
+            return Launch(_command(properties), self._environment(data))
 
         needed = ("storage", "aws")
         return Server(name, (name,), launch, lambda: _ask(port), needed, background=background)
+
+    def _properties(self, data: Path, port: int, heap: str) -> dict[str, object]:
+        return {
+            "spark.master": f"local[{cores()}]",
+            "spark.app.name": "frazil",
+            "spark.jars": ",".join(map(str, self.jars.paths("spark"))),
+            "spark.driver.memory": heap,
+            "spark.driver.host": LOOPBACK,
+            "spark.driver.bindAddress": LOOPBACK,
+            "spark.driver.extraJavaOptions": f'{_JAVA} "-Djava.io.tmpdir={self.home.scratch}"',
+            "spark.executor.extraJavaOptions": _JAVA,
+            "spark.connect.grpc.binding.address": LOOPBACK,
+            "spark.connect.grpc.binding.port": port,
+            **_CONSUMERS,
+            "spark.scheduler.mode": "FAIR",
+            # No URI: Hadoop takes %20 for three letters of a folder's name.
+            "spark.scheduler.allocation.file": f"file://{data / _POOLS_FILE}",
+            "spark.local.dir": data / "local",
+            "spark.sql.warehouse.dir": data / "warehouse",
+            "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.ui.enabled": "false",
+        }
 
     def _environment(self, data: Path) -> dict[str, str]:
         return {
@@ -70,21 +150,13 @@ class Spark:
             "SPARK_CONF_DIR": str(data),
             "SPARK_LOCAL_IP": LOOPBACK,
             "PYSPARK_PYTHON": sys.executable,  # else workers take the python3 of PATH
-            "AWS_ACCESS_KEY_ID": self.credentials.access_key,
-            "AWS_SECRET_ACCESS_KEY": self.credentials.secret_key,
-            "AWS_REGION": self.credentials.region,
+            **self.credentials.environment,
         }
 
 
 def _command(properties: Path) -> tuple[str, ...]:
-    return (
-        str(_spark_home() / "bin" / "spark-submit"),
-        "--properties-file",
-        str(properties),
-        "--class",
-        "org.apache.spark.sql.connect.service.SparkConnectServer",
-        "spark-internal",
-    )
+    submit = str(_spark_home() / "bin" / "spark-submit")
+    return (submit, "--properties-file", str(properties), "--class", _MAIN, "spark-internal")
 
 
 def _spark_home() -> Path:
@@ -100,11 +172,8 @@ def _ask(port: int) -> None:
     from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc
 
     session, user = str(uuid.uuid4()), base_pb2.UserContext(user_id="frazil-status")
-    version = base_pb2.AnalyzePlanRequest(
-        session_id=session,
-        user_context=user,
-        spark_version=base_pb2.AnalyzePlanRequest.SparkVersion(),
-    )
+    asked = base_pb2.AnalyzePlanRequest.SparkVersion()
+    version = base_pb2.AnalyzePlanRequest(session_id=session, user_context=user, spark_version=asked)
     release = base_pb2.ReleaseSessionRequest(session_id=session, user_context=user)
     options = [("grpc.enable_http_proxy", 0)]
     with grpc.insecure_channel(f"{LOOPBACK}:{port}", options) as channel:

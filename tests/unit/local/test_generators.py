@@ -6,7 +6,7 @@ import pytest
 
 from frazil.formats.subjects import read_schema
 from frazil.local.generators.generator import Generator
-from frazil.local.generators.known import GENERATORS
+from frazil.local.generators.kinds import GENERATORS
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
 from frazil.spec.topic import TableSpec

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from frazil.errors import ConfigureError
-from frazil.local.jarlock import WANTED
-from frazil.local.jars import LOCK, Jar, Jars, read_lock
+from frazil.local.jars import LOCK, WANTED, Jar, Jars, read_lock
 
 
 @dataclass

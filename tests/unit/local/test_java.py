@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.local.java import java_home
+from frazil.local.jars import java_home
 
 
 @pytest.fixture(autouse=True)

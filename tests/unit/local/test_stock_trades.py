@@ -10,9 +10,8 @@ from typing import Any
 import fastavro
 import pytest
 
-from frazil.local.generators.chance import Chance
-from frazil.local.generators.resume import Origin
-from frazil.local.generators.stock_trades import SCHEMA, trades
+from frazil.local.generators.chance import Chance, Origin
+from frazil.local.generators.datagen import SCHEMA, trades
 
 COUNT = 60_000
 

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 
-__all__ = ["BLOCK", "Chance", "Clock", "utc_now"]
+from frazil.kafka.clients import admin_client
+from frazil.kafka.facts import topic_fact
+from frazil.kafka.probe import ONE_RECORD, open_probe
+from frazil.local.generators.producer import Headers
+from frazil.settings import Settings
+
+__all__ = ["BLOCK", "Chance", "Clock", "Origin", "next_origin", "utc_now"]
 
 Clock = Callable[[], datetime]
 """Says what time it is, in UTC."""
@@ -47,3 +53,51 @@ class Chance:
         """
         for number in count(first // BLOCK):
             yield self.of(name, number), max(0, first - number * BLOCK)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the next records begin: what stands in their headers, and which of a seed's they are.
+
+    Args:
+        generation: How many generators wrote to the topic before.
+        iteration: How many records they wrote.
+    """
+
+    generation: int = 0
+    iteration: int = 0
+
+    def headers(self) -> Iterator[Headers]:
+        """The headers of one record after the other, as Kafka Connect writes them by default.
+
+        They are longs, but `SimpleHeaderConverter` writes them as decimal text:
+        https://github.com/apache/kafka/blob/trunk/connect/api/src/main/java/org/apache/kafka/connect/storage/SimpleHeaderConverter.java
+        """
+        generation = ("task.generation", b"%d" % self.generation)
+        task = ("task.id", b"0")
+        for iteration in count(self.iteration):
+            yield [generation, task, ("current.iteration", b"%d" % iteration)]
+
+
+def next_origin(settings: Settings, topic: str) -> Origin:
+    """Goes on after the newest records of the topic; at zero where they have no such headers.
+
+    Datagen restores its counters from Connect, this one from the topic.
+    """
+    facts = topic_fact(admin_client(settings), topic)
+    last = {p: end - 1 for p, end in facts.end.items() if end > facts.first[p]}
+    if not last:
+        return Origin()
+    with open_probe(settings, topic, **ONE_RECORD) as probe:
+        found = [dict(message.headers() or ()) for message in probe.look(last).values()]
+    return Origin(
+        generation=max(_number(headers.get("task.generation")) + 1 for headers in [{}, *found]),
+        iteration=max(_number(headers.get("current.iteration")) + 1 for headers in [{}, *found]),
+    )
+
+
+def _number(text: bytes | str | None) -> int:
+    try:
+        return int(text or -1)
+    except ValueError:
+        return -1

@@ -6,16 +6,14 @@ import io
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal
 from itertools import islice
 from typing import Any
 
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.subjects import WantedSchema
 from frazil.kafka.provisioning import TopicState
-from frazil.local.generators.chance import BLOCK, Chance
+from frazil.local.generators.chance import BLOCK, Chance, Origin
 from frazil.local.generators.producer import Record
-from frazil.local.generators.resume import Origin
 
 __all__ = ["Encode", "Make", "Prepare", "Values", "encoded", "encoder"]
 
@@ -41,13 +39,9 @@ def encoder(schema: WantedSchema, schema_id: int) -> Encode:
 def encoded(
     name: str, prepare: Prepare, value: WantedSchema, key: WantedSchema | None = None
 ) -> Callable[[Chance, TopicState, Origin], Iterator[Record]]:
-    """Endless records for a `Generator`.
+    """Endless records for a `Generator`; of one name and seed they are the same, whatever their format.
 
-    Args:
-        name: Whose records; of one name and seed they are the same, whatever their format.
-        prepare: Gives what makes up a key and a value.
-        value: The schema of the values.
-        key: The schema of the keys; none where they are bytes, or there are none.
+    Where keys are bytes, or there are none, they have no schema.
     """
 
     def records(chance: Chance, state: TopicState, origin: Origin) -> Iterator[Record]:
@@ -82,12 +76,8 @@ def _avro(text: str) -> Encode:
 
 
 def _json(_: str) -> Encode:
-    return lambda values: json.dumps(values, separators=(",", ":"), default=_number).encode()
-
-
-def _number(value: Decimal) -> float:
     """JSON has one kind of number; amounts of money this small lose nothing as a float."""
-    return float(value)
+    return lambda values: json.dumps(values, separators=(",", ":"), default=float).encode()
 
 
 def _protobuf(text: str) -> Encode:

@@ -1,11 +1,12 @@
-"""Made-up records of one topic, and producing them at a rate, to a count, or until stopped."""
+"""Made-up records of one topic, or of several at once, at a rate, to a count, or until stopped."""
 
 from __future__ import annotations
 
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
@@ -14,13 +15,12 @@ from frazil.connections import Connections
 from frazil.formats.subjects import WantedSchema
 from frazil.kafka.facts import topic_facts
 from frazil.kafka.provisioning import TopicState, provide_topic
-from frazil.local.generators.chance import Chance, Clock, utc_now
+from frazil.local.generators.chance import Chance, Clock, Origin, next_origin, utc_now
 from frazil.local.generators.producer import Record, produce_batches
-from frazil.local.generators.resume import Origin, next_origin
 from frazil.settings import Settings
 from frazil.spec.topic import TableSpec
 
-__all__ = ["GeneratedReport", "Generator", "generate"]
+__all__ = ["GeneratedReport", "Generator", "generate", "generate_several"]
 
 _BATCH = 5000
 _TICK = 0.05
@@ -48,15 +48,7 @@ class Generator:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedReport:
-    """What one call produced.
-
-    Args:
-        topic: Where to.
-        records: How many arrived.
-        bytes: Their keys and values.
-        seconds: How long it took.
-        schema_id: What the values were written with.
-    """
+    """What one call produced; the schema id is what the values were written with."""
 
     topic: str
     records: int
@@ -82,7 +74,7 @@ def generate(
     Args:
         generator: Makes them up.
         settings: The environment.
-        topic: Where to; none: the generator's own topic.
+        topic: Where to, if not to the generator's own topic.
         count: How many; without it until `stop`.
         rate: How many a second; without it as fast as Kafka takes them.
         seed: The same seed gives the same records; a topic that has some of them gets the next ones.
@@ -123,3 +115,39 @@ def _paced(records: Iterator[Record], rate: float | None, stop: threading.Event)
         passed += len(batch)
         if rate is not None:
             stop.wait(max(_TICK, passed / rate - (time.monotonic() - begun)))
+
+
+def generate_several(
+    generators: Sequence[Generator],
+    settings: Settings,
+    *,
+    count: int | None = None,
+    rate: float | None = None,
+    seed: int | None = None,
+    on_progress: Callable[[str, int], None] = lambda *_: None,
+    stop: threading.Event | None = None,
+) -> list[GeneratedReport]:
+    """Produces records of each at the same time; those of one seed speak of the same people.
+
+    For `count`, `rate`, `seed` and `stop` see `generate`; they hold for each one.
+
+    Raises:
+        FrazilError: One of them failed; the others were stopped, what they produced stays.
+    """
+    stop = stop or threading.Event()
+    seed = random.getrandbits(32) if seed is None else seed
+
+    def one(generator: Generator) -> GeneratedReport:
+        def told(sent: int) -> None:
+            on_progress(generator.topic, sent)
+
+        try:
+            return generate(
+                generator, settings, count=count, rate=rate, seed=seed, on_progress=told, stop=stop
+            )
+        except BaseException:
+            stop.set()
+            raise
+
+    with ThreadPoolExecutor(len(generators)) as pool:
+        return list(pool.map(one, generators))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -35,12 +35,9 @@ _CONFIG = {
 
 @dataclass(frozen=True, slots=True)
 class Produced:
-    """What arrived at the broker.
+    """What arrived at the broker: records, and the bytes of their keys and values, uncompressed.
 
-    Args:
-        records: How many.
-        bytes: Their keys and values, uncompressed and without headers.
-        seconds: From the first record to the last acknowledgement.
+    The time is from the first record to the last acknowledgement.
     """
 
     records: int
@@ -57,17 +54,15 @@ def produce(
 ) -> Produced:
     """Produces all records and waits until the broker has them.
 
-    Args:
-        settings: The environment.
-        topic: It must exist.
-        records: Taken as fast as the broker takes them.
-        on_progress: Told from time to time how many were handed over.
+    The topic must exist; `on_progress` is told from time to time how many were handed over.
 
     Raises:
         PartDownError: Kafka does not answer.
         FrazilError: Kafka refused a record; those before it may have arrived.
     """
-    return produce_batches(settings, topic, _batches(iter(records)), on_progress=on_progress)
+    left = iter(records)
+    batches = iter(lambda: list(islice(left, _BATCH)), [])
+    return produce_batches(settings, topic, batches, on_progress=on_progress)
 
 
 def produce_batches(
@@ -77,11 +72,16 @@ def produce_batches(
     *,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> Produced:
-    """Like `produce`, for a caller that gives the pace: news are looked at after each batch."""
+    """As `produce`, for a caller that gives the pace: failures are looked for after each batch."""
     failures: list[KafkaError] = []
     begun, sent, size = time.monotonic(), 0, 0
+
+    def delivered(error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            failures.append(error)
+
     with kafka_errors(f"topic {topic}"):
-        producer = Producer({**client_config(settings), **_CONFIG, "on_delivery": _keep(failures)})
+        producer = Producer({**client_config(settings), **_CONFIG, "on_delivery": delivered})
         for batch in batches:
             count, length = _send(producer, topic, batch, failures)
             sent, size = sent + count, size + length
@@ -90,11 +90,6 @@ def produce_batches(
             pass
     _raise(failures, topic)
     return Produced(sent, size, time.monotonic() - begun)
-
-
-def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
-    while batch := list(islice(records, _BATCH)):
-        yield batch
 
 
 def _send(
@@ -116,14 +111,6 @@ def _send(
     producer.poll(0)
     _raise(failures, topic)
     return count, size
-
-
-def _keep(failures: list[KafkaError]) -> Callable[[KafkaError | None, Message], None]:
-    def delivered(error: KafkaError | None, _: Message) -> None:
-        if error is not None:
-            failures.append(error)
-
-    return delivered
 
 
 def _raise(failures: Sequence[KafkaError], topic: str) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from frazil.local.generators.airline import SKYONE, SKYONE_AVRO, SUNSET, SUNSET_AVRO
+from frazil.local.generators.datagen import STOCK_TRADES, USERS
 from frazil.local.generators.generator import Generator
 from frazil.local.generators.shipments import SHIPMENTS
-from frazil.local.generators.stock_trades import STOCK_TRADES
-from frazil.local.generators.users import USERS
 
 __all__ = ["GENERATORS"]
 

@@ -1,30 +1,85 @@
-"""Glue as Iceberg needs it: `UpdateTable` honours VersionId and SkipArchive, and nothing is forgotten.
+"""The AWS stand-in, `python -m frazil.local.aws`: moto, with a Glue that Iceberg can rely on.
 
-As shipped, moto ignores VersionId: of 200 rows that 4 concurrent writers committed, 130 were left.
+`UpdateTable` honours VersionId and SkipArchive, and nothing is forgotten. As shipped, moto ignores VersionId:
+of 200 rows that 4 concurrent writers committed, 130 were left.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import sqlite3
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from moto.core.exceptions import JsonRESTError
 from moto.glue import urls
 from moto.glue.models import glue_backends
 from moto.glue.responses import GlueResponse
+from moto.moto_server.werkzeug_app import (
+    DomainDispatcherApplication,
+    MotoRequestHandler,
+    create_backend_app,
+)
+from werkzeug.serving import run_simple
 
-from frazil.local.aws.kept import Entry, Kept
+from frazil.local.ports import LOOPBACK
 
-__all__ = ["StrictGlue", "keep_glue"]
+__all__ = ["Kept", "keep_glue"]
+
+_TABLE = """CREATE TABLE IF NOT EXISTS entry (
+    account TEXT, region TEXT, database TEXT, name TEXT, document TEXT,
+    PRIMARY KEY (account, region, database, name)
+)"""
+_ENTRIES = "SELECT * FROM entry ORDER BY 1, 2, 3, 4"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A table of Glue and what it says, or a database if its name is empty."""
+
+    account: str
+    region: str
+    database: str
+    name: str
+    document: dict[str, Any]
+
+
+class Kept:
+    """The memory of Glue: what its databases and tables say, in one SQLite file. Its callers hold a lock."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute(_TABLE)
+
+    def __iter__(self) -> Iterator[Entry]:
+        """All entries, each database before its tables."""
+        for account, region, database, name, document in self._db.execute(_ENTRIES):
+            yield Entry(account, region, database, name, json.loads(document))
+
+    def put(self, entry: Entry) -> None:
+        """Keeps an entry, in the place of the one of that name."""
+        self._db.execute(
+            "REPLACE INTO entry VALUES (?, ?, ?, ?, ?)",
+            (entry.account, entry.region, entry.database, entry.name, json.dumps(entry.document)),
+        )
+
+    def drop(self, account: str, region: str, database: str, name: str) -> None:
+        """Forgets a table, or a database with its tables if the name is empty."""
+        self._db.execute(
+            "DELETE FROM entry WHERE account = ? AND region = ? AND database = ? AND (name = ? OR ? = '')",
+            (account, region, database, name, name),
+        )
 
 
 def keep_glue(kept: Kept) -> None:
-    """Makes moto serve `StrictGlue`, beginning with what was kept.
-
-    Args:
-        kept: What the databases and tables said when the last server ended.
-    """
+    """Makes moto serve `StrictGlue`, beginning with what was kept when the last server ended."""
     for entry in kept:
         _restore(entry)
     StrictGlue.kept = kept
@@ -122,3 +177,22 @@ def _restore(entry: Entry) -> None:
     table = backend.create_table(entry.database, entry.name, entry.document["input"])
     table._current_version = version = entry.document["version"]
     table.versions = {str(version): entry.document["input"]}
+
+
+class _Quiet(MotoRequestHandler):
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Not a line for each request: a landing makes dozens."""
+
+
+def _main() -> None:
+    """Serves until it is told to end."""
+    port = int(os.environ["FRAZIL_AWS_PORT"])
+    os.environ["MOTO_PORT"] = str(port)  # moto's answers name it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    keep_glue(Kept(Path(os.environ["FRAZIL_AWS_STATE"]) / "glue.sqlite"))
+    serve = DomainDispatcherApplication(create_backend_app)
+    run_simple(LOOPBACK, port, serve, threaded=True, request_handler=_Quiet)
+
+
+if __name__ == "__main__":
+    _main()

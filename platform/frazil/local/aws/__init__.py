@@ -1,1 +1,0 @@
-"""The AWS stand-in: moto, with the lock and the memory that Iceberg needs of Glue."""

@@ -1,0 +1,111 @@
+"""What stands in for clouds: SeaweedFS (S3, Iceberg REST), moto (Glue and more) and our own Snowflake."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import Path
+
+from frazil.local.home import Home
+from frazil.local.keys import Credentials
+from frazil.local.ports import LOOPBACK, Ports, url
+from frazil.local.server import Launch, Server, get, get_signed
+
+__all__ = ["BUCKET", "TABLE_BUCKET", "aws", "snowflake", "storage"]
+
+BUCKET = "lake"
+TABLE_BUCKET = "warehouse"
+
+_STORAGE_PORTS = {
+    "s3": "s3.port",
+    "s3-grpc": "s3.port.grpc",
+    "rest": "s3.port.iceberg",
+    "storage-master": "master.port",
+    "storage-master-grpc": "master.port.grpc",
+    "storage-volume": "volume.port",
+    "storage-volume-grpc": "volume.port.grpc",
+    "storage-filer": "filer.port",
+    "storage-filer-grpc": "filer.port.grpc",
+    "storage-admin": "admin.port",
+    "storage-admin-grpc": "admin.port.grpc",
+}
+
+
+def storage(home: Home, ports: Ports, credentials: Credentials) -> Server:
+    """Object storage with the bucket `lake` and the table bucket `warehouse`; its one user may do all."""
+
+    def launch() -> Launch:
+        options = {
+            "dir": home.data("storage"),
+            "ip": LOOPBACK,
+            "ip.bind": LOOPBACK,
+            "master.telemetry": "false",
+            "webdav": "false",
+            "admin.ui": "false",
+            "s3.port.lance": 0,
+            "bucket": BUCKET,
+            "tableBucket": TABLE_BUCKET,
+            "filer.localSocket": home.scratch / "filer.sock",
+            "s3.localSocket": home.scratch / "s3.sock",
+            **{flag: ports[name] for name, flag in _STORAGE_PORTS.items()},
+        }
+        flags = [f"-{name}={value}" for name, value in options.items()]
+        program = Path(sysconfig.get_path("scripts")) / "weed"
+        environment = {
+            "AWS_ACCESS_KEY_ID": credentials.access_key,
+            "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
+            "GOMEMLIMIT": "512MiB",  # without it, it grows to 1.9 GB
+        }
+        return Launch((str(program), "-logtostderr=true", "mini", *flags), environment)
+
+    def ask() -> None:
+        get_signed(f"{url(ports, 's3')}/{BUCKET}?list-type=2&max-keys=1", "s3", credentials)
+        get_signed(f"{url(ports, 'rest')}/v1/config?warehouse={TABLE_BUCKET}", "s3tables", credentials)
+
+    return Server("storage", tuple(_STORAGE_PORTS), launch, ask)
+
+
+def aws(home: Home, ports: Ports) -> Server:
+    """Glue, IAM, STS, Secrets Manager and the rest that moto knows."""
+
+    def launch() -> Launch:
+        state = {"FRAZIL_AWS_PORT": str(ports["glue"]), "FRAZIL_AWS_STATE": str(home.data("aws"))}
+        return Launch((sys.executable, "-m", "frazil.local.aws"), state)
+
+    def ask() -> None:
+        headers = {
+            "Content-Type": "application/x-amz-json-1.1",
+            "X-Amz-Target": "AWSGlue.GetDatabases",
+        }
+        get_signed(url(ports, "glue"), "glue", Credentials("status", "status"), headers, b"{}")
+
+    return Server("aws", ("glue",), launch, ask)
+
+
+def snowflake(home: Home, ports: Ports, credentials: Credentials, user: str, public_key: Path) -> Server:
+    """The Snowflake stand-in.
+
+    Args:
+        home: Of the stack.
+        ports: Of the stack.
+        credentials: For reading tables' files from S3, and Glue.
+        user: Its first user.
+        public_key: That user's key, PEM.
+    """
+
+    def launch() -> Launch:
+        environment = {
+            "FRAZIL_SNOWFLAKE_PORT": str(ports["snowflake"]),
+            "FRAZIL_SNOWFLAKE_STATE": str(home.data("snowflake")),
+            "FRAZIL_SNOWFLAKE_ADMIN": user,
+            "FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE": str(public_key),
+            "FRAZIL_GLUE_ENDPOINT": url(ports, "glue"),
+            "FRAZIL_S3_ENDPOINT": url(ports, "s3"),
+            **credentials.environment,
+        }
+        return Launch((sys.executable, "-m", "frazil.local.snowflake"), environment)
+
+    def ask() -> None:
+        get(f"{url(ports, 'snowflake')}/health")
+
+    return Server("snowflake", ("snowflake",), launch, ask, ("storage", "aws"))
