@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from frazil.errors import ConfigureError
-from frazil.local.snowflake.errors import Refused
+from frazil.local.snowflake.answers import Refused
 from frazil.local.snowflake.parsing import parse_name, parse_statement
 from frazil.local.snowflake.statements import (
     Alter,

@@ -8,12 +8,10 @@ from pydantic import ValidationError
 
 from frazil.local.snowflake.account import Account
 from frazil.local.snowflake.config import Config
+from frazil.local.snowflake.engine import open_fakesnow
 from frazil.local.snowflake.iceberg import IcebergTables
-from frazil.local.snowflake.object_statements import ObjectStatements
 from frazil.local.snowflake.objects import Objects
 from frazil.local.snowflake.server import StandIn
-from frazil.local.snowflake.storage import open_fakesnow
-from frazil.local.snowflake.table_statements import TableStatements
 from frazil.local.snowflake.users import seed_account
 
 __all__ = ["main"]
@@ -39,8 +37,7 @@ def serve(config: Config) -> None:
     objects = Objects(config.state / "account.sqlite")
     seed_account(objects, config)
     fakesnow = open_fakesnow(config)
-    tables = TableStatements(config, objects, IcebergTables(config, objects, fakesnow))
-    account = Account(ObjectStatements(objects), tables)
+    account = Account(config, objects, IcebergTables(config, objects, fakesnow))
     application = StandIn(account, objects, fakesnow).application()
     try:
         uvicorn.run(application, host="127.0.0.1", port=config.port, log_level="warning", access_log=False)

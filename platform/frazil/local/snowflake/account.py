@@ -1,27 +1,86 @@
-"""The account: decides who carries out one of our own statements, one at a time."""
+"""Carries out the stand-in's own statements, one at a time."""
 
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, replace
+from typing import Any
 
-from frazil.local.snowflake.object_statements import ObjectStatements
-from frazil.local.snowflake.results import Result
-from frazil.local.snowflake.sessions import Session
-from frazil.local.snowflake.statements import Call, DropDatabase, Refresh, Statement
-from frazil.local.snowflake.table_statements import TableStatements
+from frazil.local.snowflake.answers import Refused, Result, already_there, message, missing
+from frazil.local.snowflake.columns import described_columns
+from frazil.local.snowflake.config import Config
+from frazil.local.snowflake.iceberg import IcebergTables
+from frazil.local.snowflake.listings import listed, listed_grants, table_information
+from frazil.local.snowflake.objects import Objects
+from frazil.local.snowflake.parsing import parse_name
+from frazil.local.snowflake.statements import (
+    Alter,
+    Call,
+    Create,
+    Describe,
+    Drop,
+    DropDatabase,
+    Grant,
+    Name,
+    Refresh,
+    Show,
+    ShowGrants,
+    Statement,
+    Use,
+)
+from frazil.local.snowflake.users import checked_user, described_user, may_take
+from frazil.local.snowflake.volumes import (
+    checked_integration,
+    checked_volume,
+    described_integration,
+    described_volume,
+    verified_volume,
+)
 
-__all__ = ["Account"]
+__all__ = ["Account", "Session"]
+
+_DONE = message("Statement executed successfully.")
+_NOTHING_DROPPED = message("Drop statement executed successfully.")
+_CHECKS = {
+    "USER": checked_user,
+    "EXTERNAL VOLUME": checked_volume,
+    "CATALOG INTEGRATION": checked_integration,
+}
+_DESCRIPTIONS = {
+    "USER": described_user,
+    "EXTERNAL VOLUME": described_volume,
+    "CATALOG INTEGRATION": described_integration,
+}
+_USED_AS = {"EXTERNAL VOLUME": "EXTERNAL_VOLUME", "CATALOG INTEGRATION": "CATALOG"}
+"""The property by which an Iceberg table names one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Who asks, and the database and schema that short names mean."""
+
+    user: str
+    database: str | None
+    schema: str | None
+
+    def full(self, name: Name) -> Name:
+        """A table's name with database and schema.
+
+        Raises:
+            Refused: The name is short and the session has no current database or schema.
+        """
+        current = (self.database, self.schema)[: max(0, 3 - len(name))]
+        known = tuple(part for part in current if part is not None)
+        if len(known) < len(current):
+            raise Refused(90105, "22000", "This session does not have a current database or schema.")
+        return (*known, *name)
 
 
 class Account:
-    """The one account of the stand-in.
+    """The one account of the stand-in."""
 
-    Args:
-        objects: Statements about users, roles, warehouses, volumes, integrations.
-        tables: Statements about Iceberg tables.
-    """
-
-    def __init__(self, objects: ObjectStatements, tables: TableStatements) -> None:
+    def __init__(self, config: Config, objects: Objects, tables: IcebergTables) -> None:
+        self._config = config
         self._objects = objects
         self._tables = tables
         self._one_at_a_time = threading.Lock()
@@ -35,4 +94,148 @@ class Account:
         of_table = isinstance(statement, Refresh | Call | DropDatabase)
         of_table = of_table or getattr(statement, "kind", None) == "ICEBERG TABLE"
         with self._one_at_a_time:
-            return (self._tables if of_table else self._objects).execute(statement, session)
+            return self._of_table(statement, session) if of_table else self._of_object(statement, session)
+
+    def _of_table(self, statement: Statement, session: Session) -> Result | None:
+        match statement:
+            case Create():
+                return self._create_table(statement, session)
+            case Drop():
+                return self._drop_table(statement, session)
+            case DropDatabase():
+                return self._drop_database(statement)
+            case Refresh():
+                return self._refresh(statement, session)
+            case Describe():
+                return self._describe_table(statement, session)
+            case Show():
+                return listed(statement, self._tables.all())
+            case Call():
+                return self._call(statement, session)
+        return None
+
+    def _of_object(self, statement: Statement, session: Session) -> Result | None:
+        match statement:
+            case Create():
+                return self._create(statement)
+            case Alter():
+                return self._alter(statement)
+            case Drop():
+                return self._drop(statement)
+            case Describe():
+                return self._describe(statement)
+            case Show():
+                return listed(statement, self._objects.all(statement.kind))
+            case ShowGrants():
+                return listed_grants(statement, self._objects.grants())
+            case Grant():
+                return self._grant(statement)
+            case Use():
+                return self._use(statement, session)
+        return None
+
+    def _create_table(self, statement: Create, session: Session) -> Result:
+        full = session.full(statement.name)
+        if self._tables.create(replace(statement, name=full)):
+            return message(f"Table {full[-1]} successfully created.")
+        return message(f"{full[-1]} already exists, statement succeeded.")
+
+    def _drop_table(self, statement: Drop, session: Session) -> Result | None:
+        full = session.full(statement.name)
+        if self._tables.find(full) is None:
+            if statement.plain:
+                return None
+            if statement.if_exists:
+                return _NOTHING_DROPPED
+        self._tables.drop(full)
+        return message(f"{full[-1]} successfully dropped.")
+
+    def _drop_database(self, statement: DropDatabase) -> Result:
+        if self._tables.drop_database(statement.name):
+            return message(f"{statement.name} successfully dropped.")
+        if statement.if_exists:
+            return _NOTHING_DROPPED
+        raise missing("Database", statement.name)
+
+    def _refresh(self, statement: Refresh, session: Session) -> Result:
+        full = session.full(statement.name)
+        if not (statement.if_exists and self._tables.find(full) is None):
+            self._tables.refresh(full)
+        return _DONE
+
+    def _describe_table(self, statement: Describe, session: Session) -> Result | None:
+        full = session.full(statement.name)
+        if statement.plain and self._tables.find(full) is None:
+            return None
+        return described_columns(self._tables.columns(full))
+
+    def _call(self, statement: Call, session: Session) -> Result:
+        name = parse_name(statement.argument)
+        if statement.function == "SYSTEM$VERIFY_EXTERNAL_VOLUME":
+            answer = verified_volume(self._config, self._objects.get("EXTERNAL VOLUME", name))
+        else:
+            answer = table_information(self._tables.get(session.full(name)))
+        return Result((statement.column,), ((answer,),))
+
+    def _create(self, statement: Create) -> Result:
+        kind, name = statement.kind, statement.name
+        there = self._objects.find(kind, name)
+        if there and statement.if_not_exists:
+            return message(f"{there.plain_name} already exists, statement succeeded.")
+        if there and not statement.or_replace:
+            raise already_there(kind, there.plain_name)
+        checked = _CHECKS.get(kind, dict)(statement.properties)
+        self._objects.add(kind, name, checked, replace=statement.or_replace)
+        return message(f"{kind.capitalize()} {'.'.join(name)} successfully created.")
+
+    def _alter(self, statement: Alter) -> Result:
+        kind, name = statement.kind, statement.name
+        if statement.if_exists and self._objects.find(kind, name) is None:
+            return _DONE
+        changed: dict[str, Any] = {**self._objects.get(kind, name).properties, **statement.assigned}
+        if kind == "USER":
+            changed = checked_user(changed)
+        left = {k: v for k, v in changed.items() if k not in statement.unset}
+        self._objects.change(kind, name, left)
+        return _DONE
+
+    def _drop(self, statement: Drop) -> Result:
+        kind, name = statement.kind, statement.name
+        if statement.if_exists and self._objects.find(kind, name) is None:
+            return _NOTHING_DROPPED
+        self._objects.get(kind, name)
+        self._check_unused(statement)
+        self._objects.remove(kind, name)
+        return message(f"{'.'.join(name)} successfully dropped.")
+
+    def _check_unused(self, statement: Drop) -> None:
+        uses = _USED_AS.get(statement.kind)
+        tables = self._objects.all("ICEBERG TABLE") if uses else []
+        users = [t.plain_name for t in tables if uses and (t.text(uses),) == statement.name]
+        if users:
+            text = f"{statement.kind.capitalize()} {statement.name[0]} is used by {', '.join(users)}."
+            raise Refused(3540, "42601", f"SQL execution error: {text}")
+
+    def _describe(self, statement: Describe) -> Result:
+        found = self._objects.get(statement.kind, statement.name)
+        if describe := _DESCRIPTIONS.get(statement.kind):
+            return describe(found)
+        row = (found.created_on, found.plain_name, found.kind)
+        return Result(("created_on", "name", "kind"), (row,))
+
+    def _grant(self, statement: Grant) -> Result:
+        self._objects.get(statement.to_kind, (statement.to_name,))
+        match statement.on_kind:
+            case "ROLE" | "USER" | "WAREHOUSE" | "EXTERNAL VOLUME":
+                self._objects.get(statement.on_kind, statement.on_name)
+            case "INTEGRATION":
+                self._objects.get("CATALOG INTEGRATION", statement.on_name)
+        self._objects.grant(statement)
+        return _DONE
+
+    def _use(self, statement: Use, session: Session) -> Result:
+        found = self._objects.get(statement.kind, (statement.name,))
+        if statement.kind == "ROLE" and not may_take(self._objects, session.user, found.plain_name):
+            text = f"Requested role '{statement.name}' is not assigned to the executing user."
+            raise Refused(3013, "42501", f"SQL execution error: {text}")
+        return _DONE

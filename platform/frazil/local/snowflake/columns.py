@@ -11,7 +11,7 @@ from typing import Any
 
 from pyiceberg.types import DecimalType, FixedType, IcebergType, ListType, MapType, NestedField, StructType
 
-from frazil.local.snowflake.results import Result
+from frazil.local.snowflake.answers import Result
 from frazil.quoting import double_quoted
 
 __all__ = ["described_columns", "shown_column"]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from frazil.local.snowflake.aws import file_io, glue_pointer
+from frazil.local.snowflake.answers import Refused, already_there, missing, unsupported
 from frazil.local.snowflake.columns import shown_column
-from frazil.local.snowflake.config import Config
+from frazil.local.snowflake.config import Config, file_io, glue_pointer
 from frazil.local.snowflake.dictionary import ICEBERG_TABLE
-from frazil.local.snowflake.errors import Refused, already_there, missing, unsupported
+from frazil.local.snowflake.engine import drop_database, own_cursor, text
 from frazil.local.snowflake.objects import Objects, Stored
 from frazil.local.snowflake.statements import Create, Name, Properties
-from frazil.local.snowflake.storage import drop_database, own_cursor
 from frazil.local.snowflake.volumes import active_location
 from frazil.quoting import double_quoted
 
@@ -23,13 +22,7 @@ __all__ = ["IcebergTables"]
 
 
 class IcebergTables:
-    """Iceberg tables of the account.
-
-    Args:
-        config: Where Glue and S3 are.
-        objects: The account's objects.
-        fakesnow: The engine that queries run on.
-    """
+    """Iceberg tables of the account; queries on them run on fakesnow."""
 
     def __init__(self, config: Config, objects: Objects, fakesnow: Any) -> None:
         self._config = config
@@ -159,12 +152,9 @@ class IcebergTables:
 def _check_location(location: str, volume: Stored) -> None:
     base_url = str(active_location(volume)["STORAGE_BASE_URL"])
     if not location.startswith(base_url.rstrip("/") + "/"):
-        raise Refused(
-            91358,
-            "22000",
-            f"SQL execution error: metadata location {location} is not below the active storage "
-            f"location {base_url} of external volume {volume.plain_name}.",
-        )
+        where = f"the active storage location {base_url} of external volume {volume.plain_name}"
+        problem = f"SQL execution error: metadata location {location} is not below {where}."
+        raise Refused(91358, "22000", problem)
 
 
 def _check_deletes(config: Config, location: str) -> None:
@@ -193,7 +183,7 @@ def _static_table(config: Config, location: str) -> StaticTable:
 
 
 def _select(cursor: Any, location: str) -> str:
-    scan = f"iceberg_scan('{location.replace(chr(39), chr(39) * 2)}')"
+    scan = f"iceberg_scan({text(location)})"
     relation = cursor.sql(f"SELECT * FROM {scan}")
     columns = zip(relation.columns, relation.types, strict=True)
     return f"SELECT {', '.join(shown_column(*column) for column in columns)} FROM {scan}"

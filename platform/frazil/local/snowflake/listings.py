@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Callable, Iterable
 
+from frazil.local.snowflake.answers import Result, Row
 from frazil.local.snowflake.objects import Held, Stored
-from frazil.local.snowflake.results import Result, Row
 from frazil.local.snowflake.statements import Show, ShowGrants
 
 __all__ = ["listed", "listed_grants", "table_information"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from frazil.local.snowflake.errors import already_there, missing
+from frazil.local.snowflake.answers import already_there, missing
 from frazil.local.snowflake.statements import Grant, Kind, Name, Properties
 
 __all__ = ["Held", "Objects", "Stored"]

@@ -8,7 +8,7 @@ from sqlglot import TokenType
 from sqlglot.dialects import Snowflake
 from sqlglot.errors import TokenError
 
-from frazil.local.snowflake.errors import Refused, syntax_error
+from frazil.local.snowflake.answers import Refused, syntax_error
 from frazil.local.snowflake.statements import (
     Alter,
     Call,

@@ -8,14 +8,7 @@ import secrets
 from functools import partial
 from typing import Any
 
-from fakesnow.server import (
-    ServerError,
-    query_request,
-    routes,
-    sessions,
-    to_conn,
-    to_token,
-)
+from fakesnow.server import ServerError, query_request, routes, sessions, to_conn, to_token
 from fakesnow.transforms import SERVER_VERSION
 from sqlglot.errors import SqlglotError
 from starlette.applications import Starlette
@@ -24,17 +17,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from frazil.local.snowflake.account import Account
-from frazil.local.snowflake.errors import Refused, syntax_error
-from frazil.local.snowflake.keypair import LoginRefused
-from frazil.local.snowflake.merge import merged
+from frazil.local.snowflake.account import Account, Session
+from frazil.local.snowflake.answers import Refused, Result, failure, success, syntax_error
+from frazil.local.snowflake.engine import merged, own_cursor
 from frazil.local.snowflake.objects import Objects
 from frazil.local.snowflake.parsing import is_merge, parse_statement
-from frazil.local.snowflake.results import Result, failure, success
-from frazil.local.snowflake.sessions import Session
 from frazil.local.snowflake.statements import DropDatabase
-from frazil.local.snowflake.storage import own_cursor
-from frazil.local.snowflake.users import login, may_take
+from frazil.local.snowflake.users import LoginRefused, login, may_take
 
 __all__ = ["StandIn"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import TokenType
 
-from frazil.local.snowflake.errors import Refused, syntax_error
+from frazil.local.snowflake.answers import Refused, syntax_error
 from frazil.local.snowflake.statements import Name, Properties, Value
 
 __all__ = ["Tokens"]

@@ -1,22 +1,93 @@
-"""Users and roles: what a user must say, how Snowflake describes it, and who may take which role."""
+"""Users and roles: key-pair login, what a user must say, and who may take which role."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_der_public_key,
+    load_pem_public_key,
+)
+
+from frazil.local.snowflake.answers import Result, Row, invalid
 from frazil.local.snowflake.config import Config
-from frazil.local.snowflake.errors import invalid
-from frazil.local.snowflake.keypair import LoginRefused, fingerprint, key_of_pem_file, verify_token
 from frazil.local.snowflake.objects import Objects, Stored
-from frazil.local.snowflake.results import Result, Row
 from frazil.local.snowflake.statements import Grant
 
-__all__ = ["checked_user", "described_user", "login", "may_take", "seed_account"]
+__all__ = [
+    "LoginRefused", "checked_user", "described_user", "fingerprint", "login", "may_take", "seed_account",
+]  # fmt: skip
 
 _KEYS = ("RSA_PUBLIC_KEY", "RSA_PUBLIC_KEY_2")
 _ROLES = ("ACCOUNTADMIN", "SECURITYADMIN", "USERADMIN", "SYSADMIN", "PUBLIC")
 _SHOWN = ("NAME", "LOGIN_NAME", "TYPE", "DISABLED", "DEFAULT_WAREHOUSE", "DEFAULT_NAMESPACE", "DEFAULT_ROLE")
+_LONGEST_LIFE = 3600 + 60
+"""Snowflake takes tokens of one hour at most; a minute more for clocks."""
+
+
+class LoginRefused(Exception):
+    """Who logs in could not prove to be the user."""
+
+
+def fingerprint(key: str) -> str:
+    """`SHA256:` and the digest of a key, as DESC USER shows it.
+
+    Raises:
+        ValueError: It is no RSA public key.
+    """
+    return "SHA256:" + base64.b64encode(hashlib.sha256(_der(_public_key(key))).digest()).decode()
+
+
+def _verify_any(token: str, account: str, user: str, keys: Iterable[str]) -> None:
+    """Checks a login token against a user's keys; a refusal says what was wrong with the last one."""
+    reason = "the user has no public key"
+    for key in keys:
+        try:
+            _verify(token, account, user, key)
+        except (jwt.InvalidTokenError, ValueError) as e:
+            reason = str(e)
+        else:
+            return
+    raise LoginRefused(reason)
+
+
+def _verify(token: str, account: str, user: str, key: str) -> None:
+    """Checks signature, life time, issuer and subject."""
+    subject = f"{account}.{user}"
+    claims: dict[str, Any] = jwt.decode(
+        token,
+        _public_key(key),
+        algorithms=["RS256"],
+        issuer=f"{subject}.{fingerprint(key)}",
+        options={"require": ["exp", "iat", "iss", "sub"]},
+    )
+    if claims["sub"] != subject:
+        raise jwt.InvalidTokenError("wrong subject")
+    if claims["exp"] - claims["iat"] > _LONGEST_LIFE:
+        raise jwt.InvalidTokenError("lives longer than an hour")
+
+
+def _public_key(key: str) -> RSAPublicKey:
+    try:
+        loaded = load_der_public_key(base64.b64decode("".join(key.split()), validate=True))
+    except (ValueError, UnsupportedAlgorithm) as e:
+        raise ValueError("no public key") from e
+    if not isinstance(loaded, RSAPublicKey):
+        raise ValueError("no RSA public key")
+    return loaded
+
+
+def _der(key: PublicKeyTypes) -> bytes:
+    return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 
 def seed_account(objects: Objects, config: Config) -> None:
@@ -25,9 +96,10 @@ def seed_account(objects: Objects, config: Config) -> None:
         objects.add("ROLE", (role,), {}, replace=True)
     name = config.admin.upper()
     known = objects.find("USER", (name,))
-    key = {"RSA_PUBLIC_KEY": key_of_pem_file(config.admin_key_file)}
-    default = {"DEFAULT_ROLE": "ACCOUNTADMIN"}
-    objects.add("USER", (name,), {**default, **(known.properties if known else {}), **key}, replace=True)
+    key = _der(load_pem_public_key(config.admin_key_file.read_bytes()))
+    own = {"DEFAULT_ROLE": "ACCOUNTADMIN", **(known.properties if known else {})}
+    own["RSA_PUBLIC_KEY"] = base64.b64encode(key).decode()
+    objects.add("USER", (name,), own, replace=True)
     objects.grant(Grant(("USAGE",), "ROLE", ("ACCOUNTADMIN",), "USER", name))
 
 
@@ -48,9 +120,9 @@ def checked_user(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def described_user(user: Stored) -> Result:
     """DESC USER."""
-    own = {**dict.fromkeys(_SHOWN, "null"), "NAME": user.plain_name, "LOGIN_NAME": user.plain_name}
-    own["DISABLED"] = "false"
-    shown = {**own, **{k: v for k, v in user.properties.items() if isinstance(v, str)}}
+    shown = {**dict.fromkeys(_SHOWN, "null"), "NAME": user.plain_name, "LOGIN_NAME": user.plain_name}
+    shown["DISABLED"] = "false"
+    shown.update({k: v for k, v in user.properties.items() if isinstance(v, str)})
     for name in _KEYS:
         key = user.text(name)
         shown.update({name: key or "null", f"{name}_FP": fingerprint(key) if key else "null"})
@@ -65,12 +137,16 @@ def login(objects: Objects, account: str, name: str, token: str) -> Stored:
     Raises:
         LoginRefused: There is no such user, it is disabled, or no key fits.
     """
-    user = next((u for u in objects.all("USER") if _login_name(u) == name.upper()), None)
+
+    def login_name(user: Stored) -> str:
+        return user.text("LOGIN_NAME", user.plain_name).upper()
+
+    user = next((u for u in objects.all("USER") if login_name(u) == name.upper()), None)
     if user is None:
         raise LoginRefused("no such user")
     if user.text("DISABLED").upper() == "TRUE":
         raise LoginRefused("the user is disabled")
-    verify_token(token, account, name.upper(), [k for k in map(user.text, _KEYS) if k])
+    _verify_any(token, account, name.upper(), [k for k in map(user.text, _KEYS) if k])
     return user
 
 
@@ -83,7 +159,3 @@ def may_take(objects: Objects, user: str, role: str) -> bool:
     while added := {("ROLE", on) for on, to in pairs if to in held} - held:
         held |= added
     return bool({("ROLE", role), ("ROLE", "ACCOUNTADMIN")} & held)
-
-
-def _login_name(user: Stored) -> str:
-    return user.text("LOGIN_NAME", user.plain_name).upper()

@@ -7,11 +7,9 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from frazil.local.snowflake.aws import list_problem
-from frazil.local.snowflake.config import Config
-from frazil.local.snowflake.errors import invalid, syntax_error, unsupported
+from frazil.local.snowflake.answers import Result, Row, invalid, syntax_error, unsupported
+from frazil.local.snowflake.config import Config, list_problem
 from frazil.local.snowflake.objects import Stored
-from frazil.local.snowflake.results import Result, Row
 from frazil.local.snowflake.statements import Properties
 
 __all__ = [

@@ -1,0 +1,134 @@
+"""fakesnow and duckdb below it: extensions, access to S3, databases that survive a restart, and MERGE."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import duckdb
+from fakesnow.converter import from_binding
+from snowflake.connector.errors import ProgrammingError
+from sqlglot import exp, parse_one
+
+from frazil.local.snowflake.answers import Refused, Result
+from frazil.local.snowflake.config import Config
+from frazil.local.snowflake.dictionary import amend, amend_database
+from frazil.quoting import double_quoted
+
+__all__ = ["drop_database", "merged", "open_fakesnow", "own_cursor", "text"]
+
+_COUNTED = {"INSERT": "inserted", "UPDATE": "updated", "DELETE": "deleted"}
+_EXTENSIONS = ("httpfs", "avro", "iceberg")  # in the order in which they need each other
+
+
+def open_fakesnow(config: Config) -> Any:
+    """Opens fakesnow with one database file for each Snowflake database, and access to S3."""
+    import fakesnow.instance
+
+    folder = config.state / "databases"
+    folder.mkdir(parents=True, exist_ok=True)
+    opened = fakesnow.instance.FakeSnow(
+        create_database_on_connect=False, create_schema_on_connect=False, db_path=folder
+    )
+    with own_cursor(opened) as cursor:
+        cursor.execute("SET extension_directory = ?", [str(config.state / "extensions")])
+        _load_extensions(cursor)
+        cursor.execute(_secret(config))
+        amend(cursor)
+        for path in sorted(folder.glob("*.db")):  # what an earlier run left
+            cursor.execute(f"ATTACH IF NOT EXISTS {text(str(path))} AS {double_quoted(path.stem)}")
+            amend_database(cursor, path.stem)
+    return opened
+
+
+def drop_database(fakesnow: Any, name: str) -> bool:
+    """Closes a database and deletes its file; answers False if there is none."""
+    path = Path(fakesnow.db_path) / f"{name}.db"
+    if not path.exists():
+        return False
+    with own_cursor(fakesnow) as cursor:
+        cursor.execute(f"DETACH DATABASE IF EXISTS {double_quoted(name)}")
+    path.unlink()
+    path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
+    return True
+
+
+@contextmanager
+def own_cursor(fakesnow: Any) -> Iterator[Any]:
+    """A cursor of our own, apart from those of sessions."""
+    with closing(fakesnow.duck_conn.cursor()) as cursor:
+        yield cursor
+
+
+def _load_extensions(cursor: Any) -> None:
+    for name in _EXTENSIONS:
+        package = importlib.import_module(f"duckdb_extension_{name}")
+        found = Path(str(package.__file__)).parent.glob(f"extensions/*/{name}.duckdb_extension")
+        cursor.execute(f"INSTALL {text(str(next(found)))}")
+        cursor.execute(f"LOAD {name}")
+
+
+def _secret(config: Config) -> str:
+    endpoint = urlsplit(config.s3_endpoint)
+    settings = {
+        "TYPE": "s3",
+        "KEY_ID": config.access_key.get_secret_value(),
+        "SECRET": config.secret_key.get_secret_value(),
+        "REGION": config.region,
+        "ENDPOINT": endpoint.netloc,
+        "URL_STYLE": "path",
+    }
+    listed = ", ".join(f"{name} {text(value)}" for name, value in settings.items())
+    return f"CREATE SECRET frazil_s3 ({listed}, USE_SSL {endpoint.scheme == 'https'})"
+
+
+def text(value: str) -> str:
+    """A constant, for duckdb."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def merged(connection: Any, body: Mapping[str, Any]) -> Result:
+    """Carries out a MERGE, by duckdb itself.
+
+    fakesnow makes a table of candidates first, which fails in a transaction and without a current database.
+
+    Args:
+        connection: fakesnow's, of the session.
+        body: The request: the statement, and the values bound to its placeholders.
+
+    Raises:
+        Refused: duckdb does not take it.
+        SqlglotError: It can't be read.
+    """
+    bindings = body.get("bindings") or {}
+    values = [from_binding(bindings[str(place)]) for place in range(1, len(bindings) + 1)]
+    cursor = connection.cursor()
+    statement = parse_one(body["sqlText"], read="snowflake")
+    try:
+        cursor.check_db_and_schema(statement)
+        cursor._execute(_for_duckdb(cursor._transform(statement, values or None)), values or None)
+    except ProgrammingError as e:
+        raise Refused(e.errno or 1, e.sqlstate or "42000", str(e.msg)) from None
+    except duckdb.Error as e:
+        raise Refused(1, "XX000", str(e)) from None
+    done = cursor._arrow_table.column("merge_action").to_pylist()
+    clauses = {_action(when.args["then"]) for when in statement.find_all(exp.When)}
+    counts = {f"number of rows {word}": done.count(a) for a, word in _COUNTED.items() if a in clauses}
+    return Result(tuple(counts), (tuple(map(str, counts.values())),), counts=True)
+
+
+def _for_duckdb(statement: Any) -> Any:
+    """Duckdb shall say what it did to each row; it takes no table's name in front of what it sets."""
+    for update in statement.find_all(exp.Update):
+        for assigned in update.expressions:
+            assigned.this.set("table", None)
+    statement.set("returning", exp.Returning(expressions=[exp.column("merge_action")]))
+    return statement
+
+
+def _action(then: Any) -> str:
+    return str(then.key if isinstance(then, exp.Insert | exp.Update) else then.name).upper()
