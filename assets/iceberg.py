@@ -11,8 +11,9 @@ from assets.described import TopicTable, asset_spec
 from assets.outcome import failure
 from frazil.connections import Connections
 from frazil.errors import OvertakenError
-from frazil.landing.land import LandingReport, land
+from frazil.landing.land import land
 from frazil.landing.many import land_many
+from frazil.landing.report import LandingReport
 from frazil.landing.state import table_states
 from frazil.tables.catalog import load_table
 from frazil.upkeep.census.table import census_of

@@ -15,7 +15,7 @@ from frazil.derive.report import DeriveReport
 from frazil.derive.state import DerivedState
 from frazil.kafka.provisioning import TopicState
 from frazil.landing.dead_letters import DeadLetters
-from frazil.landing.land import LandingReport
+from frazil.landing.report import LandingReport
 from frazil.landing.state import TableState
 from frazil.publishing.target import Shown
 from frazil.spec.names import Things

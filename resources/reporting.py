@@ -15,7 +15,7 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.derive.report import DeriveReport
 from frazil.derive.state import DerivedState
-from frazil.landing.land import LandingReport
+from frazil.landing.report import LandingReport
 from frazil.landing.state import TableState
 from frazil.publishing.target import Shown
 from frazil.settings import Settings

@@ -17,6 +17,7 @@ __all__ = [
     "FaultError",
     "FrazilError",
     "MissingError",
+    "NotYetError",
     "OffsetsLostError",
     "OvertakenError",
     "PartDownError",
@@ -127,6 +128,10 @@ class SpecError(ConfigureError):
 
 class MissingError(ConfigureError):
     """A thing that was named does not exist."""
+
+
+class NotYetError(MissingError):
+    """A topic or a table is not there; one of many that nobody has made so far is no failure."""
 
 
 class DifferentError(ConfigureError):

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from frazil.checks.result import CheckResult
 from frazil.derive.report import DeriveReport
-from frazil.landing.land import LandingReport
+from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec

@@ -15,7 +15,8 @@ from confluent_kafka import Producer
 from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
-from frazil.landing.land import LandingReport, land
+from frazil.landing.land import land
+from frazil.landing.report import LandingReport
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
 from kit.avro_cases import AVRO

@@ -24,8 +24,8 @@ from frazil.formats.protocol import WriterSchema
 from frazil.kafka.clients import consumer
 from frazil.kafka.facts import topic_fact
 from frazil.kafka.provisioning import ensure_topic
-from frazil.landing.land import LandingReport
 from frazil.landing.many import land_many
+from frazil.landing.report import LandingReport
 from frazil.local.generators.generator import generate
 from frazil.local.generators.kinds import GENERATORS
 from frazil.pipelines.folder import load_pipelines, pipeline_folders

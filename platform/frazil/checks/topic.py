@@ -9,9 +9,9 @@ from frazil.checks.result import Number, Subject, Verdict
 from frazil.checks.table import live_rows
 from frazil.formats.columns import metadata_columns, metadata_names
 from frazil.formats.evolution import refused
+from frazil.formats.iceberg import from_iceberg
 from frazil.formats.protocol import VALUE
 from frazil.formats.record import half_schemas, topic_columns
-from frazil.formats.types import from_iceberg
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.ledger import Ledger, ledgers, read_ledger
 from frazil.landing.state import table_states
@@ -102,6 +102,8 @@ def judge_freshness(subject: Subject[TableSpec]) -> Verdict:
     if state.state == "topic missing":
         gone = f"Topic {state.topic} does not exist: nobody can tell whether its table is current."
         return Verdict(False, gone, {"lag": -1, "seconds": -1.0}, severity="WARN")
+    if state.state in ("topic changed", "records lost"):
+        return Verdict(False, state.reason, {"lag": state.lag, "seconds": -1.0}, severity="WARN")
     limit = subject.spec.freshness
     late = "never landed" if state.freshness is None else f"last landing {state.freshness:.0f} s ago"
     age = float("inf") if state.freshness is None and state.lag else state.freshness or 0.0
@@ -140,7 +142,8 @@ def judge_dead_letters(subject: Subject[TableSpec]) -> Verdict:
 
 def _known(ledger: Ledger) -> str:
     bad, gaps, expired = ledger.total_bad, ledger.total_gaps, ledger.total_expired
-    return f"{bad} bad or left out + {gaps} known gaps + {expired} expired"
+    lost = f" + {ledger.total_lost} lost" if ledger.total_lost else ""
+    return f"{bad} bad or left out + {gaps} known gaps{lost} + {expired} expired"
 
 
 def _breaks(table: Table) -> str:
@@ -148,7 +151,7 @@ def _breaks(table: Table) -> str:
     for (_, newer), (_, older) in pairwise(ledgers(table.metadata)):
         for p, (start, _) in sorted(newer.spans.items()):
             end = older.position.get(p, start)
-            if start != end:
+            if start != end + newer.lost.get(p, 0):
                 return f"partition {p}: one landing ends at {end}, the next starts at {start}"
     return ""
 
@@ -177,6 +180,7 @@ def _numbers(ledger: Ledger, rows: int) -> dict[str, Number]:
         "rows": rows,
         "bad_or_left_out": ledger.total_bad,
         "known_gaps": ledger.total_gaps,
+        "lost": ledger.total_lost,
         "expired": ledger.total_expired,
         "partitions": len(ledger.spans),
     }

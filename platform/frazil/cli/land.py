@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -13,7 +14,9 @@ from rich.text import Text
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import OnStep, each, run_id
 from frazil.cli.selection import AllTables, Json, Tables, select, select_topics
-from frazil.landing.land import LandingReport, land
+from frazil.landing.land import land
+from frazil.landing.ledger import Span
+from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
 from frazil.spec.names import Things
@@ -23,6 +26,13 @@ from frazil.spec.topic import TableSpec
 __all__ = ["landed", "register", "show_landings"]
 
 MaxRecords = Annotated[int | None, typer.Option(min=1, help="Land at most so many, then stop.")]
+AcceptLoss = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PARTITION:FROM-TO",
+        help="Go on without offsets that the topic no longer holds, TO excluded. May be repeated.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -32,15 +42,22 @@ def register(app: typer.Typer) -> None:
 
 
 def land_command(
-    tables: Tables = None, every: AllTables = False, max_records: MaxRecords = None, as_json: Json = False
-) -> None:
+    tables: Tables = None, every: AllTables = False, max_records: MaxRecords = None,
+    accept_loss: AcceptLoss = None, as_json: Json = False,
+) -> None:  # fmt: skip
     """Land topics into their tables, up to what is in Kafka now."""
     selection = select_topics(tables, every=every)
+    lost = dict(map(_span, accept_loss or ()))
+    if lost and len(tables or ()) != 1:
+        raise typer.BadParameter("--accept-loss speaks of the partitions of one table: name that one.")
 
     def do(spec: TableSpec, _: Things, on_step: OnStep) -> LandingReport:
-        return land(spec, selection.connections, run_id=run_id(), max_records=max_records, on_step=on_step)
+        return land(
+            spec, selection.connections, run_id=run_id(), max_records=max_records, accept_loss=lost,
+            on_step=on_step,
+        )  # fmt: skip
 
-    results = each(selection, "landing", do, lambda reporter, *done: reporter.landed(*done))
+    results = each(selection, "landing", do, lambda reporter, *done: reporter.landed(*done), every=every)
     documents = [*map(landed, results.reports), *results.errors]
     print_json(documents) if as_json else show_landings(results.reports)
     results.exit()
@@ -54,7 +71,7 @@ def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json 
     def do(spec: AnyTable, _: Things, on_step: OnStep) -> list[Shown]:
         return [target.sync(selection.connections) for target in targets_of(spec, settings)]
 
-    results = each(selection, "syncing", do, lambda reporter, *done: reporter.synced(*done))
+    results = each(selection, "syncing", do, lambda reporter, *done: reporter.synced(*done), every=every)
     if as_json:
         rows = [{"table": table, **_synced(shown)} for table, shown in results.done.items()]
         print_json([*rows, *results.errors])
@@ -74,6 +91,13 @@ def _synced(shown: Iterable[Shown]) -> dict[str, Any]:
     }
 
 
+def _span(text: str) -> tuple[int, Span]:
+    found = re.fullmatch(r"(\d+):(\d+)-(\d+)", text)
+    if not found:
+        raise typer.BadParameter(f"{text!r}: write PARTITION:FROM-TO, such as 0:1200-1234.")
+    return int(found[1]), (int(found[2]), int(found[3]))
+
+
 def landed(report: LandingReport) -> dict[str, Any]:
     """A landing for scripts."""
     return {**asdict(report), "spans": report.spans or {}}
@@ -90,3 +114,6 @@ def show_landings(reports: list[LandingReport]) -> None:
         )  # fmt: skip
         table.add_row(r.table, *(f"{n:,}" for n in numbers), f"{r.seconds:.2f}")
     print_table(table)
+    for r in reports:
+        if r.lost:
+            console.print(f"{r.table}: {r.lost:,} offsets that the topic no longer holds were given up.")

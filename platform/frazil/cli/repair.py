@@ -15,9 +15,9 @@ from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import landed, show_landings
 from frazil.cli.results import run_id
 from frazil.cli.selection import Json, Selection, select_topics
-from frazil.landing.land import LandingReport
 from frazil.landing.redrive import RedriveReport, redrive
 from frazil.landing.repair import find_repair
+from frazil.landing.report import LandingReport
 from frazil.landing.resume import resume
 from frazil.spec.names import Things
 from frazil.spec.topic import TableSpec

@@ -13,7 +13,7 @@ from rich.status import Status
 
 from frazil.cli.console import complain, console
 from frazil.cli.selection import Selection
-from frazil.errors import FrazilError, explain
+from frazil.errors import FrazilError, NotYetError, explain
 from frazil.reporting import Reporter
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
@@ -29,10 +29,14 @@ OnStep = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Results(Generic[R]):
-    """By table what was done, and what failed; a table whose report nobody could be told is in both."""
+    """By table what was done, and what failed; a table whose report nobody could be told is in both.
+
+    `awaited`: those of a whole folder whose topic, or which themselves, nobody has made yet.
+    """
 
     done: dict[str, R] = field(default_factory=dict)
     failed: dict[str, FrazilError] = field(default_factory=dict)
+    awaited: dict[str, NotYetError] = field(default_factory=dict)
 
     @property
     def reports(self) -> list[R]:
@@ -41,8 +45,11 @@ class Results(Generic[R]):
 
     @property
     def errors(self) -> list[dict[str, Any]]:
-        """What failed, for scripts."""
-        return [{"table": table, "error": error.document} for table, error in self.failed.items()]
+        """What failed, and what is not there yet, for scripts."""
+        return [
+            *({"table": table, "awaits": error.what} for table, error in self.awaited.items()),
+            *({"table": table, "error": error.document} for table, error in self.failed.items()),
+        ]
 
     def exit(self) -> None:
         """Tells people what failed, once where several tables met the same.
@@ -50,6 +57,8 @@ class Results(Generic[R]):
         Raises:
             Exit: Something failed; the code is the worst error's.
         """
+        for table, awaited in self.awaited.items():
+            console.print(f"{table} waits: {awaited.what}", style="dim")
         met: dict[str, list[str]] = {}
         for table, error in self.failed.items():
             met.setdefault(str(error), []).append(table)
@@ -65,6 +74,8 @@ def each(
     verb: str,
     do: Callable[[S, Things, OnStep], R],
     tell: Callable[[Reporter, S, Things, R], None],
+    *,
+    every: bool = False,
 ) -> Results[R]:
     """Works on one table after the other.
 
@@ -73,6 +84,7 @@ def each(
         verb: For the line that moves on a terminal: "landing".
         do: Works on one table.
         tell: Tells a reporter what was done.
+        every: All tables were asked for, none by its name: one that can't be there yet is no failure.
     """
     results = Results[R]()
     for spec, names in selection.pairs:
@@ -83,7 +95,11 @@ def each(
             for reporter in selection.reporters:
                 tell(reporter, spec, names, report)
         except Exception as e:  # noqa: BLE001 - it is the result of this table
-            results.failed[str(names.table)] = explain(e)
+            failure = explain(e)
+            if every and isinstance(failure, NotYetError):
+                results.awaited[str(names.table)] = failure
+            else:
+                results.failed[str(names.table)] = failure
     return results
 
 

@@ -12,7 +12,7 @@ from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json, Selection, select
 from frazil.derive.report import DeriveReport
 from frazil.derive.rollback import DerivedRollback, roll_back_derived
-from frazil.landing.land import LandingReport
+from frazil.landing.report import LandingReport
 from frazil.landing.rollback import RollbackReport, roll_back
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec

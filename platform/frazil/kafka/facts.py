@@ -10,7 +10,7 @@ import stamina
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
 
-from frazil.errors import MissingError
+from frazil.errors import NotYetError
 from frazil.kafka.clients import kafka_errors
 
 __all__ = ["TopicFacts", "describe", "topic_fact", "topic_facts"]
@@ -63,7 +63,7 @@ def topic_fact(admin: AdminClient, topic: str) -> TopicFacts:
     """The facts of one topic.
 
     Raises:
-        MissingError: It does not exist; the text names it and those of a like name.
+        NotYetError: It does not exist; the text names it and those of a like name.
         PartDownError: Kafka does not answer.
     """
     found = topic_facts(admin, [topic])
@@ -142,11 +142,11 @@ def _code(error: Exception) -> int | None:
     return error.args[0].code() if isinstance(error, KafkaException) else None
 
 
-def _missing(admin: AdminClient, topic: str) -> MissingError:
+def _missing(admin: AdminClient, topic: str) -> NotYetError:
     with kafka_errors(_WHERE):
         names = sorted(admin.list_topics(timeout=_DESCRIBE_SECONDS).topics)
     near = get_close_matches(topic, names) or [n for n in names if not n.startswith("_")][:5]
-    return MissingError(
+    return NotYetError(
         f"Topic {topic} does not exist.",
         where=f"the nearest of {len(names)} topics: {', '.join(near)}" if near else "there is no topic",
         meaning="Nothing was landed.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,13 @@ ONE_RECORD = {"fetch.message.max.bytes": 65536, "queued.min.messages": 1, "fetch
 """librdkafka settings for looking at single records: little is fetched beyond them."""
 
 _PATIENCE = 10.0
-"""Seconds without any answer after which the broker counts as down."""
+"""Seconds of silence after which the broker is asked whether it is there at all."""
+
+_METADATA = 10.0
+"""Seconds within which a broker that is there tells who leads a topic."""
+
+_SILENCE = 900.0
+"""Seconds without a record from brokers that answer: a huge transaction that was aborted lies in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +120,36 @@ class Probe:
 
     def records(self, most: int) -> list[Message]:
         """Some records, or the news that a partition ended (as an error)."""
-        first = self._reader.poll(_PATIENCE)
-        if first is None:
-            raise PartDownError(
-                "Kafka does not answer.",
-                where=f"topic {self._topic}: no record and no end within {_PATIENCE:.0f} s",
-                meaning="Nothing was changed.",
-                todo="See `frazil status`, and try again.",
-            )
+        first = self._next()
         # consume() waits until it has them all, or for its whole timeout: take what is there.
         known = [first, *(self._reader.consume(most - 1, 0) if most > 1 else ())]
         for message in known:
             self._check(message.error())
         return known
+
+    def _next(self) -> Message:
+        """The next record or end, however long it takes brokers that are there.
+
+        Raises:
+            PartDownError: They don't answer, or a partition has no leader.
+        """
+        since = time.monotonic()
+        while time.monotonic() - since < _SILENCE:
+            if found := self._reader.poll(_PATIENCE):
+                return found
+            if not self._is_led():
+                break
+        raise PartDownError(
+            "Kafka does not answer.",
+            where=f"topic {self._topic}: no record and no end within {time.monotonic() - since:.0f} s",
+            meaning="Nothing was changed.",
+            todo="See `frazil status`, and try again.",
+        )
+
+    def _is_led(self) -> bool:
+        with kafka_errors(f"topic {self._topic}"):
+            found = self._reader.list_topics(self._topic, timeout=_METADATA)
+        return all(p.leader >= 0 for p in found.topics[self._topic].partitions.values())
 
     def _go_to(self, starts: Mapping[int, int]) -> None:
         with kafka_errors(f"topic {self._topic}"):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from frazil.connections import Connections
-from frazil.landing.state import TableState, table_states
+from frazil.landing.state import BLOCKED, TableState, table_states
 from frazil.spec.topic import TableSpec
 
 __all__ = ["Arrivals", "Due", "look_for_arrivals"]
@@ -30,12 +30,12 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """One look at all tables."""
+    """One look at all tables; `blocked` says in which state each one is that no landing gets on with."""
 
     due: tuple[Due, ...]
     waiting: int
     looked_at: int
-    suspended: tuple[str, ...]
+    blocked: Mapping[str, str]
     missing: tuple[str, ...]
 
 
@@ -44,7 +44,7 @@ def look_for_arrivals(
 ) -> Arrivals:
     """Compares every topic with its table's position and the spec's thresholds.
 
-    A suspended table is never due: landing it again would fail at the same record.
+    A blocked table is never due: landing it again would fail in the same way.
 
     Raises:
         PartDownError: Kafka or the catalog does not answer.
@@ -56,13 +56,13 @@ def look_for_arrivals(
         due=tuple(due),
         waiting=sum(s.lag for s in states),
         looked_at=len(states),
-        suspended=tuple(s.identifier for s in states if s.state == "suspended"),
+        blocked={s.identifier: s.state for s in states if s.state in BLOCKED},
         missing=tuple(s.topic for s in states if s.state == "topic missing"),
     )
 
 
 def _due(spec: TableSpec, state: TableState, now: float) -> Due | None:
-    if not state.lag or state.state == "suspended":
+    if not state.lag or state.state in BLOCKED:
         return None
     size = int(state.lag * (state.bytes_per_record or _GUESS))
     age = now - state.landed_at if state.landed_at else float("inf")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from frazil.errors import ConfigureError
 from frazil.formats.columns import metadata_columns
 from frazil.landing.bad_records import MOST
-from frazil.landing.dead_letters import DeadLetter, read_letters
+from frazil.landing.dead_letters import DeadLetter, of_topic, read_letters
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
@@ -19,6 +19,7 @@ from frazil.tables.keys import NAMES, Key, keys_in
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
+    from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table
 
 __all__ = ["Chosen", "choose"]
@@ -66,11 +67,11 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     head = table.current_snapshot() if table else None
     if kept is None or table is None or ledger is None or head is None:
         return Chosen((), 0, 0, 0, Ledger(spec.topic, "", {}, {}), names)
-    _understood(kept, where)
-    asked = {key: at for key, at in _keys(kept, where) if ledger.covers(*key)}
+    rows = _rows(kept, where, ledger.topic_id)
+    asked = {key: at for key, at in _keys(kept, rows) if ledger.covers(*key)}
     held = keys_in(table, asked, names)
     missing = {key for key, at in asked.items() if key not in held and not _is_past(at, ledger)}
-    letters = read_letters(kept, where, set(sorted(missing)[:MOST]))
+    letters = read_letters(kept, rows, set(sorted(missing)[:MOST]))
     past = len(asked) - len(held) - len(missing)
     return Chosen(tuple(letters), len(asked), len(held), head.snapshot_id, ledger, names, past)
 
@@ -80,9 +81,9 @@ def _offset_columns(spec: TableSpec) -> tuple[str, str]:
     return names["partition"], names["offset"]
 
 
-def _keys(kept: Table, where: str) -> Iterator[tuple[Key, datetime | None]]:
+def _keys(kept: Table, where: BooleanExpression) -> Iterator[tuple[Key, datetime | None]]:
     """Each one's partition and offset, and its timestamp."""
-    rows = kept.scan(where or "true", selected_fields=(*NAMES, "timestamp")).to_arrow()
+    rows = kept.scan(where, selected_fields=(*NAMES, "timestamp")).to_arrow()
     partitions, offsets, timestamps = (rows[name].to_pylist() for name in (*NAMES, "timestamp"))
     return zip(zip(partitions, offsets, strict=True), timestamps, strict=True)
 
@@ -93,13 +94,20 @@ def _is_past(at: datetime | None, ledger: Ledger) -> bool:
     return cutoff is not None and at is not None and 0 <= at.timestamp() * 1000 < cutoff
 
 
-def _understood(kept: Table, where: str) -> None:
+def _rows(kept: Table, where: str, topic_id: str) -> BooleanExpression:
+    """What a user's filter means, among the dead letters of the topic that the table holds.
+
+    Raises:
+        ConfigureError: It is no filter.
+    """
+    from pyiceberg.expressions import And
     from pyiceberg.expressions.parser import parse
     from pyiceberg.expressions.visitors import bind
     from pyparsing import ParseException
 
     try:
-        bind(kept.schema(), parse(where or "true"), case_sensitive=True)
+        asked = parse(where or "true")
+        bind(kept.schema(), asked, case_sensitive=True)
     except (ParseException, ValueError, TypeError) as e:
         columns = ", ".join(kept.schema().column_names[:10])
         why = f"not understood from {where[e.loc :]!r} on" if isinstance(e, ParseException) else str(e)
@@ -109,3 +117,4 @@ def _understood(kept: Table, where: str) -> None:
             meaning="Nothing was redriven.",
             todo=f"Write column = 'text', column > number, and, or, not, in (...); columns: {columns}.",
         ) from None
+    return And(asked, of_topic(topic_id)) if "topic_id" in kept.schema().column_names else asked

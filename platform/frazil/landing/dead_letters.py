@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import OvertakenError
+from frazil.formats.iceberg import to_iceberg
 from frazil.formats.logical import Field, Map, Primitive
-from frazil.formats.types import to_iceberg
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, read_ledger
@@ -23,10 +23,19 @@ from frazil.tables.stage import StagedFiles, publish
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
+    from pyiceberg.expressions import BooleanExpression
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table, Transaction
 
-__all__ = ["DeadLetter", "DeadLetters", "keep_dead_letters", "letters_schema", "read_letters", "survey"]
+__all__ = [
+    "DeadLetter",
+    "DeadLetters",
+    "keep_dead_letters",
+    "letters_schema",
+    "of_topic",
+    "read_letters",
+    "survey",
+]
 
 _STRING, _INT, _LONG, _BINARY = (Primitive(k) for k in ("string", "int", "long", "binary"))
 _FIELDS = (
@@ -43,6 +52,7 @@ _FIELDS = (
     Field("timestamp_type", _INT, optional=True, doc="As Kafka numbers them: 0 made, 1 appended."),
     Field("leader_epoch", _INT, optional=True),
     Field("landing", _STRING, optional=True, doc="frazil.landing of the landing that met the record."),
+    Field("topic_id", _STRING, optional=True, doc="Of the topic; another one after it was made anew."),
 )
 _PARTITION_BY = (("day", "timestamp"),)
 _PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
@@ -57,6 +67,7 @@ class DeadLetter:
         reason: For people.
         timestamp_type: As Kafka numbers them: 0 made, 1 appended.
         landing: The landing that met the record.
+        topic_id: The topic's identity, where it was noted.
     """
 
     topic: str
@@ -72,6 +83,7 @@ class DeadLetter:
     timestamp_type: int | None = None
     leader_epoch: int | None = None
     landing: str | None = None
+    topic_id: str | None = None
 
     @property
     def key(self) -> Key:
@@ -125,19 +137,27 @@ def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Se
     """
     table = _table(catalog, name.dead_letters)
     before = read_ledger(table.metadata) or _NONE
-    kept = _kept(table, before.position, bad)
+    ahead = before.position if before.topic_id == ledger.topic_id else {}
+    kept = _kept(table, ledger.topic_id, ahead, bad)
     rows = [_row(ledger, b) for b in bad if b.key not in kept]
     if rows:
-        entry = _ahead(ledger, before.position, len(rows))
+        entry = _ahead(ledger, ahead, len(rows))
         staged = _Kept(StagedFiles(_data_files(table, rows)), entry, before.position, last=before.landing)
         publish(catalog, name.dead_letters, staged)
 
 
-def read_letters(table: Table, where: str, keys: Collection[Key]) -> list[DeadLetter]:
+def of_topic(topic_id: str) -> BooleanExpression:
+    """The dead letters of one topic, and not of another one that bore its name; old ones name none."""
+    from pyiceberg.expressions import EqualTo, IsNull, Or
+
+    return Or(EqualTo(term="topic_id", value=topic_id), IsNull(term="topic_id"))
+
+
+def read_letters(table: Table, where: BooleanExpression, keys: Collection[Key]) -> list[DeadLetter]:
     """The chosen dead letters, each once, by partition and offset."""
     names = [f.name for f in fields(DeadLetter)]
     found: dict[Key, DeadLetter] = {}
-    for batch in table.scan(where or "true").to_arrow_batch_reader():
+    for batch in table.scan(where).to_arrow_batch_reader():
         for row in _rows_of(batch, keys):
             told: dict[str, Any] = {**{n: row.get(n) for n in names}, "headers": _map(row["headers"])}
             letter = DeadLetter(**told)
@@ -178,9 +198,10 @@ def _with_all_fields(table: Table) -> Transaction:
     return tx
 
 
-def _kept(table: Table, position: Mapping[int, int], bad: Iterable[BadRecord]) -> set[Key]:
+def _kept(table: Table, topic_id: str, position: Mapping[int, int], bad: Iterable[BadRecord]) -> set[Key]:
     """What a landing that died kept. Asked of the rows: that landing may have found other records bad."""
-    return keys_in(table, [b.key for b in bad if b.offset < position.get(b.partition, 0)])
+    behind = [b.key for b in bad if b.offset < position.get(b.partition, 0)]
+    return keys_in(table, behind, where=of_topic(topic_id))
 
 
 def _ahead(ledger: Ledger, kept: Mapping[int, int], rows: int) -> Ledger:
@@ -198,6 +219,7 @@ def _row(ledger: Ledger, bad: BadRecord) -> dict[str, Any]:
         "reason_code": bad.reason_code,
         "reason": bad.reason,
         "landing": ledger.landing,
+        "topic_id": ledger.topic_id,
     }
     return {f.name: told[f.name] if f.name in told else bad.record[f.name] for f in _FIELDS}
 

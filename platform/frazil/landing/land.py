@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import stamina
 
 from frazil.connections import Connections
-from frazil.errors import CommitConflictError, FrazilError
+from frazil.errors import CommitConflictError, FrazilError, NotYetError
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.kafka.epochs import leader_epochs
-from frazil.kafka.facts import topic_fact
+from frazil.kafka.facts import TopicFacts, describe, topic_fact
 from frazil.landing.audit import audit, gaps_of, readable
 from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.faults import landing_job
+from frazil.landing.history import Accepted, recreated
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, Span, bytes_per_record, read_ledger
 from frazil.landing.plan import Plan, cut, make_plan
 from frazil.landing.refusals import fitting
+from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.landing.source import read_slices
 from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
@@ -34,14 +36,14 @@ from frazil.tables.faults import branch_gone
 from frazil.tables.keys import Key
 from frazil.tables.properties import set_properties
 from frazil.tables.pyiceberg import drop_old_metadata
-from frazil.tables.stage import SUSPENDED, Published, publish, staged_files
+from frazil.tables.stage import SUSPENDED, StagedFiles, publish, staged_files
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
 
-__all__ = ["LandingReport", "Step", "land"]
+__all__ = ["Step", "land"]
 
 Step = Callable[[str], None]
 """Told the name of each step that is done: planned, branched, written, audited, published."""
@@ -53,30 +55,6 @@ _GUESS = 1024
 """Bytes of a record of which nothing is known yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class LandingReport:
-    """What one call of `land` did; sums over its landings.
-
-    `conflicts`: how often publishing had to be tried again because others had committed in between.
-    """
-
-    table: str
-    topic: str
-    snapshot_id: int | None = None
-    records: int = 0
-    dead_letters: int = 0
-    skipped: int = 0
-    gaps: int = 0
-    spans: dict[int, Span] | None = None
-    bytes: int = 0
-    files: int = 0
-    schema_ids: tuple[int, ...] = ()
-    max_timestamp: int | None = None
-    landings: int = 0
-    conflicts: int = 0
-    seconds: float = 0.0
-
-
 def land(
     spec: TableSpec,
     connections: Connections,
@@ -84,25 +62,30 @@ def land(
     run_id: str = "",
     max_records: int | None = None,
     past: Collection[Key] = (),
+    accept_loss: Mapping[int, Span] | None = None,
     on_step: Step = lambda _: None,
 ) -> LandingReport:
     """Lands a topic up to its last stable offsets, or `max_records` of it.
 
     Several landings follow each other while the spec's caps are in the way. A bad record that is named
-    in `past` stops nothing: it is left out, and counted.
+    in `past` stops nothing: it is left out, and counted. So are offsets in `accept_loss` that the topic no
+    longer holds.
 
     Raises:
         SuspendedError: A bad record stops the table; what was good before it is published.
+        OffsetsLostError: The topic no longer holds records that were not landed.
+        TopicChangedError: The topic was recreated or cut, before the landing or while it ran.
         OvertakenError: Another landing published the same records first.
         FrazilError: See docs/landing.md for the others. Never is a part of a landing visible.
     """
     begun = time.monotonic()
-    landing = _Landing(spec, connections, run_id, on_step, past)
+    accepted = Accepted(accept_loss or {}, any=spec.on_lost_records == "record")
+    landing = _Landing(spec, connections, run_id, on_step, past, accepted)
     with catalog_errors(connections.settings):
         report, more = landing.once(max_records)
         while more and max_records is None:
             following, more = landing.once(None)
-            report = _sum(report, following)
+            report = sum_of(report, following)
     return replace(report, seconds=round(time.monotonic() - begun, 3))
 
 
@@ -110,10 +93,12 @@ class _Landing:
     """The parts that the steps of one call share."""
 
     def __init__(
-        self, spec: TableSpec, connections: Connections, run_id: str, on_step: Step, past: Collection[Key]
-    ) -> None:
+        self, spec: TableSpec, connections: Connections, run_id: str, on_step: Step, past: Collection[Key],
+        accepted: Accepted,
+    ) -> None:  # fmt: skip
         self._spec = spec
         self._past = frozenset(past)
+        self._accepted = accepted
         self._connections = connections
         self._name: TableName = things(spec, connections.settings).table
         self._run_id = run_id
@@ -121,15 +106,26 @@ class _Landing:
 
     def once(self, max_records: int | None) -> tuple[LandingReport, bool]:
         """One landing; also whether its cap left something behind."""
-        facts = topic_fact(self._connections.admin, self._spec.topic)
+        facts = self._facts()
         decoder, table = fitting(self._connections.catalog, self._name, self._prepared)
         drop_outlived(self._connections.catalog, self._name, table)
         ledger = read_ledger(table.metadata)
-        plan = make_plan(facts, ledger, max_records or self._cap(table))
+        plan = make_plan(facts, ledger, max_records or self._cap(table), self._accepted)
         self._done("planned")
         if not plan.offsets:
-            return self._nothing(), False
+            return (self._note(plan, ledger) if plan.lost else self._nothing()), False
         return self._land(plan, ledger, decoder, table), plan.capped
+
+    def _facts(self) -> TopicFacts:
+        try:
+            return topic_fact(self._connections.admin, self._spec.topic)
+        except NotYetError:
+            table = load_table_or_none(self._connections.catalog, self._name)
+            if ledger := read_ledger(table.metadata) if table else None:
+                raise recreated(
+                    self._spec.topic, "", f"the table holds records of {ledger.topic_id}"
+                ) from None
+            raise
 
     def _prepared(self) -> tuple[RecordDecoder, Table]:
         decoder = decoder_for(self._spec, self._connections.registry)
@@ -142,6 +138,7 @@ class _Landing:
             records = self._records(plan)
             written = self._write(records, decoder, table, plan, branch)
             bad = self._bad(records, decoder, plan, written)
+            self._same_topic(plan)
             if not bad or self._spec.on_bad_record != "suspend":
                 return self._publish(plan, ledger, table, written, bad)
         except FrazilError:
@@ -184,6 +181,8 @@ class _Landing:
         catalog = self._connections.catalog
         if shorter.offsets:
             self._land(shorter, ledger, decoder, load_table(catalog, self._name))
+        elif plan.lost or ledger is None:  # without a position, nobody would miss what retention takes next
+            self._note(shorter, ledger)
         error = suspended(self._name, plan.topic, first)
 
         def still(table: Table) -> bool:
@@ -193,6 +192,26 @@ class _Landing:
 
         set_properties(catalog, self._name, {SUSPENDED: error.where}, only=still)
         return error
+
+    def _same_topic(self, plan: Plan) -> None:
+        """Offsets are planned under an id, but Spark reads by name.
+
+        Raises:
+            TopicChangedError: The topic was deleted, or made again, since the plan.
+        """
+        found = describe(self._connections.admin, [plan.topic]).get(plan.topic)
+        topic_id = str(found.topic_id) if found else ""
+        if topic_id != plan.topic_id:
+            raise recreated(plan.topic, topic_id, f"the records were planned of {plan.topic_id}")
+
+    def _note(self, plan: Plan, ledger: Ledger | None) -> LandingReport:
+        """Publishes a position, and what was lost before it, without a record."""
+        nothing = Written(new_branch(LANDING), 0, 0, 0, 0, (), None)
+        entry = self._ledger(plan, ledger, nothing, {}, 0)
+        base = ledger.position if ledger else None
+        published = publish(self._connections.catalog, self._name, Landed(StagedFiles(), entry, base))
+        self._done("published")
+        return report_of(self._name, entry, published, 0)
 
     def _drop(self, branch: str) -> None:
         """Leaves no branch behind; where even that fails, the next plan drops it."""
@@ -220,7 +239,7 @@ class _Landing:
         base = ledger.position if ledger else None
         published = publish(self._connections.catalog, self._name, Landed(staged, entry, base))
         self._done("published")
-        return _report(self._name, entry, published, len(staged.files))
+        return report_of(self._name, entry, published, len(staged.files))
 
     def _ledger(
         self, plan: Plan, before: Ledger | None, written: Written, gaps: Mapping[int, int], dead: int
@@ -230,11 +249,12 @@ class _Landing:
             topic=plan.topic,
             topic_id=plan.topic_id,
             spans=plan.spans,
-            start={p: start.get(p, first) for p, (first, _) in plan.spans.items()},
+            start={p: start.get(p, plan.lost.get(p, span)[0]) for p, span in plan.spans.items()},
             records=written.good,
             dead_letters=dead,
             skipped=written.bad + written.skipped - dead,
             gaps=gaps,
+            lost={p: to - first for p, (first, to) in plan.lost.items()},
             bytes=written.bytes,
             schema_ids=written.schema_ids,
             max_timestamp=written.max_timestamp,
@@ -252,43 +272,3 @@ class _Landing:
         table = load_table_or_none(self._connections.catalog, self._name)
         head = table.current_snapshot() if table else None
         return LandingReport(str(self._name), self._spec.topic, head.snapshot_id if head else None, spans={})
-
-
-def _report(name: TableName, entry: Ledger, published: Published, files: int) -> LandingReport:
-    return LandingReport(
-        table=str(name),
-        topic=entry.topic,
-        snapshot_id=published.snapshot_id,
-        records=entry.records,
-        dead_letters=entry.dead_letters,
-        skipped=entry.skipped,
-        gaps=sum(entry.gaps.values()),
-        spans={p: s for p, s in entry.spans.items() if s[1] > s[0]},
-        bytes=entry.bytes,
-        files=files,
-        schema_ids=entry.schema_ids,
-        max_timestamp=entry.max_timestamp,
-        landings=1,
-        conflicts=published.conflicts,
-    )
-
-
-def _sum(one: LandingReport, two: LandingReport) -> LandingReport:
-    if not two.landings:
-        return one
-    spans = dict(one.spans or {})
-    for p, (start, to) in (two.spans or {}).items():
-        spans[p] = (spans.get(p, (start, to))[0], to)
-    return replace(
-        two,
-        records=one.records + two.records,
-        dead_letters=one.dead_letters + two.dead_letters,
-        skipped=one.skipped + two.skipped,
-        gaps=one.gaps + two.gaps,
-        spans=spans,
-        bytes=one.bytes + two.bytes,
-        files=one.files + two.files,
-        schema_ids=tuple(sorted({*one.schema_ids, *two.schema_ids})),
-        landings=one.landings + two.landings,
-        conflicts=one.conflicts + two.conflicts,
-    )

@@ -48,7 +48,7 @@ class Ledger(Entry):
     """What one landing wrote into its snapshot, with running totals since the table's first one.
 
     `spans` names every known partition, an idle one with an empty span: so the newest ledger alone
-    is the whole position.
+    is the whole position. `lost`: offsets before the spans that the topic no longer held.
     """
 
     MARK: ClassVar[str] = "frazil.spans"
@@ -63,11 +63,13 @@ class Ledger(Entry):
     redriven: int = 0
     expired: int = 0
     gaps: Numbers = field(default_factory=dict)
+    lost: Numbers = field(default_factory=dict)
     bytes: int = 0
     total_records: int = 0
     total_bad: int = 0
     total_dead_letters: int = 0
     total_gaps: int = 0
+    total_lost: int = 0
     total_expired: int = 0
     expired_before: int | None = None
     schema_ids: Ids = ()
@@ -99,7 +101,7 @@ class Ledger(Entry):
     @property
     def known(self) -> int:
         """Offsets that are no row, for a reason that is known."""
-        return self.total_bad + self.total_gaps + self.total_expired
+        return self.total_bad + self.total_gaps + self.total_lost + self.total_expired
 
     def covers(self, partition: int, offset: int) -> bool:
         """Whether a record was landed: as a row, or as a bad one."""
@@ -115,6 +117,7 @@ class Ledger(Entry):
             total_bad=dead + self.skipped + (before.total_bad if before else 0),
             total_dead_letters=dead + (before.total_dead_letters if before else 0),
             total_gaps=sum(self.gaps.values()) + (before.total_gaps if before else 0),
+            total_lost=sum(self.lost.values()) + (before.total_lost if before else 0),
             total_expired=self.expired + (before.total_expired if before else 0),
             expired_before=max(cutoffs, default=None),
         ).handed_on(before)

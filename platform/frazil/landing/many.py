@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from frazil.connections import Connections
-from frazil.landing.land import LandingReport, land
+from frazil.landing.land import land
+from frazil.landing.report import LandingReport
 from frazil.spec.topic import TableSpec
 
 __all__ = ["AT_ONCE", "Outcome", "land_many"]

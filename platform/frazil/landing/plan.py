@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from frazil.errors import OffsetsLostError, TopicChangedError
 from frazil.kafka.facts import TopicFacts
+from frazil.landing.history import NOTHING, Accepted, check_losses, check_topic, lost_offsets
 from frazil.landing.ledger import Ledger, Span
 
 __all__ = ["Plan", "Slice", "cut", "make_plan"]
@@ -25,7 +25,8 @@ MIN_SLICE = 20_000
 class Plan:
     """The spans of one landing; idle partitions have empty ones.
 
-    `capped`: more waits than was planned. `leader_epochs`: the partitions' current ones.
+    `capped`: more waits than was planned. `leader_epochs`: the partitions' current ones. `lost`: offsets
+    before the spans that are given up, because the topic no longer holds them.
     """
 
     topic: str
@@ -33,6 +34,7 @@ class Plan:
     spans: Mapping[int, Span]
     capped: bool
     leader_epochs: Mapping[int, int] = field(default_factory=dict)
+    lost: Mapping[int, Span] = field(default_factory=dict)
 
     @property
     def offsets(self) -> int:
@@ -60,23 +62,27 @@ class Plan:
         return replace(self, spans=spans)
 
 
-def make_plan(facts: TopicFacts, ledger: Ledger | None, max_records: int) -> Plan:
+def make_plan(
+    facts: TopicFacts, ledger: Ledger | None, max_records: int, accepted: Accepted = NOTHING
+) -> Plan:
     """Plans from the table's position to the topic's last stable offsets.
 
     Args:
         facts: The topic as Kafka's admin API tells it.
         ledger: The table's newest ledger; None where nothing was landed yet.
         max_records: Most offsets to plan; the cap is shared in proportion to what waits.
+        accepted: Lost offsets that may be left behind.
 
     Raises:
         TopicChangedError: The topic was recreated, or its log was cut below the position.
         OffsetsLostError: Retention removed records that were not landed yet.
     """
     if ledger:
-        _same_topic(facts, ledger)
+        check_topic(facts, ledger)
+    lost = lost_offsets(facts, ledger)
+    check_losses(facts.topic, lost, accepted)
     position = ledger.position if ledger else {}
-    starts = {p: position.get(p, first) for p, first in facts.first.items()}
-    _nothing_lost(facts, starts)
+    starts = {p: max(first, position.get(p, 0)) for p, first in facts.first.items()}
     waiting = {p: facts.end[p] - start for p, start in starts.items()}
     taken = _share(waiting, max_records)
     return Plan(
@@ -85,6 +91,7 @@ def make_plan(facts: TopicFacts, ledger: Ledger | None, max_records: int) -> Pla
         spans={p: (start, start + taken[p]) for p, start in sorted(starts.items())},
         capped=sum(waiting.values()) > max_records,
         leader_epochs=facts.leader_epochs,
+        lost=lost,
     )
 
 
@@ -123,39 +130,3 @@ def _share(waiting: Mapping[int, int], most: int) -> dict[int, int]:
         shared[p] += extra
         left -= extra
     return shared
-
-
-def _same_topic(facts: TopicFacts, ledger: Ledger) -> None:
-    if facts.topic_id != ledger.topic_id:
-        raise TopicChangedError(
-            f"Topic {facts.topic} was deleted and made again since the last landing.",
-            where=f"topic id {facts.topic_id}, the table holds records of {ledger.topic_id}",
-            meaning="Offsets start anew: landing on would skip or double records. Nothing was landed.",
-            todo="Land the new topic into a table of another name, or drop the old table.",
-        )
-    gone = sorted(set(ledger.position) - set(facts.first))
-    short = [p for p, at in sorted(ledger.position.items()) if p not in gone and facts.end[p] < at]
-    if gone or short:
-        what = ", ".join(
-            [f"partition {p} is gone" for p in gone]
-            + [f"partition {p} ends at {facts.end[p]}, landed to {ledger.position[p]}" for p in short]
-        )
-        raise TopicChangedError(
-            f"Topic {facts.topic} ends before the table's position.",
-            where=what,
-            meaning="The log was cut (unclean leader election, a restored broker?). Nothing was landed.",
-            todo="Find out what happened to the topic; then land it into a table of another name.",
-        )
-
-
-def _nothing_lost(facts: TopicFacts, starts: Mapping[int, int]) -> None:
-    lost = {p: (at, facts.first[p]) for p, at in sorted(starts.items()) if facts.first[p] > at}
-    if lost:
-        spans = ", ".join(f"partition {p}: [{a}, {b})" for p, (a, b) in lost.items())
-        raise OffsetsLostError(
-            f"Topic {facts.topic} no longer holds records that were not landed.",
-            where=spans,
-            meaning=f"{sum(b - a for a, b in lost.values())} offsets are lost. Nothing was landed.",
-            todo="Lengthen the topic's retention or land more often; restore the records, or land "
-            "the topic into a table of another name.",
-        )

@@ -21,11 +21,12 @@ from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.chosen import Chosen, choose
 from frazil.landing.dead_letters import DeadLetter
-from frazil.landing.land import LandingReport, Step
+from frazil.landing.land import Step
 from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
 from frazil.landing.redriven import Redriven, letters_frame
 from frazil.landing.repair import Repair, repaired
+from frazil.landing.report import LandingReport
 from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import things

@@ -7,9 +7,10 @@ from collections.abc import Collection
 from frazil.connections import Connections
 from frazil.errors import ConfigureError
 from frazil.kafka.facts import topic_fact
-from frazil.landing.land import LandingReport, Step, land
+from frazil.landing.land import Step, land
 from frazil.landing.ledger import read_ledger
 from frazil.landing.refusals import SUSPENDED_BY
+from frazil.landing.report import LandingReport
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors, load_table

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from frazil.connections import Connections
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, TopicChangedError
 from frazil.kafka.facts import TopicFacts, topic_facts
+from frazil.landing.history import Accepted, trouble
 from frazil.landing.ledger import Ledger, bytes_per_record, ledgers, read_ledger
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
@@ -23,17 +24,24 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-__all__ = ["TableState", "table_states", "waiting"]
+__all__ = ["BLOCKED", "TableState", "table_states", "waiting"]
 
 _AT_ONCE = 8
+
+
+State = Literal["new", "current", "behind", "suspended", "topic missing", "topic changed", "records lost"]
+
+BLOCKED: frozenset[State] = frozenset({"suspended", "topic changed", "records lost"})
+"""No landing gets on before somebody does what the reason says."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableState:
     """One table and its topic, side by side.
 
-    `lag` counts offsets that wait in the topic. `freshness` is 0 where none waits, else the seconds
-    since the last landing; None before the first one. `dead_letters`: those that were not redriven.
+    `lag` counts offsets that wait, and that the topic still holds. `freshness` is 0 where none waits, else
+    the seconds since the last landing; None before the first one. `dead_letters`: those that were not
+    redriven.
     """
 
     identifier: str
@@ -46,7 +54,7 @@ class TableState:
     position: Mapping[int, int]
     lag: int
     freshness: float | None
-    state: Literal["new", "current", "behind", "suspended", "topic missing"]
+    state: State
     reason: str = ""
     bytes_per_record: float | None = None
     landed_at: float | None = None
@@ -74,8 +82,8 @@ def table_states(
 
 
 def waiting(facts: TopicFacts, position: Mapping[int, int]) -> int:
-    """Offsets of the topic behind a position; a new partition waits from its first offset."""
-    return sum(max(0, end - position.get(p, facts.first[p])) for p, end in facts.end.items())
+    """Offsets of the topic behind a position, as far as the topic still holds them."""
+    return sum(max(0, end - max(position.get(p, 0), facts.first[p])) for p, end in facts.end.items())
 
 
 def _state(
@@ -86,7 +94,8 @@ def _state(
     lag = waiting(facts, position) if facts else 0
     landed_at = _landed_at(table, ledger) if table and ledger else None
     summary = _summary(table)
-    reason = unknown or (table.properties.get(SUSPENDED, "") if table else "")
+    stopped = unknown or (table.properties.get(SUSPENDED, "") if table else "")
+    refused = trouble(facts, ledger, Accepted(any=spec.on_lost_records == "record")) if facts else None
     head = table.current_snapshot() if table else None
     return TableState(
         identifier=name,
@@ -99,8 +108,8 @@ def _state(
         position=position,
         lag=lag,
         freshness=None if landed_at is None else round(now - landed_at, 3) if lag else 0.0,
-        state=_word(facts, ledger, lag, reason),
-        reason=reason,
+        state=_word(facts, ledger, lag, stopped, refused),
+        reason=stopped or (f"{refused.what} {refused.where}: {refused.todo}" if refused else ""),
         bytes_per_record=bytes_per_record(table.metadata) if table and not unknown else None,
         landed_at=landed_at,
         dead_letters=ledger.total_dead_letters if ledger else 0,
@@ -116,12 +125,14 @@ def _told(table: Table | None) -> tuple[Ledger | None, str]:
 
 
 def _word(
-    facts: TopicFacts | None, ledger: Ledger | None, lag: int, reason: str
-) -> Literal["new", "current", "behind", "suspended", "topic missing"]:
+    facts: TopicFacts | None, ledger: Ledger | None, lag: int, stopped: str, refused: FrazilError | None
+) -> State:
     if facts is None:
         return "topic missing"
-    if reason:
+    if stopped:
         return "suspended"
+    if refused:
+        return "topic changed" if isinstance(refused, TopicChangedError) else "records lost"
     if ledger is None:
         return "new"
     return "behind" if lag else "current"

@@ -88,6 +88,11 @@ class TableSpec(AnyTable):
     on_bad_record: Literal["suspend", "skip", "dead_letter"] = Field(
         "suspend", description="What a record that can't be decoded costs."
     )
+    on_lost_records: Literal["stop", "record"] = Field(
+        "stop",
+        description="Records that retention removed before they were landed: stop the table, or note how "
+        "many and go on.",
+    )
     max_dead_letter_rate: float = Field(
         0.01, ge=0, le=1, description="Most dead letters per offset landed before a check warns."
     )

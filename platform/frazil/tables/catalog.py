@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import stamina
 
-from frazil.errors import MissingError, PartDownError
+from frazil.errors import NotYetError, PartDownError
 from frazil.settings import Settings
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import pyiceberg_properties
@@ -128,7 +128,7 @@ def load_table(catalog: Catalog, name: TableName) -> Table:
     """The table as it is now.
 
     Raises:
-        MissingError: There is none.
+        NotYetError: There is none.
     """
     if table := load_table_or_none(catalog, name):
         return table
@@ -145,8 +145,8 @@ def load_table_once(catalog: Catalog, name: TableName) -> Table:
         raise _missing(name) from None
 
 
-def _missing(name: TableName) -> MissingError:
-    return MissingError(
+def _missing(name: TableName) -> NotYetError:
+    return NotYetError(
         f"There is no table {name} in the catalog.",
         todo=f"`frazil land {name}`, or `frazil derive {name}`, makes it, if a pipeline names it.",
     )

@@ -22,17 +22,26 @@ _FEW = 200
 """Values of an IN by which PyIceberg still leaves out files (its IN_PREDICATE_LIMIT)."""
 
 
-def keys_in(table: Table, keys: Collection[Key], names: tuple[str, str] = NAMES) -> set[Key]:
+def keys_in(
+    table: Table,
+    keys: Collection[Key],
+    names: tuple[str, str] = NAMES,
+    where: BooleanExpression | None = None,
+) -> set[Key]:
     """Those of the keys that the table's head holds; reads two columns of the files in question.
 
     Args:
         table: As loaded: its present head is looked at.
         keys: What is looked for.
         names: The columns that hold partition and offset.
+        where: Only among these rows.
     """
+    from pyiceberg.expressions import AlwaysTrue
+
+    rows = where or AlwaysTrue()
     found: set[Key] = set()
     for partition, offsets in _by_partition(keys).items():
-        found |= {(partition, offset) for offset in _offsets_in(table, partition, offsets, names)}
+        found |= {(partition, offset) for offset in _offsets_in(table, partition, offsets, names, rows)}
     return found
 
 
@@ -43,13 +52,15 @@ def _by_partition(keys: Iterable[Key]) -> dict[int, list[int]]:
     return groups
 
 
-def _offsets_in(table: Table, partition: int, offsets: list[int], names: tuple[str, str]) -> Iterable[int]:
+def _offsets_in(
+    table: Table, partition: int, offsets: list[int], names: tuple[str, str], rows: BooleanExpression
+) -> Iterable[int]:
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyiceberg.expressions import And, EqualTo
 
     wanted = pa.array(offsets, pa.int64())
-    among = And(EqualTo(term=names[0], value=partition), _among(names[1], offsets))
+    among = And(rows, EqualTo(term=names[0], value=partition), _among(names[1], offsets))
     for batch in table.scan(among, selected_fields=names).to_arrow_batch_reader():
         column = batch.column(names[1])
         yield from column.filter(pc.is_in(column, value_set=wanted)).to_pylist()

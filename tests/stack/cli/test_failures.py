@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from frazil.connections import Connections
+from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
 from kit.shell import NAMESPACE, Command, Shell
 from kit.topics import TRADE, Topic, create_topic
@@ -88,7 +89,7 @@ def test_a_topic_that_does_not_exist_is_named_and_nothing_is_made(
 ) -> None:
     shell.write({"topic": fresh_name})
 
-    landed = frazil("land", "--all", "--json")
+    landed = frazil("land", f"{NAMESPACE}.{fresh_name}", "--json")
     states = frazil("tables", "--json").document
 
     (failed,) = landed.document
@@ -110,6 +111,41 @@ def test_a_subject_that_does_not_exist_is_named_and_nothing_is_made(
     assert f"{topic.name}-value" in landed.err
     assert "Traceback" not in landed.err
     assert not topic.connections.catalog.table_exists(topic.things.table.identifier)
+
+
+@pytest.mark.parametrize(("command", "why"), [("land", "Topic "), ("sync", "There is no table ")])
+def test_of_all_tables_one_that_nobody_has_fed_yet_is_told_and_no_failure(
+    frazil: Command, shell: Shell, topic: Topic, name: str, command: str, why: str
+) -> None:
+    land(topic.spec, topic.connections)
+    shell.write({"topic": f"{topic.name}_later"}, name="later")
+
+    said = frazil(command, "--all", "--json")
+
+    later, done = sorted(said.document, key=lambda row: "awaits" not in row)
+    assert (said.code, done["table"], later["table"]) == (0, name, f"{name}_later")
+    assert later["awaits"].startswith(why)
+    assert f"{name}_later waits: {why}" in said.err
+
+
+def test_offsets_that_are_gone_are_given_up_as_the_error_says(
+    frazil: Command, topic: Topic, name: str
+) -> None:
+    land(topic.spec, topic.connections)
+    topic.trades(5)
+    topic.delete_records_before(12)
+
+    stopped = frazil("land", name)
+    nonsense = frazil("land", name, "--accept-loss", "0:10")
+    vague = frazil("land", "--all", "--accept-loss", "0:10-12")
+    landed = frazil("land", name, "--accept-loss", "0:10-12", "--json")
+
+    assert (stopped.code, "frazil land TABLE --accept-loss 0:10-12" in stopped.err) == (1, True)
+    assert (nonsense.code, vague.code) == (2, 2)
+    assert "write PARTITION:FROM-TO" in " ".join(nonsense.err.split())
+    assert "one table" in vague.err
+    (report,) = landed.document
+    assert (landed.code, report["records"], report["lost"]) == (0, 3, 2)
 
 
 @pytest.fixture

@@ -7,22 +7,78 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import NewPartitions
 
 from frazil.checks.run import run_check
-from frazil.errors import OffsetsLostError, TopicChangedError
+from frazil.errors import OffsetsLostError, SuspendedError, TopicChangedError
+from frazil.kafka import probe
 from frazil.kafka.facts import topic_fact
+from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
+from frazil.landing.state import TableState, table_states
 from kit.topics import Topic, create_topic
 from kit.waiting import PATIENCE, wait_for
 
 
-def test_records_that_retention_took_are_named_and_nothing_is_landed(topic: Topic) -> None:
+def state_of(topic: Topic) -> TableState:
+    return table_states([topic.spec], topic.connections)[0]
+
+
+@pytest.fixture
+def eaten(topic: Topic) -> Topic:
+    """Five records are landed, four more are gone, six wait."""
     topic.trades(5)
     land(topic.spec, topic.connections)
     topic.trades(10)
     topic.delete_records_before(9)
+    return topic
 
+
+def test_records_that_retention_took_are_named_and_nothing_is_landed(eaten: Topic) -> None:
     with pytest.raises(OffsetsLostError, match=r"partition 0: \[5, 9\)"):
+        land(eaten.spec, eaten.connections)
+
+    seen = look_for_arrivals([eaten.spec], eaten.connections)
+    assert len(eaten.rows()) == 5
+    assert (state_of(eaten).state, state_of(eaten).lag) == ("records lost", 6)
+    assert "frazil land" in state_of(eaten).reason
+    assert (seen.due, list(seen.blocked.values())) == ((), ["records lost"])
+    assert not run_check("freshness", eaten.spec, eaten.connections).passed
+
+
+def test_a_loss_that_is_accepted_is_noted_and_the_rest_is_landed(eaten: Topic) -> None:
+    with pytest.raises(OffsetsLostError, match="--accept-loss 0:5-9"):
+        land(eaten.spec, eaten.connections, accept_loss={0: (5, 8)})
+
+    report = land(eaten.spec, eaten.connections, accept_loss={0: (5, 9)})
+
+    assert (report.records, report.lost, report.spans) == (6, 4, {0: (9, 15)})
+    assert [row["$$offset"] for row in eaten.rows()] == [*range(5), *range(9, 15)]
+    for check in ("row_count", "row_count_deep", "freshness"):
+        assert run_check(check, eaten.spec, eaten.connections).passed
+    assert "4 lost" in run_check("row_count", eaten.spec, eaten.connections).text
+    assert land(eaten.spec, eaten.connections).records == 0
+
+
+def test_a_table_whose_spec_says_so_notes_every_loss_and_goes_on(eaten: Topic) -> None:
+    spec = eaten.spec.model_copy(update={"on_lost_records": "record"})
+    eaten.delete_records_before(15)
+
+    assert table_states([spec], eaten.connections)[0].state == "current"
+    report = land(spec, eaten.connections)
+
+    assert (report.records, report.lost) == (0, 10)
+    assert run_check("row_count_deep", spec, eaten.connections).passed
+    assert land(eaten.spec, eaten.connections).lost == 0
+
+
+def test_a_table_that_stops_at_its_very_first_record_remembers_where_it_began(topic: Topic) -> None:
+    topic.send([b"bad"])
+    topic.trades(3)
+    with pytest.raises(SuspendedError, match="offset 0"):
         land(topic.spec, topic.connections)
-    assert len(topic.rows()) == 5
+    topic.delete_records_before(2)
+
+    with pytest.raises(OffsetsLostError, match=r"partition 0: \[0, 2\)"):
+        land(topic.spec, topic.connections)
+    assert topic.rows() == []
 
 
 def test_a_first_landing_begins_where_the_topic_begins(topic: Topic) -> None:
@@ -33,17 +89,40 @@ def test_a_first_landing_begins_where_the_topic_begins(topic: Topic) -> None:
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
-def test_a_recreated_topic_is_recognised_by_its_id(topic: Topic) -> None:
-    topic.trades(5)
-    land(topic.spec, topic.connections)
+def make_anew(topic: Topic) -> None:
+    """Deletes the topic, and makes one of its name."""
     for future in topic.connections.admin.delete_topics([topic.name], operation_timeout=30).values():
         future.result(PATIENCE)
     create_topic(topic.connections.admin, topic.name, 1, {})
-    topic.trades(7)
+
+
+def test_a_recreated_topic_is_recognised_by_its_id(topic: Topic) -> None:
+    topic.trades(5)
+    land(topic.spec, topic.connections)
+    make_anew(topic)
+    topic.trades(5)
 
     with pytest.raises(TopicChangedError, match="deleted and made again"):
         land(topic.spec, topic.connections)
     assert len(topic.rows()) == 5
+    assert state_of(topic).state == "topic changed"
+    assert not run_check("freshness", topic.spec, topic.connections).passed
+
+
+def test_a_topic_that_is_made_anew_while_it_is_landed_is_not_published_under_the_old_id(
+    topic: Topic,
+) -> None:
+    topic.trades(5)
+
+    def on_step(step: str) -> None:
+        if step == "branched":
+            make_anew(topic)
+            topic.trades(5)
+
+    with pytest.raises(TopicChangedError, match="deleted and made again"):
+        land(topic.spec, topic.connections, on_step=on_step)
+    assert topic.rows() == []
+    assert land(topic.spec, topic.connections).records == 5
 
 
 def test_new_partitions_are_landed_from_their_first_offset(topic: Topic) -> None:
@@ -62,6 +141,25 @@ def transactional(topic: Topic) -> Producer:
     producer = Producer({"bootstrap.servers": servers, "transactional.id": topic.name})
     producer.init_transactions(30)
     return producer
+
+
+def test_a_huge_transaction_that_was_aborted_is_read_past_however_long_it_takes(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "_PATIENCE", 0.05)
+    producer, value = transactional(topic), bytes(900_000)
+    topic.trades(1)
+    producer.begin_transaction()
+    for _ in range(100):
+        producer.produce(topic.name, value, partition=0)
+    producer.flush(PATIENCE)
+    producer.abort_transaction(30)
+    topic.trades(1)
+    wait_for(lambda: topic_fact(topic.connections.admin, topic.name).end == {0: 103})
+
+    report = land(topic.spec, topic.connections)
+
+    assert (report.records, report.gaps) == (2, 101)
 
 
 def test_aborted_records_and_markers_are_known_gaps_and_open_transactions_wait(topic: Topic) -> None:

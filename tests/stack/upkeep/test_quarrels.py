@@ -14,8 +14,9 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import OvertakenError
-from frazil.landing.land import LandingReport, land
+from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
+from frazil.landing.report import LandingReport
 from frazil.upkeep.kinds import KINDS as UPKEEP
 from frazil.upkeep.run import do_work
 from frazil.upkeep.work import WorkReport

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.expressions import AlwaysTrue
 
 from frazil.landing import dead_letters
 from frazil.landing.bad_records import BadRecord
-from frazil.landing.dead_letters import keep_dead_letters, letters_schema, read_letters, survey
+from frazil.landing.dead_letters import keep_dead_letters, letters_schema, of_topic, read_letters, survey
 from frazil.landing.ledger import Ledger
 from frazil.spec.names import TableName
 from frazil.tables.keys import keys_in
@@ -51,7 +52,7 @@ def test_a_dead_letter_is_read_back_as_it_was_kept(catalog: Catalog) -> None:
     keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1), bad(1, 2, headers=None, raw_value=None)])
     table = catalog.load_table(NAME.dead_letters.identifier)
 
-    one, two = read_letters(table, "", {(0, 1), (1, 2), (1, 9)})
+    one, two = read_letters(table, AlwaysTrue(), {(0, 1), (1, 2), (1, 9)})
 
     assert (one.topic, one.key, one.headers, one.schema_id) == ("trades", (0, 1), {"h": b"1"}, 5)
     assert (one.timestamp, one.timestamp_type, one.leader_epoch) == (datetime(2026, 1, 2, tzinfo=UTC), 0, 3)
@@ -66,7 +67,7 @@ def test_the_schema_id_is_that_of_the_half_at_fault(catalog: Catalog) -> None:
         catalog, NAME, LEDGER, [bad(0, 1, "key_schema_id"), bad(0, 2, "too_short", raw_value=b"\0")]
     )
 
-    letters = read_letters(catalog.load_table(NAME.dead_letters.identifier), "", {(0, 1), (0, 2)})
+    letters = read_letters(catalog.load_table(NAME.dead_letters.identifier), AlwaysTrue(), {(0, 1), (0, 2)})
 
     assert [letter.schema_id for letter in letters] == [7, None]
 
@@ -87,6 +88,20 @@ def test_a_record_that_only_the_repeated_landing_finds_bad_is_kept(catalog: Cata
     assert kept(catalog) == [(0, 1), (0, 4), (0, 11), (1, 0)]
 
 
+def test_a_bad_record_of_a_topic_that_was_made_anew_is_kept_beside_the_old_ones_at_its_place(
+    catalog: Catalog,
+) -> None:
+    keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1), bad(0, 7)])
+    anew = replace(LEDGER, topic_id="anew", landing="landing_2_b", spans={0: (0, 2), 1: (0, 0)})
+    keep_dead_letters(catalog, NAME, anew, [bad(0, 1, raw_value=b"anew")])
+    keep_dead_letters(catalog, NAME, replace(anew, landing="landing_3_c"), [bad(0, 1, raw_value=b"anew")])
+    table = catalog.load_table(NAME.dead_letters.identifier)
+
+    assert kept(catalog) == [(0, 1), (0, 1), (0, 7)]
+    (letter,) = read_letters(table, of_topic("anew"), {(0, 1), (0, 7)})
+    assert (letter.raw_value, letter.topic_id) == (b"anew", "anew")
+
+
 def test_a_table_of_an_earlier_version_gets_the_columns_that_it_lacks(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +112,7 @@ def test_a_table_of_an_earlier_version_gets_the_columns_that_it_lacks(
     keep_dead_letters(catalog, NAME, later, [bad(0, 10)])
 
     table = catalog.load_table(NAME.dead_letters.identifier)
-    old, new = read_letters(table, "", {(0, 1), (0, 10)})
+    old, new = read_letters(table, AlwaysTrue(), {(0, 1), (0, 10)})
     assert table.schema().column_names == letters_schema().column_names
     assert (old.leader_epoch, new.leader_epoch) == (None, 3)
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from frazil.errors import OffsetsLostError, TopicChangedError
 from frazil.kafka.facts import TopicFacts
+from frazil.landing.history import Accepted
 from frazil.landing.ledger import Ledger
 from frazil.landing.plan import MIN_SLICE, Plan, cut, make_plan
 
@@ -31,9 +32,27 @@ def test_a_first_landing_starts_at_the_first_offsets_that_kafka_still_holds() ->
 
 
 def test_a_later_landing_starts_where_the_table_ends_and_takes_up_new_partitions() -> None:
-    plan = make_plan(facts({0: 0, 1: 3}, {0: 9, 1: 4}), ledger({0: 7}), MANY)
+    plan = make_plan(facts({0: 0, 1: 0}, {0: 9, 1: 4}), ledger({0: 7}), MANY)
 
-    assert plan.spans == {0: (7, 9), 1: (3, 4)}
+    assert plan.spans == {0: (7, 9), 1: (0, 4)}
+
+
+def test_what_retention_took_of_a_new_partition_before_anybody_looked_is_named() -> None:
+    with pytest.raises(OffsetsLostError, match=r"partition 1: \[0, 3\)"):
+        make_plan(facts({0: 0, 1: 3}, {0: 9, 1: 4}), ledger({0: 7}), MANY)
+
+
+@pytest.mark.parametrize("accepted", [Accepted({0: (7, 12)}), Accepted({0: (0, 99)}), Accepted(any=True)])
+def test_a_loss_that_is_accepted_is_noted_and_the_plan_goes_on_behind_it(accepted: Accepted) -> None:
+    plan = make_plan(facts({0: 12}, {0: 20}), ledger({0: 7}), MANY, accepted)
+
+    assert (plan.spans, plan.lost) == ({0: (12, 20)}, {0: (7, 12)})
+
+
+@pytest.mark.parametrize("accepted", [Accepted({0: (7, 11)}), Accepted({0: (8, 12)}), Accepted({1: (7, 12)})])
+def test_a_loss_is_refused_where_less_was_accepted(accepted: Accepted) -> None:
+    with pytest.raises(OffsetsLostError, match="--accept-loss 0:7-12"):
+        make_plan(facts({0: 12}, {0: 20}), ledger({0: 7}), MANY, accepted)
 
 
 def test_a_recreated_topic_stops_the_table() -> None:

@@ -27,7 +27,8 @@ from frazil.formats.json.nodes import (
 )
 from frazil.formats.json.references import Flat, References, flat
 from frazil.formats.logical import Struct, misfit, relaxed
-from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema
+from frazil.formats.mapping import MAX_DEPTH, Mapping
+from frazil.formats.protocol import WriterSchema
 
 __all__ = ["json_columns", "json_node", "readable"]
 

@@ -1,0 +1,81 @@
+"""What landings tell of themselves, to people, scripts and Dagster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from frazil.landing.ledger import Ledger, Span
+from frazil.spec.names import TableName
+from frazil.tables.stage import Published
+
+__all__ = ["LandingReport", "report_of", "sum_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class LandingReport:
+    """What one call of `land` did; sums over its landings.
+
+    `lost`: offsets that the topic no longer held, and that were given up. `conflicts`: how often publishing
+    had to be tried again because others had committed in between.
+    """
+
+    table: str
+    topic: str
+    snapshot_id: int | None = None
+    records: int = 0
+    dead_letters: int = 0
+    skipped: int = 0
+    gaps: int = 0
+    lost: int = 0
+    spans: dict[int, Span] | None = None
+    bytes: int = 0
+    files: int = 0
+    schema_ids: tuple[int, ...] = ()
+    max_timestamp: int | None = None
+    landings: int = 0
+    conflicts: int = 0
+    seconds: float = 0.0
+
+
+def report_of(name: TableName, entry: Ledger, published: Published, files: int) -> LandingReport:
+    """One landing that is published."""
+    return LandingReport(
+        table=str(name),
+        topic=entry.topic,
+        snapshot_id=published.snapshot_id,
+        records=entry.records,
+        dead_letters=entry.dead_letters,
+        skipped=entry.skipped,
+        gaps=sum(entry.gaps.values()),
+        lost=sum(entry.lost.values()),
+        spans={p: s for p, s in entry.spans.items() if s[1] > s[0]},
+        bytes=entry.bytes,
+        files=files,
+        schema_ids=entry.schema_ids,
+        max_timestamp=entry.max_timestamp,
+        landings=1,
+        conflicts=published.conflicts,
+    )
+
+
+def sum_of(one: LandingReport, two: LandingReport) -> LandingReport:
+    """Two landings of one call, the second behind the first."""
+    if not two.landings:
+        return one
+    spans = dict(one.spans or {})
+    for p, (start, to) in (two.spans or {}).items():
+        spans[p] = (spans.get(p, (start, to))[0], to)
+    return replace(
+        two,
+        records=one.records + two.records,
+        dead_letters=one.dead_letters + two.dead_letters,
+        skipped=one.skipped + two.skipped,
+        gaps=one.gaps + two.gaps,
+        lost=one.lost + two.lost,
+        spans=spans,
+        bytes=one.bytes + two.bytes,
+        files=one.files + two.files,
+        schema_ids=tuple(sorted({*one.schema_ids, *two.schema_ids})),
+        landings=one.landings + two.landings,
+        conflicts=one.conflicts + two.conflicts,
+    )
