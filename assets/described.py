@@ -12,8 +12,8 @@ from typing import Any
 
 import dagster as dg
 
-from frazil.formats.iceberg import to_iceberg
 from frazil.formats.record import file_fields
+from frazil.formats.types import to_iceberg
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of
 from frazil.settings import Settings

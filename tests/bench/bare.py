@@ -16,7 +16,7 @@ from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.record import topic_columns
 from frazil.formats.registry import subject_versions
-from frazil.formats.spark import arrow_function, spark_type
+from frazil.formats.types import arrow_function, spark_type
 from frazil.landing.tables import ensure_table
 from frazil.settings import Settings
 from frazil.spec.names import TableName

@@ -19,8 +19,8 @@ from frazil.clients import Clients
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.publish import Derived
 from frazil.formats.columns import RecordColumns, table_fields
-from frazil.formats.iceberg import to_iceberg
 from frazil.formats.logical import Field, Primitive, Struct
+from frazil.formats.types import to_iceberg
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.evolve import evolve

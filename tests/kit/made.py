@@ -15,8 +15,8 @@ from frazil.connections import Connections
 from frazil.derive.derive import derive
 from frazil.derive.ledger import DerivedLedger, read_derived
 from frazil.derive.report import DeriveReport
-from frazil.formats.iceberg import from_iceberg
 from frazil.formats.logical import Field, Primitive
+from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table

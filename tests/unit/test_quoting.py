@@ -13,7 +13,7 @@ from sqlglot import exp
 from frazil.derive.columns import types_in
 from frazil.derive.queries.type_rules import fields
 from frazil.formats.logical import Field, Primitive, Struct
-from frazil.formats.spark import spark_type
+from frazil.formats.types import spark_type
 from frazil.landing.projection import laid_out
 from frazil.quoting import double_quoted, literal, quoted
 from frazil.spec.names import TableName

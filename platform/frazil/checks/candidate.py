@@ -11,10 +11,10 @@ from frazil.connections import Connections
 from frazil.errors import MissingError, SchemaRefusedError, SpecError
 from frazil.formats.columns import RecordColumns, record_columns, table_fields
 from frazil.formats.evolution import Verdict, refused
-from frazil.formats.iceberg import to_iceberg
 from frazil.formats.logical import Where
 from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
 from frazil.formats.record import half_schemas, schemas_of
+from frazil.formats.types import to_iceberg
 from frazil.landing.evolve import plan_evolution
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of

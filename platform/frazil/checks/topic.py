@@ -9,9 +9,9 @@ from frazil.checks.result import Number, Subject, Verdict
 from frazil.checks.table import live_rows
 from frazil.formats.columns import metadata_columns, metadata_names
 from frazil.formats.evolution import refused
-from frazil.formats.iceberg import from_iceberg
 from frazil.formats.protocol import VALUE
 from frazil.formats.record import half_schemas, topic_columns
+from frazil.formats.types import from_iceberg
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.ledger import Ledger, ledgers, read_ledger
 from frazil.landing.state import table_states

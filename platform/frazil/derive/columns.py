@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from frazil.errors import SpecError
-from frazil.formats.iceberg import from_iceberg
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
-from frazil.formats.spark import spark_type
+from frazil.formats.types import from_iceberg, spark_type
 from frazil.quoting import quoted
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from frazil.derive.ledger import Position
 from frazil.errors import MissingError, PositionLostError
-from frazil.formats.iceberg import from_iceberg
-from frazil.formats.spark import spark_type
+from frazil.formats.types import from_iceberg, spark_type
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.tables.snapshots import ancestors, is_first, summary_of

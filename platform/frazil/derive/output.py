@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from frazil.derive.columns import fields_of
 from frazil.errors import SchemaRefusedError
 from frazil.formats.evolution import Verdict, refused, verdicts
-from frazil.formats.iceberg import from_iceberg
 from frazil.formats.logical import Struct
+from frazil.formats.types import from_iceberg
 from frazil.landing.evolve import apply_changes
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName

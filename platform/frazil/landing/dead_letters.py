@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import OvertakenError
-from frazil.formats.iceberg import to_iceberg
 from frazil.formats.logical import Field, Map, Primitive
+from frazil.formats.types import to_iceberg
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, read_ledger

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from frazil.errors import SchemaRefusedError
 from frazil.formats.columns import RecordColumns, metadata_names
 from frazil.formats.evolution import Verdict, refused, verdicts
-from frazil.formats.iceberg import as_stored, from_iceberg, iceberg_type
 from frazil.formats.logical import Struct
+from frazil.formats.types import as_stored, from_iceberg, iceberg_type
 from frazil.landing.refusals import marks
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec

@@ -7,7 +7,7 @@ middle, values would land in their neighbours' columns.
 from __future__ import annotations
 
 from frazil.formats.logical import List, Map, Struct, Type, alike
-from frazil.formats.spark import spark_type
+from frazil.formats.types import spark_type
 from frazil.quoting import literal, quoted
 
 __all__ = ["laid_out"]

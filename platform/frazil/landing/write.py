@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from frazil.formats.columns import metadata_columns
-from frazil.formats.iceberg import from_iceberg
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, OK, RecordDecoder
+from frazil.formats.types import from_iceberg
 from frazil.kafka.probe import Tally
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan

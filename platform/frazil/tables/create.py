@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import stamina
 
-from frazil.formats.iceberg import to_iceberg
 from frazil.formats.logical import Field
+from frazil.formats.types import to_iceberg
 from frazil.spec.names import TableName
 from frazil.tables.catalog import is_lost, load_table, load_table_or_none
 from frazil.tables.commit import commit

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigureError
 from frazil.formats.evolution import Change, Verdict, standing, target
-from frazil.formats.iceberg import from_iceberg, iceberg_type
 from frazil.formats.logical import Field, Struct, Where, find
+from frazil.formats.types import from_iceberg, iceberg_type
 from frazil.spec.migrations import Migration
 
 if TYPE_CHECKING:

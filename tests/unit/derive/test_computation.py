@@ -13,7 +13,7 @@ from pyspark.sql import types as t
 from frazil.derive.columns import fields_of
 from frazil.derive.computation import Computation, computation_of
 from frazil.errors import SpecError
-from frazil.formats.spark import spark_type
+from frazil.formats.types import spark_type
 from frazil.spec.derived import DerivedSpec
 
 SQL = "SELECT symbol, quantity > :large AS is_large FROM trades"

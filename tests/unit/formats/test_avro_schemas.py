@@ -9,9 +9,8 @@ import pytest
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.avro.schema import avro_to_logical
-from frazil.formats.iceberg import from_iceberg, to_iceberg
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
-from frazil.formats.spark import spark_type
+from frazil.formats.types import from_iceberg, spark_type, to_iceberg
 
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")
 

@@ -13,8 +13,8 @@ from pyiceberg.table import Table
 
 from frazil.formats.columns import RecordColumns, table_fields
 from frazil.formats.evolution import verdicts
-from frazil.formats.iceberg import from_iceberg, to_iceberg
 from frazil.formats.logical import Struct
+from frazil.formats.types import from_iceberg, to_iceberg
 from frazil.landing.evolve import plan_evolution
 from frazil.spec.topic import TableSpec
 from kit.examples import examples

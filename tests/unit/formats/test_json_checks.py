@@ -12,11 +12,10 @@ from pyspark import cloudpickle
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.json.checks import JsonSql
-from frazil.formats.json.format import Json, JsonDecoder
+from frazil.formats.json.format import Json, JsonDecoder, flags
 from frazil.formats.json.nodes import logical
 from frazil.formats.json.schema import json_node
 from frazil.formats.json.sql import parsed_type
-from frazil.formats.json.strict import flags
 from frazil.formats.protocol import KEY, VALUE, HalfSchemas, WriterSchema
 from frazil.quoting import literal
 from kit.json_texts import BAD, SCHEMA

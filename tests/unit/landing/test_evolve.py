@@ -19,8 +19,8 @@ from pyiceberg.transforms import IdentityTransform
 from frazil.errors import ConfigureError
 from frazil.formats.columns import RecordColumns, metadata_names, table_fields
 from frazil.formats.evolution import refused, verdicts
-from frazil.formats.iceberg import as_stored, from_iceberg, to_iceberg
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
+from frazil.formats.types import as_stored, from_iceberg, to_iceberg
 from frazil.landing.evolve import Evolution, plan_evolution
 from frazil.landing.refusals import SUSPENDED_BY
 from frazil.spec.migrations import Drop, Migration, Rename, Retype

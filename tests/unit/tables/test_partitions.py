@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from frazil.errors import SpecError
-from frazil.formats.iceberg import to_iceberg
 from frazil.formats.logical import Field, List, Primitive, Struct
+from frazil.formats.types import to_iceberg
 from frazil.spec.topic import TableSpec
 from frazil.tables.layout import partition_spec
 

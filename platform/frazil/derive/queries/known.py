@@ -12,7 +12,7 @@ from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
 from frazil.derive.queries.scopes import ALL
 from frazil.errors import SpecError
 from frazil.formats.record import file_fields
-from frazil.formats.spark import spark_type
+from frazil.formats.types import spark_type
 from frazil.pipelines.folder import Pipeline
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec

@@ -23,7 +23,7 @@ from frazil.formats.avro.schema import avro_columns, avro_to_logical
 from frazil.formats.avro.values import ExactPair, conversion, exact_pair, group_key, utf8_check
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import Half, HalfSchemas, Reason, WriterSchema
-from frazil.formats.spark import first_of, spark_type
+from frazil.formats.types import first_of, spark_type
 from frazil.formats.wire import WireError, WireFormat
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from frazil.formats.mapping import MAX_DEPTH, Mapping
+from frazil.formats.protocol import MAX_DEPTH, Mapping
 
 __all__ = ["PRIMITIVES", "avro_text", "children", "parse_avro"]
 

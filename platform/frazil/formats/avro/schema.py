@@ -18,7 +18,7 @@ from typing import Any
 from frazil.errors import SpecError
 from frazil.formats.avro.parser import parse_avro
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
-from frazil.formats.mapping import Mapping, decimal_type
+from frazil.formats.protocol import Mapping, decimal_type
 
 __all__ = ["avro_columns", "avro_name", "avro_record", "avro_to_logical", "avro_value", "is_entries"]
 

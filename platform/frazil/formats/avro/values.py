@@ -18,7 +18,7 @@ from typing import Any, cast
 from frazil.formats.avro.pairs import is_lossy
 from frazil.formats.avro.parser import children
 from frazil.formats.logical import Decimal, List, Map, Primitive, Struct, Type
-from frazil.formats.spark import spark_type
+from frazil.formats.types import spark_type
 from frazil.quoting import literal, quoted
 
 __all__ = [

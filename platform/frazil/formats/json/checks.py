@@ -25,7 +25,7 @@ from frazil.formats.json.sql import (
     unique,
 )
 from frazil.formats.logical import Field, List, Map, Struct, Type
-from frazil.formats.spark import spark_type
+from frazil.formats.types import spark_type
 from frazil.quoting import literal, quoted
 
 __all__ = ["JsonSql"]

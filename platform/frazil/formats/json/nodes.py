@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
-from frazil.formats.mapping import Refuse, decimal_type
+from frazil.formats.protocol import Refuse, decimal_type
 
 __all__ = [
     "Branches", "Entries", "Items", "Member", "Members", "Node", "Pairs", "Scalar", "Wire",

@@ -5,17 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from functools import cached_property
 from typing import Any
 
 from frazil.formats import logical
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar
-from frazil.formats.json.strict import validator_maker
 from frazil.formats.protocol import Reason, WriterSchema
 
-__all__ = ["JsonReasons"]
+__all__ = ["JsonReasons", "validator_maker"]
 
 _TYPES = frozenset({"type", "required", "enum", "const", "oneOf", "anyOf"})
 """Rules that every record is checked for; the others only where validation is strict."""
@@ -204,3 +203,22 @@ def _binary(node: Scalar, found: str) -> Iterator[Reason]:
             if not 1 <= len(raw) <= 16:
                 yield "range", f"{len(raw)} bytes are no decimal of at most 38 digits"
             yield from _exact(node, digits)
+
+
+def validator_maker() -> Callable[[str, tuple[tuple[str, str], ...]], Any]:
+    """Makes validators of a schema's text and of other subjects' texts, by the names it refers to them with.
+
+    A function within a function: such are pickled by value.
+    """
+
+    def make(text: str, dependencies: tuple[tuple[str, str], ...]) -> Any:
+        import json
+
+        import jsonschema_rs
+
+        def found(uri: str) -> Any:
+            return next(json.loads(t) for n, t in dependencies if uri == n or uri.endswith(f"/{n}"))
+
+        return jsonschema_rs.validator_for(json.loads(text), retriever=found)
+
+    return make

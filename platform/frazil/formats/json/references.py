@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote, urljoin
 
-from frazil.formats.mapping import Refuse
+from frazil.formats.protocol import Refuse
 
 __all__ = ["Flat", "References", "flat"]
 

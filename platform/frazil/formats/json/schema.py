@@ -27,8 +27,7 @@ from frazil.formats.json.nodes import (
 )
 from frazil.formats.json.references import Flat, References, flat
 from frazil.formats.logical import Struct, misfit, relaxed
-from frazil.formats.mapping import MAX_DEPTH, Mapping
-from frazil.formats.protocol import WriterSchema
+from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema
 
 __all__ = ["json_columns", "json_node", "readable"]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar
 from frazil.formats.logical import Decimal, Fixed, Type
-from frazil.formats.spark import spark_type
+from frazil.formats.types import spark_type
 from frazil.quoting import literal, quoted
 
 __all__ = [

@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from frazil.formats.logical import Struct
-from frazil.formats.protobuf import fields as pb
+from frazil.formats.protobuf import schema as pb
 from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
-from frazil.formats.spark import arrow_type
+from frazil.formats.types import arrow_type
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-    from google.protobuf.descriptor import Descriptor, FieldDescriptor
+    from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
 
-__all__ = ["Messages", "PtarsMessages", "UpbMessages", "in_place"]
+__all__ = ["Messages", "PtarsMessages", "UpbMessages", "in_place", "messages_of"]
 
 _MOST = 2**63
 _DAMAGED = "payload", "the payload is cut off, damaged, or has text that is not UTF-8"
@@ -247,3 +247,23 @@ def in_place(parts: Sequence[tuple[np.ndarray, pa.Array]], rows: int, filler: pa
     if parts:
         order[np.concatenate([places for places, _ in parts])] = np.arange(known)
     return pa.concat_arrays([*(part for _, part in parts), filler]).take(pa.array(order))
+
+
+def messages_of(message: Descriptor, columns: Struct) -> Messages:
+    """What decodes payloads of one type."""
+    return UpbMessages(message, columns) if _beyond_ptars(message.file) else PtarsMessages(message, columns)
+
+
+def _beyond_ptars(file: FileDescriptor) -> bool:
+    """Whether ptars panics (editions), or reads null where there is something (groups)."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+    proto = FileDescriptorProto()
+    file.CopyToProto(proto)
+    groups = any(map(_has_group, file.message_types_by_name.values()))
+    return proto.syntax == "editions" or groups or any(map(_beyond_ptars, file.dependencies))
+
+
+def _has_group(message: Descriptor) -> bool:
+    groups = any(f.type == f.TYPE_GROUP for f in message.fields)
+    return groups or any(map(_has_group, message.nested_types))

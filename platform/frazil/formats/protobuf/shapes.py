@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.formats.protobuf import fields as pb
-from frazil.formats.spark import arrow_type
+from frazil.formats.protobuf import schema as pb
+from frazil.formats.types import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
