@@ -38,15 +38,9 @@ _STAMPS = (Primitive("timestamp"), Primitive("timestamptz"))
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One change of one field: whether the table may take it, by which rule, and what to do.
+    """One change of one field: whether the table takes it by itself, by which rule, and what to do.
 
-    Args:
-        where: The field.
-        change: What happened to it.
-        allowed: Whether the table takes it by itself.
-        rule: Why, in words.
-        todo: For the reader; empty where nothing is to be done.
-        wanted: What the table must hold there; None where it stays as it is.
+    `wanted` is what the table must hold there; None where it stays as it is.
     """
 
     where: Where
@@ -82,15 +76,10 @@ def refused(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def verdicts(table: Struct, wanted: Iterable[Field], own: Collection[str]) -> list[Verdict]:
-    """What must change so that the table can hold the wanted fields.
+    """What must change so that the table can hold the fields that the newest schemas ask for.
 
-    Args:
-        table: The table's columns.
-        wanted: The columns that the newest schemas ask for.
-        own: Columns of Frazil's own, by path, which no schema knows: metadata, retired columns.
-
-    Returns:
-        One verdict per change, also where the table stays as it is; none where nothing changed.
+    One verdict per change, also where the table stays as it is. `own` are Frazil's own columns by path,
+    which no schema knows: metadata, retired columns.
     """
     return list(_struct(table, Struct(tuple(wanted)), Where(), own))
 
@@ -200,7 +189,7 @@ def standing(
         migration: As the spec has it.
         table: The table's columns.
         wanted: The columns that the newest schemas ask for.
-        later: Columns that later migrations speak of: a name in a chain of renames.
+        later: Columns that later migrations name, as in a chain of renames.
         coming: Columns that earlier migrations will make, once they are due.
 
     Raises:

@@ -134,13 +134,7 @@ _WIDER = {(Primitive("int"), Primitive("long")), (Primitive("float"), Primitive(
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place within a table.
-
-    Args:
-        path: Names from the root, as Iceberg has them: parts of lists and maps are `element`, `key`
-            and `value`.
-        said: The same for people: `orders[].price`, `tags{}`.
-    """
+    """A place within a table: its path by Iceberg's names, and the same for people, `orders[].price`."""
 
     path: tuple[str, ...] = ()
     said: str = ""

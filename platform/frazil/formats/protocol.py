@@ -67,7 +67,7 @@ class WriterSchema:
         text: The schema itself.
         kind: Its format, by the registry's name: `AVRO`, `JSON`, `PROTOBUF`.
         references: Other subjects that it needs, as (name, subject, version).
-        dependencies: Their texts by name, whatever they need themselves before them.
+        dependencies: Their texts by name, deepest first.
     """
 
     schema_id: int
@@ -140,11 +140,7 @@ class Format(Protocol):
         """See `HalfSchemas.columns`."""
 
     def decoder(self, schemas: HalfSchemas) -> Decoder:
-        """What decodes them.
-
-        Raises:
-            SchemaRefusedError: The newest schema can't be decoded into columns.
-        """
+        """What decodes them; refuses, as `columns` does, what no column can hold."""
 
 
 class SchemaFormat(Format, Protocol):
@@ -159,18 +155,10 @@ class SchemaFormat(Format, Protocol):
         """Whether one schema may declare several records, of which `record_type` names one."""
 
     def check(self, text: str) -> None:
-        """Makes sure that a text is a schema of this format.
-
-        Raises:
-            ValueError: It is none; the text says why.
-        """
+        """Raises ValueError where a text is no schema of this format, and says why."""
 
     def shape(self, schema: WriterSchema) -> Iterable[tuple[str, Any]]:
-        """All that gives records their shape, by path: schemas of one shape describe the same records.
-
-        Raises:
-            SchemaRefusedError: It is no schema.
-        """
+        """All that gives records their shape, by path: schemas of one shape describe the same records."""
 
 
 class Mapping:

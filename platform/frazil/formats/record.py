@@ -12,8 +12,7 @@ from frazil.formats.columns import RecordColumns, record_columns, table_fields
 from frazil.formats.kinds import PLAIN_FORMATS, schema_format
 from frazil.formats.logical import Field, Struct
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
-from frazil.formats.registry import RegistryClient, subject_versions
-from frazil.formats.subjects import read_schema
+from frazil.formats.registry import RegistryClient, read_schema, subject_versions
 from frazil.formats.wire import header_sql
 from frazil.spec.names import record_subject, subject_name
 from frazil.spec.topic import TableSpec
@@ -34,10 +33,10 @@ _NULL = {"bad": ("false", "true"), "skip": ("false", "false"), "keep": ("true", 
 
 @dataclass(frozen=True, slots=True)
 class RecordDecoder:
-    """Decodes records of one topic.
+    """Decodes records of one topic: key and value, each by a decoder of its own. A null key is no error.
 
     Args:
-        key: For keys; a null key is no error.
+        key: For keys.
         value: For values.
         columns: What both become.
         on_null_value: What a null value is: bad, left out, or a row of key and metadata.
@@ -122,11 +121,7 @@ def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> 
 
 
 def topic_columns(spec: TableSpec, registry: RegistryClient) -> RecordColumns:
-    """What the newest schemas of a topic ask of its table.
-
-    Raises:
-        SchemaRefusedError: No column can hold them.
-    """
+    """What the newest schemas of a topic ask of its table."""
     key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
     return record_columns(spec, key.columns, value.columns)
 
@@ -147,12 +142,7 @@ def file_fields(spec: TableSpec) -> tuple[Field, ...] | None:
 
 
 def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
-    """The decoder for a topic's records; those that belong to other tables are left out.
-
-    Raises:
-        MissingError: A record has no subject.
-        SchemaRefusedError: The newest schema can't be decoded into columns.
-    """
+    """The decoder for a topic's records; those that belong to other tables are left out."""
     key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
     one, two = key.format.decoder(key), value.format.decoder(value)
     columns = record_columns(spec, one.columns, two.columns)

@@ -1,23 +1,37 @@
-"""The schema registry: the schemas that records of a subject were written with."""
+"""The schema registry: its subjects' versions, and subjects as a spec wants them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from confluent_kafka.schema_registry import RegisteredSchema, SchemaRegistryClient
+from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
 
 # The client's own choice between httpx and httpx2, whose errors it lets through.
 from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from frazil.errors import ConfigureError, FrazilError, MissingError, PartDownError
+from frazil.errors import (
+    ConfigureError,
+    DifferentError,
+    FrazilError,
+    MissingError,
+    PartDownError,
+    SpecError,
+)
+from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import WriterSchema
 from frazil.settings import Settings
+from frazil.spec.topic import SCHEMA_KINDS
 
-__all__ = ["RegistryClient", "registry_client", "registry_errors", "subject_versions", "writer_schema"]
+__all__ = [
+    "RegistryClient", "WantedSchema", "differences", "newest_version", "read_schema", "register",
+    "registry_client", "subject_versions", "version_like",
+]  # fmt: skip
 
 _SUBJECT_MISSING = frozenset({40401, 40402})
 
@@ -54,20 +68,20 @@ def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema
         MissingError: There is no such subject.
         PartDownError: The registry does not answer.
     """
-    with registry_errors(client, subject):
-        newest = writer_schema(client.get_version(subject, "latest"))
+    with _registry_errors(client, subject):
+        newest = _writer_schema(client.get_version(subject, "latest"))
         known = client.remembered.get(subject)
         if not known or known[-1] != newest:
             client.clear_caches()  # type: ignore[no-untyped-call]
             known = tuple(
-                _complete(client, writer_schema(client.get_version(subject, version)))
+                _complete(client, _writer_schema(client.get_version(subject, version)))
                 for version in sorted(client.get_versions(subject))
             )
             client.remembered[subject] = known
     return known
 
 
-def writer_schema(found: RegisteredSchema) -> WriterSchema:
+def _writer_schema(found: RegisteredSchema) -> WriterSchema:
     """The registry's answer, frozen."""
     schema = found.schema
     references = tuple((str(r.name), str(r.subject), r.version or 0) for r in schema.references or ())
@@ -80,17 +94,103 @@ def writer_schema(found: RegisteredSchema) -> WriterSchema:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class WantedSchema:
+    """A schema that a subject shall have; `source` is the file that it comes from, for errors."""
+
+    kind: str
+    text: str
+    source: str = "the generator"
+
+
+def read_schema(file: Path) -> WantedSchema:
+    """The schema of a file, whose suffix says its format.
+
+    Raises:
+        SpecError: It can't be read, or is no schema of that format.
+    """
+    kind = SCHEMA_KINDS[file.suffix]
+    try:
+        text = file.read_text(encoding="utf-8")
+        SCHEMA_FORMATS[kind].check(text)
+    except (OSError, ValueError) as e:
+        told = f"{file}: this is no {SCHEMA_FORMATS[kind].title} schema: {e}"
+        raise SpecError(told, todo="Mend the file.") from None
+    return WantedSchema(kind, text, str(file))
+
+
+def newest_version(client: RegistryClient, subject: str) -> WriterSchema | None:
+    """The newest version of a subject, none where there is no such subject."""
+    try:
+        return subject_versions(client, subject)[-1]
+    except MissingError:
+        return None
+
+
+def version_like(client: RegistryClient, subject: str, wanted: WantedSchema) -> WriterSchema | None:
+    """The newest version of a subject that equals a schema, none where there is no such subject.
+
+    Raises:
+        DifferentError: The subject is there, and none of its versions is this schema.
+    """
+    try:
+        versions = subject_versions(client, subject)
+    except MissingError:
+        return None
+    for version in reversed(versions):
+        if not differences(version, wanted):
+            return version
+    newest = versions[-1]
+    raise DifferentError(
+        f"Subject {subject} holds another schema than the spec.",
+        where="; ".join([wanted.source, f"version {newest.version}", *differences(newest, wanted)[:5]]),
+        meaning="Nothing was changed; records are read with the schema that they were written with.",
+        todo="Make the file the registry's schema, or register the new version yourself.",
+    )
+
+
+def register(client: RegistryClient, subject: str, wanted: WantedSchema) -> WriterSchema:
+    """Registers a schema; the version that is there, where it is there already."""
+    schema = Schema(wanted.text, wanted.kind)
+    try:
+        with _registry_errors(client, subject):
+            client.register_schema(subject, schema)
+            return _writer_schema(client.lookup_schema(subject, schema))
+    except ConfigureError as e:
+        raise ConfigureError(
+            e.what,
+            where=f"{wanted.source}; {e.where}",
+            meaning="The schema was not registered.",
+            todo="Mend the file.",
+        ) from None
+
+
+def differences(registered: WriterSchema, wanted: WantedSchema) -> list[str]:
+    """What a version of a subject and a wanted schema do not share, by path."""
+    if registered.kind != wanted.kind:
+        return [f"it is of type {registered.kind}, {wanted.kind} wanted"]
+    shape = SCHEMA_FORMATS[wanted.kind].shape
+    one, two = (
+        {path: json.dumps(part) for path, part in shape(schema)}
+        for schema in (registered, replace(registered, text=wanted.text))
+    )
+    paths = [p for p in {**one, **two} if one.get(p) != two.get(p)]
+    return [
+        f"{p or '(root)'}: {one.get(p, 'not')} in the registry, {two.get(p, 'not')} wanted" for p in paths
+    ]
+
+
 def _complete(client: RegistryClient, writer: WriterSchema) -> WriterSchema:
     """With the texts of everything that it refers to, each once, deepest first."""
     found: dict[str, str] = {}
     for name, subject, version in writer.references:
-        needed = _complete(client, writer_schema(client.get_version(subject, version)))
+        needed = _complete(client, _writer_schema(client.get_version(subject, version)))
         found |= dict(needed.dependencies) | {name: needed.text}
     return replace(writer, dependencies=tuple(found.items()))
 
 
 @contextmanager
-def registry_errors(client: SchemaRegistryClient, subject: str) -> Iterator[None]:
+def _registry_errors(client: SchemaRegistryClient, subject: str) -> Iterator[None]:
     """Turns the registry client's exceptions into ours."""
     try:
         yield

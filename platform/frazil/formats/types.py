@@ -164,15 +164,10 @@ def _primitives() -> dict[str, IcebergType]:
 
 
 def arrow_function(work: Callable[[Any], Any], returns: str, *, batches: bool = False) -> Any:
-    """A function of one column, by PySpark.
+    """A function of one column, of arrays or, if `batches`, of iterators of arrays; `returns` is Spark's DDL.
 
     PySpark asks for annotations and warns where it is told the kind in another way; those of our own
     modules are texts, which it can't resolve where pyarrow is imported inside functions.
-
-    Args:
-        work: Takes an array and gives one; or an iterator of both.
-        returns: The type of the result, in Spark's words.
-        batches: Whether it takes an iterator.
     """
     import pyarrow as pa
     from pyspark.sql.pandas.functions import arrow_udf

@@ -45,12 +45,7 @@ class WireError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WireFormat:
-    """How payloads of Avro and JSON stand in the bytes.
-
-    Args:
-        framed: Whether the header stands before them.
-        newest: The schema id of payloads without one.
-    """
+    """How payloads of Avro and JSON stand in the bytes; without a header all are of the newest schema id."""
 
     framed: bool
     newest: int
@@ -66,11 +61,7 @@ class WireFormat:
         return f"startswith({half.raw}, {header_sql(schema_id)})"
 
     def parts(self, raw: bytes) -> tuple[int, bytes]:
-        """Schema id and payload.
-
-        Raises:
-            WireError: There is no header.
-        """
+        """Schema id and payload; raises WireError where there is no header."""
         return (schema_id_of(raw), raw[HEADER:]) if self.framed else (self.newest, raw)
 
 
@@ -80,11 +71,7 @@ def header_sql(schema_id: int) -> str:
 
 
 def schema_id_of(raw: bytes) -> int:
-    """The schema id in a header.
-
-    Raises:
-        WireError: There is no header.
-    """
+    """The schema id in a header; raises WireError where there is none."""
     if len(raw) < HEADER:
         raise WireError("too_short", f"{len(raw)} bytes are too short for the wire format")
     if raw[0]:
@@ -102,12 +89,9 @@ class Header:
 
 
 def header_of(raw: bytes) -> Header:
-    """The header of a Protobuf record.
+    """The header of a Protobuf record; raises WireError where there is none.
 
     Indexes are zigzag varints, their count first; a single zero byte means `[0]`.
-
-    Raises:
-        WireError: It has none.
     """
     if len(raw) == HEADER:
         raise WireError("too_short", f"{len(raw)} bytes are too short for the wire format")

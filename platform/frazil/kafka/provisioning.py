@@ -11,8 +11,14 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 
 from frazil.errors import ConfigureError, DifferentError, MissingError
 from frazil.formats.protocol import WriterSchema
-from frazil.formats.registry import RegistryClient
-from frazil.formats.subjects import WantedSchema, newest_version, read_schema, register, version_like
+from frazil.formats.registry import (
+    RegistryClient,
+    WantedSchema,
+    newest_version,
+    read_schema,
+    register,
+    version_like,
+)
 from frazil.kafka.clients import kafka_errors
 from frazil.kafka.facts import describe, topic_fact
 from frazil.spec.names import subject_name

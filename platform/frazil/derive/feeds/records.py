@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.errors import SpecError
 from frazil.formats.avro.schema import avro_record, avro_value
 from frazil.formats.logical import Struct
-from frazil.formats.registry import RegistryClient
-from frazil.formats.subjects import WantedSchema, register
+from frazil.formats.registry import RegistryClient, WantedSchema, register
 from frazil.formats.types import from_iceberg
 from frazil.spec.derived import Feed
 from frazil.spec.names import TableName

@@ -76,11 +76,7 @@ class Avro:
 
 
 class AvroDecoder:
-    """Decodes Avro, each record with the schema it was written with.
-
-    Raises:
-        SchemaRefusedError: The newest schema has something that no column can hold.
-    """
+    """Decodes Avro, each record with the schema it was written with."""
 
     def __init__(self, schemas: HalfSchemas) -> None:
         self._subject, self._root = schemas.subject, schemas.half.word
@@ -88,23 +84,14 @@ class AvroDecoder:
         self._version = f"version {newest.version} of subject {self._subject}"
         self._wire = WireFormat(schemas.framed, newest.schema_id)
         self._reader = self._parse(newest)
-        self._columns = avro_columns(self._reader, self._subject)
+        self.columns = avro_columns(self._reader, self._subject)
         self._trees: dict[int, Any] = {}
         self._unreadable: dict[int, str] = {}
         self._reasons: dict[int, AvroReasons] = {}
         # Newest first: a record passes one comparison per branch (11 ns) until its own.
         for writer in reversed(schemas.writers if schemas.framed else [newest]):
             self._take(writer)
-
-    @property
-    def writers(self) -> tuple[int, ...]:
-        """Schema ids that can be read, newest first."""
-        return tuple(self._trees)
-
-    @property
-    def columns(self) -> Struct:
-        """The newest schema as columns."""
-        return self._columns
+        self.writers = tuple(self._trees)
 
     def decode(self, frame: DataFrame, half: Half) -> DataFrame:
         """See `Decoder.decode`."""
@@ -114,17 +101,17 @@ class AvroDecoder:
         branches = []
         for number, (reader, decoded) in enumerate(groups):
             name = f"{half.data}_{number}"
-            found, value = conversion(reader, self._columns, f"{name}.v"), first_of(decoded)
+            found, value = conversion(reader, self.columns, f"{name}.v"), first_of(decoded)
             if found:
                 # In a column of its own, or what the conversion names often would be decoded as often.
                 passing.append(name)
                 frame, value = frame.withColumn(name, value), _converted(name, found.value, found.check)
             # Not a cast: what fails its check must not fail the landing.
-            framed = value.try_cast(f"struct<v:{spark_type(self._columns)},t:binary>")
+            framed = value.try_cast(f"struct<v:{spark_type(self.columns)},t:binary>")
             branches.append((reduce(or_, (own for own, _ in decoded)), framed))
         chosen = branches[0][1] if len(branches) == 1 else first_of(branches)
         numbers = [(self._own(half, schema_id), F.lit(i)) for i, schema_id in enumerate(self._trees)]
-        text = utf8_check(self._columns, half.data) or "true"
+        text = utf8_check(self.columns, half.data) or "true"
         return (
             frame.withColumn(whole, chosen)
             .withColumn(half.data, F.col(f"{whole}.v"))
@@ -159,7 +146,7 @@ class AvroDecoder:
         """Sorts a version in: with the readable ones, or with the reason why it is none."""
         try:
             tree = self._parse(writer)
-            why = str(misfit(tree, self._reader) or "")
+            why = misfit(tree, self._reader)
         except SchemaRefusedError as e:
             tree, why = None, f"{e.what} {e.where}"
         if why:
@@ -167,7 +154,7 @@ class AvroDecoder:
             self._unreadable[writer.schema_id] = f"{name} can't be read by {self._version}: {why}"
         else:
             self._trees[writer.schema_id] = tree
-            self._reasons[writer.schema_id] = AvroReasons(tree, self._reader, self._columns)
+            self._reasons[writer.schema_id] = AvroReasons(tree, self._reader, self.columns)
 
     def _parse(self, writer: WriterSchema) -> dict[str, Any]:
         return parse_avro(writer.text, self._subject, writer.dependencies, self._root)

@@ -7,10 +7,9 @@ reader takes the writer's, for Java compares some of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Misfit", "is_lossy", "misfit", "reader_for", "written"]
+__all__ = ["is_lossy", "misfit", "reader_for", "written"]
 
 _PROMOTIONS = {
     "int": ("long", "float", "double"),
@@ -35,19 +34,8 @@ _DIGITS = 38
 """Of a decimal in Spark and in Iceberg."""
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
-    """Why a reader can't read what a writer wrote."""
-
-    field: str
-    why: str
-
-    def __str__(self) -> str:
-        return f"field {self.field or '(root)'}: {self.why}"
-
-
-def misfit(writer: Any, reader: Any, path: str = "") -> Misfit | None:
-    """Where the reader does not fit the writer; None where it reads all that may be in its records.
+def misfit(writer: Any, reader: Any, path: str = "") -> str | None:
+    """Where the reader does not fit the writer, and why; None where it reads all that may be in its records.
 
     An illegal pair does not raise in Spark: every record of that writer would become a bad row. A null
     for what became required is no misfit but a fault of single records.
@@ -58,7 +46,7 @@ def misfit(writer: Any, reader: Any, path: str = "") -> Misfit | None:
     if isinstance(reader, list):
         branch = _branch_for(writer, reader)
         if branch is None:
-            return Misfit(path, f"{_told(writer)} is no branch of its union")
+            return _no(path, f"{_told(writer)} is no branch of its union")
         return misfit(writer, branch, path)
     if writer["type"] != reader["type"]:
         return _promotion(writer, reader, path)
@@ -76,10 +64,9 @@ def misfit(writer: Any, reader: Any, path: str = "") -> Misfit | None:
 def reader_for(writer: Any, reader: Any) -> Any:
     """The reader, with the writer's own types wherever Spark would misread them.
 
-    Spark lays the reader's logical type over the writer's number: milliseconds would be read as
-    microseconds; it rounds a long that is read as a double; and Java reads an int as a long without a
-    look at its range. Read as they were written, the values are then converted, and checked, with the
-    table's types in view.
+    Spark lays the reader's logical type over the writer's number, so milliseconds would be read as
+    microseconds. It rounds a long that is read as a double, and reads an int as a long without a look at
+    its range. So values are read as they were written, then converted and checked.
     """
     if isinstance(reader, list):
         return [_branch(writer, b, reader) for b in reader]
@@ -111,34 +98,38 @@ def written(field: dict[str, Any], writer: dict[str, Any]) -> dict[str, Any] | N
     return next((by_name[n] for n in names if n in by_name), None)
 
 
-def _record(writer: dict[str, Any], reader: dict[str, Any], path: str) -> Misfit | None:
+def _record(writer: dict[str, Any], reader: dict[str, Any], path: str) -> str | None:
     for field in reader["fields"]:
         where = f"{path}.{field['name']}".lstrip(".")
         source = written(field, writer)
         if source is None and "default" not in field:
-            return Misfit(where, "the older version has no such field, and the newest no default for it")
+            return _no(where, "the older version has no such field, and the newest no default for it")
         if source is not None and (found := misfit(source["type"], field["type"], where)):
             return found
     return None
 
 
-def _promotion(writer: dict[str, Any], reader: dict[str, Any], path: str) -> Misfit | None:
+def _promotion(writer: dict[str, Any], reader: dict[str, Any], path: str) -> str | None:
     legal = reader["type"] in _PROMOTIONS.get(writer["type"], ())
     family = _family(reader)
     if legal and (family is None or (family == "time" == _family(writer))):
         return None
-    return Misfit(path, f"{_told(writer)} can't be read as {_told(reader)}")
+    return _no(path, f"{_told(writer)} can't be read as {_told(reader)}")
 
 
-def _scalar(writer: dict[str, Any], reader: dict[str, Any], path: str) -> Misfit | None:
+def _scalar(writer: dict[str, Any], reader: dict[str, Any], path: str) -> str | None:
     one, two = _family(writer), _family(reader)
     if one and two and one != two:
-        return Misfit(path, f"{_told(writer)} can't be read as {_told(reader)}")
+        return _no(path, f"{_told(writer)} can't be read as {_told(reader)}")
     if one == two == "decimal" and writer["precision"] > _DIGITS:
-        return Misfit(path, f"a decimal of {writer['precision']} digits, where {_DIGITS} can be held")
+        return _no(path, f"a decimal of {writer['precision']} digits, where {_DIGITS} can be held")
     if reader["type"] == "fixed" and writer["size"] != reader["size"]:
-        return Misfit(path, f"{writer['size']} bytes can't be read as {reader['size']}")
+        return _no(path, f"{writer['size']} bytes can't be read as {reader['size']}")
     return None
+
+
+def _no(path: str, why: str) -> str:
+    return f"field {path or '(root)'}: {why}"
 
 
 def _scalar_for(writer: dict[str, Any], reader: dict[str, Any]) -> dict[str, Any]:

@@ -45,8 +45,7 @@ def parse_avro(
         text: The schema as the registry gives it.
         subject: Named in errors.
         dependencies: Schemas that it refers to, by name, deepest first.
-        root: Names the only field of the record that a schema becomes which is none; in Avro's binary
-            form, such a record is its field.
+        root: Names the only field, where the schema is no record: in Avro's binary form both are the same.
 
     Raises:
         SchemaRefusedError: It is recursive or too deep, or refers to what is not there.

@@ -56,11 +56,7 @@ _MAP_ENTRY = "io.confluent.connect.avro.MapEntry"
 def avro_to_logical(
     text: str, subject: str, dependencies: Iterable[tuple[str, str]] = (), root: str = "value"
 ) -> Struct:
-    """The columns that records of this schema become; `root` names the only one where it is no record.
-
-    Raises:
-        SchemaRefusedError: The schema has something that no column can hold; the text names the field.
-    """
+    """The columns that records of this schema become; `root` names the only one where it is no record."""
     return avro_columns(parse_avro(text, subject, dependencies, root), subject)
 
 

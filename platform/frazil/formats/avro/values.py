@@ -51,22 +51,14 @@ class ExactPair:
 
 
 def exact_pair(writer: Any, reader: Any) -> ExactPair:
-    """A writer and its reader, as `reader_for` gave it, with nothing that is read on trust.
-
-    A union of int and long stays: it can't hold two longs.
-    """
+    """A writer and its reader, as `reader_for` gave it, with nothing that is read on trust."""
     wide = not (_mixes(writer) or _mixes(reader))
     return ExactPair(_Exact(wide, defaults=False).tree(writer), _Exact(wide, defaults=True).tree(reader))
 
 
 @dataclass(frozen=True, slots=True)
 class _Exact:
-    """One walk.
-
-    Args:
-        wide: Whether ints become longs.
-        defaults: Whether fields that are not written keep their defaults, and so their types.
-    """
+    """One walk. If `wide`, ints become longs; if `defaults`, missing fields keep default and type."""
 
     wide: bool
     defaults: bool
@@ -136,8 +128,8 @@ class Conversion:
     """SQL over a value as Spark decoded it.
 
     Args:
-        value: It in the table's type, but for a cast; None where the cast is all.
-        check: Whether nothing was lost, null where the value is; None where nothing can be.
+        value: The value in the table's type; None where a cast is enough.
+        check: Whether nothing was lost; null for a null, None where nothing can be lost.
     """
 
     value: str | None = None
@@ -167,11 +159,7 @@ def conversion(node: Any, wanted: Type, x: str, depth: int = 0) -> Conversion:
 
 
 def utf8_check(kind: Type, x: str, depth: int = 0) -> str | None:
-    """Whether every text in a value of the table is UTF-8, which Spark's Avro takes on trust.
-
-    Returns:
-        SQL that is never false for a null; None where there is no text.
-    """
+    """SQL that is false where a text is not UTF-8, which Spark's Avro takes on trust; None without texts."""
     match kind:
         case Primitive("string"):
             return f"coalesce(is_valid_utf8({x}), true)"

@@ -35,24 +35,13 @@ _OPTIONS = "map('columnNameOfCorruptRecord', 'c', 'allowNonNumericNumbers', 'fal
 
 @dataclass(frozen=True, slots=True)
 class JsonSql:
-    """Writes the SQL for values of one record.
-
-    Args:
-        text: The column of the record's text.
-        in_union: Whether the values were parsed once already, as variants.
-    """
+    """Writes the SQL for values of one record's `text`; `in_union`: they were parsed before, as variants."""
 
     text: str
     in_union: bool = False
 
     def check(self, node: Node, x: str, depth: int = 0) -> str:
-        """Whether a value is null, or of its type all through.
-
-        Args:
-            node: What the schema says of it.
-            x: The parsed value, as SQL.
-            depth: Lambdas around it; their names must differ.
-        """
+        """Whether a parsed value is null, or of its type all through; `depth` counts lambdas around it."""
         found = self._check(node, x, depth)
         variant = f" OR is_variant_null({x})" if self._variant(node) else ""
         return "true" if found == "true" else f"({x} IS NULL{variant} OR coalesce({found}, false))"

@@ -81,9 +81,10 @@ class JsonDecoder:
     """Decodes JSON, framed or bare."""
 
     def __init__(self, schemas: HalfSchemas) -> None:
-        self._columns = json_columns(schemas.writers, schemas.subject, schemas.half.word)
+        self.columns = json_columns(schemas.writers, schemas.subject, schemas.half.word)
         writers = schemas.writers if schemas.framed else schemas.writers[-1:]
         self._nodes = readable(writers, schemas.subject)
+        self.writers = tuple(self._nodes)
         self._texts = {w.schema_id: w for w in reversed(writers) if w.schema_id in self._nodes}
         if schemas.strict:
             _check_rules(self._texts.values(), schemas.subject)
@@ -91,16 +92,6 @@ class JsonDecoder:
         self._schemas, self._wire = schemas, WireFormat(schemas.framed, writers[-1].schema_id)
         objects = all(isinstance(node, Members) for node in self._nodes.values())
         self._whole = Whole(secrets.token_hex(8), objects)
-
-    @property
-    def writers(self) -> tuple[int, ...]:
-        """Schema ids that can be read, newest first."""
-        return tuple(self._nodes)
-
-    @property
-    def columns(self) -> Struct:
-        """The newest schema as columns, optional where an older one may leave something out."""
-        return self._columns
 
     def decode(self, frame: DataFrame, half: Half) -> DataFrame:
         """See `Decoder.decode`."""
@@ -160,8 +151,8 @@ class JsonDecoder:
     def _columns_of(self, own: str, index: int, node: Node) -> str:
         sql, value = JsonSql(f"{own}text"), self._whole.value(f"{own}{index}")
         if isinstance(node, Members):
-            return sql.value(node, value, self._columns)
-        column = self._columns.fields[0]
+            return sql.value(node, value, self.columns)
+        column = self.columns.fields[0]
         return f"named_struct('{column.name}', {sql.value(node, value, column.type)})"
 
 
@@ -190,11 +181,7 @@ def _opens(word: str, own_names: bool) -> bool:
 
 
 def _check_rules(writers: Iterable[WriterSchema], subject: str) -> None:
-    """Makes sure, before Spark's workers do, that the schemas' rules can be applied.
-
-    Raises:
-        SchemaRefusedError: One of them has a pattern or a reference that jsonschema-rs does not take.
-    """
+    """Makes sure, before Spark's workers do, that jsonschema-rs takes all patterns and references."""
     make = validator_maker()
     for writer in writers:
         try:

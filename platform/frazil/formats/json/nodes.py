@@ -33,13 +33,9 @@ _MILLIS = (_DAYS[0] * 86_400_000, _DAYS[1] * 86_400_000 + 86_399_999)
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A value without parts.
+    """A value without parts: its column, and how the text writes it.
 
-    Args:
-        type: Its column.
-        wire: How the text writes it.
-        bounds: The smallest and the greatest integer that may stand there.
-        allowed: The values of an enumeration, all that may stand there.
+    `bounds` are the smallest and the greatest integer, `allowed` the values of an enumeration.
     """
 
     type: Primitive | Decimal | Fixed
@@ -99,10 +95,6 @@ class Branches:
     """A value of one of several types: a struct in which one field is set."""
 
     members: tuple[Member, ...]
-
-    def get(self, name: str) -> Member | None:
-        """The branch of that name, or None."""
-        return next((m for m in self.members if m.name == name), None)
 
 
 Node = Scalar | Items | Entries | Pairs | Members | Branches

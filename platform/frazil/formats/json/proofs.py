@@ -31,11 +31,9 @@ _LIKE_ANOTHER = re.compile(r"[0-9.eE+-]+|true|false|[{\[\"].*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """How a text is parsed as a whole.
+    """How a text is parsed as a whole: `end` is the key that no text can guess.
 
-    Args:
-        end: The key that no text can guess.
-        objects: Whether all texts should be objects of known keys.
+    `objects` says that all texts should be objects of known keys.
     """
 
     end: str
@@ -89,11 +87,7 @@ class Whole:
 def all_strings(node: Node, whole: Whole, text: str, parsed: str) -> str:
     """Whether there was a string wherever a column of text has a value, as SQL.
 
-    Args:
-        node: What the schema says of the record.
-        whole: How it was parsed.
-        text: The column that was parsed.
-        parsed: The column of what came out.
+    `text` is the column that was parsed, `parsed` the column of what came out.
     """
     texts = _texts(node)
     if texts is None:
@@ -141,10 +135,7 @@ def _any(node: Node, x: str, leaf: Callable[[str], str], depth: int = 0) -> str:
 
 
 def _like_another(x: str) -> str:
-    """Whether a text could have been another value: as a number it has no other characters.
-
-    The comparisons leave most texts to two of them, whatever they begin with.
-    """
+    """Whether a text could have been another value; most texts cost two comparisons."""
     number = f"({x} <> '' AND trim(LEADING '{_NUMBER}' FROM {x}) = '')"
     low = f"{x} < ':' AND ({number} OR startswith({x}, '\"'))"
     high = f"{x} >= '[' AND ({x} IN ('true', 'false') OR startswith({x}, '[') OR startswith({x}, '{{'))"

@@ -24,14 +24,8 @@ _OWN = ("$ref", "allOf")
 class References:
     """All documents of one schema, with references made absolute: `<document>#<pointer>`.
 
-    They lead to a place within a document, to one of its named parts, or to another subject.
-
-    Args:
-        text: The schema as the registry gives it.
-        dependencies: Other subjects' schemas, by the name that it refers to them with.
-
-    Raises:
-        ValueError: One of them is no JSON.
+    They lead to a place within a document, to one of its named parts, or to another subject, by the
+    name in `dependencies`. Raises ValueError where one of them is no JSON.
     """
 
     def __init__(self, text: str, dependencies: Iterable[tuple[str, str]]) -> None:
@@ -43,11 +37,7 @@ class References:
         self.root: Any = self._documents[""]
 
     def find(self, reference: str) -> Any:
-        """The schema that an absolute reference means.
-
-        Raises:
-            LookupError, StopIteration: There is none.
-        """
+        """The schema that an absolute reference means; raises LookupError or StopIteration."""
         if reference in self._anchors:
             return self._anchors[reference]
         name, _, pointer = reference.partition("#")
@@ -98,11 +88,7 @@ def _names(schema: dict[str, Any]) -> Iterator[str]:
 
 
 def flat(schema: Any, references: References, within: frozenset[str], refuse: Refuse) -> Flat:
-    """Follows references and merges `allOf`.
-
-    Raises:
-        SchemaRefusedError: It is recursive, undecidable, refers to nothing, or contradicts itself.
-    """
+    """Follows references and merges `allOf`; refuses what is recursive, undecidable or contradicts itself."""
     if not isinstance(schema, dict):
         raise refuse(f"the schema is {schema!r}", "Write the type of the values.")
     if found := [k for k in _UNDECIDABLE if k in schema]:

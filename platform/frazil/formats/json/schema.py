@@ -40,11 +40,7 @@ _EMPTY = (
 
 
 def readable(writers: Sequence[WriterSchema], subject: str) -> dict[int, Node]:
-    """The nodes of the versions whose records have a place in the newest one's columns, newest first.
-
-    Raises:
-        SchemaRefusedError: No column can hold what the newest one says.
-    """
+    """The nodes of the versions whose records fit the newest one's columns, newest first."""
     newest = writers[-1]
     node = json_node(newest.text, newest.dependencies, subject)
     found = {newest.schema_id: node}
@@ -57,11 +53,7 @@ def readable(writers: Sequence[WriterSchema], subject: str) -> dict[int, Node]:
 
 
 def json_columns(writers: Sequence[WriterSchema], subject: str, word: str) -> Struct:
-    """The newest schema as columns, optional where a readable older one may leave something out.
-
-    Raises:
-        SchemaRefusedError: No column can hold what the newest one says.
-    """
+    """The newest schema as columns, optional where a readable older one may leave something out."""
     newest, *older = readable(writers, subject).values()
     kind = logical(newest)
     for node in older:
@@ -70,11 +62,7 @@ def json_columns(writers: Sequence[WriterSchema], subject: str, word: str) -> St
 
 
 def json_node(text: str, dependencies: tuple[tuple[str, str], ...], subject: str) -> Node:
-    """What a record of this schema is, before it becomes columns.
-
-    Raises:
-        SchemaRefusedError: It has something that no column can hold; the text names the field.
-    """
+    """What a record of this schema is, before it becomes columns."""
     try:
         references = References(text, dependencies)
     except ValueError as e:

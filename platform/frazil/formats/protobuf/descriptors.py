@@ -40,10 +40,6 @@ _LONGEST_NAME = 255
 def compiled(writer: WriterSchema, subject: str) -> bytes:
     """The schema and all that it imports, as a serialized `FileDescriptorSet`.
 
-    Args:
-        writer: A Protobuf schema, with the texts of its dependencies.
-        subject: Named in errors.
-
     Raises:
         SchemaRefusedError: protoc refuses it; the text is protoc's.
     """

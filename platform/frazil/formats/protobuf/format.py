@@ -88,28 +88,19 @@ class ProtobufDecoder:
 
     def __init__(self, schemas: HalfSchemas) -> None:
         writers, subject = schemas.writers, schemas.subject
-        self._columns = columns_of(writers, subject, schemas.record_type)
+        self.columns = columns_of(writers, subject, schemas.record_type)
         record = record_message(writers[-1], subject, schemas.record_type).full_name
-        reasons = {w.schema_id: _misfit(w, subject, record, self._columns) for w in writers}
+        reasons = {w.schema_id: _misfit(w, subject, record, self.columns) for w in writers}
         self._recipe = ProtobufRecipe(
             descriptors=tuple(
                 (w.schema_id, compiled(w, subject)) for w in reversed(writers) if not reasons[w.schema_id]
             ),
             record=record,
-            columns=self._columns,
+            columns=self.columns,
             framed=schemas.framed,
             unreadable=tuple((schema_id, why) for schema_id, why in reasons.items() if why),
         )
-
-    @property
-    def writers(self) -> tuple[int, ...]:
-        """Schema ids that can be read, newest first."""
-        return tuple(schema_id for schema_id, _ in self._recipe.descriptors)
-
-    @property
-    def columns(self) -> Struct:
-        """The newest schema as columns."""
-        return self._columns
+        self.writers = tuple(schema_id for schema_id, _ in self._recipe.descriptors)
 
     def decode(self, frame: DataFrame, half: Half) -> DataFrame:
         """See `Decoder.decode`."""
@@ -121,7 +112,7 @@ class ProtobufDecoder:
             return map(batches_of(recipe).decode, batches)
 
         # Not deterministic, so that Spark can neither run it twice nor push a filter below it.
-        kind, whole = f"struct<d:{spark_type(self._columns)},ok:boolean,w:int>", f"{half.data}_whole"
+        kind, whole = f"struct<d:{spark_type(self.columns)},ok:boolean,w:int>", f"{half.data}_whole"
         decoded = arrow_function(rows, kind, batches=True).asNondeterministic()
         return (
             frame.withColumn(whole, decoded(F.col(half.raw)))
@@ -154,8 +145,8 @@ class ProtobufRecipe:
         descriptors: By schema id, newest first: each schema and what it imports, serialized.
         record: Full name of the message that the table holds.
         columns: What every record becomes.
-        framed: Whether a header stands before the payload; without one it is of the newest schema.
-        unreadable: Other schema ids of the subject, and why their records can't become those columns.
+        framed: Whether a header stands before the payload; else it is of the newest schema.
+        unreadable: Other schema ids of the subject, and why their records can't be read.
     """
 
     descriptors: tuple[tuple[int, bytes], ...]

@@ -36,13 +36,9 @@ class Messages(Protocol):
     """Decodes payloads of one message type."""
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        """Columns by `message_to_logical`, one row per payload, and why some of them are no rows.
+        """Columns by `message_to_logical`, one row per payload, and by place why some of them are no rows.
 
-        Args:
-            payloads: Of type binary, without nulls.
-
-        Returns:
-            The rows, anything at the places of the bad ones; and the reasons, by place.
+        Payloads have no nulls. At the place of a bad one stands any row.
         """
 
 
@@ -234,10 +230,7 @@ class PtarsMessages:
 def in_place(parts: Sequence[tuple[np.ndarray, pa.Array]], rows: int, filler: pa.Array) -> pa.Array:
     """Parts whose rows stand at given places, as one array; of two at one place the later one.
 
-    Args:
-        parts: Places and rows.
-        rows: How many the array has.
-        filler: The row for places that no part has.
+    Elsewhere stands the filler, up to so many rows.
     """
     import numpy as np
     import pyarrow as pa

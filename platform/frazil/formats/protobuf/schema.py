@@ -81,16 +81,7 @@ _EXACT = Context(prec=38)
 def columns_of(writers: Sequence[WriterSchema], subject: str, record_type: str | None = None) -> Struct:
     """The columns of the newest schema, optional wherever an older one has no value for them.
 
-    So a plain field that was added later, which Tableflow refuses, is an optional column here, and
-    null where the writer did not know it.
-
-    Args:
-        writers: The subject's schemas, oldest first.
-        subject: Named in errors.
-        record_type: Full name of the message; default: the first one of the newest file.
-
-    Raises:
-        SchemaRefusedError: No column can hold the newest schema.
+    So a plain field that was added later, which Tableflow refuses, is an optional column here.
     """
     *older, newest = writers
     message = record_message(newest, subject, record_type)
@@ -118,11 +109,7 @@ def record_message(writer: WriterSchema, subject: str, record_type: str | None =
 
 
 def message_to_logical(message: Descriptor, subject: str) -> Struct:
-    """The columns of a message.
-
-    Raises:
-        SchemaRefusedError: No column can hold it.
-    """
+    """The columns of a message."""
     return _Columns(subject).message(message, "", ())
 
 
@@ -283,8 +270,7 @@ Spark holds microseconds: further digits are cut, nothing else.
 def decimal_value(kind: Decimal, value: bytes, scale: int) -> Number:
     """A `confluent.type.Decimal`, an unscaled big-endian number and its scale, as its column holds it.
 
-    Raises:
-        ValueError: Digits would be lost.
+    Raises ValueError where digits would be lost.
     """
     unscaled = int.from_bytes(value, "big", signed=True)
     shift = kind.scale - scale

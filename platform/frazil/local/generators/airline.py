@@ -12,7 +12,7 @@ from decimal import Decimal
 from string import ascii_uppercase
 from typing import Any
 
-from frazil.formats.subjects import WantedSchema
+from frazil.formats.registry import WantedSchema
 from frazil.local.generators.chance import Chance, Clock
 from frazil.local.generators.encode import Make, Prepare, Values, encoded
 from frazil.local.generators.generator import Generator

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from frazil.formats.subjects import WantedSchema
+from frazil.formats.registry import WantedSchema
 from frazil.local.generators.chance import BLOCK, Chance, Origin
 from frazil.local.generators.encode import encoded
 from frazil.local.generators.generator import Generator

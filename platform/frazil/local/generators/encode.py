@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from frazil.formats.protocol import WriterSchema
-from frazil.formats.subjects import WantedSchema
+from frazil.formats.registry import WantedSchema
 from frazil.kafka.provisioning import TopicState
 from frazil.local.generators.chance import BLOCK, Chance, Origin
 from frazil.local.generators.producer import Record

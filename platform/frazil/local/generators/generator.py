@@ -12,7 +12,7 @@ from itertools import islice
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.formats.subjects import WantedSchema
+from frazil.formats.registry import WantedSchema
 from frazil.kafka.facts import topic_facts
 from frazil.kafka.provisioning import TopicState, provide_topic
 from frazil.local.generators.chance import Chance, Clock, Origin, next_origin, utc_now

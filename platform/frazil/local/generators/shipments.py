@@ -6,7 +6,7 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from frazil.formats.subjects import WantedSchema
+from frazil.formats.registry import WantedSchema
 from frazil.local.generators.encode import encoded
 from frazil.local.generators.generator import Generator
 
