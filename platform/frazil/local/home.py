@@ -6,7 +6,6 @@ import os
 import shutil
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from frazil.errors import ConfigureError
@@ -14,55 +13,19 @@ from frazil.errors import ConfigureError
 __all__ = ["Home", "write_private"]
 
 
-@dataclass(frozen=True, slots=True)
 class Home:
-    """Everything of one stack lies under `root`; two stacks have two roots.
+    """Everything of one stack lies under an absolute path, `root`; two stacks have two roots."""
 
-    Args:
-        root: An absolute path, by default `frazil.settings.frazil_home()`.
-    """
-
-    root: Path
-
-    @property
-    def profile(self) -> Path:
-        """What clients need to know, credentials included."""
-        return self.root / "profile.json"
-
-    @property
-    def ports(self) -> Path:
-        """The ports chosen, remembered from one start to the next."""
-        return self.root / "stack.json"
-
-    @property
-    def lock(self) -> Path:
-        """Held by whoever starts or stops parts."""
-        return self.root / "stack.lock"
-
-    @property
-    def running(self) -> Path:
-        """One file for each part that was started and not stopped."""
-        return self.root / "run"
-
-    @property
-    def logs(self) -> Path:
-        """One log for each part, and the log of its previous start."""
-        return self.root / "logs"
-
-    @property
-    def secrets(self) -> Path:
-        """Keys; nobody else may enter."""
-        return self.root / "secrets"
-
-    @property
-    def dagster(self) -> Path:
-        """DAGSTER_HOME."""
-        return self.root / "dagster"
-
-    @property
-    def scratch(self) -> Path:
-        """Temporary files of the servers, emptied by nobody but `wipe`."""
-        return self.root / "tmp"
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.profile = root / "profile.json"  # what clients need to know, credentials included
+        self.ports = root / "stack.json"  # the ports chosen, remembered from one start to the next
+        self.lock = root / "stack.lock"  # held by whoever starts or stops parts
+        self.running = root / "run"  # one file for each part that was started and not stopped
+        self.logs = root / "logs"  # one for each part, and the log of its previous start
+        self.secrets = root / "secrets"  # keys; nobody else may enter
+        self.dagster = root / "dagster"  # DAGSTER_HOME
+        self.scratch = root / "tmp"  # temporary files of the servers, emptied by nobody but `wipe`
 
     def data(self, part: str) -> Path:
         """The folder of one part's data; made if missing."""
@@ -95,10 +58,7 @@ class Home:
 def write_private(path: Path, text: str, *, once: bool = False) -> None:
     """Writes a file in one step; only its owner can ever read it.
 
-    Args:
-        path: Where.
-        text: Its content.
-        once: Leave a file alone that is there already, even if it came this instant.
+    With `once` a file is left alone that is there already, even if it came this instant.
     """
     descriptor, draft = tempfile.mkstemp(dir=path.parent)  # mode 0600
     with os.fdopen(descriptor, "w") as file:

@@ -25,12 +25,7 @@ _SAME = 2.0  # seconds by which two readings of one process's birth may differ w
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A process that was started and not stopped.
-
-    Args:
-        pid: Its number.
-        born: When it was created, for a number may be used again.
-    """
+    """A process that was started and not stopped; its birth tells it from a later one of that number."""
 
     pid: int
     born: float
@@ -46,28 +41,28 @@ class Running:
             return None
 
     @property
+    def family(self) -> list[psutil.Process]:
+        """The process and its children; none if it is gone."""
+        if (process := self.process) is None:
+            return []
+        try:
+            return [process, *process.children(recursive=True)]
+        except psutil.Error:
+            return [process]
+
+    @property
     def memory(self) -> int:
         """Bytes of memory that it and its children hold."""
-        if (process := self.process) is None:
-            return 0
-        return sum(_resident(each) for each in [process, *_children(process)])
+        return sum(_resident(each) for each in self.family)
 
     @property
     def cpu_seconds(self) -> float:
         """CPU time that it and its children have used."""
-        if (process := self.process) is None:
-            return 0.0
-        return sum(_cpu_seconds(each) for each in [process, *_children(process)])
+        return sum(_cpu_seconds(each) for each in self.family)
 
 
 class Progress:
-    """Whether a process gets on: it writes to its log, or it uses the CPU.
-
-    Args:
-        running: The process.
-        log: Where its output goes.
-        step: CPU seconds that count as progress.
-    """
+    """Whether a process gets on: it writes to its log, or it uses the CPU for `step` seconds."""
 
     def __init__(self, running: Running, log: Path, step: float = _STEP) -> None:
         self._running, self._log, self._step = running, log, step
@@ -142,20 +137,19 @@ def find(file: Path) -> Running | None:
 
 
 def stop(running: Running, file: Path, patience: float = _PATIENCE) -> None:
-    """Asks the process to end, then ends what is left of it and its children.
+    """Asks the process to end, then ends what is left of it and its children; deletes its file.
 
     Args:
         running: Which process.
-        file: Where it was written down; deleted.
+        file: Where it was written down.
         patience: Seconds that it may take to end by itself.
     """
-    if (process := running.process) is not None:
-        family = [process, *_children(process)]
-        _each(psutil.Process.terminate, family[:1])
-        psutil.wait_procs(family[:1], timeout=patience)
-        left = [each for each in family if each.is_running()]
-        _each(psutil.Process.kill, left)
-        psutil.wait_procs(left, timeout=_PATIENCE)
+    family = running.family
+    _each(psutil.Process.terminate, family[:1])
+    psutil.wait_procs(family[:1], timeout=patience)
+    left = [each for each in family if each.is_running()]
+    _each(psutil.Process.kill, left)
+    psutil.wait_procs(left, timeout=_PATIENCE)
     file.unlink(missing_ok=True)
 
 
@@ -168,13 +162,6 @@ def log_tail(log: Path, lines: int = 15) -> str:
     except FileNotFoundError:
         return ""
     return "\n".join(text.splitlines()[-lines:])
-
-
-def _children(process: psutil.Process) -> list[psutil.Process]:
-    try:
-        return process.children(recursive=True)
-    except psutil.Error:
-        return []
 
 
 def _resident(process: psutil.Process) -> int:
@@ -194,7 +181,5 @@ def _cpu_seconds(process: psutil.Process) -> float:
 
 def _each(act: Callable[[psutil.Process], None], processes: Sequence[psutil.Process]) -> None:
     for process in processes:
-        try:
+        with suppress(psutil.NoSuchProcess):
             act(process)
-        except psutil.NoSuchProcess:
-            continue

@@ -31,17 +31,7 @@ _PAUSE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How one part is.
-
-    Args:
-        name: Of the part.
-        state: See `State`.
-        text: One sentence for people.
-        port: The first of its ports.
-        pid: Of its process, if it lives.
-        memory: Bytes held by it and its children.
-        log: Where its output is.
-    """
+    """How one part is, in one word and in one sentence; its memory in bytes, with that of its children."""
 
     name: str
     state: State
@@ -53,13 +43,7 @@ class Status:
 
 
 class Stack:
-    """All parts of one home.
-
-    Args:
-        home: Where they live.
-        ports: Where they listen.
-        servers: The parts; each stands behind those it starts after.
-    """
+    """All parts of one home; each stands behind those it starts after."""
 
     def __init__(self, home: Home, ports: Ports, servers: Sequence[Server]) -> None:
         self.home = home
@@ -91,12 +75,7 @@ class Stack:
             self._start_all(missing, report)
 
     def down(self, report: Report, only: Collection[str] = ()) -> None:
-        """Stops what runs, users before what they use.
-
-        Args:
-            report: Told of progress, from several threads.
-            only: Names of parts; by default all.
-        """
+        """Stops what runs, users before what they use; for the arguments see `up`."""
         servers = self._chosen(only)
         with self._locked(report, servers), ThreadPoolExecutor(len(servers)) as threads:
             for wave in _waves(servers):

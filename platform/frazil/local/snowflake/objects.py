@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from frazil.local.snowflake.answers import already_there, missing
 from frazil.local.snowflake.statements import Grant, Kind, Name, Properties
@@ -26,6 +25,7 @@ create table if not exists grants (
     primary key (privilege, on_kind, on_name, to_kind, to_name)
 );
 """
+_REVOKE = "delete from grants where (privilege, on_kind, on_name, to_kind, to_name) = (?, ?, ?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,7 @@ class Held:
 
 
 class Objects:
-    """Users, roles, warehouses, volumes, integrations, Iceberg tables, and who may use what.
-
-    Args:
-        path: The SQLite file, made if missing.
-    """
+    """Users, roles, warehouses, volumes, integrations, Iceberg tables, and who may use what."""
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
@@ -74,8 +70,7 @@ class Objects:
 
     def find(self, kind: Kind, name: Name) -> Stored | None:
         """The object, or None where there is none."""
-        found = [o for o in self.all(kind) if o.name == name]
-        return found[0] if found else None
+        return next((o for o in self.all(kind) if o.name == name), None)
 
     def get(self, kind: Kind, name: Name) -> Stored:
         """The object.
@@ -91,8 +86,7 @@ class Objects:
     def all(self, kind: Kind) -> list[Stored]:
         """All objects of a kind, by name."""
         query = "select name, properties, created_on from objects where kind = ? order by name"
-        with self._locked() as database:
-            rows = database.execute(query, (kind,)).fetchall()
+        rows = self._run(query, kind)
         return [Stored(kind, tuple(json.loads(n)), json.loads(p), at) for n, p, at in rows]
 
     def add(self, kind: Kind, name: Name, properties: Properties, *, replace: bool = False) -> None:
@@ -104,59 +98,47 @@ class Objects:
         verb = "insert or replace" if replace else "insert"
         row = (kind, json.dumps(name), json.dumps(properties), _now())
         try:
-            with self._locked() as database:
-                database.execute(f"{verb} into objects values (?, ?, ?, ?)", row)
+            self._run(f"{verb} into objects values (?, ?, ?, ?)", *row)
         except sqlite3.IntegrityError:
             raise already_there(kind, ".".join(name)) from None
 
     def change(self, kind: Kind, name: Name, properties: Properties) -> None:
         """Gives an object these properties instead of those that it has."""
         query = "update objects set properties = ? where kind = ? and name = ?"
-        with self._locked() as database:
-            database.execute(query, (json.dumps(properties), kind, json.dumps(name)))
+        self._run(query, json.dumps(properties), kind, json.dumps(name))
 
     def remove(self, kind: Kind, name: Name) -> None:
         """Forgets an object and what was granted on or to it."""
+        owned = "(on_kind, on_name) = (?, ?) or (to_kind, to_name) = (?, ?)"
         plain = ".".join(name)
-        with self._locked() as database:
-            database.execute("delete from objects where kind = ? and name = ?", (kind, json.dumps(name)))
-            database.execute(
-                "delete from grants where (on_kind, on_name) = (?, ?) or (to_kind, to_name) = (?, ?)",
-                (kind, plain, kind, plain),
-            )
+        with self._lock:
+            self._run("delete from objects where kind = ? and name = ?", kind, json.dumps(name))
+            self._run(f"delete from grants where {owned}", kind, plain, kind, plain)
 
     def grant(self, grant: Grant) -> None:
         """Gives or takes away privileges."""
         on_name = ".".join(grant.on_name)
-        with self._locked() as database:
+        with self._lock:
             for privilege in grant.privileges:
                 held = (privilege, grant.on_kind, on_name, grant.to_kind, grant.to_name)
                 if grant.revoke:
-                    database.execute(_REVOKE, held)
+                    self._run(_REVOKE, *held)
                 else:
-                    database.execute("insert or ignore into grants values (?,?,?,?,?,?)", (*held, _now()))
+                    self._run("insert or ignore into grants values (?, ?, ?, ?, ?, ?)", *held, _now())
 
     def grants(self) -> list[Held]:
         """All privileges that are held."""
-        with self._locked() as database:
-            rows = database.execute("select * from grants order by on_kind, on_name, privilege")
-            return [Held(*row) for row in rows.fetchall()]
+        rows = self._run("select * from grants order by on_kind, on_name, privilege")
+        return [Held(*row) for row in rows]
 
     def close(self) -> None:
         """Closes the file."""
-        with self._locked() as database:
-            database.close()
-
-    @contextmanager
-    def _locked(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
-            yield self._database
+            self._database.close()
 
-
-_REVOKE = """
-delete from grants
-where (privilege, on_kind, on_name, to_kind, to_name) = (?, ?, ?, ?, ?)
-"""
+    def _run(self, query: str, *parameters: str) -> list[Any]:
+        with self._lock:
+            return self._database.execute(query, parameters).fetchall()
 
 
 def _now() -> str:

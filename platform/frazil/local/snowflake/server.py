@@ -37,13 +37,7 @@ _KEPT_RESULTS = 100
 
 
 class StandIn:
-    """The routes of one stand-in.
-
-    Args:
-        account: Carries out our own statements.
-        objects: Holds the users.
-        fakesnow: Carries out the rest.
-    """
+    """The routes of one stand-in: the account carries out our own statements, fakesnow the rest."""
 
     def __init__(self, account: Account, objects: Objects, fakesnow: Any) -> None:
         self._account = account
