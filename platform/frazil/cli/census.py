@@ -20,7 +20,9 @@ from frazil.upkeep.census.partitions import PartitionCensus
 from frazil.upkeep.census.table import Census, census_of
 from frazil.upkeep.work import size_text
 
-__all__ = ["register"]
+__all__ = ["app"]
+
+app = typer.Typer()
 
 _AT_ONCE = 4
 _MOST_PARTITIONS = 20
@@ -29,11 +31,7 @@ _MOST_PARTITIONS = 20
 _SHOWN = {"compaction": "compacted", "expiry": "expired"}
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("census")(census_command)
-
-
+@app.command("census")
 def census_command(tables: Tables = None, as_json: Json = False) -> None:
     """Count files, snapshots and manifests of tables, or of all; details where one is named."""
     selection = select(tables, every=not tables)

@@ -6,21 +6,33 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
-from frazil.cli.console import console
-from frazil.cli.layers import agree, look, show
-from frazil.cli.selection import select
+from frazil.checks.result import CheckResult
+from frazil.checks.run import run_checks
+from frazil.cli.console import console, print_table
+from frazil.cli.selection import Selection, select
 from frazil.cli.stack import up
+from frazil.cli.tables import State, states_of
 from frazil.connections import Connections
-from frazil.errors import FrazilError
+from frazil.derive.state import DerivedState
+from frazil.errors import AuditFailedError, FrazilError
+from frazil.kafka.facts import topic_fact
+from frazil.publishing.target import Shown
+from frazil.publishing.targets import targets_of
+from frazil.spec.names import AssetPath, Things
+from frazil.spec.table import AnyTable
 
-__all__ = ["register", "selection_of"]
+__all__ = ["DERIVED", "OTHERS", "TABLE", "app", "selection_of"]
+
+app = typer.Typer()
 
 TABLE = "stock_trades"
 DERIVED = ("stock_trade_totals", "flagged_stock_trades", "anomalous_stock_trades")
@@ -29,6 +41,7 @@ DERIVED = ("stock_trade_totals", "flagged_stock_trades", "anomalous_stock_trades
 OTHERS = ("skyone", "sunset_avro", "shipments")
 """One topic of each other way to write records: JSON, Avro with decimals, Protobuf."""
 
+_WORDS = {"passed": ("ok", "green"), "failed": ("no", "red"), "skipped": ("--", "")}
 _EACH = 300
 _WHILE = 5
 """One part in so many of the records is produced while the second materialization runs."""
@@ -37,11 +50,7 @@ T = TypeVar("T")
 Records = Annotated[int, typer.Option(min=1000, help="Trades of the first batch.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("demo")(demo)
-
-
+@app.command("demo")
 def demo(records: Records = 200_000) -> None:
     """Start the stack, let trades flow to Snowflake through Dagster, and prove that none was lost."""
     up()
@@ -58,10 +67,10 @@ def demo(records: Records = 200_000) -> None:
     more.join()
     _step(f"{_EACH} records into each of {', '.join(OTHERS)}", lambda: _others(connections))
     _step("what arrived meanwhile, in every format", lambda: _materialize(connections, *trades, *OTHERS))
-    found = _step("checks: every offset counted, every total summed up anew", lambda: look(selection))
-    show(found, in_full=trades)
+    found = _step("checks: every offset counted, every total summed up anew", lambda: _look(selection))
+    _show(found, in_full=trades)
     for layers in found:
-        agree(layers)
+        _agree(layers)
     console.print("All layers agree. Open the graph with make ui; stop the stack with make down.")
 
 
@@ -95,12 +104,105 @@ def _materialize(connections: Connections, *names: str) -> None:
     log = home / "demo.log"
     command = [sys.executable, "-m", "dagster", "asset", "materialize", "-m", "frazil.definitions"]
     env = {**os.environ, "DAGSTER_HOME": str(home)}
+    command += ["--select", selection_of(*names)]
     with log.open("w") as out:
-        run = subprocess.run(
-            [*command, "--select", selection_of(*names)], stdout=out, stderr=out, env=env, check=False
-        )
+        run = subprocess.run(command, stdout=out, stderr=out, env=env, check=False)
     if run.returncode:
         tail = "\n".join(log.read_text().splitlines()[-25:])
         raise FrazilError(
             f"Dagster's run failed.\n{tail}", where=str(log), todo="Read the log; then run the demo again."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Layers:
+    """One table in each layer, and what its checks say; offsets where it is made of a topic."""
+
+    names: Things
+    offsets: int | None
+    iceberg: State
+    shown: Sequence[Shown]
+    results: Sequence[CheckResult]
+
+    def passed(self, asset: AssetPath) -> str:
+        """How many of an asset's checks passed, of how many."""
+        verdicts = [r.passed for r in self.results if r.asset == asset]
+        return f"{sum(verdicts)}/{len(verdicts)}"
+
+    @property
+    def rows(self) -> set[int]:
+        """Rows of each layer: one number where all agree."""
+        counted = {self.iceberg.rows, *(s.rows for s in self.shown if s.rows is not None)}
+        return counted if self.offsets is None else counted | {self.offsets}
+
+
+def _look(selection: Selection[AnyTable]) -> list[_Layers]:
+    """All layers of all tables, every check made, the deep ones too."""
+    connections = selection.connections
+    results = run_checks(selection.specs, connections, deep=True)
+    pairs = zip(selection.pairs, states_of(selection), strict=True)
+    return [_layers(connections, spec, names, state, results) for (spec, names), state in pairs]
+
+
+def _show(found: Sequence[_Layers], in_full: Collection[str]) -> None:
+    """One table of all; all checks of the tables that are told in full, of the others what they refuse."""
+    table = Table("layer", "what", "rows", "position", "fresh", "checks", title="From Kafka to Snowflake")
+    for layers in found:
+        for row in _rows(layers):
+            table.add_row(*row)
+        table.add_section()
+    print_table(table)
+    for layers in found:
+        _tell(layers, all_of_them=layers.names.table.table in in_full)
+
+
+def _agree(layers: _Layers) -> None:
+    """Raises unless all layers hold the same rows, and all checks passed."""
+    if len(layers.rows) > 1 or any(r.failed for r in layers.results):
+        kafka = "" if layers.offsets is None else f"Kafka {layers.offsets}, "
+        raise AuditFailedError(
+            f"The layers of {layers.names.table} do not agree.",
+            where=f"{kafka}Iceberg {layers.iceberg.rows}"
+            + "".join(f", {s.path[0].capitalize()} {s.rows}" for s in layers.shown if s.rows is not None),
+            todo="Read what each check says above.",
+        )
+
+
+def _layers(
+    connections: Connections, spec: AnyTable, names: Things, state: State, results: list[CheckResult]
+) -> _Layers:
+    facts = topic_fact(connections.admin, names.topic) if names.topic else None
+    seen = [target.read(connections) for target in targets_of(spec, connections.settings)]
+    return _Layers(
+        names=names,
+        offsets=sum(end - facts.first[p] for p, end in facts.end.items()) if facts else None,
+        iceberg=state,
+        shown=[shown for shown in seen if shown],
+        results=[r for r in results if r.table == str(names.table)],
+    )
+
+
+def _tell(layers: _Layers, *, all_of_them: bool) -> None:
+    for result in layers.results:
+        if all_of_them or result.failed:
+            said = f"{layers.names.table.table} {result.check}: {result.text}"
+            console.print(Text(*_WORDS[result.status]), said)
+
+
+def _rows(layers: _Layers) -> Iterator[tuple[str, ...]]:
+    names, state = layers.names, layers.iceberg
+    fresh = "current" if not state.lag else f"{state.lag:,} behind"
+    if layers.offsets is not None:
+        yield "Kafka", names.topic, f"{layers.offsets:,}", "", "", ""
+    iceberg = layers.passed(names.iceberg_path)
+    yield "Iceberg", str(names.table), f"{state.rows:,}", _position(state), fresh, iceberg
+    for s in layers.shown:
+        rows = "" if s.rows is None else f"{s.rows:,}"
+        version = f"version {s.facts['version']}" if "version" in s.facts else ""
+        yield s.path[0].capitalize(), s.name, rows, version, "", layers.passed(s.path)
+
+
+def _position(state: State) -> str:
+    if isinstance(state, DerivedState):
+        return "of " + ", ".join(each.table for each in state.inputs)
+    return " ".join(f"{p}:{to}" for p, to in sorted(state.position.items()))

@@ -21,18 +21,16 @@ from frazil.pipelines.folder import load_pipelines
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import Things, things
 
-__all__ = ["register"]
+__all__ = ["app"]
+
+app = typer.Typer()
 
 Rebuild = Annotated[
     bool, typer.Option("--rebuild", help="Make all rows anew from the whole inputs, in one commit.")
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("derive")(derive_command)
-
-
+@app.command("derive")
 def derive_command(
     tables: Tables = None, every: AllTables = False, rebuild: Rebuild = False, as_json: Json = False
 ) -> None:

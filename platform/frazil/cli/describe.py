@@ -27,16 +27,14 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 
-__all__ = ["register"]
+__all__ = ["app"]
+
+app = typer.Typer()
 
 _NEWEST = 10
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("describe")(describe_command)
-
-
+@app.command("describe")
 def describe_command(table: Annotated[str, typer.Argument()], as_json: Json = False) -> None:
     """Show one table: its state, what it is made of, its columns and its last landings or derivations."""
     told = _describe(select([table], every=False))

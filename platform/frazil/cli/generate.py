@@ -14,6 +14,7 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from frazil.cli.console import console, print_json
+from frazil.cli.selection import Json
 from frazil.errors import ConfigureError
 from frazil.settings import Settings
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     # An extra: imported by the commands that need it.
     from frazil.local.generators.generator import GeneratedReport, Generator
 
-__all__ = ["generate_command", "register"]
+__all__ = ["app"]
+
+app = typer.Typer()
 
 
 class Kind(StrEnum):
@@ -42,16 +45,11 @@ Rate = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same records, on and on.")]
 Topic = Annotated[str | None, typer.Option(help="Where to, of one kind; none: the topic of that name.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 _ENDLESS_RATE = 10.0
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("generate")(generate_command)
-
-
+@app.command("generate")
 def generate_command(
     kinds: Annotated[list[Kind], typer.Argument(help="What to make up; several at once.")],
     count: Count = None,

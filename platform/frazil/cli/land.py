@@ -23,7 +23,9 @@ from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
-__all__ = ["landed", "register", "show_landings"]
+__all__ = ["app", "landed", "show_landings"]
+
+app = typer.Typer()
 
 MaxRecords = Annotated[int | None, typer.Option(min=1, help="Land at most so many, then stop.")]
 AcceptLoss = Annotated[
@@ -35,12 +37,7 @@ AcceptLoss = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    app.command("land")(land_command)
-    app.command("sync")(sync_command)
-
-
+@app.command("land")
 def land_command(
     tables: Tables = None, every: AllTables = False, max_records: MaxRecords = None,
     accept_loss: AcceptLoss = None, as_json: Json = False,
@@ -63,6 +60,7 @@ def land_command(
     results.exit()
 
 
+@app.command("sync")
 def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json = False) -> None:
     """Bring every place in step in which the tables are shown."""
     selection = select(tables, every=every)

@@ -16,9 +16,9 @@ __all__ = ["make_app", "run"]
 
 _MODULES = (
     "stack", "demo", "generate", "land", "derive", "repair", "tables", "describe", "census", "upkeep",
-    "rollback", "schema", "graph",
+    "graph", "schema",
 )  # fmt: skip
-"""Modules of `frazil.cli` with a function `register(app)`, in the order of `--help`."""
+"""Modules of `frazil.cli` with commands, in the order of `--help`."""
 
 
 def make_app() -> typer.Typer:
@@ -31,16 +31,12 @@ def make_app() -> typer.Typer:
     )
     app.callback()(_options)
     for name in _MODULES:
-        import_module(f"frazil.cli.{name}").register(app)
+        app.add_typer(import_module(f"frazil.cli.{name}").app)
     return app
 
 
 def run(app: typer.Typer | None = None) -> None:
-    """Runs the command; errors that Frazil raises on purpose are text, not traces.
-
-    Args:
-        app: What to run; by default `make_app()`.
-    """
+    """Runs the command; errors that Frazil raises on purpose are text, not traces."""
     set_on_retry_hooks([])  # by default each retry is a line on stdout, where JSON belongs
     try:
         (app or make_app())()

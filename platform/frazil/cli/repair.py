@@ -1,10 +1,11 @@
-"""`frazil redrive` and `frazil resume`: what to do about records that could not be decoded."""
+"""`frazil redrive`, `resume` and `rollback`: the way on from bad records, and back to an earlier state."""
 
 from __future__ import annotations
 
 import re
 import sys
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -14,16 +15,22 @@ from rich.table import Table
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import landed, show_landings
 from frazil.cli.results import run_id
-from frazil.cli.selection import Json, Selection, select_topics
+from frazil.cli.selection import Json, Selection, select, select_topics
+from frazil.derive.report import DeriveReport
+from frazil.derive.rollback import DerivedRollback, roll_back_derived
 from frazil.landing.redrive import RedriveReport, redrive
 from frazil.landing.repair import find_repair
 from frazil.landing.report import LandingReport
 from frazil.landing.resume import resume
+from frazil.landing.rollback import RollbackReport, roll_back
+from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import Things
 from frazil.spec.topic import TableSpec
 from frazil.tables.keys import Key
 
-__all__ = ["register"]
+__all__ = ["app"]
+
+app = typer.Typer()
 
 Name = Annotated[str, typer.Argument(metavar="TABLE", help="namespace.table, or the table alone.")]
 Where = Annotated[
@@ -39,18 +46,22 @@ Past = Annotated[
     list[str] | None,
     typer.Option(metavar="PARTITION:OFFSET", help="Leave this bad record out, once. May be repeated."),
 ]
+To = Annotated[
+    str,
+    typer.Option(
+        "--to", metavar="SNAPSHOT|TIME", help="A snapshot's id, or a time such as 2026-11-21T17:00 (UTC)."
+    ),
+]
+AcceptLoss = Annotated[
+    bool, typer.Option("--accept-loss", help="Even if the topic no longer holds what came later.")
+]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    app.command("redrive")(redrive_command)
-    app.command("resume")(resume_command)
-
-
+@app.command("redrive")
 def redrive_command(table: Name, where: Where = "", repair: With = "", as_json: Json = False) -> None:
     """Land the dead letters of a table that decode by now, or after a repair; each one once."""
     selection = select_topics([table], every=False)
-    spec, names = _only(selection)
+    ((spec, names),) = selection.pairs
     sys.path.insert(0, str(Path.cwd()))  # as `python -m` does: the user's module lies there
     function = find_repair(repair) if repair else None
     with console.status(f"redriving {names.table}"):
@@ -60,10 +71,11 @@ def redrive_command(table: Name, where: Where = "", repair: With = "", as_json: 
     print_json(asdict(report)) if as_json else _show(report)
 
 
+@app.command("resume")
 def resume_command(table: Name, past: Past = None, as_json: Json = False) -> None:
     """Lift a table's suspension and land what waits."""
     selection = select_topics([table], every=False)
-    spec, names = _only(selection)
+    ((spec, names),) = selection.pairs
     keys = [_key(text) for text in past or ()]
     with console.status(f"landing {names.table}"):
         report = resume(spec, selection.connections, past=keys, run_id=run_id())
@@ -71,9 +83,16 @@ def resume_command(table: Name, past: Past = None, as_json: Json = False) -> Non
     print_json([landed(report)]) if as_json else show_landings([report])
 
 
-def _only(selection: Selection[TableSpec]) -> tuple[TableSpec, Things]:
-    (pair,) = selection.pairs
-    return pair
+@app.command("rollback")
+def rollback_command(table: Name, to: To, accept_loss: AcceptLoss = False, as_json: Json = False) -> None:
+    """Put a table back to an earlier snapshot; what fills it continues from the position of that one."""
+    selection, moment = select([table], every=False), _meant(to)
+    report: RollbackReport | DerivedRollback
+    if selection.derived.specs:
+        report = _roll_back_derived(selection.derived, moment)
+    else:
+        report = _roll_back_landed(selection.topics, moment, accept_loss)
+    print_json(asdict(report)) if as_json else _show_rollback(report)
 
 
 def _key(text: str) -> Key:
@@ -100,3 +119,45 @@ def _show(report: RedriveReport) -> None:
     print_table(table)
     for reason in report.reasons:
         console.print(reason)
+
+
+def _roll_back_landed(
+    selection: Selection[TableSpec], to: int | datetime, accept_loss: bool
+) -> RollbackReport:
+    ((spec, names),) = selection.pairs
+    report = roll_back(spec, selection.connections, to, accept_loss=accept_loss)
+    if report.done:
+        _tell(selection, spec, names, LandingReport(report.table, spec.topic, report.snapshot_id))
+    return report
+
+
+def _roll_back_derived(selection: Selection[DerivedSpec], to: int | datetime) -> DerivedRollback:
+    ((spec, names),) = selection.pairs
+    report = roll_back_derived(spec, selection.connections, to)
+    if report.done:
+        told = DeriveReport(
+            report.table, spec.kind, report.snapshot_id, done=True, total_rows=report.rows,
+            inputs=dict(report.inputs), text=report.text,
+        )  # fmt: skip
+        for reporter in selection.reporters:
+            reporter.derived(spec, names, told)
+    return report
+
+
+def _meant(text: str) -> int | datetime:
+    """Digits are a snapshot's id, all else is a time; one without an offset is UTC."""
+    if text.isdecimal():
+        return int(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is neither a snapshot's id nor a time such as 2026-11-21T17:00."
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _show_rollback(report: RollbackReport | DerivedRollback) -> None:
+    console.print(report.text)
+    if report.done:
+        console.print(f"Rows: {report.rows_before:,} before, {report.rows:,} now.")

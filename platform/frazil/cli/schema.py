@@ -16,25 +16,21 @@ from frazil.cli.selection import Json, select_topics
 from frazil.errors import FrazilError
 from frazil.formats.protocol import KEY, VALUE
 
-__all__ = ["register"]
+__all__ = ["app"]
+
+app = typer.Typer(name="schema", help="Schemas and the tables that they become.", no_args_is_help=True)
 
 Candidate = Annotated[Path, typer.Option(help="The schema: a file that ends with .avsc, .json or .proto.")]
 ForKey = Annotated[bool, typer.Option("--key", help="It is the schema of keys, not of values.")]
 _COLOURS = {"refused": "red", "applied": "green", "no change": "dim"}
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    schema = typer.Typer(help="Schemas and the tables that they become.", no_args_is_help=True)
-    schema.callback()(_group)
-    schema.command("diff")(diff_command)
-    app.add_typer(schema, name="schema")
-
-
+@app.callback()
 def _group() -> None:
     """Keeps `diff` a subcommand, though it is the only one."""
 
 
+@app.command("diff")
 def diff_command(
     table: Annotated[str, typer.Argument()], candidate: Candidate, key: ForKey = False, as_json: Json = False
 ) -> None:

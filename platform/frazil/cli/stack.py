@@ -17,27 +17,24 @@ from rich.table import Table
 from rich.text import Text
 
 from frazil.cli.console import console, print_json
+from frazil.cli.selection import Json
 from frazil.errors import MissingError, PartDownError
 from frazil.settings import Settings, frazil_home
 
 if TYPE_CHECKING:
     from frazil.local.stack import Report, Stack, Status  # an extra: imported by the commands that need it
 
-__all__ = ["register"]
+__all__ = ["app", "up"]
 
+app = typer.Typer()
+
+_PANEL = "Embedded stack"
 _COLOURS = {"up": "green", "down": "dim", "dead": "red", "ill": "red", "failed": "red"}
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Only = Annotated[list[str] | None, typer.Option(help="A part; can be given several times.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands of the embedded stack."""
-    panel = "Embedded stack"
-    for command in (up, down, status, env):
-        app.command(rich_help_panel=panel)(command)
-
-
+@app.command(rich_help_panel=_PANEL)
 def up(
     port: Annotated[
         list[str] | None, typer.Option(metavar="NAME=N", help="Another port for one listener.")
@@ -56,6 +53,7 @@ def up(
     console.print(f"The stack is up. Profile: {stack.home.profile}")
 
 
+@app.command(rich_help_panel=_PANEL)
 def down(
     wipe: Annotated[bool, typer.Option(help="Also delete all its data.")] = False,
     only: Only = None,
@@ -71,6 +69,7 @@ def down(
     console.print("The stack is down." + (" Its data is gone." if wipe else ""))
 
 
+@app.command(rich_help_panel=_PANEL)
 def status(as_json: Json = False) -> None:
     """Ask every part of the embedded stack how it is; exit code 5 if one is not up."""
     stack = _known_stack()
@@ -83,6 +82,7 @@ def status(as_json: Json = False) -> None:
         raise typer.Exit(PartDownError.exit_code)
 
 
+@app.command(rich_help_panel=_PANEL)
 def env(as_json: Json = False) -> None:
     """Print the endpoints and credentials of the stack, as shell exports or JSON."""
     home = frazil_home()

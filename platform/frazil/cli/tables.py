@@ -19,7 +19,9 @@ from frazil.kafka.facts import topic_facts
 from frazil.landing.state import TableState, table_states
 from frazil.spec.table import AnyTable
 
-__all__ = ["State", "register", "row_of", "states_of"]
+__all__ = ["State", "app", "row_of", "states_of"]
+
+app = typer.Typer()
 
 State = TableState | DerivedState
 """How a table stands, made of a topic or of others."""
@@ -29,13 +31,7 @@ Deep = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    app.command("tables")(tables_command)
-    app.command("lag")(lag_command)
-    app.command("check")(check_command)
-
-
+@app.command("tables")
 def tables_command(as_json: Json = False) -> None:
     """List all tables of all pipelines: what they are made of, rows, files, what waits, freshness."""
     selection = select((), every=True)
@@ -51,6 +47,7 @@ def tables_command(as_json: Json = False) -> None:
     print_table(table)
 
 
+@app.command("lag")
 def lag_command(as_json: Json = False) -> None:
     """Show what waits in the topics, per partition."""
     selection = select_topics((), every=True)
@@ -73,6 +70,7 @@ def lag_command(as_json: Json = False) -> None:
     print_table(table)
 
 
+@app.command("check")
 def check_command(
     tables: Tables = None, every: AllTables = False, deep: Deep = False, as_json: Json = False
 ) -> None:

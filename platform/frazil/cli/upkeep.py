@@ -21,7 +21,9 @@ from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import Outcome, work_on
 from frazil.upkeep.work import WorkReport
 
-__all__ = ["register"]
+__all__ = ["app"]
+
+app = typer.Typer()
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell only what would be done; nothing is touched.")]
 Everything = Annotated[
@@ -32,13 +34,7 @@ Rows = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    app.command("compact")(compact_command)
-    app.command("expire")(expire_command)
-    app.command("orphans")(orphans_command)
-
-
+@app.command("compact")
 def compact_command(
     tables: Tables = None,
     every: AllTables = False,
@@ -51,6 +47,7 @@ def compact_command(
     _keep_up(KINDS["compaction"], selection, Order(dry_run=dry_run, everything=everything), as_json)
 
 
+@app.command("expire")
 def expire_command(
     tables: Tables = None,
     every: AllTables = False,
@@ -63,6 +60,7 @@ def expire_command(
     _keep_up(KINDS["row_expiry" if rows else "expiry"], selection, Order(dry_run=dry_run), as_json)
 
 
+@app.command("orphans")
 def orphans_command(
     tables: Tables = None, every: AllTables = False, dry_run: DryRun = False, as_json: Json = False
 ) -> None:

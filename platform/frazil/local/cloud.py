@@ -73,25 +73,14 @@ def aws(home: Home, ports: Ports) -> Server:
         return Launch((sys.executable, "-m", "frazil.local.aws"), state)
 
     def ask() -> None:
-        headers = {
-            "Content-Type": "application/x-amz-json-1.1",
-            "X-Amz-Target": "AWSGlue.GetDatabases",
-        }
+        headers = {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "AWSGlue.GetDatabases"}
         get_signed(url(ports, "glue"), "glue", Credentials("status", "status"), headers, b"{}")
 
     return Server("aws", ("glue",), launch, ask)
 
 
 def snowflake(home: Home, ports: Ports, credentials: Credentials, user: str, public_key: Path) -> Server:
-    """The Snowflake stand-in.
-
-    Args:
-        home: Of the stack.
-        ports: Of the stack.
-        credentials: For reading tables' files from S3, and Glue.
-        user: Its first user.
-        public_key: That user's key, PEM.
-    """
+    """The Snowflake stand-in, with its first user; the credentials are for S3 and Glue."""
 
     def launch() -> Launch:
         environment = {

@@ -75,12 +75,9 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """One file of a Maven repository.
+    """One file of a Maven repository, and the set that it belongs to: kafka, registry or spark.
 
-    Args:
-        use: The set that it belongs to: kafka, registry or spark.
-        coordinates: group:artifact:version[:classifier:packaging].
-        sha256: Of its content.
+    Its coordinates are group:artifact:version[:classifier:packaging].
     """
 
     use: str

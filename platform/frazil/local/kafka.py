@@ -51,7 +51,8 @@ def kafka(home: Home, ports: Ports, java: Path, jars: Jars) -> Server:
     def launch() -> Launch:
         data = home.data("kafka")
         properties = data / "server.properties"
-        properties.write_text(_properties(data / "log", ports))
+        listeners = {"broker": ports["kafka"], "controller": ports["kafka-controller"]}
+        properties.write_text(_PROPERTIES.format(host=LOOPBACK, data=data / "log", **listeners))
         classes = os.pathsep.join(map(str, jars.paths("kafka")))
         program = (str(java / "bin" / "java"), *_JVM, *_OF_KAFKA, f"-Djava.io.tmpdir={home.scratch}")
         if not (data / "log" / "meta.properties").exists():
@@ -65,12 +66,6 @@ def kafka(home: Home, ports: Ports, java: Path, jars: Jars) -> Server:
         client.list_topics(timeout=5)
 
     return Server("kafka", ("kafka", "kafka-controller"), launch, ask)
-
-
-def _properties(log: Path, ports: Ports) -> str:
-    return _PROPERTIES.format(
-        host=LOOPBACK, broker=ports["kafka"], controller=ports["kafka-controller"], data=log
-    )
 
 
 def _format(java: tuple[str, ...], properties: Path) -> None:

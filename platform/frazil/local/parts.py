@@ -1,22 +1,43 @@
-"""The composition of a stack: which parts it has, and what each is given."""
+"""The composition of a stack: which parts it has, what each is given, and what clients are told of them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from typing import Any
 
 from frazil.errors import ConfigureError
-from frazil.local.cloud import aws, snowflake, storage
-from frazil.local.home import Home
+from frazil.local.cloud import BUCKET, TABLE_BUCKET, aws, snowflake, storage
+from frazil.local.home import Home, write_private
 from frazil.local.jars import Jars, cache_folder, java_home, read_lock
-from frazil.local.kafka import kafka, registry
-from frazil.local.keys import s3_credentials, snowflake_keys
-from frazil.local.ports import Ports, choose, recall, remember
-from frazil.local.profile import SNOWFLAKE_USER, make_dagster_home, write_profile
+from frazil.local.kafka import kafka, registry, registry_url
+from frazil.local.keys import Credentials, KeyPair, s3_credentials, snowflake_keys
+from frazil.local.ports import LOOPBACK, Ports, choose, recall, remember, url
 from frazil.local.server import Server
-from frazil.local.spark import Spark
+from frazil.local.spark import Spark, cores
 from frazil.local.stack import Stack
+from frazil.settings import read_profile
 
-__all__ = ["known_stack", "prepared_stack"]
+__all__ = ["SNOWFLAKE_USER", "known_stack", "make_dagster_home", "prepared_stack", "write_profile"]
+
+SNOWFLAKE_USER = "FRAZIL"
+
+_CHOICES = ("cluster", "catalog", "glue_database", "glue_warehouse", "pipelines")
+"""Settings that a user may change in the file; the next start leaves them as they are."""
+
+_DAGSTER = """# Written by `frazil up` when it was missing; yours to change.
+telemetry:
+  enabled: false
+concurrency:
+  pools:
+    # One run at a time for each table: a landing and an upkeep run of it would fight.
+    granularity: run
+    default_limit: 1
+  runs:
+    max_concurrent_runs: 4
+freshness:
+  enabled: true
+"""
 
 
 def known_stack(home: Home) -> Stack:
@@ -27,12 +48,7 @@ def known_stack(home: Home) -> Stack:
 
 
 def prepared_stack(home: Home, chosen: Mapping[str, int], offset: int | None = None) -> Stack:
-    """The stack as it shall be started: ports and profile are written.
-
-    Args:
-        home: Where it lives.
-        chosen: Ports given one by one.
-        offset: Added to every default port.
+    """The stack as it shall be started: ports and profile are written; for the arguments see `choose`.
 
     Raises:
         ConfigureError: Other ports are wanted while it runs.
@@ -63,3 +79,45 @@ def _servers(home: Home, ports: Ports) -> list[Server]:
         spark.of_upkeep,
         snowflake(home, ports, credentials, SNOWFLAKE_USER, snowflake_keys(home).public),
     ]
+
+
+def write_profile(home: Home, ports: Ports, credentials: Credentials, keys: KeyPair) -> None:
+    """Writes where everything is; only its owner can read it."""
+    before = read_profile(home.profile)
+    kept = {name: before[name] for name in _CHOICES if name in before}
+    values = _values(home, ports, credentials, keys) | kept
+    write_private(home.profile, json.dumps(values, indent=2) + "\n")
+
+
+def make_dagster_home(home: Home) -> None:
+    """Makes DAGSTER_HOME, if it is missing."""
+    home.dagster.mkdir(mode=0o700, exist_ok=True)
+    if not (file := home.dagster / "dagster.yaml").exists():
+        file.write_text(_DAGSTER)
+
+
+def _values(home: Home, ports: Ports, credentials: Credentials, keys: KeyPair) -> dict[str, Any]:
+    return {
+        "cluster": "local",
+        "bootstrap_servers": f"{LOOPBACK}:{ports['kafka']}",
+        "schema_registry_url": registry_url(ports),
+        "s3_endpoint": url(ports, "s3"),
+        "s3_access_key": credentials.access_key,
+        "s3_secret_key": credentials.secret_key,
+        "s3_region": credentials.region,
+        "bucket": BUCKET,
+        "warehouse": TABLE_BUCKET,
+        "rest_uri": url(ports, "rest"),
+        "glue_endpoint": url(ports, "glue"),
+        "glue_warehouse": f"s3://{BUCKET}/warehouse",
+        "snowflake_account": "frazil",
+        "snowflake_host": LOOPBACK,
+        "snowflake_port": ports["snowflake"],
+        "snowflake_protocol": "http",
+        "snowflake_user": SNOWFLAKE_USER,
+        "snowflake_private_key_path": str(keys.private),
+        "spark_remote": f"sc://{LOOPBACK}:{ports['spark']}",
+        "upkeep_spark_remote": f"sc://{LOOPBACK}:{ports['spark-upkeep']}",
+        "spark_parallelism": cores(),
+        "dagster_home": str(home.dagster),
+    }

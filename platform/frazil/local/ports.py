@@ -91,7 +91,7 @@ def choose(memory: Path, chosen: Mapping[str, int] | None = None, offset: int | 
     """The ports of this start.
 
     Args:
-        memory: Where the ports of the last start are remembered; see `remember`.
+        memory: The file in which `remember` keeps the ports of the last start.
         chosen: Ports given one by one; they win.
         offset: Added to every default; forgets what was remembered.
 

@@ -139,10 +139,7 @@ def find(file: Path) -> Running | None:
 def stop(running: Running, file: Path, patience: float = _PATIENCE) -> None:
     """Asks the process to end, then ends what is left of it and its children; deletes its file.
 
-    Args:
-        running: Which process.
-        file: Where it was written down.
-        patience: Seconds that it may take to end by itself.
+    It may take `patience` seconds to end by itself.
     """
     family = running.family
     _each(psutil.Process.terminate, family[:1])

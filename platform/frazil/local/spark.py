@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import uuid
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from frazil.local.home import Home
@@ -77,12 +77,7 @@ def cores() -> int:
 class Spark:
     """What both servers share; catalogs are configured by each client in its own session.
 
-    Args:
-        home: Of the stack.
-        ports: Of the stack.
-        java: JAVA_HOME.
-        jars: What goes on their class path.
-        credentials: For their Glue clients, which read them from the environment only.
+    The credentials are for their Glue clients, which read them from the environment only.
     """
 
     home: Home
@@ -160,10 +155,7 @@ def _command(properties: Path) -> tuple[str, ...]:
 
 
 def _spark_home() -> Path:
-    found = importlib.util.find_spec("pyspark")
-    assert found is not None
-    assert found.origin is not None
-    return Path(found.origin).parent
+    return Path(str(files("pyspark")))
 
 
 def _ask(port: int) -> None:

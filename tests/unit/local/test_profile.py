@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 
 from frazil.local.home import Home
 from frazil.local.keys import s3_credentials, snowflake_keys
+from frazil.local.parts import make_dagster_home, write_profile
 from frazil.local.ports import DEFAULTS
-from frazil.local.profile import make_dagster_home, write_profile
 from frazil.settings import Settings
 
 

@@ -30,12 +30,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Where made-up values come from.
-
-    Args:
-        seed: The same seed gives the same records.
-        clock: What today is, for records that speak of it.
-    """
+    """Where made-up values come from: the same seed gives the same; the clock is for those that say when."""
 
     seed: int
     clock: Clock = utc_now
@@ -47,9 +42,7 @@ class Chance:
     def blocks(self, name: str, first: int) -> Iterator[tuple[random.Random, int]]:
         """The dice of one block of records after the other, and how many of its records to leave out.
 
-        Args:
-            name: Whose records.
-            first: The record to begin with, which may lie in the midst of a block.
+        The first record may lie in the midst of a block.
         """
         for number in count(first // BLOCK):
             yield self.of(name, number), max(0, first - number * BLOCK)

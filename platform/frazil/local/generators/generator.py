@@ -33,8 +33,7 @@ class Generator:
     Args:
         topic: Where to, where nobody says otherwise.
         value: The schema of the values; the pipeline of the topic ships the same.
-        records: Endless records, encoded, by a source of chance, the schema ids of the topic, and
-            where they go on.
+        records: Endless records, by a source of chance, the topic's schema ids, and where they go on.
         key: The schema of the keys; none where they have none.
         partitions: Of a topic that must be made.
     """

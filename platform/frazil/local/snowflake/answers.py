@@ -18,13 +18,7 @@ Row: TypeAlias = "tuple[str | None, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Columns of text, as all of the stand-in's own statements answer, MERGE apart.
-
-    Args:
-        columns: Their names.
-        rows: Their values.
-        counts: They are numbers of rows that a MERGE changed.
-    """
+    """Columns of text, or counts: the numbers of rows that a MERGE changed."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]

@@ -59,12 +59,7 @@ def _type(kind: IcebergType) -> str:
 
 
 def shown_column(name: str, kind: Any) -> str:
-    """One column of a view, under its own name.
-
-    Args:
-        name: The column.
-        kind: Its `DuckDBPyType`.
-    """
+    """One column of a view, under its own name; its kind is a `DuckDBPyType`."""
     column = double_quoted(name)
     if kind.id in _NESTED:
         return f"to_json({_inside(column, kind)}) AS {column}"

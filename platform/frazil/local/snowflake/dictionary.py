@@ -66,10 +66,8 @@ def amend(cursor: Any) -> None:
     transforms.SQL_DESCRIBE_TABLE = Template(  # whatever the session's database is
         describe.replace("FROM _fs_information_schema", "FROM _fs_global._fs_information_schema")
     )
-    tables, views = (
-        _body(info_schema.SQL_CREATE_INFORMATION_SCHEMA_TABLES_VIEW),
-        _body(info_schema.SQL_CREATE_INFORMATION_SCHEMA_VIEWS_VIEW),
-    )
+    tables = _body(info_schema.SQL_CREATE_INFORMATION_SCHEMA_TABLES_VIEW)
+    views = _body(info_schema.SQL_CREATE_INFORMATION_SCHEMA_VIEWS_VIEW)
     info_schema.SQL_CREATE_INFORMATION_SCHEMA_TABLES_VIEW = Template(_TABLES.safe_substitute(tables=tables))
     info_schema.SQL_CREATE_INFORMATION_SCHEMA_VIEWS_VIEW = Template(_VIEWS.safe_substitute(views=views))
 

@@ -96,9 +96,7 @@ def merged(connection: Any, body: Mapping[str, Any]) -> Result:
 
     fakesnow makes a table of candidates first, which fails in a transaction and without a current database.
 
-    Args:
-        connection: fakesnow's, of the session.
-        body: The request: the statement, and the values bound to its placeholders.
+    The connection is fakesnow's, the body a request: a statement, and values bound to its placeholders.
 
     Raises:
         Refused: duckdb does not take it.

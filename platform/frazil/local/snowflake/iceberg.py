@@ -38,11 +38,7 @@ class IcebergTables:
         return stored
 
     def get(self, name: Name) -> Stored:
-        """The table.
-
-        Raises:
-            Refused: There is none.
-        """
+        """The table; refuses where there is none."""
         found = self.find(name)
         if found is None:
             raise missing("Table", ".".join(name))
@@ -53,11 +49,7 @@ class IcebergTables:
         return [t for t in self._objects.all("ICEBERG TABLE") if self.find(t.name)]
 
     def columns(self, name: Name) -> list[NestedField]:
-        """A table's columns, as its metadata has them.
-
-        Raises:
-            Refused: There is no such table.
-        """
+        """A table's columns, as its metadata has them."""
         location = self.get(name).text("METADATA_LOCATION")
         return list(_static_table(self._config, location).schema().fields)
 
@@ -86,11 +78,7 @@ class IcebergTables:
         self._show(name, self.get(name).properties)
 
     def drop(self, name: Name) -> None:
-        """Forgets the table; its data stays where it is.
-
-        Raises:
-            Refused: There is no such table.
-        """
+        """Forgets the table; its data stays where it is."""
         self.get(name)
         self._objects.remove("ICEBERG TABLE", name)
         with own_cursor(self._fakesnow) as cursor:
@@ -167,12 +155,8 @@ def _check_deletes(config: Config, location: str) -> None:
             continue
         for entry in manifest.fetch_manifest_entry(table.io):
             if entry.data_file.content == DataFileContent.EQUALITY_DELETES:
-                raise Refused(
-                    91968,
-                    "0A000",
-                    "SQL execution error: Equality deletes on Iceberg tables are not supported: "
-                    f"{entry.data_file.file_path}",
-                )
+                problem = "SQL execution error: Equality deletes on Iceberg tables are not supported"
+                raise Refused(91968, "0A000", f"{problem}: {entry.data_file.file_path}")
 
 
 def _static_table(config: Config, location: str) -> StaticTable:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from sqlglot import TokenType
 
@@ -12,24 +12,18 @@ from frazil.local.snowflake.statements import Name, Properties, Value
 
 __all__ = ["Tokens"]
 
+T = TypeVar("T")
+
 _STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
 _PUNCTUATION = (
-    TokenType.L_PAREN,
-    TokenType.R_PAREN,
-    TokenType.COMMA,
-    TokenType.EQ,
-    TokenType.DOT,
-    TokenType.SEMICOLON,
-)
+    TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA,
+    TokenType.EQ, TokenType.DOT, TokenType.SEMICOLON,
+)  # fmt: skip
 _TWO_WORDS = ("EXTERNAL VOLUME", "CATALOG INTEGRATION", "ICEBERG TABLE", "ICEBERG TABLES")
 
 
 class Tokens:
-    """Takes what is expected next, and says what it found instead.
-
-    Args:
-        tokens: sqlglot's tokens of one statement.
-    """
+    """Takes what is expected next from sqlglot's tokens, and says what it found instead."""
 
     def __init__(self, tokens: Sequence[Any]) -> None:
         self._tokens = list(tokens)
@@ -84,11 +78,7 @@ class Tokens:
 
     def words(self) -> tuple[str, ...]:
         """The words to the end, commas between them or not."""
-        found = []
-        while not self.at_end():
-            found.append(self._word())
-            self._take_mark(TokenType.COMMA)
-        return tuple(found)
+        return tuple(self._listed(self._word))
 
     def privileges(self) -> tuple[str, ...]:
         """Privileges up to and over the word ON, each of one or more words."""
@@ -116,13 +106,12 @@ class Tokens:
 
     def properties(self) -> Properties:
         """`NAME = value` pairs to the end or to a closing bracket, commas between them or not."""
-        found: dict[str, Value] = {}
-        while not self.at_end() and self._peek(0).token_type != TokenType.R_PAREN:
-            name = self._word()
-            self.expect(TokenType.EQ)
-            found[name] = self._value()
-            self._take_mark(TokenType.COMMA)
-        return found
+        return dict(self._listed(self._property))
+
+    def _property(self) -> tuple[str, Value]:
+        name = self._word()
+        self.expect(TokenType.EQ)
+        return name, self._value()
 
     def _value(self) -> Value:
         token = self._peek(0)
@@ -132,16 +121,15 @@ class Tokens:
             return self.string() if token.token_type in _STRINGS else ".".join(self.name())
         second = self._peek(1)
         pairs = second is not None and second.token_type == TokenType.EQ
-        value: Value = self.properties() if pairs else self._values()
+        value: Value = self.properties() if pairs else tuple(self._listed(self._value))
         self.expect(TokenType.R_PAREN)
         return value
 
-    def _values(self) -> tuple[Value, ...]:
-        found = []
+    def _listed(self, take: Callable[[], T]) -> Iterator[T]:
+        """To the end or to a closing bracket, commas between them or not."""
         while not self.at_end() and self._peek(0).token_type != TokenType.R_PAREN:
-            found.append(self._value())
+            yield take()
             self._take_mark(TokenType.COMMA)
-        return tuple(found)
 
     def _name_part(self) -> str:
         token = self._peek(0)
