@@ -66,13 +66,7 @@ def generate_command(
     generators = _chosen(kinds, topic)
     with _until_interrupted() as stop, _progress([g.topic for g in generators], count) as on_progress:
         reports = generate_several(
-            generators,
-            Settings.load(),
-            count=count,
-            rate=rate,
-            seed=seed,
-            on_progress=on_progress,
-            stop=stop,
+            generators, Settings.load(), count=count, rate=rate, seed=seed, on_progress=on_progress, stop=stop
         )
     print_json([asdict(report) for report in reports]) if as_json else _show(reports)
 

@@ -55,8 +55,7 @@ def up(
 
 @app.command(rich_help_panel=_PANEL)
 def down(
-    wipe: Annotated[bool, typer.Option(help="Also delete all its data.")] = False,
-    only: Only = None,
+    wipe: Annotated[bool, typer.Option(help="Also delete all its data.")] = False, only: Only = None
 ) -> None:
     """Stop the embedded stack; its data stays."""
     if wipe and only:

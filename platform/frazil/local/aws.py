@@ -21,11 +21,7 @@ from moto.core.exceptions import JsonRESTError
 from moto.glue import urls
 from moto.glue.models import glue_backends
 from moto.glue.responses import GlueResponse
-from moto.moto_server.werkzeug_app import (
-    DomainDispatcherApplication,
-    MotoRequestHandler,
-    create_backend_app,
-)
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import run_simple
 
 from frazil.local.ports import LOOPBACK

@@ -113,11 +113,7 @@ def _checked_location(given: Any) -> dict[str, Any]:
     base_url = str(given["STORAGE_BASE_URL"])
     if not base_url.startswith("s3://"):
         raise invalid("STORAGE_BASE_URL", base_url)
-    return {
-        "STORAGE_AWS_EXTERNAL_ID": _external_id(),
-        **given,
-        "STORAGE_AWS_IAM_USER_ARN": _VOLUME_USER,
-    }
+    return {"STORAGE_AWS_EXTERNAL_ID": _external_id(), **given, "STORAGE_AWS_IAM_USER_ARN": _VOLUME_USER}
 
 
 def _external_id() -> str:
