@@ -16,8 +16,8 @@ from assets.described import PipelineTable, after_upstream, asset_spec, op_name
 from assets.outcome import engine_errors
 from frazil.connections import Connections
 from frazil.derive.derive import derive
+from frazil.derive.queries.check import known_tables
 from frazil.derive.queries.columns import Column, lineage
-from frazil.derive.queries.known import known_tables
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
 from frazil.derive.report import DeriveReport
 from frazil.derive.state import derived_states
@@ -27,7 +27,7 @@ from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
-from frazil.upkeep.census.table import census_of
+from frazil.upkeep.census import census_of
 from resources.connections import FrazilConnections
 from resources.metadata import derive_metadata, table_metadata
 

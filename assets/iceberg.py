@@ -16,7 +16,7 @@ from frazil.landing.many import land_many
 from frazil.landing.report import LandingReport
 from frazil.landing.state import table_states
 from frazil.tables.catalog import load_table
-from frazil.upkeep.census.table import census_of
+from frazil.upkeep.census import census_of
 from resources.connections import FrazilConnections
 from resources.metadata import column_lineage, landing_metadata, table_metadata
 

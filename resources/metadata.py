@@ -19,7 +19,7 @@ from frazil.landing.report import LandingReport
 from frazil.landing.state import TableState
 from frazil.publishing.target import Shown
 from frazil.spec.names import Things
-from frazil.upkeep.census.table import Census
+from frazil.upkeep.census import Census
 from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:

@@ -123,7 +123,7 @@ class DagsterReporter:
         import dagster as dg
 
         from frazil.tables.catalog import load_table
-        from frazil.upkeep.census.table import census_of
+        from frazil.upkeep.census import census_of
         from resources.metadata import table_metadata
 
         table = load_table(self._connections.catalog, things.table)

@@ -10,8 +10,8 @@ import sqlglot
 from pyspark.sql import types as t
 from sqlglot import exp
 
-from frazil.derive.columns import types_in
-from frazil.derive.queries.type_rules import fields
+from frazil.derive.output import types_in
+from frazil.derive.queries.types import fields
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.types import spark_type
 from frazil.landing.projection import laid_out

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.checks.table import rows_in_files
-from frazil.derive.columns import cast, types_in, types_of
 from frazil.derive.computation import computation_of
 from frazil.derive.inputs import rows_of, whole
 from frazil.derive.ledger import read_derived
+from frazil.derive.output import cast, types_in, types_of
 from frazil.derive.plan import load_inputs
 from frazil.derive.queries.columns import UNKNOWN, typed
 from frazil.derive.queries.query import ERROR_COLUMN
-from frazil.derive.queries.type_rules import wider
+from frazil.derive.queries.types import wider
 from frazil.derive.recomputation import Recomputation
 from frazil.derive.state import derived_states
 from frazil.quoting import quoted

@@ -13,7 +13,7 @@ from frazil.spec.upkeep import Upkeep
 from frazil.tables.catalog import load_table
 from frazil.tables.snapshots import summary_of
 from frazil.tables.spark import spark_name
-from frazil.upkeep.census.table import Census, census_of
+from frazil.upkeep.census import Census, census_of
 from frazil.upkeep.compaction.bins import DELETED_SHARE
 from frazil.upkeep.work import size_text
 

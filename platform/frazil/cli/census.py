@@ -16,8 +16,7 @@ from frazil.cli.selection import Json, Selection, Tables, select
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, load_table_or_none
-from frazil.upkeep.census.partitions import PartitionCensus
-from frazil.upkeep.census.table import Census, census_of
+from frazil.upkeep.census import Census, PartitionCensus, census_of
 from frazil.upkeep.work import size_text
 
 __all__ = ["app"]

@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from frazil.derive.faults import overtaken
 from frazil.derive.inputs import Increment, increment, standing
 from frazil.derive.ledger import DerivedLedger, read_derived
 from frazil.derive.plan import Plan
 from frazil.derive.publish import Derived
 from frazil.derive.queries.query import ERROR_COLUMN
-from frazil.derive.write import append
+from frazil.derive.write import append, overtaken
 from frazil.formats.logical import Field, Primitive
 from frazil.landing.dead_letters import DeadLetters
 from frazil.quoting import quoted

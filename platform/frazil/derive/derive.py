@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
 from frazil.derive.dead_letters import LetterBox, bad_rows, good_rows, keep_letters
-from frazil.derive.faults import derivation_job
 from frazil.derive.feeds.feed import FeedReport, feed
 from frazil.derive.inputs import Increment, rows_of
 from frazil.derive.kinds import kind_of
@@ -23,7 +22,7 @@ from frazil.derive.plan import Plan, make_plan
 from frazil.derive.publish import Derived
 from frazil.derive.report import DeriveReport, nothing, report_of
 from frazil.derive.task import Result, Step, Task
-from frazil.derive.write import Counted
+from frazil.derive.write import Counted, derivation_job
 from frazil.errors import CommitConflictError, FrazilError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things

@@ -2,20 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from frazil.derive.merging.latest import Latest
-from frazil.derive.merging.totals import Totals
+from frazil.derive.merging.merge import Merging, State, Totals
 from frazil.derive.merging.windows import Windows
 from frazil.derive.task import Kind, Result, Task
 from frazil.derive.write import write_counted
+from frazil.quoting import quoted
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.tables.branches import branch_from_head
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
-__all__ = ["kind_of"]
+__all__ = ["Latest", "kind_of", "newest"]
+
+
+_RANK = "$frazil_rank"
+
+
+class Latest(Merging):
+    """The newest row per key."""
+
+    def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
+        """The newest of them."""
+        return newest(delta, spec.key, spec.latest_by)
+
+    def keys(self, task: Task) -> tuple[str, ...]:
+        """As the spec says."""
+        return task.spec.key
+
+    def merged(self, task: Task, state: State, delta: DataFrame) -> DataFrame:
+        """The newest of both."""
+        rows = state.rows.unionByName(delta, allowMissingColumns=True) if state.rows is not None else delta
+        return newest(rows, task.spec.key, task.spec.latest_by)
+
+
+def newest(rows: DataFrame, key: Sequence[str], by: Sequence[str]) -> DataFrame:
+    """One row per key; a missing key is a key, a missing time is the oldest.
+
+    Where the columns of `by` are equal all others decide: no order of work shows in the result.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    order = [F.col(quoted(name)).desc_nulls_last() for name in by]
+    window = Window.partitionBy(*map(quoted, key)).orderBy(*order, *_ties(rows, {*key, *by}))
+    ranked = rows.withColumn(_RANK, F.row_number().over(window))
+    return ranked.where(f"{quoted(_RANK)} = 1").drop(_RANK)
+
+
+def _ties(rows: DataFrame, ordered: set[str]) -> Iterator[Column]:
+    from pyspark.sql import functions as F
+
+    for field in rows.schema.fields:
+        if field.name not in ordered:
+            column = F.col(quoted(field.name))
+            unordered = "map<" in field.dataType.simpleString()  # Spark compares no maps
+            yield (F.to_json(F.struct(column)) if unordered else column).desc_nulls_last()
 
 
 class _Plain:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.derive.computation import Computation
-from frazil.derive.faults import overtaken
 from frazil.derive.inputs import (
     Increment,
     Inputs,
@@ -20,6 +19,7 @@ from frazil.derive.inputs import (
     whole,
 )
 from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
+from frazil.derive.write import overtaken
 from frazil.errors import DifferentError, PositionLostError, QueryChangedError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table, load_table_or_none

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
+from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger, read_derived
 from frazil.errors import CommitConflictError, OvertakenError
-from frazil.spec.names import TableName
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import TableName, things
 from frazil.tables.branches import DERIVING
+from frazil.tables.catalog import catalog_errors
 from frazil.tables.manifests import HeadReader
 from frazil.tables.replacement import replacing
+from frazil.tables.rollback import Rollback, report_of, turn_back
 from frazil.tables.snapshots import ancestors, summary_of
 from frazil.tables.stage import Staged
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
-__all__ = ["Derived"]
+__all__ = ["Derived", "DerivedRollback", "roll_back_derived"]
 
 
 @dataclass(frozen=True)
@@ -81,3 +86,27 @@ class Derived(Staged):
 
 def _rows(table: Table) -> int:
     return int(summary_of(next(ancestors(table.metadata), None)).get("total-records", 0))
+
+
+_FOLLOWS = "The next derivation makes what came later once more."
+
+
+@dataclass(frozen=True, kw_only=True)
+class DerivedRollback(Rollback):
+    """What one rollback did.
+
+    Args:
+        inputs: The snapshot of each input behind which the next derivation begins; empty: it reads all.
+    """
+
+    inputs: Mapping[str, int]
+
+
+def roll_back_derived(spec: DerivedSpec, connections: Connections, to: int | datetime) -> DerivedRollback:
+    """Takes a table and its position back; see `turn_back`."""
+    name = things(spec, connections.settings).table
+    with catalog_errors(connections.settings):
+        turn = turn_back(connections.catalog, name, to, DerivedLedger)
+    read = turn.told.entry.inputs if turn.told.entry else {}
+    base = report_of(name, turn, _FOLLOWS, published=bool(spec.publish))
+    return DerivedRollback(**vars(base), inputs={each: at.snapshot for each, at in read.items()})

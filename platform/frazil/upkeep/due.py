@@ -12,8 +12,7 @@ from frazil.connections import Connections
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, is_outage, load_table
-from frazil.upkeep.census.facts import read_facts, read_history
-from frazil.upkeep.census.pointers import AT_ONCE, Pointer, load_pointers
+from frazil.upkeep.facts import AT_ONCE, Pointer, load_pointers, read_facts, read_history
 from frazil.upkeep.kind import Finding, Kind, Known, View, Work
 from frazil.upkeep.kinds import KINDS
 
@@ -49,10 +48,10 @@ class Outlook:
 
     Args:
         due: What is to be done.
-        looked_at: Tables that are there.
-        changed: Those of them whose metadata was new.
-        looked_into: Those whose manifests or snapshots were read.
-        waiting: Those that must still be looked into: by the next call.
+        looked_at: How many tables are there.
+        changed: How many of them had new metadata.
+        looked_into: How many had their manifests or snapshots read.
+        waiting: How many must still be looked into, by the next call.
         missing: Tables that are not there yet.
         failed: Tables that could not be read, and why.
     """
@@ -88,7 +87,7 @@ def look_for_work(
         connections: The outside systems.
         now: Seconds since the epoch.
         memory: Kept between calls, it makes quiet tables cheap; it is changed.
-        most: Tables that are looked into at most.
+        most: How many tables are looked into at most.
         patience: Seconds after which no further table is looked into.
         kinds: The kinds of upkeep that are asked for; None: all.
 
@@ -153,7 +152,7 @@ def _look(
     patience: float,
     kinds: Collection[Kind],
 ) -> _Looked:
-    """Takes what only manifests and all snapshots tell into the memory, until the time is over."""
+    """Remembers what only manifests and all snapshots tell, until the time is over."""
     failed: dict[str, str] = {}
     late: list[TableName] = []
     began = time.perf_counter()

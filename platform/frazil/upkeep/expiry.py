@@ -79,10 +79,10 @@ def expire(
     """Expires the snapshots of a table, and of its dead letters, that nothing asks to be kept.
 
     Args:
-        spec: The table's; its `upkeep` says how long and how many snapshots are kept.
+        spec: Its `upkeep` says how long and how many snapshots are kept.
         connections: The outside systems.
         now: Seconds since the epoch.
-        dry_run: Tell only what would go; nothing is touched.
+        dry_run: Tell only what would go.
         reason: Why it is done now; told in the report.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from frazil.connections import Connections
 from frazil.spec.table import AnyTable
 from frazil.tables.manifests import Head, HeadReader
-from frazil.upkeep.census.facts import Facts, History
+from frazil.upkeep.facts import Facts, History
 from frazil.upkeep.work import Number, WorkReport
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ class Order:
 
     Args:
         reason: Why it is done now; noted in the snapshots.
-        dry_run: Tell only what would be done; nothing is touched.
-        everything: Compaction: rewrite all files, those too that are as they should be.
+        dry_run: Tell only what would be done.
+        everything: A compaction rewrites the files, too, that are as they should be.
     """
 
     reason: str = ""
@@ -68,9 +68,7 @@ class Known:
     """What is known of one table.
 
     Args:
-        spec: Its spec.
         table: Its identifier.
-        facts: What its head tells.
         history: What its snapshots told when somebody last looked.
         findings: What each kind found when it last looked, by the kind's name.
     """
@@ -152,15 +150,7 @@ class Kind(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Upkeep of one kind that one table needs.
-
-    Args:
-        kind: What is to be done.
-        spec: The table's spec.
-        table: Its identifier, namespace.name.
-        reason: Why, in a sentence with the numbers behind it.
-        numbers: The same numbers, to be plotted.
-    """
+    """Upkeep of one kind that one table needs; `reason` is a sentence with the `numbers` in it."""
 
     kind: Kind
     spec: AnyTable

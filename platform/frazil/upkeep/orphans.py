@@ -78,10 +78,10 @@ def remove_orphans(
     """Deletes files of a table, and of its dead letters, that no snapshot names and nobody is writing.
 
     Args:
-        spec: The table's; its `upkeep` says how old an orphan must be.
+        spec: Its `upkeep` says how old an orphan must be.
         connections: The outside systems.
         now: Seconds since the epoch.
-        dry_run: Tell only which would go; nothing is touched.
+        dry_run: Tell only which would go.
         reason: Why it is done now; told in the report.
 
     Raises:

@@ -32,10 +32,9 @@ class Outcome:
     """What became of one piece of work.
 
     Args:
-        work: What was to be done.
         report: What was done; None where it failed.
         shown: Targets that were brought in step.
-        error: What kept the work from being done, or, where there is a report, from being shown.
+        error: Why the work was not done or, where there is a report, not shown.
     """
 
     work: Work
@@ -48,13 +47,6 @@ def do_work(
     kind: Kind, spec: AnyTable, connections: Connections, now: float, order: Order = AS_USUAL
 ) -> WorkReport:
     """Does one kind of upkeep to a table, and lets the table remember it.
-
-    Args:
-        kind: What is to be done.
-        spec: The table's spec.
-        connections: The outside systems.
-        now: Seconds since the epoch.
-        order: How it is to be done.
 
     Raises:
         MissingError: There is no such table.
@@ -83,7 +75,7 @@ def work_on(
     """Does several pieces of work, and shows readers what each changed; one that fails stops no other.
 
     Args:
-        works: What is to be done, all of one kind.
+        works: Pieces of one kind.
         connections: Shared by all of them.
         now: Seconds since the epoch.
         order: How it is to be done; each piece has its own reason.

@@ -48,13 +48,7 @@ _DELETED_AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """One file in storage.
-
-    Args:
-        path: Spelled as the table's location is.
-        bytes: Its size.
-        modified: When it was written, in seconds since the epoch.
-    """
+    """One file in storage, its path spelled as the location is; `modified`: seconds since the epoch."""
 
     path: str
     bytes: int

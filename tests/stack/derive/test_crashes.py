@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from frazil.connections import Connections
-from frazil.derive.rollback import roll_back_derived
+from frazil.derive.publish import roll_back_derived
 from frazil.errors import OvertakenError
 from kit.killed import derive_process
 from kit.made import Made, MakeTable, Source, make_made, make_source

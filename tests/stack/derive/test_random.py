@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from duckdb import DuckDBPyConnection
 
-from frazil.derive.rollback import roll_back_derived
+from frazil.derive.publish import roll_back_derived
 from frazil.tables.snapshots import ancestors
 from frazil.upkeep.compaction.run import compact
 from kit.duck import duckdb_on

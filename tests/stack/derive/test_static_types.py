@@ -7,8 +7,8 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from frazil.connections import Connections
+from frazil.derive.queries.check import columns_held, known_tables
 from frazil.derive.queries.columns import UNKNOWN, Column, typed
-from frazil.derive.queries.known import columns_held, known_tables
 from frazil.derive.queries.query import parse_query, read_query
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings

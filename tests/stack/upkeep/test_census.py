@@ -27,7 +27,7 @@ from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.properties import set_properties
 from frazil.tables.spark import spark_name
-from frazil.upkeep.census.table import census_of
+from frazil.upkeep.census import census_of
 from frazil.upkeep.due import Memory, look_for_work
 from frazil.upkeep.kind import Order
 from frazil.upkeep.kinds import KINDS

@@ -13,7 +13,7 @@ from frazil.spec.layout import Write
 from frazil.spec.names import TableName
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.snapshots import summary_of
-from frazil.upkeep.census.table import census_of
+from frazil.upkeep.census import census_of
 from frazil.upkeep.due import look_for_work
 from frazil.upkeep.kind import Work
 from frazil.upkeep.kinds import KINDS

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import types as t
 
-from frazil.derive.columns import fields_of
 from frazil.derive.computation import Computation, computation_of
+from frazil.derive.output import fields_of
 from frazil.errors import SpecError
 from frazil.formats.types import spark_type
 from frazil.spec.derived import DerivedSpec

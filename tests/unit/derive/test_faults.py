@@ -11,8 +11,8 @@ from pyiceberg.table import Table
 from pyspark.errors import AnalysisException, PySparkException, PythonException
 from pyspark.errors.exceptions.connect import ArithmeticException, SparkException
 
-from frazil.derive.faults import derivation_job
 from frazil.derive.ledger import DerivedLedger
+from frazil.derive.write import derivation_job
 from frazil.errors import (
     CommitConflictError,
     FrazilError,

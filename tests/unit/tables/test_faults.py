@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import PySparkException
 
-from frazil.derive.faults import derivation_job
+from frazil.derive.write import derivation_job
 from frazil.errors import CommitConflictError, FrazilError, OvertakenError, PartDownError, RetryError
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan

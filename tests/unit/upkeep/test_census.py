@@ -14,10 +14,9 @@ from pyiceberg.table import Table
 
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.files import LiveFile
-from frazil.upkeep.census.facts import read_facts, read_history
-from frazil.upkeep.census.partitions import by_size
-from frazil.upkeep.census.table import take_census
+from frazil.upkeep.census import by_size, take_census
 from frazil.upkeep.compaction.bins import Gain, Rule, bins_of, gain_of
+from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.work import MB, SUMMARY, LastWork, remembered, size_text
 
 RULE = Rule.of(Upkeep(), 128 * MB)

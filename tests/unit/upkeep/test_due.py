@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from frazil.spec.topic import TableSpec
-from frazil.upkeep.census.facts import Facts, History
 from frazil.upkeep.compaction.bins import Gain
 from frazil.upkeep.compaction.kind import Prospect
+from frazil.upkeep.facts import Facts, History
 from frazil.upkeep.kind import Finding, Known
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.work import MB, LastWork

@@ -5,7 +5,7 @@ from __future__ import annotations
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.files import LiveFile
 from frazil.upkeep.compaction.bins import Rule
-from frazil.upkeep.compaction.rounds import Round, plan_rounds
+from frazil.upkeep.compaction.plan import Round, plan_rounds
 
 MB, GB = 2**20, 2**30
 RULE = Rule.of(Upkeep(), 128 * MB)

@@ -19,8 +19,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.files import LiveFile
 from frazil.upkeep.compaction.bins import Rule
-from frazil.upkeep.compaction.plan import read_copies
-from frazil.upkeep.compaction.rounds import plan_rounds
+from frazil.upkeep.compaction.plan import plan_rounds, read_copies
 from frazil.upkeep.retention import plan_expiry
 from frazil.upkeep.work import MB
 

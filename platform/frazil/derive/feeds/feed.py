@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frazil.connections import Connections
-from frazil.derive.feeds.position import FedTo, committed, latest, note, noted
-from frazil.derive.feeds.records import Encoders
-from frazil.derive.feeds.rows import Rows, batches, has_news
-from frazil.derive.feeds.transactions import Transactions
+from frazil.derive.feeds.position import FedTo, Rows, batches, committed, has_news, latest, note, noted
+from frazil.derive.feeds.transactions import Transactions, transactions
 from frazil.derive.inputs import at_head
 from frazil.derive.task import Step
-from frazil.errors import PartDownError, PositionLostError
+from frazil.errors import PartDownError, PositionLostError, SpecError
+from frazil.formats.avro.schema import avro_record, avro_value
+from frazil.formats.logical import Struct
+from frazil.formats.registry import RegistryClient, WantedSchema, register
+from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec, Feed
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
 
 if TYPE_CHECKING:
+    from pyiceberg.schema import Schema
     from pyiceberg.table import Table
 
-
 __all__ = ["FeedReport", "feed"]
+
 
 _RECORDS = 50_000
 """Of one transaction: readers of committed records wait for its end."""
@@ -32,13 +37,7 @@ _RECORDS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class FeedReport:
-    """What one call of `feed` did.
-
-    Args:
-        topic: Where to.
-        records: How many records were sent.
-        total: How many there are, since the topic's first one.
-    """
+    """What one call of `feed` sent to a topic; `total` counts all records since the topic's first one."""
 
     topic: str
     records: int
@@ -58,7 +57,7 @@ def feed(
         spec: The table; its `feeds` say where to.
         connections: The outside systems.
         on_step: Told what is done: `sent` and `committed` for each transaction, and `noted`.
-        records: At most so many in one transaction.
+        records: The most that one transaction has.
 
     Raises:
         PositionLostError: The table no longer has what was fed; another topic can have all of it.
@@ -88,21 +87,18 @@ def _due(table: Table, to: Feed, before: FedTo | None) -> bool:
         raise _lost(to, e) from None
 
 
-def _prepared(connections: Connections, to: Feed, name: TableName, table: Table) -> Encoders:
-    from frazil.derive.feeds.records import encoders
+def _prepared(connections: Connections, to: Feed, name: TableName, table: Table) -> _Encoders:
     from frazil.kafka.provisioning import provide_topic
 
-    encode = encoders(connections.registry, to, name, table.schema())
+    encode = _encoders(connections.registry, to, name, table.schema())
     provide_topic(TableSpec(topic=to.topic, partitions=to.partitions), connections, key=None, value=None)
     return encode
 
 
 def _send_all(
-    connections: Connections, to: Feed, name: TableName, encode: Encoders, on_step: Step, size: int
+    connections: Connections, to: Feed, name: TableName, encode: _Encoders, on_step: Step, size: int
 ) -> tuple[int, FedTo]:
     """How many records were sent, and how far the topic is now."""
-    from frazil.derive.feeds.transactions import transactions
-
     with transactions(connections.settings, name, to.topic) as producer:
         in_kafka = committed(connections.admin, name, to.topic)
         table = load_table(connections.catalog, name)  # not before: it has all that any other feed has sent
@@ -118,7 +114,7 @@ def _send_all(
     return sent - before, FedTo(at_head(table), sent=sent)
 
 
-def _send(producer: Transactions, encode: Encoders, some: Rows, on_step: Step) -> None:
+def _send(producer: Transactions, encode: _Encoders, some: Rows, on_step: Step) -> None:
     key, value = encode.key, encode.value
     producer.commit(
         ((key(row) if key else None, value(row)) for row in some.rows), some.to, lambda: on_step("sent")
@@ -143,3 +139,57 @@ def _lost(to: Feed, error: PositionLostError) -> PositionLostError:
         meaning="The table is right. The topic holds what was sent before, and gets no more.",
         todo="Name another topic in `feeds`: it begins with all rows that the table holds.",
     )
+
+
+Encode = Callable[[Mapping[str, Any]], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoders:
+    """What makes a record of a row; no key where none was asked for."""
+
+    key: Encode | None
+    value: Encode
+
+
+def _encoders(registry: RegistryClient, feed: Feed, name: TableName, schema: Schema) -> _Encoders:
+    """Registers what the table's columns are, as `<topic>-value` and, for a key, `<topic>-key`.
+
+    Raises:
+        SpecError: A column of the key is none of the table's, or no Avro name fits.
+        ConfigureError: The registry refuses the schema.
+    """
+    columns = from_iceberg(schema)
+    key = _chosen(columns, feed, name) if feed.key else None
+    return _Encoders(
+        key=_encoder(registry, f"{feed.topic}-key", f"{name.table}_key", name, key) if key else None,
+        value=_encoder(registry, f"{feed.topic}-value", name.table, name, columns),
+    )
+
+
+def _chosen(columns: Struct, feed: Feed, name: TableName) -> Struct:
+    found = {field.name: field for field in columns}
+    if missing := [column for column in feed.key if column not in found]:
+        raise SpecError(
+            f"feeds.key: {name} has no column {', '.join(missing)}.",
+            where=f"its columns are {', '.join(found)}",
+            todo="Mend `feeds` in defs.yaml.",
+        )
+    return Struct(tuple(found[column] for column in feed.key))
+
+
+def _encoder(registry: RegistryClient, subject: str, record: str, name: TableName, columns: Struct) -> Encode:
+    import fastavro
+
+    schema = avro_record(columns, record, f"frazil.{name.namespace}")
+    wanted = WantedSchema("AVRO", json.dumps(schema), f"the columns of {name}")
+    prefix = b"\0" + register(registry, subject, wanted).schema_id.to_bytes(4, "big")
+    parsed, plain = fastavro.parse_schema(schema), avro_value(columns)
+
+    def encode(row: Mapping[str, Any]) -> bytes:
+        stream = io.BytesIO(prefix)
+        stream.seek(len(prefix))
+        fastavro.schemaless_writer(stream, parsed, plain(row))
+        return stream.getvalue()
+
+    return encode

@@ -11,21 +11,80 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.columns import cast, types_of
 from frazil.derive.merging.box import Box, box_from, measures
-from frazil.derive.merging.files import branch_of, touched
+from frazil.derive.output import cast, types_of
+from frazil.derive.queries.totals import Merge, merge_of
 from frazil.derive.task import Result, Task
-from frazil.derive.write import asked, write_counted
+from frazil.derive.write import MARK, asked, write_counted
+from frazil.errors import CommitConflictError
+from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import TableName
 from frazil.tables.branches import branch_from_head
+from frazil.tables.commit import commit
+from frazil.tables.manifests import Entries, files_matching
 from frazil.tables.spark import spark_name
 from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
 
+__all__ = ["Merging", "Older", "State", "Totals", "Touched", "branch_of", "merge_in", "summed", "touched"]
 
-__all__ = ["Merging", "Older", "State"]
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Some data files of a head.
+
+    Args:
+        table: As loaded; the files are of its head.
+        entries: The files.
+    """
+
+    table: Table
+    entries: Entries
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """How many rows each has, by path."""
+        return {e.data_file.file_path: e.data_file.record_count for e in self.entries}
+
+    @property
+    def bytes(self) -> int:
+        """Of all of them."""
+        return sum(e.data_file.file_size_in_bytes for e in self.entries)
+
+
+def touched(table: Table, inside: BooleanExpression) -> Touched:
+    """The files of the head that can hold a row for which `inside` is true. Opens no data file."""
+    return Touched(table, files_matching(table, inside).entries)
+
+
+def branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) -> int:
+    """Makes a branch that holds nothing but those files, and what deletes rows in them; its snapshot's id.
+
+    Raises:
+        CommitConflictError: Others committed in between; the files may be others now.
+    """
+    from frazil.tables.rewrite import stage_branch
+
+    head = files.table.metadata.current_snapshot_id
+
+    def stage(table: Table) -> Transaction:
+        if table.metadata.current_snapshot_id != head:
+            raise CommitConflictError(
+                f"Others committed to {name} while a derivation chose its files.",
+                meaning="Nothing of this derivation is visible.",
+                todo="Nothing: it tries again.",
+            )
+        tx = table.transaction()
+        stage_branch(tx, branch, files.entries, MARK)
+        return tx
+
+    return commit(catalog, name, stage, work="branch").snapshot_id or 0
 
 
 @dataclass(frozen=True)
@@ -139,3 +198,34 @@ class Merging(ABC):
         inside, others = state.rows.where(box.sql), state.rows.where(f"NOT ({box.sql})")
         merged = self.merged(task, replace(state, rows=inside), delta)
         return cast(merged, types).unionByName(cast(others, types))
+
+
+class Totals(Merging):
+    """One row per key, all other columns added up."""
+
+    def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
+        """As the query has it."""
+        return delta
+
+    def keys(self, task: Task) -> tuple[str, ...]:
+        """What the query groups by."""
+        return merge_in(task).keys
+
+    def merged(self, task: Task, state: State, delta: DataFrame) -> DataFrame:
+        """The totals of both."""
+        rows = state.rows.unionByName(delta, allowMissingColumns=True) if state.rows is not None else delta
+        return summed(rows, merge_in(task))
+
+
+def merge_in(task: Task) -> Merge:
+    """How the rows of a query's table are merged; a function has no such kind."""
+    assert task.query is not None
+    return merge_of(task.query)
+
+
+def summed(rows: DataFrame, merge: Merge) -> DataFrame:
+    """One row per key, the other columns added up. A missing key is a key like any other."""
+    from pyspark.sql import functions as F
+
+    added = (F.expr(f"{how}({quoted(name)})").alias(name) for name, how in merge.functions.items())
+    return rows.groupBy(*map(quoted, merge.keys)).agg(*added)

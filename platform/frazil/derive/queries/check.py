@@ -3,28 +3,159 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
-from frazil.derive.queries.columns import UNKNOWN, Column
-from frazil.derive.queries.known import (
-    Known,
-    Made,
-    columns_held,
-    columns_made,
-    landed_tables,
-    made_table,
-    sorted_tables,
-)
+from frazil.derive.queries.columns import UNKNOWN, Column, typed
 from frazil.derive.queries.legality import odd_fields, unfit
-from frazil.derive.queries.query import ERROR_COLUMN, Mistake, Query, refusal
-from frazil.derive.queries.scopes import nearest
+from frazil.derive.queries.query import ERROR_COLUMN, Mistake, Query, read_query, refusal
+from frazil.derive.queries.scopes import ALL, nearest
 from frazil.derive.queries.syntax import input_name, input_tables, start_of
 from frazil.derive.queries.totals import merge_of, unmergeable
 from frazil.errors import ConfigureError, SpecError
+from frazil.formats.record import file_fields
+from frazil.formats.types import spark_type
 from frazil.pipelines.folder import Pipeline
 from frazil.settings import Settings
+from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 
-__all__ = ["check_queries"]
+__all__ = [
+    "Known",
+    "Made",
+    "check_queries",
+    "columns_held",
+    "columns_made",
+    "in_order",
+    "known_tables",
+    "landed_tables",
+    "made_table",
+    "sorted_tables",
+]
+
+
+Known = dict[TableName, Sequence[Column] | None]
+"""The columns of tables, or None where only a server knows them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One table that is made of others.
+
+    Args:
+        spec: What the user wrote.
+        place: Where: file and line.
+        name: The table.
+        query: None where a Python function makes its rows.
+        inputs: The tables that it is made of, by the names that the user gave them.
+    """
+
+    spec: DerivedSpec
+    place: str
+    name: TableName
+    query: Query | None
+    inputs: Mapping[str, TableName]
+
+
+def in_order(pipelines: Sequence[Pipeline], settings: Settings) -> tuple[DerivedSpec, ...]:
+    """The derived tables of all pipelines, each after those that it reads.
+
+    Raises:
+        SpecError: A query can't be understood, or a table reads itself, by whatever way.
+    """
+    return tuple(made.spec for made in sorted_tables(list(_made_tables(pipelines, settings))))
+
+
+def known_tables(
+    pipelines: Sequence[Pipeline], settings: Settings
+) -> Mapping[TableName, Sequence[Column] | None]:
+    """The columns of every table, or None where only a server knows them; types may be `unknown`.
+
+    Raises:
+        SpecError: A query can't be understood, or names a column that its input has not.
+    """
+    known = landed_tables(pipelines, settings)
+    for made in sorted_tables(list(_made_tables(pipelines, settings))):
+        known[made.name] = columns_held(columns_made(made, known))
+    return known
+
+
+def landed_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Known:
+    """The columns of the topics' tables.
+
+    Raises:
+        SpecError: No table can hold what a schema file describes.
+    """
+    known: Known = {}
+    for spec in (spec for pipeline in pipelines for spec in pipeline.tables):
+        fields = file_fields(spec)
+        columns = [(field.name, spark_type(field.type)) for field in fields or ()]
+        known[things(spec, settings).table] = columns if fields is not None else None
+    return known
+
+
+def _made_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Iterator[Made]:
+    """The derived tables of all pipelines, as they are written.
+
+    Raises:
+        SpecError: A query can't be understood.
+    """
+    for pipeline in pipelines:
+        for spec, line in zip(pipeline.derived, pipeline.derived_lines, strict=True):
+            yield made_table(spec, f"{pipeline.file}:{line}", settings)
+
+
+def made_table(spec: DerivedSpec, place: str, settings: Settings) -> Made:
+    """One derived table, read.
+
+    Raises:
+        SpecError: Its query can't be understood.
+    """
+    name = things(spec, settings).table
+    query = read_query(spec) if spec.sql else None
+    written = query.inputs if query else spec.inputs
+    return Made(spec, place, name, query, {text: TableName.parse(text, name.namespace) for text in written})
+
+
+def sorted_tables(tables: Sequence[Made]) -> list[Made]:
+    """The tables, each after those that it reads.
+
+    Raises:
+        SpecError: One reads itself, by whatever way.
+    """
+    by_name = {made.name: made for made in tables}
+    graph = {made.name: [name for name in made.inputs.values() if name in by_name] for made in tables}
+    try:
+        return [by_name[name] for name in TopologicalSorter(graph).static_order()]
+    except CycleError as e:
+        ring = list(reversed(e.args[1]))
+        ways = [f"{by_name[a].place}: {a} is made of {b}" for a, b in pairwise(ring)]
+        raise SpecError("\n".join(ways), todo="These tables wait for each other: leave one out.") from None
+
+
+def columns_made(made: Made, known: Mapping[TableName, Sequence[Column] | None]) -> Sequence[Column] | None:
+    """What a derived table's query puts out, from the columns of its inputs; None of a function.
+
+    Raises:
+        SpecError: Its query names a column that its input has not.
+    """
+    if made.query is None:
+        return None
+    tables = {text: known.get(name) for text, name in made.inputs.items()}
+    return typed(made.query, tables, made.spec.parameters)
+
+
+def columns_held(columns: Sequence[Column] | None) -> Sequence[Column] | None:
+    """The columns of a derived table, by what its query puts out; None where not all are known.
+
+    Iceberg knows no whole numbers shorter than int.
+    """
+    if columns is None or any(name == ALL for name, _ in columns):
+        return None
+    longer = {"tinyint": "int", "smallint": "int", "void": UNKNOWN}
+    return [(name, longer.get(kind, kind)) for name, kind in columns if name != ERROR_COLUMN]
+
 
 Kinds = Mapping[TableName, str]
 """All tables: `landed`, or the kind of a derived one."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from frazil.derive.queries.query import Mistake
-from frazil.derive.queries.type_rules import UNKNOWN, element, fields
+from frazil.derive.queries.types import UNKNOWN, element, fields
 
 __all__ = ["ALL", "Output", "Scope", "Source", "nearest", "repeated"]
 

@@ -25,13 +25,13 @@ _FULL = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Which sizes are right, and how many bytes may be written again.
+    """Which sizes are right, in bytes, and how many bytes may be written again.
 
     Args:
         target: The size that files should have.
         small: Below it a file is small.
         large: Above it a file is too large.
-        sorts: Whether rows are shuffled into order, so that a file's end need not be one of a file read.
+        sorts: Whether Spark shuffles the rows into order; it cuts the files itself then.
         share: Old copies that there may be, per byte of the table.
     """
 
@@ -72,13 +72,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Files of one partition that are rewritten together.
-
-    Args:
-        files: The files.
-        into: How many they become.
-        shuffled: Whether Spark shuffles their rows.
-    """
+    """Files of one partition that are rewritten together, and how many they become."""
 
     files: tuple[LiveFile, ...]
     into: int
@@ -86,7 +80,7 @@ class Bin:
 
     @property
     def bytes(self) -> int:
-        """Of its files."""
+        """Bytes of its files."""
         return sum(f.bytes for f in self.files)
 
     @property
@@ -102,16 +96,11 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What a compaction is good for; false where it is good for nothing.
-
-    What comes out is counted, too: a table that can't get better would be rewritten for ever.
+    """The files that a compaction would rewrite, and how many they would become; false where there are none.
 
     Args:
-        files: Files that it would rewrite.
-        bytes: Their bytes.
-        into: Files that it would make of them.
-        large: Files too large, which it would cut.
-        deleted: Files of which it would leave out enough deleted rows.
+        large: Files that are too large, and would be cut.
+        deleted: Files with enough deleted rows to be rewritten.
     """
 
     files: int = 0
@@ -122,7 +111,7 @@ class Gain:
 
     @property
     def saved(self) -> int:
-        """Files fewer than before; cutting a large file saves none."""
+        """How many files fewer there would be; cutting a large file saves none."""
         return max(0, self.files - self.into)
 
     def __bool__(self) -> bool:
@@ -148,7 +137,7 @@ def bins_of(files: Iterable[LiveFile], rule: Rule, most: int = 0, *, everything:
     Args:
         files: All files of the partition, or all of older layouts.
         rule: Which sizes are right.
-        most: Bytes of one bin where Spark shuffles: it cuts the files itself. 0: it does not shuffle.
+        most: The most bytes of one bin where Spark shuffles; 0: it does not shuffle.
         everything: Take files that are as they should be, too.
     """
     taken = sorted((f for f in files if everything or rule.takes(f)), key=lambda f: (f.sequence, f.path))
@@ -159,12 +148,8 @@ def bins_of(files: Iterable[LiveFile], rule: Rule, most: int = 0, *, everything:
 def lean(bin_: Bin, rule: Rule, copies_of: Container[int | None]) -> Bin | None:
     """As much of a bin as is worth its bytes, whatever copies there are; None where nothing is.
 
-    Each byte is then written again once, and later only into files of twice the size.
-
-    Args:
-        bin_: The whole bin.
-        rule: Which sizes are right.
-        copies_of: Snapshots whose files are copies already.
+    Each byte is then written again once, and later only into files of twice the size. Files of the snapshots
+    in `copies_of` are copies already.
     """
     fit = [f for f in bin_.files if rule.is_bad(f) or f.snapshot_id not in copies_of]
     good = sorted((f for f in fit if not rule.is_bad(f)), key=lambda f: f.bytes)

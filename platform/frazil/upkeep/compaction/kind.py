@@ -21,15 +21,12 @@ class Prospect:
     """What a compaction of one table would find.
 
     Args:
-        files: Data files.
-        small_files: Those below the size that they should have.
         waiting: Bytes of small files that wait for a compaction; what the last one left does not wait.
         gain: What a compaction is good for, over all partitions.
-        manifests: How many there are.
-        small_manifests: Those that would better be put together.
+        small_manifests: Those that had better be merged.
         copies: Bytes that only older snapshots hold.
-        most_copies: How many of them there may be.
-        thrifty: Whether small files are left alone, for there would be more copies than that.
+        most_copies: How many such bytes there may be.
+        thrifty: Whether small files are left alone, because there would be more.
     """
 
     files: int = 0
@@ -66,12 +63,7 @@ class Compaction(Kind):
     def run(self, spec: AnyTable, connections: Connections, now: float, order: Order) -> WorkReport:
         """See `Kind.run`."""
         return compact(
-            spec,
-            connections,
-            now,
-            dry_run=order.dry_run,
-            everything=order.everything,
-            reason=order.reason,
+            spec, connections, now, dry_run=order.dry_run, everything=order.everything, reason=order.reason
         )
 
     def why_due(self, known: Known, now: float) -> Reason | None:
@@ -95,7 +87,7 @@ class Compaction(Kind):
         return Reason(why, seen.numbers)
 
     def needs_look(self, known: Known, now: float) -> bool:
-        """Whether cheap facts leave open that a compaction is due."""
+        """Whether a compaction may be due, as far as cheap facts tell."""
         if known.facts.head is None:
             return False
         current = known.current(self)
@@ -138,7 +130,7 @@ def _is_quiet(known: Known) -> bool:
 
 
 def _copies_may_be_gone(found: Finding, known: Known, now: float) -> bool:
-    """Whether what had to be spared may be taken by now, though nothing new came."""
+    """Whether files that had to be spared may be rewritten by now, though nothing new came."""
     seen: Prospect = found.told
     return seen.thrifty and now - found.at >= known.spec.upkeep.expire_every.total_seconds()
 
@@ -152,7 +144,7 @@ def _has_one_good_file(known: Known) -> bool:
 
 
 def _at_most(known: Known, found: Finding | None) -> tuple[float, float]:
-    """Bounds of the bytes that wait and of the manifests: what was found, and all that came since."""
+    """The most bytes that can wait, and the most manifests: what was found, and all that came since."""
     facts = known.facts
     if facts.bytes is None or facts.files is None:
         return math.inf, math.inf

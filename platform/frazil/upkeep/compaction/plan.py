@@ -9,9 +9,9 @@ is larger than all that it would be put together with.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from frazil.tables.files import LiveFile
@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["Copies", "Partition", "Plan", "group_files", "is_rewrite", "plan_bins", "read_copies"]
+__all__ = [
+    "Copies",
+    "Partition",
+    "Plan",
+    "Round",
+    "group_files",
+    "is_rewrite",
+    "plan_bins",
+    "plan_rounds",
+    "read_copies",
+]
+
 
 Partition = tuple[Any, ...] | None
 """Values of a partition; None for all files of older layouts."""
@@ -30,12 +41,7 @@ Partition = tuple[Any, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """What the kept snapshots of `main` tell of the files that its head lacks.
-
-    Args:
-        bytes: Of those files.
-        made_by: The snapshots that put files in the place of others: their files are copies already.
-    """
+    """Bytes of files that only older snapshots of `main` hold, and the snapshots that rewrote files."""
 
     bytes: int = 0
     made_by: frozenset[int] = frozenset()
@@ -43,13 +49,12 @@ class Copies:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The bins of a table.
+    """The bins of a table, by partition.
 
     Args:
-        bins: By partition.
         copies: Bytes that only older snapshots hold.
-        allowed: How many of them there may be.
-        thrifty: Whether some bins are lean, for there would be too many.
+        allowed: How many such bytes there may be.
+        thrifty: Whether some bins are lean, because there would be too many.
     """
 
     bins: Mapping[Partition, list[Bin]] = field(default_factory=dict)
@@ -103,7 +108,7 @@ def plan_bins(
         layout: Id of the partition spec that new files have.
         rule: Which sizes are right, and how many copies there may be.
         copies: Those that there are; None: they do not matter.
-        shuffled: Most bytes that Spark shuffles at once, where less than the rule's.
+        shuffled: The most bytes that Spark shuffles at once, where that is less than the rule's.
         everything: Take files that are as they should be, too, whatever copies there are.
     """
     groups = group_files(files, layout)
@@ -136,3 +141,90 @@ def _within(
         key: [kept for b in of if (kept := b if id(b) in whole else lean(b, rule, copies.made_by))]
         for key, of in bins.items()
     }
+
+
+_BYTES = 2**30
+"""Of one round: half a minute's work of two cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one call of Iceberg's procedure rewrites; each is published by itself, so a kill loses one.
+
+    Args:
+        group: The most bytes that Spark rewrites in one job.
+        target: Size of the new files, for Iceberg's arithmetic.
+        older: Whether the files are of an older layout.
+    """
+
+    bins: tuple[Bin, ...]
+    group: int
+    target: int
+    older: bool = False
+
+    @property
+    def files(self) -> tuple[LiveFile, ...]:
+        """The files that it rewrites."""
+        return tuple(f for b in self.bins for f in b.files)
+
+    @property
+    def bytes(self) -> int:
+        """Their bytes."""
+        return sum(b.bytes for b in self.bins)
+
+    @property
+    def into(self) -> int:
+        """How many files they become."""
+        return sum(b.into for b in self.bins)
+
+    def among(self, paths: Container[str]) -> Round | None:
+        """The same with those bins only whose files are all still there; None where there are none."""
+        bins = tuple(b for b in self.bins if all(f.path in paths for f in b.files))
+        return replace(self, bins=bins) if bins else None
+
+
+def plan_rounds(
+    files: Iterable[LiveFile],
+    layout: int,
+    rule: Rule,
+    most: int,
+    copies: Copies | None = None,
+    *,
+    everything: bool = False,
+) -> list[Round]:
+    """What to rewrite, partition by partition, those first in which most is gained.
+
+    `most` bounds the bytes, though one bin is always allowed; `everything` has no such bound. See `plan_bins`
+    for the others.
+    """
+    shuffled = min(rule.shuffled, most)  # sorted by itself, or cut by new partitions
+    plan = plan_bins(files, layout, rule, copies, shuffled=shuffled, everything=everything)
+    older = plan.bins.get(None, [])
+    found = [bins for key, bins in plan.bins.items() if key is not None]
+    found.sort(key=lambda bins: -sum(b.saved for b in bins))
+    current = [b for bins in found for b in bins]
+    if not everything:
+        older, current = _first(older, most), _first(current, most - sum(b.bytes for b in older))
+    plain = (rule.full, rule.full + 1)  # a bin below Iceberg's target size becomes one file
+    return [
+        *(Round(bins, shuffled, rule.target, older=True) for bins in _cut(older)),
+        *(Round(bins, *((shuffled, rule.target) if rule.sorts else plain)) for bins in _cut(current)),
+    ]
+
+
+def _first(bins: Sequence[Bin], most: int) -> list[Bin]:
+    """As many as the bytes allow; where they allow anything, one at least."""
+    sizes = accumulate(b.bytes for b in bins)
+    return list(bins[: max(most > 0, sum(size <= most for size in sizes))])
+
+
+def _cut(bins: Iterable[Bin]) -> Iterator[tuple[Bin, ...]]:
+    """Bins in rounds."""
+    held: list[Bin] = []
+    for one in bins:
+        if held and sum(b.bytes for b in held) + one.bytes > _BYTES:
+            yield tuple(held)
+            held = []
+        held.append(one)
+    if held:
+        yield tuple(held)

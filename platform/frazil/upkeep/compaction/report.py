@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from frazil.spec.names import TableName
 from frazil.tables.manifests import Head
-from frazil.upkeep.compaction.rounds import Round
+from frazil.upkeep.compaction.plan import Round
 from frazil.upkeep.work import Number, WorkReport, size_text
 
 __all__ = ["Done", "became", "did", "nothing", "would"]
@@ -15,16 +15,15 @@ __all__ = ["Done", "became", "did", "nothing", "would"]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What rounds did; they can be added up.
+    """What rounds did; several can be added up.
 
     Args:
         files: Files that were replaced.
-        bytes: Their bytes.
-        into: Files that stand in their place.
-        written: Their bytes.
+        into: Files that replace them.
+        written: Bytes of the new files.
         rounds: Rounds that were published.
         conflicts: How often a commit was tried again on a new head.
-        overtaken: Rounds that were dropped, for others changed their files.
+        overtaken: Rounds that were dropped, because others changed their files.
         snapshot_id: The newest snapshot that was made.
     """
 
@@ -54,14 +53,7 @@ def nothing(name: TableName, why: str, *, dry_run: bool) -> WorkReport:
 
 
 def would(name: TableName, head: Head, rounds: Sequence[Round], crowded: bool) -> WorkReport:
-    """The report of a dry run.
-
-    Args:
-        name: The table.
-        head: Its head.
-        rounds: The plan.
-        crowded: Whether its manifests would be put together.
-    """
+    """The report of a dry run; `crowded` tells whether manifests would be merged."""
     files, size = sum(len(r.files) for r in rounds), sum(r.bytes for r in rounds)
     done = Done(files, size, into=sum(r.into for r in rounds), rounds=len(rounds))
     parts = [f"{_files(files)} of {size_text(size)} would become {done.into}"] if rounds else []
@@ -77,15 +69,7 @@ def would(name: TableName, head: Head, rounds: Sequence[Round], crowded: bool) -
 
 
 def did(name: TableName, before: Head, after: Head, done: Done, seconds: float) -> WorkReport:
-    """The report of a run.
-
-    Args:
-        name: The table.
-        before: Its head when the run began.
-        after: Its head when it ended; with what was landed in between.
-        done: What was done.
-        seconds: How long it took.
-    """
+    """The report of a run, with the table's head before it, and the head after it."""
     parts = [became(done)] if done.rounds else []
     if len(after.manifests) < len(before.manifests):
         parts.append(f"{len(before.manifests)} manifests became {len(after.manifests)}")

@@ -26,7 +26,7 @@ from frazil.tables.manifests import Head, manifests_of
 from frazil.tables.replacement import Replacement, overtaken, same_rows
 from frazil.tables.spark import spark_name
 from frazil.tables.stage import StagedFiles, staged_files
-from frazil.upkeep.compaction.rounds import Round
+from frazil.upkeep.compaction.plan import Round
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -44,7 +44,7 @@ class Rewritten:
     """A round that is written and audited; nothing of it is visible on `main`.
 
     Args:
-        what: The new files, and those in whose place they are.
+        what: The new files, and those that they replace.
         staged: The new files on their branch.
         conflicts: How often Spark's commit was refused, because others committed.
     """
@@ -62,15 +62,15 @@ def rewrite(
     order: Iterable[SortTerm],
     branch: str,
 ) -> Rewritten:
-    """Writes the files of one round anew.
+    """Writes the files of one round anew, on a new branch.
 
     Args:
         connections: The outside systems.
         name: The table.
         head: The head that the round was planned on.
         plan: The round.
-        order: Of the rows; as they come where there is none.
-        branch: A name for the branch.
+        order: The order of the rows; empty: as they come.
+        branch: The branch's name.
 
     Raises:
         AuditFailedError: The new files do not hold the rows of the old ones.
@@ -95,7 +95,7 @@ def _call(
 ) -> None:
     """Calls Iceberg's own procedure on the branch."""
     arguments = {
-        "table": literal(quoted(*name.identifier)),
+        "table": literal(spark_name(name)),
         "branch": literal(branch),
         **_strategy(order),
         "options": _options(plan, connections.settings.spark_parallelism),

@@ -23,10 +23,9 @@ from frazil.tables.manifests import Head, HeadReader
 from frazil.tables.replacement import Replacement, upon
 from frazil.tables.stage import StagedFiles
 from frazil.upkeep.compaction.bins import Rule
-from frazil.upkeep.compaction.plan import Copies, read_copies
+from frazil.upkeep.compaction.plan import Copies, Round, plan_rounds, read_copies
 from frazil.upkeep.compaction.report import Done, became, did, nothing, would
 from frazil.upkeep.compaction.rewrite import AGAIN, Rewritten, rewrite
-from frazil.upkeep.compaction.rounds import Round, plan_rounds
 from frazil.upkeep.work import SUMMARY, WorkReport
 
 if TYPE_CHECKING:
@@ -59,8 +58,8 @@ def compact(
         spec: The table's spec.
         connections: The outside systems.
         now: Seconds since the epoch.
-        dry_run: Tell only what would be done; nothing is touched.
-        everything: Rewrite all files, those too that are as they should be: after a change of layout.
+        dry_run: Tell only what would be done.
+        everything: Rewrite the files, too, that are as they should be: after a change of layout.
         reason: Noted in the snapshots.
         on_step: Told planned, and of each round written and published.
 
@@ -185,10 +184,10 @@ def put_in_place(
     says: Mapping[str, str],
     staged: StagedFiles | None = None,
 ) -> Committed:
-    """Puts files in the place of others with the same rows on `main`, and removes their branch.
+    """Replaces files on `main` by others with the same rows, and removes the branch of the new ones.
 
     Args:
-        catalog: The catalog that owns the table.
+        catalog: The catalog.
         name: The table.
         what: What is to be done upon the present head; asked again after each conflict.
         says: What the snapshot's summary says of it.

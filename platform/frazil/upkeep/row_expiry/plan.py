@@ -45,12 +45,7 @@ _SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class RowAge:
-    """When the rows of a table expire.
-
-    Args:
-        column: Their timestamp.
-        most: The age at which they are deleted.
-    """
+    """The column of the rows' timestamps, and the age at which rows are deleted."""
 
     column: str
     most: timedelta
@@ -98,8 +93,8 @@ class PastRows:
     """The files of one snapshot that hold rows which are past.
 
     Args:
-        whole: Those in which all rows are.
-        mixed: Those to be read, and rewritten without such rows: the oldest ones, as many as may be.
+        whole: Files in which all rows are past.
+        mixed: Files to be rewritten without such rows: the oldest ones, as many as may be.
         waiting: How many straddle the cutoff, and are left for later.
         unjudged: How many have no statistics of the timestamp.
         named: Live entries of the manifests that name all of these, by the manifest's path.
@@ -144,9 +139,9 @@ def find_past_rows(
     """Looks at the manifests of the head; opens no data file.
 
     Args:
-        table: As loaded.
+        table: The table.
         cutoff: The moment.
-        max_bytes: Most bytes of files to be rewritten; one file is always allowed.
+        max_bytes: The most bytes of files to be rewritten; one file is always allowed.
         only: Paths of the files that are rewritten already: no other one will be.
     """
     from pyiceberg.manifest import ManifestContent
@@ -245,10 +240,7 @@ def _paths(entries: Entries) -> frozenset[str]:
 def is_due(oldest: int, newest: int, cutoff: int) -> bool:
     """Whether a file that straddles the cutoff, or holds rows without a timestamp, is worth a rewrite.
 
-    Args:
-        oldest: Its oldest row, in milliseconds since the epoch.
-        newest: Its newest row.
-        cutoff: The moment before which rows are past.
+    All times are milliseconds since the epoch.
     """
     if newest < cutoff:
         return True

@@ -105,7 +105,7 @@ def expire_rows(
         spec: The table's spec.
         connections: The outside systems.
         now: Seconds since the epoch.
-        dry_run: Tell only what would be done; nothing is touched.
+        dry_run: Tell only what would be done.
         reason: Noted in the snapshot.
         on_step: Told planned, written, published.
 

@@ -38,8 +38,8 @@ class Survivors:
     Args:
         replaced: Paths of the files that were read.
         deletes: Manifests of delete files that were applied.
-        staged: What was written instead; without a branch where nothing had to be read.
-        expired: Rows that were left out.
+        staged: The new files; without a branch where nothing had to be read.
+        expired: How many rows were left out.
     """
 
     replaced: frozenset[str] = frozenset()
@@ -67,7 +67,7 @@ def write_survivors(
         name: The table.
         find: Tells the files of a head that hold rows which are past.
         cutoff: What is past.
-        branch: A name for the branch.
+        branch: The branch's name.
 
     Raises:
         AuditFailedError: What was written is not what was read less what is past.

@@ -19,7 +19,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import TruncateTransform, YearTransform
 
 from frazil.derive.merging.box import Box, Side, box_from, measures
-from frazil.derive.merging.files import touched
+from frazil.derive.merging.merge import touched
 
 KINDS = {
     "n": "bigint",

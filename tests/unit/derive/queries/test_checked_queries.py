@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.derive.queries.check import check_queries
-from frazil.derive.queries.known import in_order, known_tables
+from frazil.derive.queries.check import check_queries, in_order, known_tables
 from frazil.errors import SpecError
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from frazil.connections import Connections
 from frazil.spec.names import things
@@ -12,19 +13,109 @@ from frazil.spec.table import AnyTable
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.branches import outlived
 from frazil.tables.catalog import catalog_errors, load_table
-from frazil.tables.files import Deletes
+from frazil.tables.files import Deletes, LiveFile
 from frazil.tables.manifests import HeadReader
 from frazil.tables.snapshots import ancestors, summary_of
-from frazil.upkeep.census.partitions import PartitionCensus, SizeClass, by_size, partitions_of
-from frazil.upkeep.compaction.bins import Rule
-from frazil.upkeep.compaction.plan import plan_bins, read_copies
-from frazil.upkeep.work import LastWork, Number, last_works
+from frazil.upkeep.compaction.bins import Bin, Gain, Rule, gain_of
+from frazil.upkeep.compaction.plan import Partition, Plan, group_files, plan_bins, read_copies
+from frazil.upkeep.work import MB, LastWork, Number, last_works
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
 
-__all__ = ["Census", "DeadBranch", "census_of", "take_census"]
+__all__ = ["Census", "PartitionCensus", "by_size", "census_of", "take_census"]
+
+_EDGES = (1, 8, 32, 128, 512)
+_LABELS = (
+    f"< {_EDGES[0]} MB",
+    *(f"{low}-{high} MB" for low, high in pairwise(_EDGES)),
+    f">= {_EDGES[-1]} MB",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeClass:
+    """Files of about one size, such as `8-32 MB`, and their bytes."""
+
+    label: str
+    files: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCensus:
+    """The files of one partition.
+
+    Args:
+        partition: As a path, such as `ts_day=2026-01-01`; empty where the table has no partitions.
+        spec_id: The partition spec of its values.
+        records: Rows in its data files, deleted ones too.
+        small_files: Files below the size that they should have.
+        deleted_rows: Rows that delete files of single data files take away.
+        gain: What a compaction is good for here.
+    """
+
+    partition: str
+    spec_id: int
+    values: tuple[Any, ...]
+    sizes: tuple[SizeClass, ...]
+    files: int
+    bytes: int
+    records: int
+    small_files: int
+    small_bytes: int
+    deleted_rows: int
+    gain: Gain
+
+    @property
+    def ideal(self) -> int:
+        """Files that a compaction would leave."""
+        return self.files - self.gain.files + self.gain.into
+
+
+def _partitions(
+    table: Table, files: Iterable[LiveFile], rule: Rule, plan: Plan
+) -> tuple[PartitionCensus, ...]:
+    """The census of each partition, the one with the most small bytes first."""
+    groups = group_files(files, table.spec().spec_id)
+    censuses = (_partition(table, key, group, rule, plan.bins[key]) for key, group in groups.items())
+    return tuple(sorted(censuses, key=lambda p: (-p.small_bytes, p.partition)))
+
+
+def by_size(sizes: Iterable[int]) -> tuple[SizeClass, ...]:
+    """Sizes in bytes counted by class, every class in order, empty ones too."""
+    files, held = [0] * len(_LABELS), [0] * len(_LABELS)
+    for size in sizes:
+        place = sum(size >= edge * MB for edge in _EDGES)
+        files[place] += 1
+        held[place] += size
+    return tuple(map(SizeClass, _LABELS, files, held))
+
+
+def _partition(
+    table: Table, key: Partition, files: Sequence[LiveFile], rule: Rule, bins: Sequence[Bin]
+) -> PartitionCensus:
+    small = [f.bytes for f in files if f.bytes < rule.small]
+    return PartitionCensus(
+        partition="(older layout)" if key is None else _path(table, key),
+        spec_id=files[0].spec_id,
+        values=key or (),
+        sizes=by_size(f.bytes for f in files),
+        files=len(files),
+        bytes=sum(f.bytes for f in files),
+        records=sum(f.records for f in files),
+        small_files=len(small),
+        small_bytes=sum(small),
+        deleted_rows=sum(f.deleted for f in files),
+        gain=gain_of(bins, rule),
+    )
+
+
+def _path(table: Table, values: tuple[Any, ...]) -> str:
+    from pyiceberg.typedef import Record
+
+    return table.spec().partition_to_path(Record(*values), table.schema())
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +123,8 @@ class DeadBranch:
     """A branch whose work ended without publishing it; its files are nobody's once it is dropped.
 
     Args:
-        name: The branch.
         age: Seconds since its work began.
         files: Data files that its newest commit added.
-        bytes: Their bytes.
     """
 
     name: str
@@ -49,22 +138,18 @@ class Census:
     """How one table stands.
 
     Args:
-        table: Its identifier.
         at: When it was taken, in seconds since the epoch.
         head: Snapshot that was looked at; None where there is none.
         target: Size in bytes that data files should have.
-        partitions: Its partitions, the one with the most small bytes first.
-        deletes: Its delete files.
+        partitions: The one with the most small bytes first.
         manifests: Manifests of the head.
-        manifest_bytes: Their bytes.
         metadata_bytes: Size of the metadata file, which every commit writes again.
-        snapshots: Snapshots that are kept.
-        oldest: Age in seconds of the oldest.
-        copies: Bytes that only older snapshots hold, most of them of files that were put together.
-        most_copies: How many of them there may be before a compaction leaves alone what one wrote already.
+        oldest: Age of the oldest snapshot in seconds.
+        copies: Bytes that only older snapshots hold, most of them of files that a compaction replaced.
+        most_copies: How many such bytes there may be; with more, a compaction spares what one has written.
         unreachable: Snapshots that no branch and no tag leads to.
         dead_branches: Branches that landings, redrives and compactions left behind.
-        last: The last work of each kind that was ever done.
+        last: The last work of each kind.
     """
 
     table: str
@@ -158,7 +243,7 @@ def take_census(table: Table, upkeep: Upkeep, target: int, now: float, *, sorts:
     """Reads the table's metadata and manifests; opens no data file.
 
     Args:
-        table: The table as it was loaded.
+        table: The table.
         upkeep: Says what is small.
         target: Size in bytes that data files should have.
         now: Seconds since the epoch.
@@ -175,7 +260,7 @@ def take_census(table: Table, upkeep: Upkeep, target: int, now: float, *, sorts:
         at=now,
         head=head.snapshot.snapshot_id if head else None,
         target=target,
-        partitions=partitions_of(table, files, rule, plan),
+        partitions=_partitions(table, files, rule, plan),
         deletes=head.deletes if head else Deletes(),
         manifests=len(head.manifests) if head else 0,
         manifest_bytes=sum(m.manifest_length for m in head.manifests) if head else 0,

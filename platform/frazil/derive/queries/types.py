@@ -1,37 +1,143 @@
-"""The type of an expression, where Spark's rules are plain; else unknown, rather than wrong."""
+"""The types of expressions, as Spark writes them: of columns, functions, sums and products.
+
+Where Spark's rules are not plain, a type is unknown rather than wrong.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.queries.type_rules import (
-    UNKNOWN,
-    VOID,
-    arithmetic,
-    decimal,
-    element,
-    fields,
-    summed,
-    widest,
-)
 from frazil.quoting import quoted
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Named", "type_of"]
+__all__ = ["UNKNOWN", "Named", "element", "fields", "type_of", "wider"]
+
+
+UNKNOWN = "unknown"
+"""A type that only Spark can tell."""
+
+VOID = "void"
+"""The type of NULL."""
+
+_WHOLE = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+"""Whole numbers by width, and the digits that Spark counts for each."""
+
+_INEXACT = ("float", "double")
+_MOST = 38
+
+
+def _decimal(kind: str) -> tuple[int, int] | None:
+    """Digits and scale of a decimal, or of the one that holds a whole number."""
+    if kind in _WHOLE:
+        return _WHOLE[kind], 0
+    match = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def element(kind: str) -> str:
+    """What `[...]` picks: an array's element, or a map's value."""
+    if kind.startswith("array<"):
+        return kind[6:-1]
+    return list(_parts(kind[4:-1]))[-1] if kind.startswith("map<") else UNKNOWN
+
+
+def fields(kind: str) -> dict[str, str]:
+    """The fields of a struct; of an array of structs each is an array."""
+    if kind.startswith("array<struct<"):
+        return {name: f"array<{inner}>" for name, inner in fields(kind[6:-1]).items()}
+    return dict(map(_field, _parts(kind[7:-1]))) if kind.startswith("struct<") else {}
+
+
+def _field(text: str) -> tuple[str, str]:
+    match = re.fullmatch(r"\s*(?:`((?:[^`]|``)+)`|([^:]+?))\s*:\s*(.+)", text)
+    if match is None:
+        return text, UNKNOWN
+    return (match[1] or match[2]).replace("``", "`"), match[3]
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Split at commas that are in no brackets and no quotes."""
+    depth = start = 0
+    quoted = False
+    for i, sign in enumerate(text):
+        quoted ^= sign == "`"
+        depth += 0 if quoted else (sign in "<(") - (sign in ">)")
+        if sign == "," and not depth and not quoted:
+            yield text[start:i]
+            start = i + 1
+    yield text[start:]
+
+
+def wider(a: str, b: str) -> str:
+    """The type that holds the values of both, where Spark's rules are plain; else unknown."""
+    if a == b or VOID in (a, b):
+        return a if b == VOID else b
+    if a in _WHOLE and b in _WHOLE:
+        return max(a, b, key=lambda kind: _WHOLE[kind])
+    if "double" in (a, b) and all(kind in _INEXACT or _decimal(kind) for kind in (a, b)):
+        return "double"
+    if (one := _decimal(a)) and (two := _decimal(b)):
+        scale = max(one[1], two[1])
+        digits = max(one[0] - one[1], two[0] - two[1]) + scale
+        return f"decimal({digits},{scale})" if digits <= _MOST else UNKNOWN
+    return "timestamp" if {a, b} == {"date", "timestamp"} else UNKNOWN
+
+
+def _summed(kind: str) -> str:
+    """The type of a sum."""
+    if kind in _WHOLE:
+        return "bigint"
+    if parts := _decimal(kind):
+        return f"decimal({min(_MOST, parts[0] + 10)},{parts[1]})"
+    return "double" if kind in _INEXACT else UNKNOWN
+
+
+def _arithmetic(sign: str, a: str, b: str) -> str:
+    """The type of `a sign b`, of numbers."""
+    one, two = _decimal(a), _decimal(b)
+    if a in _WHOLE and b in _WHOLE:
+        return "double" if sign == "/" else wider(a, b)
+    if one and two:
+        return _of_decimals(sign, *one, *two)
+    if a == b == "float":
+        return "double" if sign == "/" else "float"
+    return wider(a, b) if "double" in (a, b) else UNKNOWN
+
+
+def _of_decimals(sign: str, p1: int, s1: int, p2: int, s2: int) -> str:
+    """https://spark.apache.org/docs/latest/sql-ref-ansi-compliance.html#arithmetic-operations."""
+    match sign:
+        case "+" | "-":
+            scale = max(s1, s2)
+            return _adjusted(max(p1 - s1, p2 - s2) + scale + 1, scale)
+        case "*":
+            return _adjusted(p1 + p2 + 1, s1 + s2)
+        case "/":
+            scale = max(6, s1 + p2 + 1)
+            return _adjusted(p1 - s1 + s2 + scale, scale)
+        case "%":
+            scale = max(s1, s2)
+            return _adjusted(min(p1 - s1, p2 - s2) + scale, scale)
+        case _:
+            return UNKNOWN
+
+
+def _adjusted(precision: int, scale: int) -> str:
+    """Digits before the point are kept; those behind it are given up, but for six."""
+    if precision > _MOST:
+        scale = max(_MOST - (precision - scale), min(scale, 6))
+    return f"decimal({min(precision, _MOST)},{scale})"
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The types of what an expression names.
-
-    Args:
-        column: Of a column.
-        parameter: Of a parameter.
-    """
+    """The types of what an expression names: columns and parameters."""
 
     column: Callable[[exp.Column], str]
     parameter: Callable[[str], str]
@@ -89,7 +195,7 @@ def _signed(sign: str) -> _Rule:
         if "interval" in kinds:  # plus and minus are for times, too
             times = [kind for kind in kinds if kind.startswith("timestamp")]
             return times[0] if times else UNKNOWN
-        return arithmetic(sign, _beside(node.this, *kinds), _beside(node.expression, *reversed(kinds)))
+        return _arithmetic(sign, _beside(node.this, *kinds), _beside(node.expression, *reversed(kinds)))
 
     return rule
 
@@ -105,14 +211,6 @@ def _cast(node: exp.Cast, _: Named) -> str:
     nested = node.to.args.get("nested")
     # A bare decimal is that of a CAST, or of a literal such as 1.5BD: they differ.
     return UNKNOWN if nested or kind == "decimal" else kind
-
-
-def _bracket(node: exp.Bracket, named: Named) -> str:
-    return element(type_of(node.this, named))
-
-
-def _dot(node: exp.Dot, named: Named) -> str:
-    return fields(type_of(node.this, named)).get(node.name, UNKNOWN)
 
 
 def _first(node: exp.Expr, named: Named) -> str:
@@ -133,19 +231,16 @@ def _all_of_them(node: exp.Func, named: Named) -> str:
     return _widest([node.this, *node.expressions], named)
 
 
-def _widest(nodes: list[exp.Expr], named: Named) -> str:
-    return widest(type_of(node, named) for node in nodes)
-
-
-def _sum(node: exp.Sum, named: Named) -> str:
-    return summed(type_of(node.this, named))
+def _widest(nodes: Iterable[exp.Expr], named: Named) -> str:
+    """The type that holds the values of all."""
+    return reduce(wider, (type_of(node, named) for node in nodes), VOID)
 
 
 def _average(node: exp.Avg, named: Named) -> str:
     kind = type_of(node.this, named)
     if kind == UNKNOWN:
         return UNKNOWN
-    parts = decimal(kind) if kind.startswith("decimal") else None
+    parts = _decimal(kind) if kind.startswith("decimal") else None
     return f"decimal({min(38, parts[0] + 4)},{min(38, parts[1] + 4)})" if parts else "double"
 
 
@@ -167,6 +262,9 @@ def _window(node: exp.Anonymous, named: Named) -> str:
     return f"struct<`start`:{kind},`end`:{kind}>" if kind.startswith("timestamp") else UNKNOWN
 
 
+_FIRST = "Paren Neg Abs Nullif Min Max First Last AnyValue ArgMax ArgMin Filter Distinct"
+"""What is of the type of its first argument."""
+
 _RULES: Mapping[str, _Rule] = {
     "Literal": _literal,
     "Column": lambda node, named: named.column(node),
@@ -179,37 +277,20 @@ _RULES: Mapping[str, _Rule] = {
     "Mod": _signed("%"),
     "Cast": _cast,
     "TryCast": _cast,
-    "Bracket": _bracket,
-    "Dot": _dot,
+    "Bracket": lambda node, named: element(type_of(node.this, named)),
+    "Dot": lambda node, named: fields(type_of(node.this, named)).get(node.name, UNKNOWN),
     "DateDiff": lambda node, _: "bigint" if node.args.get("unit") else "int",
     "Case": _case,
     "If": _if,
     "Coalesce": _all_of_them,
     "Greatest": _all_of_them,
     "Least": _all_of_them,
-    "Sum": _sum,
+    "Sum": lambda node, named: _summed(type_of(node.this, named)),
     "Avg": _average,
     "DPipe": _text,
     "Concat": _text,
     "Struct": _struct,
     "window": _window,
     "session_window": _window,
-    **dict.fromkeys(
-        (
-            "Paren",
-            "Neg",
-            "Abs",
-            "Nullif",
-            "Min",
-            "Max",
-            "First",
-            "Last",
-            "AnyValue",
-            "ArgMax",
-            "ArgMin",
-            "Filter",
-            "Distinct",
-        ),
-        _first,
-    ),
+    **dict.fromkeys(_FIRST.split(), _first),
 }

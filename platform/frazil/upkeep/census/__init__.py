@@ -1,1 +1,0 @@
-"""Looking at tables: from a glance at the catalog's pointer to a count of every file."""
