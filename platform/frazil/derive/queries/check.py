@@ -12,7 +12,7 @@ from frazil.derive.queries.legality import odd_fields, unfit
 from frazil.derive.queries.query import ERROR_COLUMN, Mistake, Query, read_query, refusal
 from frazil.derive.queries.scopes import ALL, nearest
 from frazil.derive.queries.syntax import input_name, input_tables, start_of
-from frazil.derive.queries.totals import merge_of, unmergeable
+from frazil.derive.queries.totals import merge_of, shadowed, unmergeable
 from frazil.errors import ConfigureError, SpecError
 from frazil.formats.record import file_fields
 from frazil.formats.types import spark_type
@@ -207,7 +207,12 @@ def _mistakes(made: Made, kinds: Kinds, known: Known) -> Iterator[str]:
     if made.query is None:
         yield from (f"{made.place}: {text}" for _, text in _odd_inputs(made, kinds))
         return
-    if mistakes := [*_odd_inputs(made, kinds), *unfit(made.query, made.spec)]:
+    mistakes = [*_odd_inputs(made, kinds), *unfit(made.query, made.spec)]
+    if made.spec.kind in ("totals", "windows"):
+        mistakes += shadowed(
+            made.query, {c for name in made.inputs.values() for c, _ in known.get(name) or ()}
+        )
+    if mistakes:
         yield refusal(made.query, mistakes).what
     try:
         columns = columns_made(made, known) or ()

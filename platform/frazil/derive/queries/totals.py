@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -12,7 +12,7 @@ from frazil.derive.queries.syntax import function_name, is_aggregate, names_of, 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Merge", "MergeFunction", "is_grouped", "merge_of", "unmergeable"]
+__all__ = ["Merge", "MergeFunction", "is_grouped", "merge_of", "shadowed", "unmergeable"]
 
 MergeFunction = Literal["sum", "min", "max", "bool_and", "bool_or"]
 """What makes one total of two; counts are summed."""
@@ -78,6 +78,27 @@ def unmergeable(query: Query) -> Iterator[Mistake]:
     yield from (mistake for item in tree.expressions for mistake in _odd_item(item))
     if not group.args.get("all"):
         yield from _odd_keys(tree, group)
+
+
+def shadowed(query: Query, columns: Collection[str]) -> Iterator[Mistake]:
+    """Keys that name an alias and a column of the input: Spark groups by the input's, and shows the alias.
+
+    Args:
+        query: The query of a table of totals.
+        columns: Names of the input's columns.
+    """
+    from sqlglot import exp
+
+    group, inputs = query.tree.args.get("group"), {name.lower() for name in columns}
+    aliases = {
+        item.alias.lower(): item
+        for item in query.tree.expressions
+        if isinstance(item, exp.Alias) and _words(item.this) != item.alias.lower()
+    }
+    for key in group.expressions if group else ():
+        if isinstance(key, exp.Column) and (name := key.name.lower()) in aliases.keys() & inputs:
+            text = f"{name}: a column of the input, by which Spark groups, and of the SELECT, which hides it"
+            yield start_of(key), f"{text}; name the new one otherwise, or group by its number"
 
 
 def _odd_item(item: exp.Expr) -> Iterator[Mistake]:

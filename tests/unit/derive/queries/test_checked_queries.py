@@ -154,6 +154,11 @@ def test_rows_that_are_bad_are_no_column_of_the_table(pipeline: Write) -> None:
             "SELECT symbol, count(*) AS n FROM trades GROUP BY symbol",
             "defs.yaml:11: window.start: symbol is of type string",
         ),
+        (
+            ", kind: totals",
+            "SELECT upper(symbol) AS symbol, count(*) AS n FROM trades GROUP BY symbol",
+            "t.sql:1:68: symbol: a column of the input, by which Spark groups, and of the SELECT",
+        ),
         ("", "SELECT symbol FROM t", "defs.yaml:11: local.t is made of local.t"),
         ("", "SELECT symbol FRM trades", "t.sql:1:"),
     ],
@@ -164,6 +169,19 @@ def test_mistakes_are_found_before_anything_runs(pipeline: Write, fields: str, s
     (line,) = refusal(pipeline(counts=counts, t=(fields, sql)))
 
     assert line.startswith(told)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT upper(symbol) AS name, count(*) AS n FROM trades GROUP BY name",
+        "SELECT upper(symbol) AS symbol, count(*) AS n FROM trades GROUP BY 1",
+        "SELECT upper(symbol) AS symbol, count(*) AS n FROM trades GROUP BY upper(symbol)",
+        "SELECT trades.symbol AS symbol, count(*) AS n FROM trades GROUP BY symbol",
+    ],
+)
+def test_an_alias_that_hides_no_column_of_the_input_may_be_grouped_by(pipeline: Write, sql: str) -> None:
+    check_queries(load_pipelines([pipeline(t=(", kind: totals", sql))], SETTINGS), SETTINGS)
 
 
 def test_a_table_may_be_read_whole_whatever_its_kind(pipeline: Write) -> None:
