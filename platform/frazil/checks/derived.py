@@ -126,7 +126,8 @@ def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
     if hindrance := anew.hindrance:
         return Verdict.skip(f"the rows can't be made anew of {inputs}: {hindrance}")
     with anew.rows() as rows:
-        missing, extra = _differences(_held(subject, table), rows, table)
+        held = rows_of(subject.connections.spark, subject.things.table, table, whole(table))
+        missing, extra = _differences(held, rows, table)
     agree = missing == extra == 0
     name = subject.things.table
     text = (
@@ -135,10 +136,6 @@ def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
     )
     numbers: dict[str, Number] = {"missing": missing, "extra": extra, "compared": 1}
     return Verdict(agree, text, numbers)
-
-
-def _held(subject: Subject[DerivedSpec], table: Table) -> DataFrame:
-    return rows_of(subject.connections.spark, subject.things.table, table, whole(table))
 
 
 def _differences(held: DataFrame, made: DataFrame, table: Table) -> tuple[int, int]:

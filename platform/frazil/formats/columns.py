@@ -10,13 +10,9 @@ from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
 __all__ = [
-    "MetadataColumn",
-    "RecordColumns",
-    "metadata_columns",
-    "metadata_names",
-    "record_columns",
+    "MetadataColumn", "RecordColumns", "metadata_columns", "metadata_names", "record_columns",
     "table_fields",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

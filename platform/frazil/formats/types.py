@@ -102,7 +102,7 @@ def iceberg_type(kind: Type, ids: Iterator[int]) -> IcebergType:
         case Fixed():
             return t.BinaryType()  # a wrong length in a fixed column would fail the whole job
         case Primitive():
-            return _primitives()[kind.kind]
+            return t.PrimitiveType.model_validate(kind.kind)
 
 
 def from_iceberg(schema: Schema) -> Struct:
@@ -149,18 +149,7 @@ def _logical(kind: IcebergType) -> Type:
         case t.FixedType():
             return Fixed(len(kind))
         case _:
-            return Primitive({v: k for k, v in _primitives().items()}[kind])  # type: ignore[arg-type]
-
-
-def _primitives() -> dict[str, IcebergType]:
-    from pyiceberg import types as t
-
-    return {
-        "boolean": t.BooleanType(), "int": t.IntegerType(), "long": t.LongType(),
-        "float": t.FloatType(), "double": t.DoubleType(), "string": t.StringType(),
-        "binary": t.BinaryType(), "date": t.DateType(), "timestamp": t.TimestampType(),
-        "timestamptz": t.TimestamptzType(), "uuid": t.UUIDType(),
-    }  # fmt: skip
+            return Primitive(str(kind))  # type: ignore[arg-type]
 
 
 def arrow_function(work: Callable[[Any], Any], returns: str, *, batches: bool = False) -> Any:

@@ -13,15 +13,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "FIRST",
-    "Header",
-    "WireError",
-    "WireFormat",
-    "by_header",
-    "header_of",
-    "header_sql",
-    "schema_id_of",
-]
+    "FIRST", "Header", "WireError", "WireFormat", "by_header", "header_of", "header_sql", "schema_id_of",
+]  # fmt: skip
 
 HEADER = 5
 """Bytes of the zero and the schema id."""

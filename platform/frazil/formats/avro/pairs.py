@@ -19,17 +19,11 @@ _PROMOTIONS = {
     "bytes": ("string",),
 }
 _FAMILIES = {
-    "date": "date",
-    "time-millis": "time",
-    "time-micros": "time",
-    "timestamp-millis": "timestamp",
-    "timestamp-micros": "timestamp",
-    "timestamp-nanos": "timestamp in nanoseconds",
-    "local-timestamp-millis": "local timestamp",
-    "local-timestamp-micros": "local timestamp",
-    "local-timestamp-nanos": "local timestamp in nanoseconds",
-    "decimal": "decimal",
-}
+    "date": "date", "time-millis": "time", "time-micros": "time", "decimal": "decimal",
+    "timestamp-millis": "timestamp", "timestamp-micros": "timestamp",
+    "timestamp-nanos": "timestamp in nanoseconds", "local-timestamp-millis": "local timestamp",
+    "local-timestamp-micros": "local timestamp", "local-timestamp-nanos": "local timestamp in nanoseconds",
+}  # fmt: skip
 _DIGITS = 38
 """Of a decimal in Spark and in Iceberg."""
 

@@ -23,15 +23,10 @@ from frazil.formats.protocol import Mapping, decimal_type
 __all__ = ["avro_columns", "avro_name", "avro_record", "avro_to_logical", "avro_value", "is_entries"]
 
 _PLAIN = {
-    "boolean": Primitive("boolean"),
-    "int": Primitive("int"),
-    "long": Primitive("long"),
-    "float": Primitive("float"),
-    "double": Primitive("double"),
-    "string": Primitive("string"),
-    "bytes": Primitive("binary"),
-    "enum": Primitive("string"),
-}
+    "boolean": Primitive("boolean"), "int": Primitive("int"), "long": Primitive("long"),
+    "float": Primitive("float"), "double": Primitive("double"), "string": Primitive("string"),
+    "bytes": Primitive("binary"), "enum": Primitive("string"),
+}  # fmt: skip
 _LOGICAL = {
     ("int", "date"): Primitive("date"),
     ("int", "time-millis"): Primitive("long"),

@@ -195,17 +195,14 @@ def _scalar(node: dict[str, Any], wanted: Type, x: str) -> Conversion:
         return Conversion(f"date_from_unix_date(try_cast({x} AS int))", f"coalesce({x} {_INTS}, true)")
     if isinstance(wanted, Decimal) and node.get("logicalType") == "decimal":
         narrow = f"try_cast({x} AS {spark_type(wanted)})"
-        fits = node["scale"] <= wanted.scale and _whole(node) <= wanted.precision - wanted.scale
+        room = wanted.precision - wanted.scale
+        fits = node["scale"] <= wanted.scale and node["precision"] - node["scale"] <= room
         return Conversion() if fits else Conversion(narrow, f"coalesce({narrow} = {x}, {x} IS NULL)")
     whole = "int" if node == INT or node["type"] == "int" else "bigint"
     if isinstance(wanted, Primitive) and is_lossy("int" if whole == "int" else node["type"], wanted.kind):
         back = f"try_cast(CAST({x} AS {wanted.kind}) AS {whole})"
         return Conversion(None, f"coalesce({back} = {x}, {x} IS NULL)")
     return Conversion(None, f"coalesce({x} {_INTS}, true)" if node == INT else None)
-
-
-def _whole(node: dict[str, Any]) -> int:
-    return int(node["precision"]) - int(node["scale"])
 
 
 def _union(branches: list[Any], wanted: Type, x: str, depth: int) -> Conversion:

@@ -166,7 +166,9 @@ def _json(schema: Any, path: str, own_names: bool = False) -> Parts:
         case {} if schema:
             for word in sorted(schema):
                 if own_names or word not in _NOTES:
-                    yield from _json(schema[word], f"{path}.{word}".lstrip("."), _opens(word, own_names))
+                    yield from _json(
+                        schema[word], f"{path}.{word}".lstrip("."), not own_names and word in _NAMED
+                    )
         case [*items] if any(isinstance(item, dict | list) for item in items):
             for i, item in enumerate(items):
                 yield from _json(item, f"{path}[{i}]")
@@ -174,10 +176,6 @@ def _json(schema: Any, path: str, own_names: bool = False) -> Parts:
             yield path, sorted(items, key=json.dumps)
         case _:
             yield path, schema
-
-
-def _opens(word: str, own_names: bool) -> bool:
-    return not own_names and word in _NAMED
 
 
 def _check_rules(writers: Iterable[WriterSchema], subject: str) -> None:
