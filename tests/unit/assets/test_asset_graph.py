@@ -1,0 +1,126 @@
+"""The asset graph of the checkout: its shape, and what every asset must say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.described import TopicTable
+from frazil.errors import SpecError
+from frazil.settings import Settings
+from frazil.spec.topic import TableSpec
+from kit.checkout import DERIVED, EVERYTHING, GROUPS, TOPICS, edges, layers_of
+
+LAYERS = ("kafka", "iceberg", "glue", "snowflake")
+METADATA = [
+    "$$topic",
+    "$$partition",
+    "$$headers",
+    "$$leader-epoch",
+    "$$offset",
+    "$$timestamp",
+    "$$timestamp-type",
+]
+TICKET = [
+    "email_address", "departure_time", "departure_airport_code", "arrival_time", "arrival_airport_code",
+    "flight_duration", "flight_number", "confirmation_code", "ticket_price", "aircraft",
+    "booking_agency_email",
+]  # fmt: skip
+TRADE = ["key", "side", "quantity", "symbol", "price", "account", "userid"]
+SHIPMENT = [
+    "key", "shipment_id", "status", "updated_at", "destination", "parcels", "note", "labels", "carrier",
+]  # fmt: skip
+
+
+def checks(graph: dg.Definitions) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for key in graph.resolve_asset_graph().asset_check_keys:
+        found.setdefault(key.asset_key.to_user_string(), []).append(key.name)
+    return {key: sorted(names) for key, names in found.items()}
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_topic_becomes_four_assets_in_a_row(graph: dg.Definitions, topic: str) -> None:
+    kafka, iceberg, glue, snowflake = layers_of(topic)
+
+    found = {key: deps for key, deps in edges(graph).items() if key in layers_of(topic)}
+
+    assert found == {kafka: [], iceberg: [kafka], glue: [iceberg], snowflake: [glue]}
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_each_layer_is_guarded_by_its_checks(graph: dg.Definitions, topic: str) -> None:
+    _, iceberg, glue, snowflake = layers_of(topic)
+
+    found = {key: names for key, names in checks(graph).items() if key in layers_of(topic)}
+
+    assert found == {
+        iceberg: ["file_health", "freshness", "row_count", "row_count_deep", "schema"],
+        glue: ["glue_pointer"],
+        snowflake: ["snowflake_current"],
+    }
+
+
+@pytest.mark.parametrize(("table", "inputs"), DERIVED.items())
+def test_a_table_made_of_others_hangs_on_them(graph: dg.Definitions, table: str, inputs: list[str]) -> None:
+    found = edges(graph)
+    _, iceberg, glue, snowflake = layers_of(table)
+
+    assert found[iceberg] == [layers_of(name)[1] for name in inputs]
+    assert (found[glue], found[snowflake]) == ([iceberg], [glue])
+
+
+def test_the_graph_holds_nothing_else(graph: dg.Definitions) -> None:
+    assert sorted(edges(graph)) == EVERYTHING
+
+
+@pytest.mark.parametrize(("topic", "group"), GROUPS.items())
+def test_every_asset_says_what_people_ask_for(graph: dg.Definitions, topic: str, group: str) -> None:
+    specs = [s for s in graph.resolve_all_asset_specs() if s.key.to_user_string() in layers_of(topic)]
+
+    assert {s.group_name for s in specs} == {group}
+    assert {tuple(s.owners) for s in specs} == {(f"team:{group}",)}
+    assert {s.tags["domain"] for s in specs} == {group}
+    assert all(f"`frazil generate {topic}`" in (s.description or "") for s in specs)
+    assert all(s.key.path[0] in s.kinds for s in specs)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_every_asset_leads_to_the_lines_that_made_it(graph: dg.Definitions, layer: str) -> None:
+    for spec in (s for s in graph.resolve_all_asset_specs() if s.key.path[0] == layer):
+        references = spec.metadata["dagster/code_references"].code_references
+
+        assert Path(references[0].file_path).name == "defs.yaml"
+        assert all(Path(r.file_path).is_file() and r.line_number for r in references)
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("stock_trades", [*TRADE, *METADATA, "$$raw-key", "$$raw-value"]),
+        ("skyone", [*TICKET, *METADATA]),
+        ("skyone_avro", [*TICKET, *METADATA]),
+        ("shipments", [*SHIPMENT, *METADATA]),
+    ],
+)
+def test_the_columns_are_known_before_the_first_landing(
+    graph: dg.Definitions, topic: str, expected: list[str]
+) -> None:
+    spec = next(s for s in graph.resolve_all_asset_specs() if s.key.to_user_string() == layers_of(topic)[1])
+    columns = {c.name: c.type for c in spec.metadata["dagster/column_schema"].columns}
+
+    assert list(columns) == expected
+    assert columns["$$headers"] == "map<string, binary>"
+
+
+def test_a_schema_file_that_no_table_can_hold_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "tree.avsc"
+    fields = '[{"name": "next", "type": ["null", "Tree"]}]'
+    file.write_text(f'{{"type": "record", "name": "Tree", "fields": {fields}}}')
+
+    table = TopicTable(TableSpec(topic="trees", value_schema=file), Settings.load())
+
+    with pytest.raises(SpecError, match=r"tree\.avsc.*\n.*next"):
+        _ = table.columns
