@@ -18,7 +18,7 @@ from pydantic_core import core_schema
 
 from assets.described import Origin
 from frazil.pipelines.file import FILE, beside
-from frazil.pipelines.templates import fill_in
+from frazil.pipelines.places import fill_in
 from frazil.spec.names import legal
 from frazil.spec.table import AnyTable
 

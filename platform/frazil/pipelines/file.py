@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from frazil.errors import SpecError
-from frazil.pipelines.places import Document, Mistake, Place, read_documents
-from frazil.pipelines.templates import TemplateMistake, fill_in
+from frazil.pipelines.places import Document, Mistake, Place, TemplateMistake, fill_in, read_documents
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import legal
 from frazil.spec.table import AnyTable, Owners

@@ -1,7 +1,8 @@
-"""YAML files whose every value still knows its line, so that a mistake can be pointed at."""
+"""YAML files whose every value still knows its line; `{{ env('NAME') }}` in them is filled in here."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import yaml
 
 from frazil.errors import SpecError
 
-__all__ = ["Document", "Mistake", "Place", "read_documents"]
+__all__ = ["Document", "Mistake", "Place", "TemplateMistake", "fill_in", "read_documents"]
 
 Place = tuple[str | int, ...]
 """Where in a document something stands: `("attributes", "tables", 0, "topic")`."""
@@ -92,3 +93,50 @@ def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | No
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
         return node.value[step], node.value[step]
     return None
+
+
+class TemplateMistake(Exception):
+    """A template that can't be filled in."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        super().__init__(mistake[1])
+        self.mistake = mistake
+
+
+def fill_in(value: Any, place: Place = ()) -> Any:
+    """The same value, as YAML gives it; every text with `{{ }}` in it is what the environment makes of it.
+
+    Raises:
+        TemplateMistake: The environment lacks a variable, or the template asks for anything else.
+    """
+    if isinstance(value, dict):
+        return {key: fill_in(part, (*place, key)) for key, part in value.items()}
+    if isinstance(value, list):
+        return [fill_in(part, (*place, i)) for i, part in enumerate(value)]
+    return _text(value, place) if isinstance(value, str) and "{{" in value else value
+
+
+def _text(template: str, place: Place) -> str:
+    # Imported here: few pipelines have a template, and every command would wait for it.
+    from jinja2 import StrictUndefined, TemplateError, UndefinedError
+    from jinja2.sandbox import SandboxedEnvironment
+
+    def env(name: str, default: str | None = None) -> str:
+        value = os.environ.get(name, default)
+        if value is None:
+            raise UndefinedError(f"the environment has no {name}, and no default is written")
+        return value
+
+    class Env:
+        __call__ = staticmethod(env)
+
+        def __getattr__(self, name: str) -> str:
+            if name.islower():  # Jinja looks for marks of its own before it calls anything
+                raise AttributeError(name)
+            return env(name)
+
+    try:
+        return SandboxedEnvironment(undefined=StrictUndefined).from_string(template).render(env=Env())
+    except TemplateError as e:
+        hint = "write {{ env('NAME') }} or {{ env('NAME', 'default') }}"
+        raise TemplateMistake((place, f"{e.message}; {hint} (found {template!r})")) from None
