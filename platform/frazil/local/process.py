@@ -53,12 +53,12 @@ class Running:
     @property
     def memory(self) -> int:
         """Bytes of memory that it and its children hold."""
-        return sum(_resident(each) for each in self.family)
+        return int(_sum(self.family, lambda each: each.memory_info().rss))
 
     @property
     def cpu_seconds(self) -> float:
         """CPU time that it and its children have used."""
-        return sum(_cpu_seconds(each) for each in self.family)
+        return _sum(self.family, lambda each: each.cpu_times().user + each.cpu_times().system)
 
 
 class Progress:
@@ -161,19 +161,12 @@ def log_tail(log: Path, lines: int = 15) -> str:
     return "\n".join(text.splitlines()[-lines:])
 
 
-def _resident(process: psutil.Process) -> int:
-    try:
-        return int(process.memory_info().rss)
-    except psutil.Error:
-        return 0
-
-
-def _cpu_seconds(process: psutil.Process) -> float:
-    try:
-        used = process.cpu_times()
-    except psutil.Error:
-        return 0.0
-    return float(used.user + used.system)
+def _sum(processes: Sequence[psutil.Process], measure: Callable[[psutil.Process], float]) -> float:
+    total = 0.0
+    for process in processes:
+        with suppress(psutil.Error):
+            total += measure(process)
+    return total
 
 
 def _each(act: Callable[[psutil.Process], None], processes: Sequence[psutil.Process]) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import boto3
+from botocore.config import Config as ClientConfig
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from pyiceberg.io import FileIO, load_file_io
 
 from frazil.local.snowflake.answers import Refused
-
-if TYPE_CHECKING:
-    from pyiceberg.io import FileIO
 
 __all__ = ["Config", "file_io", "glue_pointer", "list_problem"]
 
@@ -68,8 +68,6 @@ def list_problem(config: Config, base_url: str) -> str | None:
 
 def file_io(config: Config) -> FileIO:
     """PyIceberg's access to the files of tables."""
-    from pyiceberg.io import load_file_io
-
     properties = {
         "s3.endpoint": config.s3_endpoint,
         "s3.region": config.region,
@@ -80,9 +78,6 @@ def file_io(config: Config) -> FileIO:
 
 
 def _client(config: Config, service: str, endpoint: str) -> Any:
-    import boto3
-    from botocore.config import Config as ClientConfig
-
     patience: dict[str, Any] = {"connect_timeout": 5, "read_timeout": 20, "retries": {"max_attempts": 2}}
     return boto3.client(
         service,

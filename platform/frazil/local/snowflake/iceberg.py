@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyiceberg.manifest import DataFileContent, ManifestContent
+from pyiceberg.table import StaticTable
+from pyiceberg.types import NestedField
 
 from frazil.local.snowflake.answers import Refused, already_there, missing, unsupported
 from frazil.local.snowflake.columns import shown_column
@@ -14,11 +18,12 @@ from frazil.local.snowflake.statements import Create, Name, Properties
 from frazil.local.snowflake.volumes import active_location
 from frazil.quoting import double_quoted
 
-if TYPE_CHECKING:
-    from pyiceberg.table import StaticTable
-    from pyiceberg.types import NestedField
-
 __all__ = ["IcebergTables"]
+
+_SCHEMA = "select 1 from duckdb_schemas() where database_name = ? and schema_name = ?"
+_RELATION = """
+select 1 from information_schema.tables where table_catalog = ? and table_schema = ? and table_name = ?
+"""
 
 
 class IcebergTables:
@@ -32,7 +37,7 @@ class IcebergTables:
     def find(self, name: Name) -> Stored | None:
         """The table, or None: also if its schema or database was dropped."""
         stored = self._objects.find("ICEBERG TABLE", name)
-        if stored and not self._has_relation(name):
+        if stored and not self._exists(_RELATION, *name):
             self._objects.remove("ICEBERG TABLE", name)
             return None
         return stored
@@ -54,27 +59,19 @@ class IcebergTables:
         return list(_static_table(self._config, location).schema().fields)
 
     def create(self, statement: Create) -> bool:
-        """Makes the table; answers False if it was there and may be.
-
-        Raises:
-            Refused: Something that it needs is missing or does not fit.
-        """
+        """Makes the table; answers False if it was there and may be."""
         name = statement.name
-        if self._has_relation(name) and not statement.or_replace:
+        if self._exists(_RELATION, *name) and not statement.or_replace:
             if statement.if_not_exists:
                 return False
             raise already_there("Object", ".".join(name))
-        self._check_schema(name)
-        properties = self._resolved(statement.properties)
-        self._show(name, properties)
+        if not self._exists(_SCHEMA, *name[:2]):
+            raise missing("Schema", ".".join(name[:2]))
+        self._show(name, self._resolved(statement.properties))
         return True
 
     def refresh(self, name: Name) -> None:
-        """Shows what Glue points to now.
-
-        Raises:
-            Refused: There is no such table, or Snowflake could not read what Glue points to.
-        """
+        """Shows what Glue points to now; refuses what Snowflake could not read."""
         self._show(name, self.get(name).properties)
 
     def drop(self, name: Name) -> None:
@@ -97,17 +94,12 @@ class IcebergTables:
         integration = self._objects.get("CATALOG INTEGRATION", (_upper(given, "CATALOG"),))
         volume = self._objects.get("EXTERNAL VOLUME", (_upper(given, "EXTERNAL_VOLUME"),))
         namespace = given.get("CATALOG_NAMESPACE") or integration.text("CATALOG_NAMESPACE")
-        return {
-            **given,
-            "CATALOG": integration.plain_name,
-            "EXTERNAL_VOLUME": volume.plain_name,
-            "CATALOG_NAMESPACE": namespace,
-        }
+        own = {"CATALOG": integration.plain_name, "EXTERNAL_VOLUME": volume.plain_name}
+        return {**given, **own, "CATALOG_NAMESPACE": namespace}
 
     def _show(self, name: Name, properties: Properties) -> None:
-        location = glue_pointer(
-            self._config, str(properties["CATALOG_NAMESPACE"]), str(properties["CATALOG_TABLE_NAME"])
-        )
+        database, table = str(properties["CATALOG_NAMESPACE"]), str(properties["CATALOG_TABLE_NAME"])
+        location = glue_pointer(self._config, database, table)
         volume = self._objects.get("EXTERNAL VOLUME", (str(properties["EXTERNAL_VOLUME"]),))
         _check_location(location, volume)
         _check_deletes(self._config, location)
@@ -120,19 +112,7 @@ class IcebergTables:
         else:
             self._objects.add("ICEBERG TABLE", name, kept)
 
-    def _check_schema(self, name: Name) -> None:
-        query = "select 1 from duckdb_schemas() where database_name = ? and schema_name = ?"
-        if not self._exists(query, list(name[:2])):
-            raise missing("Schema", ".".join(name[:2]))
-
-    def _has_relation(self, name: Name) -> bool:
-        query = (
-            "select 1 from information_schema.tables "
-            "where table_catalog = ? and table_schema = ? and table_name = ?"
-        )
-        return self._exists(query, list(name))
-
-    def _exists(self, query: str, parameters: list[str]) -> bool:
+    def _exists(self, query: str, *parameters: str) -> bool:
         with own_cursor(self._fakesnow) as cursor:
             return cursor.execute(query, parameters).fetchone() is not None
 
@@ -146,8 +126,6 @@ def _check_location(location: str, volume: Stored) -> None:
 
 
 def _check_deletes(config: Config, location: str) -> None:
-    from pyiceberg.manifest import DataFileContent, ManifestContent
-
     table = _static_table(config, location)
     snapshot = table.current_snapshot()
     for manifest in snapshot.manifests(table.io) if snapshot else []:
@@ -160,10 +138,7 @@ def _check_deletes(config: Config, location: str) -> None:
 
 
 def _static_table(config: Config, location: str) -> StaticTable:
-    from pyiceberg.table import StaticTable
-
-    io = file_io(config)
-    return StaticTable.from_metadata(location, properties=io.properties)
+    return StaticTable.from_metadata(location, properties=file_io(config).properties)
 
 
 def _select(cursor: Any, location: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal, get_args
 
 from sqlglot import TokenType
@@ -41,6 +43,7 @@ def parse_statement(sql: str) -> Statement | None:
     """
     tokens = _tokens(sql)
     parse = _PARSERS.get(tokens.word())
+    tokens.take(tokens.word())
     statement = parse(tokens) if parse else None
     if statement is not None:
         tokens.expect_end()
@@ -64,14 +67,13 @@ def _tokens(sql: str) -> Tokens:
 
 def parse_name(text: str) -> Name:
     """A name within a string, as system functions take it."""
-    tokens = Tokens(Snowflake().tokenize(text))
+    tokens = _tokens(text)
     name = tokens.name()
     tokens.expect_end()
     return name
 
 
 def _create(tokens: Tokens) -> Statement | None:
-    tokens.take("CREATE")
     or_replace = tokens.take("OR", "REPLACE")
     kind = _kind(tokens)
     if kind is None:
@@ -83,7 +85,6 @@ def _create(tokens: Tokens) -> Statement | None:
 
 
 def _alter(tokens: Tokens) -> Statement | None:
-    tokens.take("ALTER")
     kind = _kind(tokens)
     if kind is None:
         return None
@@ -99,38 +100,25 @@ def _alter(tokens: Tokens) -> Statement | None:
 
 
 def _drop(tokens: Tokens) -> Statement | None:
-    tokens.take("DROP")
-    if tokens.take("DATABASE"):
-        return _drop_database(tokens)
+    database = tokens.take("DATABASE")
     plain = tokens.take("TABLE")
     kind = "ICEBERG TABLE" if plain else _kind(tokens)
-    if kind is None:
+    if kind is None and not database:
         return None
     if_exists = tokens.take("IF", "EXISTS")
     name = tokens.name()
     if not tokens.take("CASCADE"):
         tokens.take("RESTRICT")
-    return Drop(kind, name, if_exists, plain)
-
-
-def _drop_database(tokens: Tokens) -> Statement:
-    if_exists = tokens.take("IF", "EXISTS")
-    dropped = DropDatabase(tokens.name()[-1], if_exists)
-    if not tokens.take("CASCADE"):
-        tokens.take("RESTRICT")
-    return dropped
+    return Drop(kind, name, if_exists, plain) if kind else DropDatabase(name[-1], if_exists)
 
 
 def _describe(tokens: Tokens) -> Statement | None:
-    if not tokens.take("DESC"):
-        tokens.take("DESCRIBE")
     plain = tokens.take("TABLE")
     kind = "ICEBERG TABLE" if plain else _kind(tokens)
     return Describe(kind, tokens.name(), plain) if kind else None
 
 
 def _show(tokens: Tokens) -> Statement | None:
-    tokens.take("SHOW")
     if tokens.take("GRANTS"):
         return _show_grants(tokens)
     kind = _kind(tokens, plural="S")
@@ -156,10 +144,7 @@ def _show_grants(tokens: Tokens) -> Statement:
     raise syntax_error("SHOW GRANTS needs TO, ON or OF and a name.")
 
 
-def _grant(tokens: Tokens) -> Statement:
-    revoke = tokens.take("REVOKE")
-    if not revoke:
-        tokens.take("GRANT")
+def _grant(tokens: Tokens, *, revoke: bool = False) -> Statement:
     privileges, on_kind, on_name = _granted(tokens)
     if not tokens.take("FROM" if revoke else "TO"):
         raise syntax_error(f"unexpected '{tokens.text()}' in GRANT.")
@@ -185,14 +170,12 @@ def _granted(tokens: Tokens) -> tuple[tuple[str, ...], str, Name]:
 
 
 def _use(tokens: Tokens) -> Statement | None:
-    tokens.take("USE")
     if tokens.take("ROLE"):
         return Use("ROLE", tokens.name()[-1])
     return Use("WAREHOUSE", tokens.name()[-1]) if tokens.take("WAREHOUSE") else None
 
 
 def _select(tokens: Tokens) -> Statement | None:
-    tokens.take("SELECT")
     function = tokens.word()
     if function not in _SYSTEM_FUNCTIONS:
         return None
@@ -211,7 +194,7 @@ def _kind(tokens: Tokens, plural: str = "") -> Kind | None:
     return None
 
 
-_PARSERS = {
+_PARSERS: dict[str, Callable[[Tokens], Statement | None]] = {
     "CREATE": _create,
     "ALTER": _alter,
     "DROP": _drop,
@@ -219,7 +202,7 @@ _PARSERS = {
     "DESCRIBE": _describe,
     "SHOW": _show,
     "GRANT": _grant,
-    "REVOKE": _grant,
+    "REVOKE": partial(_grant, revoke=True),
     "USE": _use,
     "SELECT": _select,
 }

@@ -13,13 +13,9 @@ from frazil.local.snowflake.objects import Stored
 from frazil.local.snowflake.statements import Properties
 
 __all__ = [
-    "active_location",
-    "checked_integration",
-    "checked_volume",
-    "described_integration",
-    "described_volume",
+    "active_location", "checked_integration", "checked_volume", "described_integration", "described_volume",
     "verified_volume",
-]
+]  # fmt: skip
 
 _VOLUME_USER = "arn:aws:iam::999999999999:user/frazil-volume"
 _GLUE_USER = "arn:aws:iam::999999999999:user/frazil-glue"
@@ -28,11 +24,7 @@ _INTEGRATION_NEEDS = ("CATALOG_SOURCE", "TABLE_FORMAT", "GLUE_AWS_ROLE_ARN", "GL
 
 
 def checked_volume(given: Properties) -> dict[str, Any]:
-    """The properties of a new volume, with an external id for each location that has none.
-
-    Raises:
-        Refused: A location is missing, incomplete or not on S3.
-    """
+    """The properties of a new volume, with an external id for each location that has none."""
     locations = given.get("STORAGE_LOCATIONS")
     if not isinstance(locations, tuple) or not locations:
         raise syntax_error("CREATE EXTERNAL VOLUME needs STORAGE_LOCATIONS = ((...)).")
@@ -47,11 +39,7 @@ def active_location(volume: Stored) -> Mapping[str, Any]:
 
 
 def checked_integration(given: Properties) -> dict[str, Any]:
-    """The properties of a new catalog integration, with the external id of its AWS user.
-
-    Raises:
-        Refused: It is incomplete or not for Iceberg tables of Glue.
-    """
+    """The properties of a new catalog integration, with the external id of its AWS user."""
     if lacking := [name for name in _INTEGRATION_NEEDS if name not in given]:
         raise syntax_error(f"CREATE CATALOG INTEGRATION needs {', '.join(lacking)}.")
     for name, wanted in (("CATALOG_SOURCE", "GLUE"), ("TABLE_FORMAT", "ICEBERG")):
@@ -64,9 +52,8 @@ def checked_integration(given: Properties) -> dict[str, Any]:
 def described_volume(volume: Stored) -> Result:
     """DESC EXTERNAL VOLUME."""
     properties: Any = volume.properties
-    rows: list[Row] = [
-        ("", "ALLOW_WRITES", "Boolean", str(properties.get("ALLOW_WRITES", "TRUE")).lower(), "true")
-    ]
+    writes = str(properties.get("ALLOW_WRITES", "TRUE")).lower()
+    rows: list[Row] = [("", "ALLOW_WRITES", "Boolean", writes, "true")]
     for number, location in enumerate(properties["STORAGE_LOCATIONS"], start=1):
         shown = {**location, "STORAGE_ALLOWED_LOCATIONS": [location["STORAGE_BASE_URL"] + "*"]}
         rows.append(("STORAGE_LOCATIONS", f"STORAGE_LOCATION_{number}", "String", json.dumps(shown), ""))
@@ -88,21 +75,20 @@ def verified_volume(config: Config, volume: Stored) -> str:
     location = active_location(volume)
     problem = list_problem(config, location["STORAGE_BASE_URL"])
     listed = f"FAILED with exception message {problem}" if problem else "PASSED"
-    return json.dumps(
-        {
-            "success": problem is None,
-            "storageLocationSelectionResult": "PASSED",
-            "storageLocationName": location["NAME"],
-            "servicePrincipalProperties": f"STORAGE_AWS_IAM_USER_ARN: {_VOLUME_USER}",
-            "location": location["STORAGE_BASE_URL"],
-            "region": config.region,
-            "writeResult": "SKIPPED",
-            "readResult": listed,
-            "listResult": listed,
-            "deleteResult": "SKIPPED",
-            "awsRoleArnValidationResult": "PASSED",
-        }
-    )
+    told = {
+        "success": problem is None,
+        "storageLocationSelectionResult": "PASSED",
+        "storageLocationName": location["NAME"],
+        "servicePrincipalProperties": f"STORAGE_AWS_IAM_USER_ARN: {_VOLUME_USER}",
+        "location": location["STORAGE_BASE_URL"],
+        "region": config.region,
+        "writeResult": "SKIPPED",
+        "readResult": listed,
+        "listResult": listed,
+        "deleteResult": "SKIPPED",
+        "awsRoleArnValidationResult": "PASSED",
+    }
+    return json.dumps(told)
 
 
 def _checked_location(given: Any) -> dict[str, Any]:
