@@ -18,7 +18,10 @@ from frazil.local.home import write_private
 __all__ = ["Progress", "Running", "find", "log_tail", "start", "step_back", "stop"]
 
 _PATIENCE = 30.0  # seconds; Kafka needs it to close its logs; killed earlier, its next start recovers them
-_BEHIND = 10  # a nice value: a tenth of the CPU time of others, so that its work always gets on
+_BEHIND = (
+    10  # added to our own nice value: a tenth of the CPU time of others, so that its work always gets on
+)
+_NICEST = 19
 _STEP = 3.0  # CPU seconds: in five minutes a JVM that has nothing to do uses less, a starved one more
 _SAME = 2.0  # seconds by which two readings of one process's birth may differ when clocks are set
 
@@ -118,13 +121,14 @@ def step_back(running: Running) -> None:
     """Lets all others have the CPU first; threads and children that come later inherit it."""
     if (process := running.process) is None:
         return
-    process.nice(_BEHIND)
+    nice = max(process.nice(), min(_NICEST, os.getpriority(os.PRIO_PROCESS, 0) + _BEHIND))
+    process.nice(nice)
     for thread in Path(f"/proc/{running.pid}/task").glob("*"):  # Linux counts by threads
         with suppress(ProcessLookupError):
-            os.setpriority(os.PRIO_PROCESS, int(thread.name), _BEHIND)
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), nice)
     # And it may share the CPU out among sessions first, and go by this within one only (sched_autogroup).
     with suppress(OSError):  # other systems, and kernels without it
-        Path(f"/proc/{running.pid}/autogroup").write_text(str(_BEHIND))
+        Path(f"/proc/{running.pid}/autogroup").write_text(str(nice))
 
 
 def find(file: Path) -> Running | None:
