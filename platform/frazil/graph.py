@@ -19,14 +19,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One asset.
-
-    Args:
-        path: Its key.
-        kind: What it is: kafka, iceberg, glue, snowflake, or anything else.
-        group: Whose it is.
-        upstream: The assets that it is made from.
-    """
+    """One asset, and those that it is made from; its kind is kafka, iceberg, glue, or anything else."""
 
     path: Path
     kind: str

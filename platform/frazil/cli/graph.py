@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -106,15 +106,12 @@ def _arranged(graph: AssetGraph, to: Format) -> Any:
     for group in reversed(graph.groups):  # the first one is drawn at the bottom
         cluster = picture.add_subgraph(name=f"cluster_{group}", label=group, **_CLUSTER)
         for asset in (a for a in graph.assets if a.group == group):
-            cluster.add_node(_key(asset.path), **_box(asset))
+            colour = _COLOURS.get(asset.kind, _OTHERS)
+            key = _key(asset.path)
+            cluster.add_node(key, label=label(asset), tooltip=key, fillcolor=colour)
     for upstream, downstream in graph.edges:
         picture.add_edge(_key(upstream), _key(downstream))
     return picture
-
-
-def _box(asset: Asset) -> Mapping[str, str]:
-    key = _key(asset.path)
-    return {"label": label(asset), "tooltip": key, "fillcolor": _COLOURS.get(asset.kind, _OTHERS)}
 
 
 def _legend(graph: AssetGraph) -> str:

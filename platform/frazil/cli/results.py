@@ -82,9 +82,9 @@ def each(
     Args:
         selection: The tables.
         verb: For the line that moves on a terminal: "landing".
-        do: Works on one table.
-        tell: Tells a reporter what was done.
-        every: All tables were asked for, none by its name: one that can't be there yet is no failure.
+        do: Works on one.
+        tell: Tells a reporter of it.
+        every: All were asked for, none by its name: one that can't be there yet is no failure.
     """
     results = Results[R]()
     for spec, names in selection.pairs:

@@ -78,11 +78,7 @@ def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
 
 
 def select_topics(names: Iterable[str] | None, *, every: bool) -> Selection[TableSpec]:
-    """As `select`, of tables that are made of topics.
-
-    Raises:
-        ConfigureError: One of the names is of a table that is made of others.
-    """
+    """As `select`, of tables that are made of topics; refuses names of others."""
     selection = select(names, every=every)
     if not every:
         _refuse(selection.derived, "is made of other tables, not of a topic", "derive")
@@ -90,11 +86,7 @@ def select_topics(names: Iterable[str] | None, *, every: bool) -> Selection[Tabl
 
 
 def select_derived(names: Iterable[str] | None, *, every: bool) -> Selection[DerivedSpec]:
-    """As `select`, of tables that are made of others.
-
-    Raises:
-        ConfigureError: One of the names is of a table that is made of a topic.
-    """
+    """As `select`, of tables that are made of others; refuses names of those that are made of topics."""
     selection = select(names, every=every)
     if not every:
         _refuse(selection.topics, "is made of a topic, not of other tables", "land")

@@ -139,10 +139,9 @@ def _status_table(parts: list[Status]) -> Table:
 
 def _plain(settings: Settings) -> dict[str, Any]:
     """All that is set, secrets in the clear: this command is asked for them."""
-    values = {name: getattr(settings, name) for name in type(settings).model_fields}
     return {
         name: value.get_secret_value() if isinstance(value, SecretStr) else value
-        for name, value in values.items()
+        for name, value in settings
         if value not in (None, "", {})
     }
 

@@ -73,19 +73,14 @@ def _keep_up(kind: Kind, selection: Selection[AnyTable], order: Order, as_json: 
     works = [Work(kind, spec, str(n.table), "asked for on the command line") for spec, n in selection.pairs]
     with console.status(f"{kind.title} of {len(works)} tables"):
         for outcome in work_on(works, selection.connections, time.time(), order):
-            _note(results, outcome)
+            if outcome.report:
+                results.done[outcome.work.table] = outcome.report
+            if outcome.error:
+                results.failed[outcome.work.table] = explain(outcome.error)
             if not order.dry_run:
                 _tell(selection, outcome)
     print_json([*map(asdict, results.reports), *results.errors]) if as_json else _show(results.reports)
     results.exit()
-
-
-def _note(results: Results[WorkReport], outcome: Outcome) -> None:
-    table = outcome.work.table
-    if outcome.report:
-        results.done[table] = outcome.report
-    if outcome.error:
-        results.failed[table] = explain(outcome.error)
 
 
 def _tell(selection: Selection[AnyTable], outcome: Outcome) -> None:

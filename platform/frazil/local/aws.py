@@ -61,17 +61,13 @@ class Kept:
 
     def put(self, entry: Entry) -> None:
         """Keeps an entry, in the place of the one of that name."""
-        self._db.execute(
-            "REPLACE INTO entry VALUES (?, ?, ?, ?, ?)",
-            (entry.account, entry.region, entry.database, entry.name, json.dumps(entry.document)),
-        )
+        row = (entry.account, entry.region, entry.database, entry.name, json.dumps(entry.document))
+        self._db.execute("REPLACE INTO entry VALUES (?, ?, ?, ?, ?)", row)
 
     def drop(self, account: str, region: str, database: str, name: str) -> None:
         """Forgets a table, or a database with its tables if the name is empty."""
-        self._db.execute(
-            "DELETE FROM entry WHERE account = ? AND region = ? AND database = ? AND (name = ? OR ? = '')",
-            (account, region, database, name, name),
-        )
+        whose = "account = ? AND region = ? AND database = ? AND (name = ? OR ? = '')"
+        self._db.execute(f"DELETE FROM entry WHERE {whose}", (account, region, database, name, name))
 
 
 def keep_glue(kept: Kept) -> None:

@@ -32,11 +32,7 @@ class Home:
         return _folder(self.root / "data" / part)
 
     def make(self) -> None:
-        """Makes the folders that every part needs.
-
-        Raises:
-            ConfigureError: They can't be made there.
-        """
+        """Makes the folders that every part needs."""
         try:
             for folder in (self.root, self.secrets, self.running, self.logs, self.scratch):
                 _folder(folder)

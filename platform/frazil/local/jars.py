@@ -23,6 +23,28 @@ from frazil.errors import ConfigureError, RetryError
 
 __all__ = ["LOCK", "WANTED", "Jar", "Jars", "cache_folder", "java_home", "read_lock"]
 
+_IN_A_WHEEL = Path(__file__).with_name("jars.lock")
+LOCK = _IN_A_WHEEL if _IN_A_WHEEL.exists() else Path(__file__).parents[3] / "jars.lock"
+_HEADER = "# set group:artifact:version[:classifier:packaging] sha256; written by `make lock`\n"
+
+WANTED = (
+    ("kafka", "org.apache.kafka:kafka_2.13:4.3.1"),
+    ("kafka", "org.slf4j:slf4j-simple:1.7.36"),
+    ("registry", "io.apicurio:apicurio-registry-app:3.3.3:all:tar.gz"),
+    ("spark", "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"),
+    ("spark", "org.apache.iceberg:iceberg-aws-bundle:1.12.0"),
+    ("spark", "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.3"),
+    ("spark", "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.0-preview1"),
+    ("spark", "org.apache.spark:spark-avro_2.13:4.1.1"),
+    ("spark", "org.apache.kafka:kafka-clients:3.9.1"),
+    ("spark", "org.apache.commons:commons-pool2:2.12.1"),
+)
+"""Set and coordinates. Kafka's are locked with all that they need at run time, the others alone."""
+
+_TRIES = 3
+_TIMEOUT = 60  # seconds without a byte
+_AT_ONCE = 8
+
 _NEEDED = 21  # by Apicurio; Spark and Kafka would do with 17
 
 _WRAPPER = """#!/bin/sh
@@ -65,14 +87,6 @@ def _wrapped(folder: Path) -> Path:
     return folder
 
 
-_IN_A_WHEEL = Path(__file__).with_name("jars.lock")
-LOCK = _IN_A_WHEEL if _IN_A_WHEEL.exists() else Path(__file__).parents[3] / "jars.lock"
-
-_TRIES = 3
-_TIMEOUT = 60  # seconds without a byte
-_AT_ONCE = 8
-
-
 @dataclass(frozen=True, slots=True)
 class Jar:
     """One file of a Maven repository, and the set that it belongs to: kafka, registry or spark.
@@ -96,11 +110,7 @@ def cache_folder() -> Path:
 
 
 def read_lock(lock: Path = LOCK) -> tuple[Jar, ...]:
-    """The jars that the lock names.
-
-    Raises:
-        ConfigureError: The lock is missing, or a line of it can't be read.
-    """
+    """The jars that the lock names."""
     try:
         lines = lock.read_text().splitlines()
         return tuple(Jar(*line.split()) for line in lines if line and not line.startswith("#"))
@@ -199,23 +209,6 @@ def _settle(draft: Path, folder: Path) -> None:
         shutil.rmtree(draft)
         if not folder.exists():
             raise
-
-
-WANTED = (
-    ("kafka", "org.apache.kafka:kafka_2.13:4.3.1"),
-    ("kafka", "org.slf4j:slf4j-simple:1.7.36"),
-    ("registry", "io.apicurio:apicurio-registry-app:3.3.3:all:tar.gz"),
-    ("spark", "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"),
-    ("spark", "org.apache.iceberg:iceberg-aws-bundle:1.12.0"),
-    ("spark", "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.3"),
-    ("spark", "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.0-preview1"),
-    ("spark", "org.apache.spark:spark-avro_2.13:4.1.1"),
-    ("spark", "org.apache.kafka:kafka-clients:3.9.1"),
-    ("spark", "org.apache.commons:commons-pool2:2.12.1"),
-)
-"""Set and coordinates. Kafka's are locked with all that they need at run time, the others alone."""
-
-_HEADER = "# set group:artifact:version[:classifier:packaging] sha256; written by `make lock`\n"
 
 
 def _write_lock() -> None:

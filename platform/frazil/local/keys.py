@@ -34,12 +34,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """Two PEM files.
-
-    Args:
-        private: PKCS8, unencrypted, readable by its owner only.
-        public: What the account knows of the user.
-    """
+    """Two PEM files: the private key is PKCS8 without a password, and readable by its owner only."""
 
     private: Path
     public: Path

@@ -24,26 +24,14 @@ Ports = Mapping[str, int]
 """Port by name, as in `DEFAULTS`."""
 
 DEFAULTS: Ports = {
-    "kafka": 9092,
-    "kafka-controller": 9093,
-    "registry": 8081,
-    "registry-management": 9000,
-    "s3": 8333,
-    "s3-grpc": 8334,
-    "rest": 8181,
-    "storage-master": 9333,
-    "storage-master-grpc": 9334,
-    "storage-volume": 9340,
-    "storage-volume-grpc": 9341,
-    "storage-filer": 8888,
-    "storage-filer-grpc": 8889,
-    "storage-admin": 8335,
-    "storage-admin-grpc": 8336,
-    "glue": 5557,
-    "snowflake": 5558,
-    "spark": 15002,
-    "spark-upkeep": 15003,
-}
+    "kafka": 9092, "kafka-controller": 9093,
+    "registry": 8081, "registry-management": 9000,
+    "s3": 8333, "s3-grpc": 8334, "rest": 8181,
+    "storage-master": 9333, "storage-master-grpc": 9334, "storage-volume": 9340, "storage-volume-grpc": 9341,
+    "storage-filer": 8888, "storage-filer-grpc": 8889, "storage-admin": 8335, "storage-admin-grpc": 8336,
+    "glue": 5557, "snowflake": 5558,
+    "spark": 15002, "spark-upkeep": 15003,
+}  # fmt: skip
 
 _OFFSETS = range(1000, 17_000, 7)  # beyond, Linux hands ports out to clients
 
@@ -54,11 +42,7 @@ def url(ports: Ports, name: str) -> str:
 
 
 def parse(pairs: Iterable[str]) -> dict[str, int]:
-    """Reads `NAME=N` as given on the command line.
-
-    Raises:
-        ConfigureError: The name or the number is none.
-    """
+    """Reads `NAME=N` as given on the command line."""
     chosen = {}
     for pair in pairs:
         name, _, number = pair.partition("=")
@@ -119,11 +103,7 @@ def remember(memory: Path, ports: Ports) -> None:
 
 
 def free_offset() -> int:
-    """An offset at which no default port is taken, found at random so that two seldom agree.
-
-    Raises:
-        ConfigureError: There is none.
-    """
+    """An offset at which no default port is taken, found at random so that two seldom agree."""
     for offset in random.sample(_OFFSETS, len(_OFFSETS)):
         if not any(is_taken(port + offset) for port in DEFAULTS.values()):
             return offset

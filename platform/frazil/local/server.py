@@ -16,11 +16,9 @@ _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopba
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to start a server's process.
+    """How to start a server's process: its command, without secrets, for everybody can read it.
 
-    Args:
-        command: Program and arguments; no secrets, everybody can read them.
-        environment: What it gets beside our own environment.
+    The environment comes on top of our own.
     """
 
     command: Sequence[str]

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from frazil.errors import FrazilError, MissingError, PartDownError
-from frazil.local import ports as port
 from frazil.local.home import Home
-from frazil.local.ports import Ports
+from frazil.local.ports import Ports, is_taken, taken
 from frazil.local.process import Progress, Running, find, log_tail, start, step_back, stop
 from frazil.local.server import Server
 
@@ -123,15 +122,9 @@ class Stack:
     def _state(self, server: Server) -> Status:
         running = self._alive(server)
         state, text = self._judge(server, running)
-        return Status(
-            name=server.name,
-            state=state,
-            text=text,
-            port=self.ports[server.ports[0]],
-            pid=running.pid if running else None,
-            memory=running.memory if running else 0,
-            log=self._log(server),
-        )
+        pid, memory = (running.pid, running.memory) if running else (None, 0)
+        port = self.ports[server.ports[0]]
+        return Status(server.name, state, text, port, pid, memory, self._log(server))
 
     def _judge(self, server: Server, running: Running | None) -> tuple[State, str]:
         if running is None:
@@ -152,8 +145,8 @@ class Stack:
         if (left := find(self._file(server))) is not None:
             stop(left, self._file(server))
         for name in server.ports:
-            if port.is_taken(self.ports[name]):
-                raise port.taken(server.name, name, self.ports[name])
+            if is_taken(self.ports[name]):
+                raise taken(server.name, name, self.ports[name])
 
     def _start_all(self, servers: Sequence[Server], report: Report) -> None:
         starting: dict[str, Future[None]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import uvicorn
 from pydantic import ValidationError
 
 from frazil.local.snowflake.account import Account
@@ -14,10 +15,8 @@ from frazil.local.snowflake.objects import Objects
 from frazil.local.snowflake.server import StandIn
 from frazil.local.snowflake.users import seed_account
 
-__all__ = ["main"]
 
-
-def main() -> int:
+def _main() -> int:
     """Serves until SIGTERM; answers 2 if the environment does not say what it must."""
     try:
         config = Config()
@@ -25,14 +24,12 @@ def main() -> int:
         problems = "; ".join(f"{p['loc'][0]}: {p['msg']}" for p in e.errors())
         sys.stderr.write(f"The Snowflake stand-in can't start: {problems}\n")
         return 2
-    serve(config)
+    _serve(config)
     return 0
 
 
-def serve(config: Config) -> None:
+def _serve(config: Config) -> None:
     """Opens the state, serves, and closes the state so that nothing is left to recover."""
-    import uvicorn
-
     config.state.mkdir(parents=True, exist_ok=True)
     objects = Objects(config.state / "account.sqlite")
     seed_account(objects, config)
@@ -47,4 +44,4 @@ def serve(config: Config) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(_main())

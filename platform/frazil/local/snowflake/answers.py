@@ -91,6 +91,7 @@ def failure(refused: Refused) -> dict[str, Any]:
 
 
 def _column(name: str, number: bool) -> dict[str, Any]:
+    length = None if number else 16777216
     return {
         "name": name,
         "database": "",
@@ -98,8 +99,8 @@ def _column(name: str, number: bool) -> dict[str, Any]:
         "table": "",
         "type": "fixed" if number else "text",
         "nullable": True,
-        "length": None if number else 16777216,
-        "byteLength": None if number else 16777216,
+        "length": length,
+        "byteLength": length,
         "precision": 38 if number else None,
         "scale": 0 if number else None,
         "collation": None,

@@ -23,26 +23,18 @@ class Config(BaseSettings):
     model_config = SettingsConfigDict(frozen=True)
 
     port: int = Field(validation_alias="FRAZIL_SNOWFLAKE_PORT")
-    state: Path = Field(
-        validation_alias="FRAZIL_SNOWFLAKE_STATE", description="Folder of all that must survive."
-    )
-    admin: str = Field(validation_alias="FRAZIL_SNOWFLAKE_ADMIN", description="First user, an ACCOUNTADMIN.")
-    admin_key_file: Path = Field(
-        validation_alias="FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE", description="Its public key, PEM."
-    )
+    state: Path = Field(validation_alias="FRAZIL_SNOWFLAKE_STATE")  # the folder of all that must survive
+    admin: str = Field(validation_alias="FRAZIL_SNOWFLAKE_ADMIN")  # the first user, an ACCOUNTADMIN
+    admin_key_file: Path = Field(validation_alias="FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE")  # a public key, PEM
     glue_endpoint: str = Field(validation_alias="FRAZIL_GLUE_ENDPOINT")
-    s3_endpoint: str = Field(validation_alias="FRAZIL_S3_ENDPOINT", description="http://host:port")
+    s3_endpoint: str = Field(validation_alias="FRAZIL_S3_ENDPOINT")
     access_key: SecretStr = Field(validation_alias="AWS_ACCESS_KEY_ID")
     secret_key: SecretStr = Field(validation_alias="AWS_SECRET_ACCESS_KEY")
     region: str = Field("us-east-1", validation_alias="AWS_REGION")
 
 
 def glue_pointer(config: Config, database: str, table: str) -> str:
-    """The metadata location that a Glue table of type ICEBERG points to.
-
-    Raises:
-        Refused: There is no such table, it is no Iceberg table, or Glue does not answer.
-    """
+    """The metadata location that a Glue table of type ICEBERG points to; refuses any other table."""
     try:
         entry = _client(config, "glue", config.glue_endpoint).get_table(DatabaseName=database, Name=table)
     except (ClientError, BotoCoreError) as e:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import duckdb
 from fakesnow.converter import from_binding
+from fakesnow.instance import FakeSnow
 from snowflake.connector.errors import ProgrammingError
 from sqlglot import exp, parse_one
 
@@ -27,13 +28,9 @@ _EXTENSIONS = ("httpfs", "avro", "iceberg")  # in the order in which they need e
 
 def open_fakesnow(config: Config) -> Any:
     """Opens fakesnow with one database file for each Snowflake database, and access to S3."""
-    import fakesnow.instance
-
     folder = config.state / "databases"
     folder.mkdir(parents=True, exist_ok=True)
-    opened = fakesnow.instance.FakeSnow(
-        create_database_on_connect=False, create_schema_on_connect=False, db_path=folder
-    )
+    opened = FakeSnow(create_database_on_connect=False, create_schema_on_connect=False, db_path=folder)
     with own_cursor(opened) as cursor:
         cursor.execute("SET extension_directory = ?", [str(config.state / "extensions")])
         _load_extensions(cursor)
@@ -57,11 +54,9 @@ def drop_database(fakesnow: Any, name: str) -> bool:
     return True
 
 
-@contextmanager
-def own_cursor(fakesnow: Any) -> Iterator[Any]:
+def own_cursor(fakesnow: Any) -> closing[Any]:
     """A cursor of our own, apart from those of sessions."""
-    with closing(fakesnow.duck_conn.cursor()) as cursor:
-        yield cursor
+    return closing(fakesnow.duck_conn.cursor())
 
 
 def _load_extensions(cursor: Any) -> None:

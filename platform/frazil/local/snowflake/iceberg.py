@@ -44,10 +44,9 @@ class IcebergTables:
 
     def get(self, name: Name) -> Stored:
         """The table; refuses where there is none."""
-        found = self.find(name)
-        if found is None:
-            raise missing("Table", ".".join(name))
-        return found
+        if found := self.find(name):
+            return found
+        raise missing("Table", ".".join(name))
 
     def all(self) -> list[Stored]:
         """All tables, by name."""

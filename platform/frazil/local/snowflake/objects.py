@@ -73,15 +73,10 @@ class Objects:
         return next((o for o in self.all(kind) if o.name == name), None)
 
     def get(self, kind: Kind, name: Name) -> Stored:
-        """The object.
-
-        Raises:
-            Refused: There is none.
-        """
-        found = self.find(kind, name)
-        if found is None:
-            raise missing(kind, ".".join(name))
-        return found
+        """The object; refuses where there is none."""
+        if found := self.find(kind, name):
+            return found
+        raise missing(kind, ".".join(name))
 
     def all(self, kind: Kind) -> list[Stored]:
         """All objects of a kind, by name."""
@@ -90,11 +85,7 @@ class Objects:
         return [Stored(kind, tuple(json.loads(n)), json.loads(p), at) for n, p, at in rows]
 
     def add(self, kind: Kind, name: Name, properties: Properties, *, replace: bool = False) -> None:
-        """Keeps a new object.
-
-        Raises:
-            Refused: There is one of that name, and it is not to be replaced.
-        """
+        """Keeps a new object; refuses where there is one that is not to be replaced."""
         verb = "insert or replace" if replace else "insert"
         row = (kind, json.dumps(name), json.dumps(properties), _now())
         try:

@@ -8,6 +8,7 @@ import secrets
 from functools import partial
 from typing import Any
 
+from fakesnow.expr import normalise_ident
 from fakesnow.server import ServerError, query_request, routes, sessions, to_conn, to_token
 from fakesnow.transforms import SERVER_VERSION
 from sqlglot.errors import SqlglotError
@@ -91,24 +92,22 @@ class StandIn:
             "CLIENT_STAGE_ARRAY_BINDING_THRESHOLD": 0,
             "CLIENT_TELEMETRY_ENABLED": False,
         }
-        return {
-            "data": {
-                "token": token,
-                "validityInSeconds": _VALID,
-                "masterToken": secrets.token_urlsafe(32),
-                "masterValidityInSeconds": 4 * _VALID,
-                "sessionId": secrets.randbits(53),
-                "serverVersion": SERVER_VERSION,
-                "parameters": [{"name": k, "value": v} for k, v in parameters.items()],
-                "sessionInfo": {
-                    "databaseName": session.database if session.database_set else None,
-                    "schemaName": session.schema if session.schema_set else None,
-                    "warehouseName": request.query_params.get("warehouse"),
-                    "roleName": role,
-                },
+        told = {
+            "token": token,
+            "validityInSeconds": _VALID,
+            "masterToken": secrets.token_urlsafe(32),
+            "masterValidityInSeconds": 4 * _VALID,
+            "sessionId": secrets.randbits(53),
+            "serverVersion": SERVER_VERSION,
+            "parameters": [{"name": k, "value": v} for k, v in parameters.items()],
+            "sessionInfo": {
+                "databaseName": session.database if session.database_set else None,
+                "schemaName": session.schema if session.schema_set else None,
+                "warehouseName": request.query_params.get("warehouse"),
+                "roleName": role,
             },
-            "success": True,
         }
+        return {"data": told, "success": True}
 
     async def _query(self, request: Request) -> JSONResponse:
         try:
@@ -180,8 +179,6 @@ async def _body(request: Request) -> dict[str, Any]:
 
 
 def _identifier(request: Request, parameter: str) -> str | None:
-    from fakesnow.expr import normalise_ident
-
     value = request.query_params.get(parameter)
     return str(normalise_ident(value)) if value else None
 

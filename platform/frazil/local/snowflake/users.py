@@ -39,11 +39,7 @@ class LoginRefused(Exception):
 
 
 def fingerprint(key: str) -> str:
-    """`SHA256:` and the digest of a key, as DESC USER shows it.
-
-    Raises:
-        ValueError: It is no RSA public key.
-    """
+    """`SHA256:` and the digest of an RSA public key, as DESC USER shows it."""
     return "SHA256:" + base64.b64encode(hashlib.sha256(_der(_public_key(key))).digest()).decode()
 
 
@@ -104,11 +100,7 @@ def seed_account(objects: Objects, config: Config) -> None:
 
 
 def checked_user(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The properties of a user.
-
-    Raises:
-        Refused: A public key is none.
-    """
+    """The properties of a user; refuses a public key that is none."""
     for name in _KEYS:
         if name in given:
             try:
