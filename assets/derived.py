@@ -15,11 +15,10 @@ from pydantic import Field
 from assets.described import PipelineTable, after_upstream, asset_spec, op_name
 from assets.outcome import engine_errors
 from frazil.connections import Connections
-from frazil.derive.derive import derive
+from frazil.derive.derive import DeriveReport, derive
 from frazil.derive.queries.check import known_tables
 from frazil.derive.queries.columns import Column, lineage
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
-from frazil.derive.report import DeriveReport
 from frazil.derive.state import derived_states
 from frazil.errors import OvertakenError
 from frazil.pipelines.folder import Pipeline

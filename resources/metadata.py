@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from frazil.derive.report import DeriveReport
+from frazil.derive.derive import DeriveReport
 from frazil.derive.state import DerivedState
 from frazil.kafka.provisioning import TopicState
 from frazil.landing.dead_letters import DeadLetters

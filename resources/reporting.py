@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from frazil.checks.result import CheckResult
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.derive.report import DeriveReport
+from frazil.derive.derive import DeriveReport
 from frazil.derive.state import DerivedState
 from frazil.landing.report import LandingReport
 from frazil.landing.state import TableState

@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from typing import Protocol
 
 from frazil.checks.result import CheckResult
-from frazil.derive.report import DeriveReport
+from frazil.derive.derive import DeriveReport
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.settings import Settings

@@ -12,9 +12,8 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
 from frazil.connections import Connections
-from frazil.derive.derive import derive
-from frazil.derive.ledger import DerivedLedger, read_derived
-from frazil.derive.report import DeriveReport
+from frazil.derive.derive import DeriveReport, derive
+from frazil.derive.ledger import DerivedLedger
 from frazil.formats.logical import Field, Primitive
 from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec
@@ -100,7 +99,7 @@ class Made:
     @property
     def ledger(self) -> DerivedLedger:
         """What its newest snapshot says."""
-        found = read_derived(self.table.metadata)
+        found = DerivedLedger.newest(self.table.metadata)
         assert found
         return found
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.connections import Connections
 from frazil.derive.computation import computation_of
-from frazil.derive.derive import derive
+from frazil.derive.derive import DeriveReport, derive
 from frazil.derive.kinds import kind_of
-from frazil.derive.report import DeriveReport
 from frazil.kafka.provisioning import ensure_topic
 from frazil.landing.many import land_many
 from frazil.local.generators.chance import Chance, next_origin

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.checks.table import rows_in_files
-from frazil.derive.computation import computation_of
-from frazil.derive.inputs import rows_of, whole
-from frazil.derive.ledger import read_derived
+from frazil.connections import Connections
+from frazil.derive.computation import Computation, computation_of
+from frazil.derive.dead_letters import good_rows
+from frazil.derive.inputs import Increment, at_head, is_same, rows_of, standing, whole
+from frazil.derive.kinds import kind_of
+from frazil.derive.ledger import DerivedLedger, Position
 from frazil.derive.output import cast, types_in, types_of
 from frazil.derive.plan import load_inputs
 from frazil.derive.queries.columns import UNKNOWN, typed
 from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.queries.types import wider
-from frazil.derive.recomputation import Recomputation
 from frazil.derive.state import derived_states
+from frazil.landing.ledger import read_ledger
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import things
 from frazil.tables.catalog import load_table
 
 if TYPE_CHECKING:
@@ -26,7 +32,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-__all__ = ["compare_columns", "compare_query", "count_derived", "judge_inputs"]
+__all__ = ["Recomputation", "compare_columns", "compare_query", "count_derived", "judge_inputs"]
+
 
 _MENDS = {
     "new": "`frazil derive {}` reads them",
@@ -44,7 +51,7 @@ _DIGITS = "%.9g"
 def count_derived(subject: Subject[DerivedSpec]) -> Verdict:
     """Rows in the files of the head = rows that the derivations noted, less those that they replaced."""
     table = load_table(subject.connections.catalog, subject.things.table)
-    ledger, rows = read_derived(table.metadata), rows_in_files(subject, table)
+    ledger, rows = DerivedLedger.newest(table.metadata), rows_in_files(subject, table)
     if ledger is None:
         text = f"{rows} rows that no derivation wrote." if rows else "Nothing was derived yet: no row."
         return Verdict(not rows, text, {"rows": rows, "derived": 0})
@@ -118,7 +125,7 @@ def judge_inputs(subject: Subject[DerivedSpec]) -> Verdict:
 def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
     """All rows against those of the query upon the whole inputs, as of the snapshots that were read."""
     table = load_table(subject.connections.catalog, subject.things.table)
-    ledger = read_derived(table.metadata)
+    ledger = DerivedLedger.newest(table.metadata)
     if ledger is None:
         return Verdict.skip("nothing was derived yet")
     anew = Recomputation(subject.spec, subject.connections, ledger)
@@ -162,3 +169,70 @@ def _said(name: str, kind: str) -> str:
     if "map<" in kind:
         return f"to_json(struct({quoted(name)}))"
     return f"format_string('{_DIGITS}', {quoted(name)})" if kind in ("float", "double") else quoted(name)
+
+
+class Recomputation:
+    """The rows that a table's ledger speaks of.
+
+    Args:
+        spec: The table.
+        connections: The outside systems.
+        ledger: What its head says.
+
+    Raises:
+        MissingError: An input is not there any more.
+    """
+
+    def __init__(self, spec: DerivedSpec, connections: Connections, ledger: DerivedLedger) -> None:
+        self._spec, self._connections, self._ledger = spec, connections, ledger
+        self._computation: Computation = computation_of(spec)
+        namespace = things(spec, connections.settings).table.namespace
+        self._names, self._inputs = load_inputs(connections.catalog, self._computation, namespace)
+
+    @property
+    def hindrance(self) -> str:
+        """Why the rows can't be made anew; empty where they can."""
+        late_left_out = self._spec.window and self._spec.window.late_rows != "update"
+        if self._ledger.query != self._computation.fingerprint:
+            return "the query is another by now"
+        if self._computation.uses_now and self._spec.kind != "full":
+            return "the query asks for :now, which was another time at each derivation"
+        if self._ledger.total_late and late_left_out:
+            return f"{self._ledger.total_late} rows came late and were left out"
+        return next(filter(None, map(self._lost, self._inputs)), "")
+
+    @contextmanager
+    def rows(self) -> Iterator[DataFrame]:
+        """All rows of the table, lazily."""
+        spark = self._connections.spark
+        frames = {
+            said: rows_of(spark, name, self._inputs[str(name)], Increment(None, self._position(str(name))))
+            for said, name in self._names.items()
+        }
+        with self._computation.upon(spark, frames, self._ledger.now or 0.0) as made:
+            yield kind_of(self._spec.kind).shape(self._spec, good_rows(made))
+
+    def _lost(self, name: str) -> str:
+        table, position = self._inputs[name], self._ledger.inputs.get(name)
+        landed = read_ledger(table.metadata)
+        if position is None:
+            return f"{name} was never read"
+        if landed and landed.total_expired and self._spec.kind != "full":
+            return f"rows of {name} have expired that were read before"
+        if str(table.metadata.table_uuid) != position.uuid:
+            return f"{name} is another table by now"
+        if not _kept(table, position) and not _unmoved(table, position):
+            return f"the snapshot of {name} that was read has expired"
+        return ""
+
+    def _position(self, name: str) -> Position:
+        table, position = self._inputs[name], self._ledger.inputs[name]
+        return position if _kept(table, position) else at_head(table)
+
+
+def _kept(table: Table, position: Position) -> bool:
+    return table.metadata.snapshot_by_id(position.snapshot) is not None
+
+
+def _unmoved(table: Table, position: Position) -> bool:
+    return standing(position, table) == "held" and is_same(table, position)

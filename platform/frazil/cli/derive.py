@@ -13,9 +13,8 @@ from rich.table import Table
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import OnStep, each, run_id
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select_derived
-from frazil.derive.derive import derive
+from frazil.derive.derive import DeriveReport, derive
 from frazil.derive.queries.check import check_queries, in_order
-from frazil.derive.report import DeriveReport
 from frazil.pipelines.folder import load_pipelines
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import Things, things

@@ -11,7 +11,7 @@ from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json, Selection, select
 from frazil.cli.tables import row_of, states_of
 from frazil.connections import Connections
-from frazil.derive.ledger import DerivedLedger, derived_ledgers
+from frazil.derive.ledger import DerivedLedger
 from frazil.errors import FrazilError
 from frazil.formats.record import topic_columns
 from frazil.landing.evolve import plan_evolution
@@ -67,7 +67,7 @@ def _describe(selection: Selection[AnyTable]) -> dict[str, Any]:
 def _derived(spec: DerivedSpec, state: dict[str, Any], table: Table | None) -> dict[str, Any]:
     """What it is made of, and by what."""
     made = {"kind": spec.kind, "file": str(spec.sql or spec.python), "parameters": dict(spec.parameters)}
-    newest = islice(derived_ledgers(table.metadata) if table else (), _NEWEST)
+    newest = islice(DerivedLedger.all(table.metadata) if table else (), _NEWEST)
     return {
         "made_by": made,
         "inputs": list(state.pop("inputs")),

@@ -16,8 +16,8 @@ from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import landed, show_landings
 from frazil.cli.results import run_id
 from frazil.cli.selection import Json, Selection, select, select_topics
+from frazil.derive.derive import DeriveReport
 from frazil.derive.publish import DerivedRollback, roll_back_derived
-from frazil.derive.report import DeriveReport
 from frazil.landing.redrive import RedriveReport, redrive
 from frazil.landing.repair import find_repair
 from frazil.landing.report import LandingReport

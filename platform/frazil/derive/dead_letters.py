@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from frazil.derive.inputs import Increment, increment, standing
-from frazil.derive.ledger import DerivedLedger, read_derived
+from frazil.derive.ledger import DerivedLedger
 from frazil.derive.plan import Plan
 from frazil.derive.publish import Derived
 from frazil.derive.queries.query import ERROR_COLUMN
@@ -102,7 +102,7 @@ def keep_letters(box: LetterBox) -> None:
     if table is None:
         table = create_table(box.catalog, name, _FIELDS, _PARTITION_BY, _PROPERTIES)
     drop_outlived(box.catalog, name, table)
-    before = read_derived(table.metadata, rebuild=box.plan.whole)
+    before = DerivedLedger.newest(table.metadata, whatever_it_holds=box.plan.whole)
     if before and before.derivation not in (box.plan.letters, *box.ours):
         raise overtaken(box.name)
     new = box.plan.increments if box.plan.whole else _not_kept(box, before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -20,24 +20,127 @@ from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import ensure_output
 from frazil.derive.plan import Plan, make_plan
 from frazil.derive.publish import Derived
-from frazil.derive.report import DeriveReport, nothing, report_of
-from frazil.derive.task import Result, Step, Task
-from frazil.derive.write import Counted, derivation_job
+from frazil.derive.write import Counted, Result, Step, Task, derivation_job
 from frazil.errors import CommitConflictError, FrazilError
-from frazil.spec.derived import DerivedSpec
+from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.spec.names import things
 from frazil.tables.branches import DERIVING, drop_outlived, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.faults import spark_job
 from frazil.tables.pyiceberg import drop_old_metadata
-from frazil.tables.stage import publish
+from frazil.tables.snapshots import ancestors
+from frazil.tables.stage import Published, publish
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
+__all__ = ["DeriveReport", "derive", "nothing", "report_of"]
 
-__all__ = ["derive"]
+
+@dataclass(frozen=True, slots=True)
+class DeriveReport:
+    """What one call of `derive` did.
+
+    Args:
+        table: Its identifier.
+        kind: How its rows follow from those of its inputs.
+        snapshot_id: The head of `main` now.
+        done: Whether a snapshot was made.
+        whole: Whether all inputs were read, and not only what is new in them.
+        rows: Rows that were written.
+        removed: Rows that others are in the place of now.
+        total_rows: Rows of the table.
+        bad: Rows that the query calls bad, kept as dead letters.
+        late: Rows of windows that were closed.
+        input_rows: Rows that were read, by the inputs' own metadata.
+        input_bytes: Bytes of the data files that hold them.
+        state_bytes: Bytes of the output's own files that were read to merge with.
+        files: Data files that were written.
+        watermark: Microseconds since the epoch.
+        inputs: The snapshot of each input that the table now holds.
+        rolled_back_to: The snapshot to which the table went back first, because an input had.
+        conflicts: How often publishing was tried again because others had committed in between.
+        fed: Records that the table's topic got.
+        seconds: How long it took.
+        text: The same in a sentence.
+    """
+
+    table: str
+    kind: DerivedKind
+    snapshot_id: int | None = None
+    done: bool = False
+    whole: bool = False
+    rows: int = 0
+    removed: int = 0
+    total_rows: int = 0
+    bad: int = 0
+    late: int = 0
+    input_rows: int = 0
+    input_bytes: int = 0
+    state_bytes: int = 0
+    files: int = 0
+    watermark: int | None = None
+    inputs: dict[str, int] | None = None
+    rolled_back_to: int | None = None
+    conflicts: int = 0
+    fed: int = 0
+    seconds: float = 0.0
+    text: str = ""
+
+
+def nothing(spec: DerivedSpec, table: str, plan: Plan) -> DeriveReport:
+    """Of a derivation that found nothing new."""
+    head = next(ancestors(plan.table.metadata), None) if plan.table else None
+    before = plan.before
+    return DeriveReport(
+        table=table,
+        kind=spec.kind,
+        snapshot_id=head.snapshot_id if head else None,
+        total_rows=before.total_rows if before else 0,
+        watermark=before.watermark if before else None,
+        inputs={name: p.snapshot for name, p in before.inputs.items()} if before else {},
+        rolled_back_to=plan.rolled_back_to,
+        text=f"Nothing new for {table}: it holds all that its inputs do{_went_back(plan)}.",
+    )
+
+
+def report_of(
+    spec: DerivedSpec, table: str, plan: Plan, entry: DerivedLedger, result: Result, published: Published
+) -> DeriveReport:
+    """Of a derivation that is published."""
+    before = plan.before.total_rows if plan.before else 0
+    removed = before if plan.whole else sum(result.removed.values())
+    rows, size = (sum(getattr(new, what) for new in plan.increments.values()) for what in ("rows", "bytes"))
+    apart = "".join(f", {n} {word}" for n, word in ((entry.bad, "bad"), (entry.late, "late")) if n)
+    read = f"{'all' if plan.whole else 'new'} {rows} rows of {', '.join(sorted(plan.inputs))}"
+    return DeriveReport(
+        table=table,
+        kind=spec.kind,
+        snapshot_id=published.snapshot_id,
+        done=True,
+        whole=plan.whole,
+        rows=entry.rows,
+        removed=removed,
+        total_rows=before - removed + entry.rows,
+        bad=entry.bad,
+        late=entry.late,
+        input_rows=rows,
+        input_bytes=size,
+        state_bytes=result.state_bytes,
+        files=len(result.staged.files),
+        watermark=entry.watermark,
+        inputs={name: p.snapshot for name, p in plan.positions.items()},
+        rolled_back_to=plan.rolled_back_to,
+        conflicts=published.conflicts,
+        text=f"{table}: {entry.rows} rows written of {read}{apart}{_went_back(plan)}.",
+    )
+
+
+def _went_back(plan: Plan) -> str:
+    where = plan.rolled_back_to
+    return f"; an input was rolled back, so it went back to snapshot {where} first" if where else ""
+
 
 _TRIES = 5
 """Times that files are merged where compactions take them away all the while."""

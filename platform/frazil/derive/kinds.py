@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from frazil.derive.merging.merge import Merging, State, Totals
 from frazil.derive.merging.windows import Windows
-from frazil.derive.task import Kind, Result, Task
-from frazil.derive.write import write_counted
+from frazil.derive.write import Kind, Result, Task, write_counted
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.tables.branches import branch_from_head

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from frazil.tables.ledger import Codec, Entry
 
-if TYPE_CHECKING:
-    from pyiceberg.table.metadata import TableMetadata
-    from pyiceberg.table.snapshots import Snapshot
-
-__all__ = ["DerivedLedger", "Position", "derived_ledgers", "ledger_in", "read_derived"]
+__all__ = ["DerivedLedger", "Position"]
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far one input was read.
-
-    Args:
-        uuid: The table's own, which one of the same name that was made again does not have.
-        snapshot: The newest snapshot that was read.
-        sequence: Its sequence number.
-    """
+    """How far one input was read: the table's own uuid, the newest snapshot, its sequence number."""
 
     uuid: str
     snapshot: int
@@ -49,12 +39,11 @@ class DerivedLedger(Entry):
         query: Fingerprint of what made the rows: the query, its parameters, its kind.
         derivation: Unique name, which is also that of its branch.
         rows: Rows that it added.
-        removed: Rows that it put others in the place of.
+        removed: Rows that it replaced.
         bad: Rows that the query itself calls bad, and that are dead letters.
         late: Rows of windows that were closed.
         total_rows: Rows of the table.
-        total_bad: All bad ones, since the table was made or rebuilt.
-        total_late: All late ones, likewise.
+        total_bad: All bad rows since the table was made or rebuilt; `total_late` likewise.
         watermark: Microseconds since the epoch; no window that begins before it is complete is open.
         now: The clock of the run, seconds since the epoch: what `:now` was.
         run_id: The Dagster run, or the command.
@@ -86,18 +75,3 @@ class DerivedLedger(Entry):
             total_bad=self.bad + (before.total_bad if before else 0),
             total_late=self.late + (before.total_late if before else 0),
         ).handed_on(before)
-
-
-def ledger_in(snapshot: Snapshot) -> DerivedLedger | None:
-    """What the snapshot says, or None where no derivation made it."""
-    return DerivedLedger.of(snapshot)
-
-
-def derived_ledgers(metadata: TableMetadata) -> Iterator[tuple[Snapshot, DerivedLedger]]:
-    """The ledgers of `main`, newest first, each with its snapshot, as far back as these are kept."""
-    return DerivedLedger.all(metadata)
-
-
-def read_derived(metadata: TableMetadata, *, rebuild: bool = False) -> DerivedLedger | None:
-    """The newest ledger of `main`, or None where nothing was derived yet; see `Entry.newest`."""
-    return DerivedLedger.newest(metadata, whatever_it_holds=rebuild)

@@ -18,7 +18,7 @@ from frazil.derive.inputs import (
     standing,
     whole,
 )
-from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
+from frazil.derive.ledger import DerivedLedger, Position
 from frazil.derive.write import overtaken
 from frazil.errors import DifferentError, PositionLostError, QueryChangedError
 from frazil.spec.names import TableName
@@ -107,8 +107,8 @@ def make_plan(catalog: Catalog, name: TableName, computation: Computation, *, re
     # Before the inputs: a position that others move on meanwhile must not look as if an input went back.
     table, letters = load_table_or_none(catalog, name), load_table_or_none(catalog, name.dead_letters)
     names, inputs = load_inputs(catalog, computation, name.namespace)
-    before = read_derived(table.metadata, rebuild=rebuild) if table else None
-    kept = read_derived(letters.metadata, rebuild=rebuild) if letters else None
+    before = DerivedLedger.newest(table.metadata, whatever_it_holds=rebuild) if table else None
+    kept = DerivedLedger.newest(letters.metadata, whatever_it_holds=rebuild) if letters else None
     if table and before is None:
         _refuse_foreign(name, table)
     went_back = None
@@ -156,12 +156,12 @@ def _followed(
         OvertakenError: Others moved the position meanwhile.
         CommitConflictError: Others kept committing in between.
     """
-    before = read_derived(table.metadata)
+    before = DerivedLedger.newest(table.metadata)
     if before is None or fits(before.inputs):
         return table, before, None
 
     def stage(fresh: Table) -> Transaction | None:
-        now = read_derived(fresh.metadata)
+        now = DerivedLedger.newest(fresh.metadata)
         if now is None or fits(now.inputs):  # done, though the answer was lost
             return None
         if now != before:
@@ -169,13 +169,13 @@ def _followed(
         return move_main(fresh, *_newest_fit(name, fresh, query, fits))
 
     after = commit(catalog, name, stage, work="rollback", todo="Derive again.").table
-    return after, read_derived(after.metadata), after.metadata.current_snapshot_id
+    return after, DerivedLedger.newest(after.metadata), after.metadata.current_snapshot_id
 
 
 def _newest_fit(
     name: TableName, table: Table, query: str, fits: Fits
 ) -> tuple[Snapshot, type[DerivedLedger], Told[DerivedLedger]]:
-    for snapshot, ledger in derived_ledgers(table.metadata):
+    for snapshot, ledger in DerivedLedger.all(table.metadata):
         if ledger.query == query and fits(ledger.inputs):
             return snapshot, DerivedLedger, Told(ledger, snapshot.sequence_number or 0)
     oldest = list(ancestors(table.metadata))[-1]

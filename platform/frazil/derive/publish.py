@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from frazil.connections import Connections
-from frazil.derive.ledger import DerivedLedger, read_derived
+from frazil.derive.ledger import DerivedLedger
 from frazil.errors import CommitConflictError, OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
@@ -48,7 +48,7 @@ class Derived(Staged):
 
     def upon(self, name: TableName, table: Table) -> DerivedLedger:
         """See `Staged.upon`. A rebuild may leave the position as it is, so it goes by the derivation."""
-        before = read_derived(table.metadata, rebuild=self.whole)
+        before = DerivedLedger.newest(table.metadata, whatever_it_holds=self.whole)
         newest = before.derivation if before else ""
         if newest != self.base:
             raise OvertakenError(

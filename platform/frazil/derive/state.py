@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
 from frazil.derive.inputs import increment, is_same, standing, whole
-from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
+from frazil.derive.ledger import DerivedLedger, Position
 from frazil.errors import FrazilError, PositionLostError
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.spec.names import TableName, things
@@ -108,7 +108,7 @@ def _state(
 ) -> DerivedState:
     table = tables[name]
     try:
-        ledger = read_derived(table.metadata) if table else None
+        ledger = DerivedLedger.newest(table.metadata) if table else None
     except FrazilError as e:  # of this table alone
         return replace(_sizes(name, computation, (), table), state="rebuild needed", reason=e.what)
     read = ledger.inputs if ledger else {}
@@ -220,6 +220,6 @@ def _word(
 
 def _derived_at(table: Table, newest: DerivedLedger) -> float:
     """When the newest derivation was committed, in seconds since the epoch; where it expired: begun."""
-    for snapshot, _ in derived_ledgers(table.metadata):
+    for snapshot, _ in DerivedLedger.all(table.metadata):
         return snapshot.timestamp_ms / 1000
     return started_at(newest.derivation)

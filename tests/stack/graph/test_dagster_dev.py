@@ -7,7 +7,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from frazil.derive.ledger import read_derived
+from frazil.derive.ledger import DerivedLedger
 from frazil.tables.catalog import load_table, load_table_or_none
 from kit.dagster_servers import free_port, serving
 from kit.foreign import file_count, foreign_table
@@ -40,7 +40,7 @@ def test_records_are_landed_shown_and_derived_from_and_files_compacted_without_a
         wait_for(lambda: read_glue(connections, names))
         wait_for(lambda: file_count(connections.catalog, crowded) == 1)
         wait_for(lambda: load_table_or_none(connections.catalog, derived))
-        wait_for(lambda: read_derived(load_table(connections.catalog, derived).metadata))
+        wait_for(lambda: DerivedLedger.newest(load_table(connections.catalog, derived).metadata))
 
     assert len(graph.topics[0].rows()) == 3
     rows = load_table(connections.catalog, derived).scan().to_arrow()["quantity"].to_pylist()

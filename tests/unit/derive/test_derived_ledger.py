@@ -17,7 +17,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
 from frazil.derive.inputs import all_held, at_head, increment, is_same, none_went_back, standing, whole
-from frazil.derive.ledger import DerivedLedger, Position, derived_ledgers, read_derived
+from frazil.derive.ledger import DerivedLedger, Position
 from frazil.errors import MissingError, PositionLostError
 
 UUID_ = "11111111-1111-1111-1111-111111111111"
@@ -117,8 +117,8 @@ def test_totals_follow_those_before_and_begin_anew_where_there_are_none() -> Non
 def test_the_newest_ledger_counts_whatever_upkeep_did_behind_it() -> None:
     history = History().commit().commit(**LEDGER.properties()).commit(Operation.REPLACE)
 
-    assert read_derived(history.metadata) == LEDGER
-    assert [s.snapshot_id for s, _ in derived_ledgers(history.metadata)] == [2]
+    assert DerivedLedger.newest(history.metadata) == LEDGER
+    assert [s.snapshot_id for s, _ in DerivedLedger.all(history.metadata)] == [2]
 
 
 @pytest.mark.parametrize(("expired", "found"), [((1, 2), LEDGER), ((2, 3), None)])
@@ -129,7 +129,7 @@ def test_the_copy_counts_only_where_snapshots_that_would_tell_are_gone(
     history.head = 1 if found is None else 3
     history.expire(*expired)
 
-    assert read_derived(history.metadata) == found
+    assert DerivedLedger.newest(history.metadata) == found
 
 
 def test_what_is_new_are_the_rows_that_were_appended(history: History) -> None:

@@ -13,7 +13,7 @@ from frazil.connections import Connections
 from frazil.derive.feeds.position import FedTo, Rows, batches, committed, has_news, latest, note, noted
 from frazil.derive.feeds.transactions import Transactions, transactions
 from frazil.derive.inputs import at_head
-from frazil.derive.task import Step
+from frazil.derive.write import Step
 from frazil.errors import PartDownError, PositionLostError, SpecError
 from frazil.formats.avro.schema import avro_record, avro_value
 from frazil.formats.logical import Struct

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.derive.merging.box import Box, box_from, measures
 from frazil.derive.output import cast, types_of
 from frazil.derive.queries.totals import Merge, merge_of
-from frazil.derive.task import Result, Task
-from frazil.derive.write import MARK, asked, write_counted
+from frazil.derive.write import MARK, Result, Task, asked, write_counted
 from frazil.errors import CommitConflictError
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.derive.merging.box import Box, Side
 from frazil.derive.merging.merge import Older, State, Totals, touched
 from frazil.derive.output import cast, types_in
-from frazil.derive.task import Task
-from frazil.derive.write import derivation_job
+from frazil.derive.write import Task, derivation_job
 from frazil.errors import SpecError
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec, Window
