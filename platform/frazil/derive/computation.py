@@ -31,7 +31,7 @@ Frames = Mapping[str, "DataFrame"]
 
 @dataclass(frozen=True)
 class Computation(ABC):
-    """How rows are made."""
+    """How the rows of a derived table are made."""
 
     spec: DerivedSpec
 
@@ -53,7 +53,7 @@ class Computation(ABC):
     @property
     @abstractmethod
     def _code(self) -> str:
-        """What a change of it changes the rows."""
+        """A fingerprint of the code: where it changes, the rows do."""
 
     @abstractmethod
     def upon(self, spark: SparkSession, frames: Frames, now: float) -> Any:
@@ -61,7 +61,7 @@ class Computation(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """The same as long as equal inputs make equal rows."""
+        """It stays the same as long as equal inputs make equal rows."""
         spec = self.spec
         window = (spec.window.start, spec.window.length.total_seconds()) if spec.window else None
         said = [

@@ -56,11 +56,10 @@ class LetterBox:
     """Where bad rows go, and what they are.
 
     Args:
-        catalog: The catalog of both tables.
         name: The derived table.
         plan: Of the derivation that met them.
         ledger: What the derived table's snapshot will say.
-        letters: Gives them.
+        letters: Gives the rows.
         ours: Names of this derivation: a new one for each time that it was tried.
     """
 
@@ -73,14 +72,14 @@ class LetterBox:
 
 
 def good_rows(rows: DataFrame) -> DataFrame:
-    """Those that the query does not call bad, without the column that says so."""
+    """The rows that the query does not call bad, without the column that says so."""
     if ERROR_COLUMN not in rows.columns:
         return rows
     return rows.where(f"{quoted(ERROR_COLUMN)} IS NULL").drop(ERROR_COLUMN)
 
 
 def bad_rows(rows: DataFrame) -> DataFrame | None:
-    """The others, as `reason` and `row`; None where the query has no word for them."""
+    """The rows that the query calls bad, as `reason` and `row`; None where it has no word for them."""
     if ERROR_COLUMN not in rows.columns:
         return None
     told = ", ".join(quoted(c) for c in rows.columns if c != ERROR_COLUMN)
@@ -140,7 +139,7 @@ def _stamped(rows: DataFrame, derivation: str) -> DataFrame:
 
 
 def _not_kept(box: LetterBox, before: DerivedLedger | None) -> dict[str, Increment]:
-    """What is new of those rows of which a derivation that died has not kept the bad ones."""
+    """What is new in the inputs, less what a derivation that died has kept the bad rows of."""
     found = dict(box.plan.increments)
     if before is None or before.query != box.ledger.query:
         return found
@@ -153,12 +152,7 @@ def _not_kept(box: LetterBox, before: DerivedLedger | None) -> dict[str, Increme
 
 
 def survey_letters(catalog: Catalog, name: TableName) -> DeadLetters:
-    """How many rows of a table were bad or late, and why; what follows a reason's colon is its details.
-
-    Args:
-        catalog: Where the table is.
-        name: The derived table, not that of its dead letters.
-    """
+    """How many rows of a derived table were bad or late, by reason; what follows its colon is its details."""
     import pyarrow.compute as pc
 
     table = load_table_or_none(catalog, name.dead_letters)

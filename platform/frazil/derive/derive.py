@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-__all__ = ["DeriveReport", "derive", "nothing", "report_of"]
+__all__ = ["DeriveReport", "derive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,14 @@ class DeriveReport:
     """What one call of `derive` did.
 
     Args:
-        table: Its identifier.
-        kind: How its rows follow from those of its inputs.
         snapshot_id: The head of `main` now.
         done: Whether a snapshot was made.
         whole: Whether all inputs were read, and not only what is new in them.
         rows: Rows that were written.
-        removed: Rows that others are in the place of now.
-        total_rows: Rows of the table.
+        removed: Rows that were replaced.
         bad: Rows that the query calls bad, kept as dead letters.
         late: Rows of windows that were closed.
         input_rows: Rows that were read, by the inputs' own metadata.
-        input_bytes: Bytes of the data files that hold them.
         state_bytes: Bytes of the output's own files that were read to merge with.
         files: Data files that were written.
         watermark: Microseconds since the epoch.
@@ -62,8 +58,7 @@ class DeriveReport:
         rolled_back_to: The snapshot to which the table went back first, because an input had.
         conflicts: How often publishing was tried again because others had committed in between.
         fed: Records that the table's topic got.
-        seconds: How long it took.
-        text: The same in a sentence.
+        text: All of this in a sentence.
     """
 
     table: str
@@ -89,8 +84,8 @@ class DeriveReport:
     text: str = ""
 
 
-def nothing(spec: DerivedSpec, table: str, plan: Plan) -> DeriveReport:
-    """Of a derivation that found nothing new."""
+def _nothing(spec: DerivedSpec, table: str, plan: Plan) -> DeriveReport:
+    """The report of a derivation that found nothing new."""
     head = next(ancestors(plan.table.metadata), None) if plan.table else None
     before = plan.before
     return DeriveReport(
@@ -105,10 +100,10 @@ def nothing(spec: DerivedSpec, table: str, plan: Plan) -> DeriveReport:
     )
 
 
-def report_of(
+def _report(
     spec: DerivedSpec, table: str, plan: Plan, entry: DerivedLedger, result: Result, published: Published
 ) -> DeriveReport:
-    """Of a derivation that is published."""
+    """The report of a derivation that is published."""
     before = plan.before.total_rows if plan.before else 0
     removed = before if plan.whole else sum(result.removed.values())
     rows, size = (sum(getattr(new, what) for new in plan.increments.values()) for what in ("rows", "bytes"))
@@ -160,7 +155,7 @@ def derive(
     Args:
         spec: The table.
         connections: The outside systems.
-        now: The clock, seconds since the epoch: what the query calls `:now`.
+        now: The clock, in seconds since the epoch: what the query calls `:now`.
         rebuild: Make all of it anew from the whole inputs, in one commit.
         run_id: Noted in the snapshot.
         on_step: See `Step`.
@@ -208,7 +203,7 @@ class _Derivation:
             drop_outlived(self._catalog, self._name, plan.table)
         self._done("planned")
         if not plan.due:
-            return nothing(self._spec, str(self._name), plan)
+            return _nothing(self._spec, str(self._name), plan)
         with self._rows(plan, plan.increments) as rows:
             table = self._output(plan, rows)
             return self._derive(plan, table, rows)
@@ -277,7 +272,7 @@ class _Derivation:
         staged = Derived(result.staged, entry, plan.base, whole=plan.whole, removed=result.removed)
         published = publish(self._catalog, self._name, staged)
         self._done("published")
-        return report_of(self._spec, str(self._name), plan, entry, result, published)
+        return _report(self._spec, str(self._name), plan, entry, result, published)
 
     def _keep_letters(self, plan: Plan, table: Table, entry: DerivedLedger) -> None:
         """Keeps bad and late rows apart; takes those of before away where all is made anew."""

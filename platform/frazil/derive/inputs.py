@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Increment",
     "Inputs",
-    "Standing",
     "all_held",
     "at_head",
     "increment",
@@ -105,9 +104,8 @@ class Increment:
     Args:
         since: The snapshot that was read last; None: all that the newest one holds.
         to: The position of whoever has read these rows.
-        snapshots: Snapshots in between, those without rows among them.
-        rows: How many there are.
-        bytes: Bytes of the data files that hold them.
+        snapshots: How many came in between, those without rows among them.
+        bytes: Bytes of the data files that hold the rows.
     """
 
     since: int | None
@@ -118,7 +116,7 @@ class Increment:
 
     @property
     def is_due(self) -> bool:
-        """Whether a table must move on: for rows, or lest its position expires."""
+        """Whether a table must move on: because there are rows, or lest its position expires."""
         return self.since is None or self.rows > 0 or self.snapshots >= _IDLE
 
 
@@ -177,14 +175,7 @@ def _rewritten(table: Table, first: Snapshot) -> PositionLostError:
 
 
 def rows_of(spark: SparkSession, name: TableName, table: Table, new: Increment) -> DataFrame:
-    """The rows of an increment, with the columns that the input has now.
-
-    Args:
-        spark: The session.
-        name: The input.
-        table: The input as loaded.
-        new: Which of its rows.
-    """
+    """The rows of an increment, with the columns that the input has now."""
     if new.since is not None and new.rows:
         appended = spark.read.option("start-snapshot-id", str(new.since))
         return appended.option("end-snapshot-id", str(new.to.snapshot)).table(spark_name(name))

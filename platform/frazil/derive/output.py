@@ -48,7 +48,7 @@ def types_of(table: Table) -> dict[str, str]:
 
 
 def types_in(rows: DataFrame) -> dict[str, str]:
-    """The same of rows that Spark knows; raises as `fields_of` does."""
+    """The same of rows; raises as `fields_of` does."""
     return {field.name: spark_type(field.type) for field in fields_of(rows)}
 
 
@@ -90,12 +90,7 @@ def ensure_output(
 ) -> Table:
     """The table, made if missing, evolved if the query asks for it, with a head on `main`.
 
-    Args:
-        spec: The table's spec.
-        name: The table.
-        catalog: Its catalog.
-        rows: What it will hold; asked for its columns only.
-        made_of: The inputs, for people.
+    Of `rows` only the columns are looked at; `made_of` names the inputs for people.
 
     Raises:
         SchemaRefusedError: A column would need a type that its rows can't have.

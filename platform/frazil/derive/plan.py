@@ -50,10 +50,9 @@ class Plan:
         names: The inputs, by the name that the user gave each.
         inputs: The same as loaded, by `namespace.table`.
         table: The output; None where it is yet to be made.
-        before: Its newest ledger; None where nothing was derived yet.
+        before: The output's newest ledger; None where nothing was derived yet.
         whole: Whether all rows are made anew.
         increments: What is to be read, by `namespace.table`.
-        due: Whether there is anything to do.
         letters: The newest derivation that kept dead letters of the output; empty: there was none.
         rolled_back_to: The snapshot to which the output went back, because an input had.
     """
@@ -91,12 +90,6 @@ def load_inputs(catalog: Catalog, computation: Computation, namespace: str) -> t
 
 def make_plan(catalog: Catalog, name: TableName, computation: Computation, *, rebuild: bool) -> Plan:
     """Compares the output's position with its inputs; takes the output back first, if an input went back.
-
-    Args:
-        catalog: Of all these tables.
-        name: The output.
-        computation: What makes its rows.
-        rebuild: Whether all is made anew, whatever the position.
 
     Raises:
         MissingError: An input is not there.
@@ -149,7 +142,7 @@ def _followed(
         fits: Whether a table at some positions holds nothing that the inputs do not.
 
     Returns:
-        The table, its ledger then, and the snapshot's id; that is None where nothing had to go.
+        The table, its ledger then, and the snapshot's id, which is None where nothing had to go.
 
     Raises:
         PositionLostError: There is no such snapshot any more.

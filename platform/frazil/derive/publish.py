@@ -1,4 +1,4 @@
-"""A derivation that is written, as it is published: files that come, and files that go."""
+"""How the head of a derived table moves: forward by a derivation that is written, back by a rollback."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Derived(Staged):
     Args:
         ledger: What the snapshot will say, but for its totals.
         base: The derivation whose ledger was the newest one when this one was planned; empty: there was none.
-        whole: Whether the files stand for all rows of the table.
-        removed: Else the files in whose place they are: path to rows.
+        whole: Whether the files replace all files of the table.
+        removed: Else the files that they replace: path to rows.
     """
 
     ledger: DerivedLedger
@@ -93,11 +93,7 @@ _FOLLOWS = "The next derivation makes what came later once more."
 
 @dataclass(frozen=True, kw_only=True)
 class DerivedRollback(Rollback):
-    """What one rollback did.
-
-    Args:
-        inputs: The snapshot of each input behind which the next derivation begins; empty: it reads all.
-    """
+    """What one rollback did; the next derivation begins behind the snapshots in `inputs`, or reads all."""
 
     inputs: Mapping[str, int]
 

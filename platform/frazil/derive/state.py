@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-__all__ = ["DerivedState", "InputState", "derived_states", "inputs_of"]
+__all__ = ["DerivedState", "derived_states"]
 
 _AT_ONCE = 8
 
@@ -34,13 +34,12 @@ class InputState:
     """One input of a table.
 
     Args:
-        table: Its identifier.
         state: missing: it has no snapshot; new: it was never read; lost: nothing tells what is new in it.
         waiting: Rows that were not read yet.
         read_to: The snapshot that was read last.
-        head: Its newest one.
-        waits_since: When the oldest of what waits was committed, seconds since the epoch.
-        reason: Where it is lost: why.
+        head: The newest snapshot.
+        waits_since: When the oldest of what waits was committed, in seconds since the epoch.
+        reason: Why it is lost.
     """
 
     table: str
@@ -77,7 +76,7 @@ class DerivedState:
     watermark: int | None = None
 
 
-def inputs_of(computation: Computation, name: TableName) -> tuple[TableName, ...]:
+def _inputs_of(computation: Computation, name: TableName) -> tuple[TableName, ...]:
     """The tables that a table is made of."""
     return tuple(TableName.parse(text, name.namespace) for text in computation.inputs)
 
@@ -93,7 +92,7 @@ def derived_states(
     """
     made = [(things(spec, connections.settings).table, computation_of(spec)) for spec in specs]
     wanted = dict.fromkeys(
-        table for name, computation in made for table in (name, *inputs_of(computation, name))
+        table for name, computation in made for table in (name, *_inputs_of(computation, name))
     )
     with catalog_errors(connections.settings), ThreadPoolExecutor(_AT_ONCE) as pool:
         catalog = connections.catalog
@@ -114,7 +113,7 @@ def _state(
     read = ledger.inputs if ledger else {}
     inputs = tuple(
         _input(computation, other, tables[other], read.get(str(other)))
-        for other in inputs_of(computation, name)
+        for other in _inputs_of(computation, name)
     )
     word, reason = _word(computation, ledger, inputs)
     found = _sizes(name, computation, inputs, table)

@@ -1,4 +1,7 @@
-"""Rows that Spark writes upon a branch of the output, counted on their way, and audited."""
+"""What a kind of derived table is handed, what it hands back, and how it writes.
+
+Spark writes rows upon a branch of the output; they are counted on their way, and audited.
+"""
 
 from __future__ import annotations
 
@@ -60,16 +63,13 @@ class Task:
     """One derivation, as far as a kind must know it.
 
     Args:
-        connections: The outside systems.
-        spec: The table's spec.
-        name: The table.
-        table: The table as loaded: what is merged is of its head.
-        query: The query; None where a Python function makes the rows.
-        before: Its newest ledger; None at the first run, and where all is made anew.
+        table: The table as loaded; new rows are merged with those of its head.
+        query: None where a Python function makes the rows.
+        before: The newest ledger; None at the first run, and where all is made anew.
         delta: The query upon what is new in the inputs, or upon the whole of them where `before` is None.
             Rows that the query calls bad are not in it.
         branch: A name for a branch of the output, made by the kind and dropped by the run.
-        done: To be told: branched, written.
+        done: Told branched and written.
     """
 
     connections: Connections
@@ -85,15 +85,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """What a kind made of it; nothing of it is visible.
+    """What a kind wrote; nothing of it is visible.
 
     Args:
-        staged: Data files of the branch, which join `main`. Where `task.before` is None, they take the place
-            of all that is there.
-        removed: Files of `main` in whose place they are: path to rows. Where one is gone from the head
-            meanwhile, the kind is asked again.
+        staged: Data files of the branch. Where `task.before` is None, they replace all that is there.
+        removed: Files of `main` that they replace: path to rows. Where the head has lost one meanwhile,
+            the kind is asked again.
         late: Rows of windows that were closed.
-        watermark: The new one.
         state_bytes: Bytes of the files in `removed`.
     """
 
@@ -105,7 +103,7 @@ class Result:
 
     @property
     def rows(self) -> int:
-        """Of the new files."""
+        """Rows of the new files."""
         return self.staged.rows
 
 
@@ -117,7 +115,7 @@ class Kind(Protocol):
         ...
 
     def write(self, task: Task) -> Result:
-        """Writes what is new upon a branch (`frazil.derive.write`), merged with what is there, or all anew.
+        """Writes what is new upon a branch, merged with what is there, or all anew.
 
         Raises:
             CommitConflictError: Another commit came in between; the kind is asked again on the new head.
@@ -125,7 +123,7 @@ class Kind(Protocol):
         ...
 
     def letters(self, task: Task) -> DataFrame | None:
-        """Rows of the delta that are late and kept apart, as strings `reason` and `row`; None: never any."""
+        """Late rows of the delta that are kept apart, as strings `reason` and `row`; None: never any."""
         ...
 
 
@@ -142,12 +140,7 @@ _EXPIRED = (
 
 
 def derivation_job(name: TableName, table: Table | None = None) -> Job:
-    """A job that makes rows of a table.
-
-    Args:
-        name: The table.
-        table: As it was when the work on its branch began; None where nothing is written.
-    """
+    """A job that makes rows; `table` is as it was when a branch was begun, None where nothing is written."""
     return Job(
         work="derivation",
         of=str(name),
@@ -169,9 +162,8 @@ def overtaken(name: TableName) -> OvertakenError:
 
 
 def _moved_on(name: TableName, before: Table) -> bool:
-    return DerivedLedger.newest(load_table(before.catalog, name).metadata) != DerivedLedger.newest(
-        before.metadata
-    )
+    now = load_table(before.catalog, name)
+    return DerivedLedger.newest(now.metadata) != DerivedLedger.newest(before.metadata)
 
 
 def _expired(name: TableName, text: str) -> FrazilError | None:
@@ -285,11 +277,7 @@ def _audit(name: TableName, written: int, files: StagedFiles) -> None:
 
 
 class Counted:
-    """Rows of a query, and how many of them it calls bad.
-
-    Args:
-        rows: As the query gives them; counted where it has a word for bad ones.
-    """
+    """Rows of a query, and how many of them it calls bad."""
 
     def __init__(self, rows: DataFrame) -> None:
         from pyspark.sql import Observation
@@ -302,7 +290,7 @@ class Counted:
 
     @property
     def bad(self) -> int:
-        """How many are bad; once the rows were read."""
+        """How many are bad; to be asked once the rows were read."""
         if self._seen is None:
             return 0
         # A busy Connect server waits 100 ms for what was observed, and then sends none.

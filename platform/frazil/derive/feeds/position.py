@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["FED", "FedTo", "Rows", "batches", "committed", "group_of", "has_news", "latest", "note", "noted"]
+__all__ = ["FedTo", "Rows", "batches", "committed", "group_of", "has_news", "latest", "note", "noted"]
 
-
-FED = "frazil.fed"
+_FED = "frazil.fed"
 """The property, with the topic behind it."""
 
 _TIMEOUT = 10.0
@@ -46,7 +45,7 @@ class FedTo:
     Args:
         position: The snapshot.
         rows: How many of the rows that it brought, in the order of its files; None: all.
-        whole: Whether all rows that it held count as brought: so for the first one that is fed.
+        whole: Whether all rows that it held count as brought, as of the first snapshot that is fed.
         sent: Records fed since the topic's first one.
     """
 
@@ -62,7 +61,7 @@ class FedTo:
 
     @classmethod
     def parse(cls, text: str) -> FedTo:
-        """The opposite of `text`."""
+        """Reads what `text` wrote."""
         uuid, snapshot, sequence, rows, whole, sent = json.loads(text)
         return cls(Position(uuid, snapshot, sequence), rows, whole, sent)
 
@@ -73,7 +72,7 @@ def group_of(name: TableName) -> str:
 
 
 def committed(admin: AdminClient, name: TableName, topic: str) -> FedTo | None:
-    """What Kafka knows; wait for open transactions before (`init_transactions`)."""
+    """The position that Kafka knows; wait for open transactions first (`init_transactions`)."""
     from frazil.kafka.clients import kafka_errors
 
     with kafka_errors(f"consumer group {group_of(name)}"):
@@ -82,18 +81,18 @@ def committed(admin: AdminClient, name: TableName, topic: str) -> FedTo | None:
 
 
 def noted(table: Table, topic: str) -> FedTo | None:
-    """What the table knows."""
-    text = table.properties.get(f"{FED}.{topic}")
+    """The position that the table knows."""
+    text = table.properties.get(f"{_FED}.{topic}")
     return FedTo.parse(text) if text else None
 
 
 def note(catalog: Catalog, name: TableName, topic: str, fed: FedTo) -> None:
-    """Lets the table know; raises as `commit` does."""
-    set_properties(catalog, name, {f"{FED}.{topic}": replace(fed, rows=None).text()})
+    """Tells the table; raises as `commit` does."""
+    set_properties(catalog, name, {f"{_FED}.{topic}": replace(fed, rows=None).text()})
 
 
 def latest(*known: FedTo | None) -> FedTo | None:
-    """The one that is furthest."""
+    """The furthest position."""
     return max(filter(None, known), key=lambda fed: (fed.sent, fed.position.sequence), default=None)
 
 
@@ -146,7 +145,7 @@ def batches(table: Table, fed: FedTo | None, size: int) -> Iterator[Rows]:
     """
     sent = fed.sent if fed else 0
     for snapshot, whole, skip in _parts(table, fed):
-        files = list(_files(table, snapshot, whole))
+        files = list((data_files if whole else added_files)(table, snapshot))
         total, done = sum(file.record_count for file in files), skip
         rows = islice(_read(table, files), skip, None)
         while done < total:
@@ -181,12 +180,6 @@ def _refuse_lost(table: Table, fed: FedTo) -> None:
         f"Table {'.'.join(table.name())} is no longer the one that was fed.",
         where=f"fed up to snapshot {fed.position.snapshot}: {'expired' if how == 'held' else how}",
     )
-
-
-def _files(table: Table, snapshot: Snapshot, whole: bool) -> Iterable[DataFile]:
-    if not whole:
-        return added_files(table, snapshot)
-    return data_files(table, snapshot)
 
 
 def _read(table: Table, files: Iterable[DataFile]) -> Iterator[dict[str, Any]]:

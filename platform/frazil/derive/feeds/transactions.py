@@ -31,22 +31,16 @@ _CONFIG = {
 class Transactions:
     """A producer that is the only one of its table: whoever opens it next ends what is open here.
 
-    Args:
-        producer: With a transactional id.
-        consumer: Joins nothing; it names the group whose position is committed.
-        topic: Where the records go.
+    The consumer joins nothing; it names the group whose position is committed.
     """
 
     def __init__(self, producer: Producer, consumer: Consumer, topic: str) -> None:
         self._producer, self._consumer, self._topic = producer, consumer, topic
 
     def commit(self, records: Iterable[Record], to: FedTo, on_sent: Callable[[], None]) -> None:
-        """All of it, or nothing of it.
+        """Commits all records with the position that they make true, or nothing.
 
-        Args:
-            records: What is sent.
-            to: The position that it makes true.
-            on_sent: Called before it becomes visible.
+        `on_sent` is called before anything becomes visible.
 
         Raises:
             OvertakenError: Another feed of the table goes on where this one was.

@@ -36,11 +36,10 @@ class Side:
     """What some rows hold in one column.
 
     Args:
-        name: The column.
-        kind: Its type, in Spark's words.
+        kind: The column's type, in Spark's words.
         low: The least value; times as microseconds, dates as days. None where all are missing.
-        high: The greatest one; None where there is no upper end.
-        missing: Whether any row has none.
+        high: The greatest value; None where there is no upper end.
+        missing: Whether any row has no value.
     """
 
     name: str
@@ -51,7 +50,7 @@ class Side:
 
     @property
     def sql(self) -> str:
-        """For Spark: whether a row is inside; never null."""
+        """SQL that says whether a row is inside; never null."""
         column, inside = quoted(self.name), []
         if self.low is not None:
             inside.append(f"{column} >= {self._said(self.low)}")

@@ -31,17 +31,12 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
 
-__all__ = ["Merging", "Older", "State", "Totals", "Touched", "branch_of", "merge_in", "summed", "touched"]
+__all__ = ["Merging", "Older", "State", "Totals", "touched"]
 
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Some data files of a head.
-
-    Args:
-        table: As loaded; the files are of its head.
-        entries: The files.
-    """
+    """Some data files of a table's head."""
 
     table: Table
     entries: Entries
@@ -53,7 +48,7 @@ class Touched:
 
     @property
     def bytes(self) -> int:
-        """Of all of them."""
+        """Bytes of all of them."""
         return sum(e.data_file.file_size_in_bytes for e in self.entries)
 
 
@@ -62,7 +57,7 @@ def touched(table: Table, inside: BooleanExpression) -> Touched:
     return Touched(table, files_matching(table, inside).entries)
 
 
-def branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) -> int:
+def _branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) -> int:
     """Makes a branch that holds nothing but those files, and what deletes rows in them; its snapshot's id.
 
     Raises:
@@ -88,12 +83,7 @@ def branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) ->
 
 @dataclass(frozen=True)
 class Older:
-    """Rows that new ones build upon, and that stay as they are.
-
-    Args:
-        rows: Them; None where there are none.
-        bytes: Of the files that hold them.
-    """
+    """Rows that new ones build upon, and that stay as they are; None where there are none."""
 
     rows: DataFrame | None = None
     bytes: int = 0
@@ -101,11 +91,9 @@ class Older:
 
 @dataclass(frozen=True)
 class State:
-    """The rows of a table that the keys of a delta can be among.
+    """The rows of a table that may have keys of a delta, and further ones that the new rows build upon.
 
-    Args:
-        rows: Them; None where no file can hold any.
-        older: Further rows that the new ones build upon.
+    `rows` is None where no file can hold any.
     """
 
     rows: DataFrame | None
@@ -167,7 +155,7 @@ class Merging(ABC):
         if not facts["rows"]:
             return Result(StagedFiles(), **more)
         there = touched(task.table, box.expression)
-        snapshot = branch_of(task.connections.catalog, task.name, there, task.branch)
+        snapshot = _branch_of(task.connections.catalog, task.name, there, task.branch)
         task.done("branched")
         delta = task.delta.where(self.counted(task))
         state = State(self._at(task, snapshot) if there.entries else None, self.older(task, box, delta))

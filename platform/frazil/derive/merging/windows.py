@@ -20,8 +20,7 @@ from frazil.tables.spark import spark_name
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
 
-__all__ = ["RunningTotals", "Windows", "late"]
-
+__all__ = ["Windows"]
 
 SMALL = 16 * 2**20
 """Bytes of older windows that are read without a question; a question is a Spark job of its own."""
@@ -122,25 +121,19 @@ def _window(spec: DerivedSpec) -> Window:
     return spec.window
 
 
-def _running(spec: DerivedSpec, delta: DataFrame) -> RunningTotals:
-    return RunningTotals.of(spec.cumulative_by, _window(spec).start, delta.columns)
+def _running(spec: DerivedSpec, delta: DataFrame) -> _RunningTotals:
+    return _RunningTotals.of(spec.cumulative_by, _window(spec).start, delta.columns)
 
 
 def _rows_before(task: Task, keys: Box, since: Side, delta: DataFrame) -> Older:
-    """The rows of some keys in windows before some moment, or at least the last one of each key.
+    """The rows of the delta's keys in windows before the low end of `since`, or at least each one's last.
 
     Of a small table all are read. In a large one it looks back ever further until every key is found: most
     keys had a row not long ago, and only one that never had any costs a look at everything.
-
-    Args:
-        task: Its table's head is read.
-        keys: The box around the keys of the delta.
-        since: The side whose low end is the moment.
-        delta: Rows with the keys that are needed.
     """
     assert isinstance(since.low, int)
     assert task.spec.window
-    step = 1 if since.kind == "date" else task.spec.window.length // timedelta(microseconds=1)
+    step = 1 if since.kind == "date" else task.spec.window.length // _MICROSECOND
     everything = _within(task, keys, Side(since.name, since.kind, None, since.low, missing=True), since)
     if everything.bytes <= SMALL:
         return everything
@@ -178,13 +171,11 @@ _HELD, _NEW, _BASE = "$frazil_held_", "$frazil_new_", "$frazil_base_"
 
 
 @dataclass(frozen=True, slots=True)
-class RunningTotals:
-    """The columns of a table of running totals.
+class _RunningTotals:
+    """The columns of a table of running totals: whose they are, when the window begins, the totals.
 
-    Args:
-        by: Whose totals they are.
-        start: When the window begins.
-        names: The totals.
+    A stored running total is never taken apart again: it grows by what is new in its window and those before
+    it. So whole numbers and decimals stay exact, however often it grows.
     """
 
     by: tuple[str, ...]
@@ -197,7 +188,7 @@ class RunningTotals:
         return (*self.by, self.start)
 
     @classmethod
-    def of(cls, by: Sequence[str], start: str, columns: Sequence[str]) -> RunningTotals:
+    def of(cls, by: Sequence[str], start: str, columns: Sequence[str]) -> _RunningTotals:
         """Every column that is no key is a running total."""
         return cls(tuple(by), start, tuple(c for c in columns if c not in {*by, start}))
 
