@@ -61,7 +61,7 @@ def _check(table: PipelineTable, check: Check) -> dg.AssetChecksDefinition:
 
 @cache
 def _on_request() -> dg.AutomationCondition[Any]:
-    """Never by itself, and so not beside its asset either.
+    """Never by itself, and so not with its asset either.
 
     Automation's runs take along every check that has no condition: each would read the whole data.
     """

@@ -58,7 +58,7 @@ class PipelineComponent(dg.Component, dg.Model, dg.Resolvable):
 
     @classmethod
     def get_code_references_for_yaml(cls, *_: object, **__: object) -> Sequence[Any]:
-        """None of the whole file: each asset refers to its own lines of it."""
+        """No reference to the whole file: each asset refers to its own lines."""
         return []
 
     def written(self, tables: Sequence[T], context: dg.ComponentLoadContext) -> list[tuple[T, Origin]]:

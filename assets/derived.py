@@ -52,7 +52,7 @@ class Known:
 
     @cached_property
     def columns(self) -> Mapping[TableName, Sequence[Column] | None]:
-        """By table; None where only a server knows them."""
+        """Columns by table; None where only a server knows them."""
         return known_tables(self.pipelines, self.settings)
 
 

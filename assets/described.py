@@ -74,7 +74,7 @@ class PipelineTable:
 
     @property
     def columns(self) -> dg.TableSchema | None:
-        """Those that are known before the first run."""
+        """The columns that are known before the first run."""
         return None
 
     @property
@@ -182,7 +182,7 @@ def asset_spec(
 
 @cache
 def after_upstream() -> dg.AutomationCondition[Any]:
-    """Eager, but behind a passed gate, and without eager's blind spot.
+    """Eager, but not past a failed check, and without eager's blind spot.
 
     The gate: what a blocking check of the upstream refuses is not shown to readers. The blind spot:
     eager overlooks an update by a run that planned this asset too, even if it never came to it; a
@@ -202,7 +202,7 @@ def op_name(path: AssetPath) -> str:
 
 
 def _code(table: PipelineTable, code: Callable[..., Any]) -> dg.CodeReferencesMetadataValue:
-    """The user's lines, and the engine's."""
+    """Links to the user's lines and to the engine's function."""
     engine, origin = inspect.unwrap(code), table.origin
     places = [
         *([(origin.file, origin.line, "spec")] if origin else []),

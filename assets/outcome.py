@@ -38,7 +38,7 @@ def failure(
     failed: Mapping[str, Exception],
     of: int,
 ) -> dg.Failure:
-    """What several tables of one step met; `why` says "could not be landed", say. Logs unforeseen traces."""
+    """One failure for all tables that a step failed at, `why` in words; logs traces that nobody foresaw."""
     for table, error in failed.items():
         if not isinstance(error, FrazilError):
             context.log.error("%s", table, exc_info=error)

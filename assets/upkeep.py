@@ -88,7 +88,7 @@ def _works(
 
 
 def _all_due(kind: Kind, specs: Sequence[AnyTable], connections: Connections, now: float) -> Sequence[Work]:
-    """All that is due; one look is made for a sensor, and leaves some of many tables to the next."""
+    """All work that is due. One look may leave some tables to the next, so it looks until none is left."""
     memory = Memory()
     seen = look_for_work(specs, connections, now, memory, kinds=[kind])
     while seen.waiting and seen.looked_into:

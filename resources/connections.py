@@ -26,7 +26,7 @@ class FrazilConnections(dg.ConfigurableResource[Any]):
 
     @property
     def connections(self) -> Connections:
-        """What the engine's functions take."""
+        """The connections that the engine's functions take."""
         if self._connections is None:
             self._connections = Clients(Settings.load(), self._open_spark, _open_snowflake)
         return self._connections

@@ -37,7 +37,7 @@ Metadata = dict[str, Any]
 
 
 def topic_metadata(state: TopicState, *more: TopicState) -> Metadata:
-    """A topic: its size, offsets and schemas; `more` is the same, as each further record type has it."""
+    """A topic: its size, offsets and schemas; `more` is the same for each further record type."""
     return {
         "partitions": state.partitions,
         "records_in_topic": sum(state.end.values()) - sum(state.first.values()),

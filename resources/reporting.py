@@ -119,7 +119,7 @@ class DagsterReporter:
     def _grown(
         self, spec: AnyTable, things: Things, brought: Metadata, state: TableState | DerivedState
     ) -> None:
-        """What was brought into an Iceberg table, and the table as it stands."""
+        """Reports what was brought into an Iceberg table, and the table as it stands."""
         import dagster as dg
 
         from frazil.tables.catalog import load_table

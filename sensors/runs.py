@@ -75,7 +75,7 @@ def upkeep_at_work(instance: dg.DagsterInstance, tables: Collection[str]) -> set
 
 
 def upkeep_resting(instance: dg.DagsterInstance, tables: Collection[str]) -> set[tuple[str, str]]:
-    """Kinds and tables that a run of upkeep failed at a moment ago: all of its own where it died."""
+    """Kinds and tables that a run of upkeep failed at a moment ago; all of its tables where it died."""
     runs = _upkeep(_runs(instance, [dg.DagsterRunStatus.FAILURE], _UPKEEP_RESTS))
     return {
         (run.job_name, table)
@@ -89,7 +89,7 @@ def _upkeep(runs: Iterable[dg.DagsterRun]) -> list[dg.DagsterRun]:
 
 
 def _meant(run: dg.DagsterRun, tables: Collection[str]) -> list[str]:
-    """Those of the tables that a run of upkeep was told to work on; a person may leave out namespaces."""
+    """The tables that a run of upkeep was told to work on; a person may leave out namespaces."""
     steps: Mapping[str, Any] = run.run_config.get("ops") or {}  # type: ignore[assignment]
     named = [name for step in steps.values() for name in step.get("config", {}).get("tables", ())]
     return [t for t in tables if not named or t in named or t.partition(".")[2] in named]

@@ -71,7 +71,7 @@ def count_derived(subject: Subject[DerivedSpec]) -> Verdict:
 
 
 def compare_columns(subject: Subject[DerivedSpec]) -> Verdict:
-    """The query's columns, upon its inputs as they are now, against those of the table."""
+    """The query's columns, over its inputs as they are now, against the table's."""
     catalog, name = subject.connections.catalog, subject.things.table
     table, computation = load_table(catalog, name), computation_of(subject.spec)
     names, inputs = load_inputs(catalog, computation, name.namespace)
@@ -95,7 +95,7 @@ def compare_columns(subject: Subject[DerivedSpec]) -> Verdict:
 
 
 def _changes(wanted: Mapping[str, str], table: Table) -> Iterator[str]:
-    """What the query has otherwise; a column of an earlier query stays, and is null from then on."""
+    """Where the query differs from the table. A column of an earlier query stays, null from then on."""
     have = types_of(table)
     for name, kind in wanted.items():
         if name not in have:
@@ -105,7 +105,7 @@ def _changes(wanted: Mapping[str, str], table: Table) -> Iterator[str]:
 
 
 def judge_inputs(subject: Subject[DerivedSpec]) -> Verdict:
-    """No row waits in an input, longer than the spec allows; and every input can still be followed."""
+    """No row waits in an input longer than the spec allows, and every input can still be followed."""
     state = derived_states([subject.spec], subject.connections)[0]
     limit, age = subject.spec.freshness, state.freshness
     allowed = limit is not None and age is not None and age <= limit.total_seconds()
@@ -123,7 +123,7 @@ def judge_inputs(subject: Subject[DerivedSpec]) -> Verdict:
 
 
 def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
-    """All rows against those of the query upon the whole inputs, as of the snapshots that were read."""
+    """All rows against the query's over the whole inputs, as of the snapshots that were read."""
     table = load_table(subject.connections.catalog, subject.things.table)
     ledger = DerivedLedger.newest(table.metadata)
     if ledger is None:
@@ -146,7 +146,7 @@ def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
 
 
 def _differences(held: DataFrame, made: DataFrame, table: Table) -> tuple[int, int]:
-    """Rows of `made` that `held` lacks, and rows of it that it should not have."""
+    """How many rows of `made` are missing in `held`, and how many rows it has too many."""
     from pyspark.sql import functions as F
 
     types = {name: kind for name, kind in types_of(table).items() if name in made.columns}

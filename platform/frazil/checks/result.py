@@ -37,12 +37,12 @@ class CheckResult:
 
     @property
     def passed(self) -> bool:
-        """Whether it looked, and found what it should."""
+        """Whether it compared, and found what it should."""
         return self.status == "passed"
 
     @property
     def failed(self) -> bool:
-        """Whether it looked, and found something else."""
+        """Whether it compared, and found something else."""
         return self.status == "failed"
 
 
@@ -75,7 +75,7 @@ class Verdict:
 
     @property
     def status(self) -> Status:
-        """In one word."""
+        """The outcome in one word."""
         if self.skipped:
             return "skipped"
         return "passed" if self.passed else "failed"

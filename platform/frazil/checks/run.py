@@ -30,7 +30,7 @@ __all__ = ["checks_of", "run_check", "run_checks"]
 
 
 def checks_of(spec: AnyTable, settings: Settings) -> Mapping[str, Check]:
-    """Every check that makes sense for one table, by name, those that read the data too."""
+    """Every check that makes sense for one table, by name; also those that read the data."""
     names = things(spec, settings)
     own = _of_derived(names) if isinstance(spec, DerivedSpec) else _of_topics(names)
     health = Check(

@@ -86,7 +86,7 @@ def _limits(census: Census, upkeep: Upkeep) -> list[_Limit]:
 
 
 def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
-    """What a target shows is the table's current metadata, and all of its rows where it counts them."""
+    """A target shows the table's current metadata, and all of its rows where it counts them."""
     table = load_table(subject.connections.catalog, subject.things.table)
     summary = summary_of(table.current_snapshot())
     rows = int(summary.get("total-records", 0)) - int(summary.get("total-position-deletes", 0))
@@ -116,7 +116,7 @@ def _file(location: str) -> str:
 
 
 def live_rows(subject: Subject[AnyTable], table: Table) -> int:
-    """From the head's summary; where it has delete files, counted: they may name rows that are gone."""
+    """Rows by the head's summary; counted where it has delete files, which may name rows that are gone."""
     summary = summary_of(table.current_snapshot())
     if int(summary.get("total-delete-files", 0)):
         return subject.connections.spark.table(spark_name(subject.things.table)).count()
@@ -124,7 +124,7 @@ def live_rows(subject: Subject[AnyTable], table: Table) -> int:
 
 
 def rows_in_files(subject: Subject[AnyTable], table: Table) -> int:
-    """By the manifests, which know nothing of the summary; where there are delete files, counted."""
+    """Rows by the manifests, which know nothing of the summary; counted where there are delete files."""
     if int(summary_of(table.current_snapshot()).get("total-delete-files", 0)):
         return live_rows(subject, table)
     return sum(task.file.record_count for task in table.scan().plan_files())

@@ -24,7 +24,7 @@ class RecordColumns:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """All of them; of a field in key and value, the value's."""
+        """All columns; a field that key and value share is the value's."""
         return (*(f for f in self.key if not self.value.get(f.name)), *self.value)
 
 
@@ -81,14 +81,14 @@ def metadata_columns(spec: TableSpec) -> tuple[MetadataColumn, ...]:
 
 
 def metadata_names(spec: AnyTable) -> tuple[str, ...]:
-    """Their names in the table; one that is made of other tables has none."""
+    """Names of the metadata columns in the table; a derived table has none."""
     if not isinstance(spec, TableSpec):
         return ()
     return tuple(c.name(spec.metadata_names) for c in metadata_columns(spec))
 
 
 def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns:
-    """Columns that may be null wherever the half that fills them may be missing; any key may."""
+    """Columns, optional where the half that fills them may be missing, as any key may."""
     kept = spec.on_null_value == "keep"
     return RecordColumns(_optional(key), _optional(value) if kept else value)
 

@@ -183,7 +183,7 @@ def standing(
     later: Collection[str] = (),
     coming: Collection[str] = (),
 ) -> Standing:
-    """What is to be done about a migration that the table is not through with.
+    """What to do about a migration that was not applied yet.
 
     Args:
         migration: As the spec has it.

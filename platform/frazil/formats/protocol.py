@@ -96,7 +96,7 @@ class Decoder(Protocol):
         """
 
     def explain(self, raw: bytes) -> Reason:
-        """Why `decode` found these bytes bad. By an independent decoder; slow, for bad records only."""
+        """Why `decode` found these bytes bad, by an independent decoder. Slow: for bad records only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class Mapping:
         )
 
     def check_names(self, names: Collection[str], path: str, owner: str) -> None:
-        """Makes sure that there are columns, and that they differ by more than case."""
+        """Refuses a record without fields, and names that differ by case only."""
         if not names:
             raise self.refusal(path, f"{owner} without fields has no column type", "Add one.")
         seen: dict[str, str] = {}

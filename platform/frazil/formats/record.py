@@ -70,7 +70,7 @@ class RecordDecoder:
         return f"NOT coalesce(substring({VALUE.raw}, 1, 5) IN ({headers}), false)"
 
     def explain(self, raw_key: bytes | None, raw_value: bytes | None, key_ok: bool, value_ok: bool) -> Reason:
-        """Why the record is bad, by what `decode` said of both; the key's fault comes first."""
+        """Why the record is bad, by what `decode` said of both halves; the key comes first."""
         if raw_key is not None and not key_ok:
             code, reason = self.key.explain(raw_key)
             return f"key_{code}", f"key: {reason}"

@@ -150,7 +150,7 @@ def version_like(client: RegistryClient, subject: str, wanted: WantedSchema) -> 
 
 
 def register(client: RegistryClient, subject: str, wanted: WantedSchema) -> WriterSchema:
-    """Registers a schema; the version that is there, where it is there already."""
+    """Registers a schema, and gives its version; an equal one that is there already is used."""
     schema = Schema(wanted.text, wanted.kind)
     try:
         with _registry_errors(client, subject):
@@ -166,7 +166,7 @@ def register(client: RegistryClient, subject: str, wanted: WantedSchema) -> Writ
 
 
 def differences(registered: WriterSchema, wanted: WantedSchema) -> list[str]:
-    """What a version of a subject and a wanted schema do not share, by path."""
+    """Where a version of a subject and a wanted schema differ, by path."""
     if registered.kind != wanted.kind:
         return [f"it is of type {registered.kind}, {wanted.kind} wanted"]
     shape = SCHEMA_FORMATS[wanted.kind].shape
@@ -181,7 +181,7 @@ def differences(registered: WriterSchema, wanted: WantedSchema) -> list[str]:
 
 
 def _complete(client: RegistryClient, writer: WriterSchema) -> WriterSchema:
-    """With the texts of everything that it refers to, each once, deepest first."""
+    """The schema with the texts of all that it refers to, each once, deepest first."""
     found: dict[str, str] = {}
     for name, subject, version in writer.references:
         needed = _complete(client, _writer_schema(client.get_version(subject, version)))
@@ -235,5 +235,5 @@ def _down(address: str, text: str) -> PartDownError:
 
 
 def _address(client: SchemaRegistryClient) -> str:
-    """Without the password that a URL may hold."""
+    """The registry's URLs without the password that one may hold."""
     return ", ".join(url.rpartition("@")[2] for url in client._rest_client.base_urls)

@@ -120,7 +120,7 @@ def _stored(kind: Type) -> Type:
 
 
 def _nested(fields: tuple[Field, ...], ids: Iterator[int]) -> list[NestedField]:
-    """Ids of one level come before those of the next."""
+    """Iceberg's fields; ids of one level come before those of the next."""
     from pyiceberg.types import NestedField
 
     own = [next(ids) for _ in fields]

@@ -100,7 +100,7 @@ def header_of(raw: bytes) -> Header:
 
 
 def by_header(raw: pa.Array) -> Iterator[tuple[Header, np.ndarray]]:
-    """Records of one header after those of another, by their places; without those that have none.
+    """Places of records by header, one header after the other; records without one are left out.
 
     Short headers are told apart in bulk, others one by one (400,000 records a second).
     """

@@ -165,7 +165,7 @@ def _kind(document: Document) -> str:
 
 
 def _causes(error: ValidationError) -> list[ErrorDetails]:
-    """Without what only follows: a list whose items are all wrong is said to be too short."""
+    """The problems without those that only follow: a list of wrong items is also said to be too short."""
     problems = error.errors()
     return [
         p

@@ -87,14 +87,14 @@ def _refuse_equal_things(pipelines: Sequence[Pipeline], settings: Settings) -> N
 
 
 def _shared(spec: AnyTable, pipeline: Pipeline, path: tuple[str, ...], first: str) -> bool:
-    """Whether it is a topic of several record types, all in one file: one asset, a table each."""
+    """Whether it is a topic of several record types in one file: one asset, a table for each type."""
     here = first.rpartition(":")[0] == str(pipeline.file)
     many = isinstance(spec, TableSpec) and spec.subject_names != "topic" and path == ("kafka", spec.topic)
     return many and here
 
 
 def _paths(spec: AnyTable, settings: Settings) -> Iterator[AssetPath]:
-    """Of all that the table is, is made of, and may be shown as."""
+    """Asset keys of the table, of its topic, and of every place that may show it."""
     names = things(spec, settings)
     if names.topic:
         yield names.kafka_path

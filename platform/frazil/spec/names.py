@@ -70,17 +70,17 @@ class Things:
 
     @property
     def kafka_path(self) -> AssetPath:
-        """AssetPath of the topic in the asset graph."""
+        """Key of the topic in the asset graph."""
         return ("kafka", self.topic)
 
     @property
     def iceberg_path(self) -> AssetPath:
-        """AssetPath of the Iceberg table in the asset graph."""
+        """Key of the Iceberg table in the asset graph."""
         return ("iceberg", *self.table.identifier)
 
     @property
     def dead_letters_path(self) -> AssetPath:
-        """AssetPath of the dead-letter table in the asset graph."""
+        """Key of the dead-letter table in the asset graph."""
         return ("iceberg", *self.table.dead_letters.identifier)
 
 

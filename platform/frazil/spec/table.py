@@ -1,4 +1,4 @@
-"""What a user may say of any table, whether a topic or other tables are what it is made of."""
+"""What a user may say of any table, made of a topic or of other tables."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class AnyTable(Part):
 
     @property
     def transforms(self) -> tuple[tuple[str, str], ...]:
-        """`partition_by` as (Iceberg transform such as `bucket[16]`, column)."""
+        """`partition_by` as pairs of Iceberg's transform, such as `bucket[16]`, and column."""
         found = [m for m in map(_TRANSFORM.fullmatch, self.partition_by) if m]
         return tuple(
             (f"{m['sized']}[{m['size']}]", m["of"])

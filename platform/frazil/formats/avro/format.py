@@ -121,7 +121,7 @@ class AvroDecoder:
         )
 
     def _groups(self, half: Half) -> list[tuple[Any, list[tuple[Column, Column]]]]:
-        """Readers, each with those ids whose records it makes the same of: converted and checked together."""
+        """Schema ids grouped by reader: the records of one group are converted and checked together."""
         groups: dict[str, tuple[Any, list[tuple[Column, Column]]]] = {}
         for schema_id, writer in self._trees.items():
             pair = exact_pair(writer, reader_for(writer, self._reader))
@@ -143,7 +143,7 @@ class AvroDecoder:
         return code, f"{why}, by {self._version}" if code == "value" else why
 
     def _take(self, writer: WriterSchema) -> None:
-        """Sorts a version in: with the readable ones, or with the reason why it is none."""
+        """Notes a version as readable, or why it is not."""
         try:
             tree = self._parse(writer)
             why = misfit(tree, self._reader)
@@ -177,7 +177,7 @@ def _decoded(payload: str, pair: ExactPair) -> Column:
 
 
 def _converted(decoded: str, value: str | None, check: str | None) -> Column:
-    """The struct again, its value converted; without its end where the check fails."""
+    """The struct with its value converted. Where the check fails, its end is null."""
     from pyspark.sql import functions as F
 
     end = f"IF({check}, {decoded}.t, NULL)" if check else f"{decoded}.t"
@@ -193,7 +193,7 @@ def _with_end(tree: Any) -> dict[str, Any]:
 def _with_aliases(
     writers: tuple[WriterSchema, ...], renames: Iterable[tuple[str, str]]
 ) -> tuple[WriterSchema, ...]:
-    """The writers, the last of which, as the reader, knows its fields by their former names, too."""
+    """The writers. The last one, which is the reader, also knows its fields by their former names."""
     if not renames:
         return writers
     *older, newest = writers
@@ -207,7 +207,7 @@ def _with_aliases(
 
 
 def _fields(schema: Any, path: Sequence[str]) -> list[dict[str, Any]]:
-    """Fields of the record at a path; none where it is another one's by name, or is not there."""
+    """Fields of the record at a path; an empty list where no record is defined there."""
     if isinstance(schema, list):
         return [f for branch in schema for f in _fields(branch, path)]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Avro's (writer, reader) pairs: may one read the other, and with which reader exactly.
+"""Avro's (writer, reader) pairs: whether one can read the other, and by which reader exactly.
 
 Both are trees of `parse_avro`. Stricter than Avro in one thing: what a number counts (days,
 milliseconds, hundredths) is part of its type. Names of records, enums and fixeds never matter: the

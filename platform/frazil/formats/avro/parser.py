@@ -153,7 +153,7 @@ class _Expander(Mapping):
         return {"type": schema["type"], **kept, key: inner}
 
     def _check_name(self, name: str, path: str) -> None:
-        """As Java does, who lets any letter pass."""
+        """As Java does, which accepts any letter."""
         if not _NAME.fullmatch(name):
             raise self.refusal(path, f"{name!r} is no name in Avro", "Use letters, digits and _.")
 
@@ -227,7 +227,7 @@ def _with_logical(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any
 
 
 def _digits(schema: dict[str, Any]) -> dict[str, int]:
-    """Precision and scale; what a fixed can't hold is no part of its precision."""
+    """Precision and scale; the precision of a fixed is at most what its bytes can hold."""
     precision, scale = int(schema.get("precision", 10)), int(schema.get("scale", 0))
     if schema["type"] == "fixed":
         precision = min(precision, len(str(2 ** (8 * schema["size"] - 1))) - 1)

@@ -21,7 +21,7 @@ __all__ = ["AvroReasons"]
 
 
 class AvroReasons:
-    """Explains the bad records of one schema, by its tree, the newest one and what that becomes."""
+    """Explains the bad records of one schema, by its tree, the newest tree and the columns."""
 
     def __init__(self, writer: Any, reader: Any, columns: Struct) -> None:
         self._writer, self._reader, self._columns = writer, reader, columns
@@ -32,7 +32,7 @@ class AvroReasons:
 
     @cached_property
     def _parsed(self) -> Any:
-        """Made once: that takes longer than a record."""
+        """Parsed once: parsing takes longer than reading a record."""
         import fastavro
 
         return fastavro.parse_schema(json.loads(avro_text(self._exact, logical=False)))

@@ -165,7 +165,7 @@ def _has_map(kind: Type) -> bool:
 
 
 def avro_record(fields: Struct, name: str, namespace: str) -> dict[str, Any]:
-    """A record's schema; records within get its name, too, with their place behind it.
+    """A record's schema. Records within it are named after it and their place in it.
 
     Raises:
         SpecError: Two columns have the same name in Avro.
@@ -182,7 +182,7 @@ def avro_name(name: str) -> str:
 
 
 def avro_value(kind: Type) -> Callable[[Any], Any]:
-    """What makes of a value, as Arrow gives it, one that an Avro writer takes."""
+    """A function from Arrow's values to those that an Avro writer takes."""
     match kind:
         case Struct():
             parts = [(f.name, avro_name(f.name), avro_value(f.type)) for f in kind]

@@ -91,7 +91,7 @@ class _Exact:
 
 
 def group_key(node: Any) -> str:
-    """Equal for trees of which Spark makes the same type, and that are converted in the same way."""
+    """A key that is equal for trees which Spark reads as the same type and which are converted alike."""
     return json.dumps(_bare(node), sort_keys=True)
 
 
@@ -140,7 +140,7 @@ class Conversion:
 
 
 def conversion(node: Any, wanted: Type, x: str, depth: int = 0) -> Conversion:
-    """How a decoded value, of the reader's type as `exact_pair` gives it, becomes one of the table's."""
+    """How a decoded value, of the reader's type by `exact_pair`, becomes the table's value."""
     if isinstance(node, list):
         real = [b for b in node if b["type"] != "null"]
         return conversion(real[0], wanted, x, depth) if len(real) == 1 else _union(real, wanted, x, depth)
@@ -175,7 +175,7 @@ def utf8_check(kind: Type, x: str, depth: int = 0) -> str | None:
 
 
 def _utf8_in_array(element: Type, x: str, depth: int) -> str | None:
-    """Of many texts at once where they can be joined: a lambda over each takes three times as long."""
+    """Checks many texts at once where they can be joined: a lambda over each takes three times as long."""
     match element:
         case Primitive("string"):
             return f"coalesce(is_valid_utf8(array_join({x}, ',')), true)"

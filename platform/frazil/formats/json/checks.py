@@ -1,4 +1,4 @@
-"""SQL over what `from_json` parsed: the checks that it does not make, and the columns, all through a record.
+"""SQL over what `from_json` parsed: the checks that it does not make, and the columns.
 
 It keeps a map's repeated keys, knows nothing of required fields, and takes null where no null may stand
 (reference/decode.md, section 4). What it does to scalars: `sql`.
@@ -122,7 +122,7 @@ class JsonSql:
         return self.value(member.node, f"{x}.{quoted(field.name)}", field.type, depth)
 
     def _union(self, node: Branches, x: str, target: Struct, depth: int) -> str:
-        """The struct with the best branch's field set; null where a variant is null, or none fits."""
+        """The struct with the best branch's field set; null where the variant is null or no branch fits."""
         u, place = f"u{depth}", {m.name: i for i, m in enumerate(node.members)}
         parts = []
         for field in target:
@@ -134,7 +134,7 @@ class JsonSql:
         return f"CASE WHEN {x} IS NOT NULL AND NOT is_variant_null({x}) THEN {made} END"
 
     def _tried(self, node: Branches, x: str, targets: Mapping[str, Type], depth: int, result: str) -> str:
-        """A result of `u`, which says of each branch whether it fits, which keys it knows, and its value."""
+        """A result that uses `u`: for each branch, whether it fits, which keys it knows, and its value."""
         branches = (
             f"'b{i}', {self._branch(m.node, x, targets.get(m.name, logical(m.node)), depth)}"
             for i, m in enumerate(node.members)
@@ -162,7 +162,7 @@ def _known(node: Node, x: str) -> str:
 
 
 def _best(node: Branches, u: str) -> str:
-    """The place of the branch to take, counted downwards; null where none fits."""
+    """The negated index of the branch to take; null where none fits."""
     fitting = (
         f"CASE WHEN {u}.b{i}.ok THEN named_struct('known', {u}.b{i}.known, 'place', {-i}) END"
         for i in range(len(node.members))

@@ -126,7 +126,7 @@ class JsonDecoder:
         return self._reasons[schema_id].explain(payload)
 
     def _each(self, own: str, made: Callable[[str, int, Node], str]) -> Column:
-        """Of each writer's SQL the one whose header the record has."""
+        """The SQL of the writer whose header the record has."""
         from pyspark.sql import functions as F
 
         return first_of(

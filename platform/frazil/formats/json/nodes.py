@@ -116,7 +116,7 @@ def logical(node: Node) -> Type:
 
 
 def as_columns(node: Node, kind: Type, word: str) -> Struct:
-    """A record's columns: an object's members, or one of the name `word` for a root that is none."""
+    """A record's columns: an object's members; for any other root, one column named `word`."""
     return kind if isinstance(node, Members) and isinstance(kind, Struct) else Struct((Field(word, kind),))
 
 

@@ -45,7 +45,7 @@ class Whole:
 
     @property
     def options(self) -> dict[str, str]:
-        """Options of `from_json`: what is no JSON is told, and taken for none."""
+        """Options of `from_json`: text that is no JSON is reported, and read as no value."""
         return {
             "columnNameOfCorruptRecord": self._corrupt,
             "allowNonNumericNumbers": "false",
@@ -53,7 +53,7 @@ class Whole:
         }
 
     def text(self, payload: str) -> str:
-        """What is parsed, as SQL, of the column of bytes that is the text."""
+        """The text to parse, as SQL over the column of bytes."""
         if not self.objects:
             return f"""concat('{{"r":{{"v":[', CAST({payload} AS string), '],"{self.end}":[]}}}}')"""
         # All but white space and empty objects end and begin so; looking for more takes longer.
@@ -99,7 +99,7 @@ def all_strings(node: Node, whole: Whole, text: str, parsed: str) -> str:
 
 
 def _texts(node: Node) -> Node | None:
-    """The part of the tree that is text, and may look like something else; None where nothing is."""
+    """The part of the tree that is text which may look like something else; None without any."""
     match node:
         case Scalar():
             return node if node.wire in _WIRES and not _told_apart(node) else None
@@ -116,7 +116,7 @@ def _texts(node: Node) -> Node | None:
 
 
 def _told_apart(node: Scalar) -> bool:
-    """Whether none of the values that may stand there looks like anything but a string."""
+    """Whether all allowed values look like strings and nothing else."""
     return node.allowed is not None and not any(_LIKE_ANOTHER.fullmatch(str(v)) for v in node.allowed)
 
 

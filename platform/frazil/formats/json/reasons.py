@@ -56,7 +56,7 @@ class JsonReasons:
         return broken or (self._broken(found, None) if self._strict else None) or repeated(exact)
 
     def _broken(self, found: Any, rules: frozenset[str] | None) -> Reason | None:
-        """The first rule that a value breaks, of those named or of all."""
+        """The first rule that a value breaks: one of those named, or any."""
         try:
             errors = list(self._validator.iter_errors(found))
         except Exception:  # noqa: BLE001 - half of a surrogate pair, or a schema that it does not take
@@ -78,7 +78,7 @@ def _no_constant(name: str) -> Any:
 
 
 class Repeated(dict[str, Any]):
-    """An object as `json.loads` makes it by pairs; `again` is a key that stood there twice, if any."""
+    """An object from `json.loads`; `again` is a key that stood there twice, if any."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
         given = list(pairs)
@@ -88,12 +88,12 @@ class Repeated(dict[str, Any]):
 
 
 def fault(node: Node, found: Any, path: str = "") -> Reason | None:
-    """The first value that its column can't hold, and why; of objects as `Repeated`, fractions as Decimal."""
+    """Why the first value that its column can't hold is bad; objects are `Repeated`, fractions Decimal."""
     return next(_reasons(node, found, path), None)
 
 
 def repeated(found: Any) -> Reason | None:
-    """A key that stands twice in an object, however deep, as a reason."""
+    """The reason where a key stands twice in an object, at any depth."""
     if isinstance(found, Repeated) and found.again is not None:
         return "repeated_key", f"the key {found.again!r} stands there twice"
     inner = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
@@ -206,7 +206,7 @@ def _binary(node: Scalar, found: str) -> Iterator[Reason]:
 
 
 def validator_maker() -> Callable[[str, tuple[tuple[str, str], ...]], Any]:
-    """Makes validators of a schema's text and of other subjects' texts, by the names it refers to them with.
+    """A function that makes a validator from a schema's text and the texts that it refers to, by name.
 
     A function within a function: such are pickled by value.
     """

@@ -1,4 +1,4 @@
-"""`$ref` and `allOf` taken apart: one flat schema that says all that they say together."""
+"""`$ref` and `allOf` resolved into one flat schema that says the same."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class References:
         return found
 
     def _document(self, name: str) -> Any:
-        """By its name or id; a name that was joined to the referring schema's id ends with it."""
+        """The document of that name or id. A name that was joined to a schema's id ends with the name."""
         if name in self._documents:
             return self._documents[name]
         return next(d for n, d in self._documents.items() if n and name.endswith(f"/{n}"))
@@ -114,7 +114,7 @@ def _target(reference: str, references: References, within: frozenset[str], refu
 
 
 def _merged(one: dict[str, Any], two: dict[str, Any], refuse: Refuse) -> dict[str, Any]:
-    """Both together; of words for people those of the first."""
+    """Both schemas as one; titles and descriptions are those of the first."""
     result = {**two, **one}
     for key in (k for k in one if k in two):
         result[key] = _both(key, one[key], two[key], refuse)

@@ -100,7 +100,7 @@ class _Nodes(Mapping):
         return flat(schema, self._references, within, partial(self.refusal, path))
 
     def _alternatives(self, schema: dict[str, Any], path: str, within: frozenset[str]) -> list[Flat] | None:
-        """The branches of a union, none where there is only one type."""
+        """The branches of a union; None where there is only one type."""
         kind = schema.get("type")
         if isinstance(kind, list):
             return [({**schema, "type": k}, within) for k in kind]

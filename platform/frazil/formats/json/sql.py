@@ -139,7 +139,7 @@ def _exact(node: Scalar, x: str, text: str, in_union: bool) -> str:
 
 
 def _kept(x: str, text: str) -> str:
-    """Whether no number of the text was rounded to this one: by an exponent, and too many digits."""
+    """Whether no number of the text, with an exponent and too many digits, was rounded to this one."""
     rounded = f"regexp_extract_all({text}, {literal(_LONG_EXPONENTIAL)}, 1)"
     return f"NOT exists({rounded}, n -> try_cast(n AS double) = CAST({x} AS double))"
 
@@ -170,14 +170,14 @@ def scalar_value(node: Scalar, x: str, in_union: bool) -> str:
 
 
 def _binary(x: str, in_union: bool) -> str:
-    """What base64 says, null where it is none; Spark's own parser takes control characters in it."""
+    """The bytes of base64, null where it is none; Spark's own parser accepts control characters in it."""
     text, kind = (f"CAST({x} AS string)", f"schema_of_variant({x}) = 'STRING'") if in_union else (x, "true")
     valid = f"{text} RLIKE '^[A-Za-z0-9+/]*={{0,2}}$' AND length({text}) % 4 = 0"
     return f"CASE WHEN {all_of(kind, valid)} THEN unbase64({text}) END"
 
 
 def _unscaled(kind: Type, x: str) -> str:
-    """Connect's bytes of a decimal, read by Avro's decoder, which knows the same ones."""
+    """Connect's bytes of a decimal, read by Avro's decoder: both encode them alike."""
     assert isinstance(kind, Decimal)
     schema = f'{{"type":"bytes","logicalType":"decimal","precision":{kind.precision},"scale":{kind.scale}}}'
     framed = f"concat(unhex(lpad(hex(2 * length({x})), 2, '0')), {x})"

@@ -1,4 +1,4 @@
-"""Protobuf descriptors at run time: the registry gives .proto text, a child's protoc compiles it.
+"""Protobuf descriptors at run time: the registry gives .proto text, and protoc compiles it.
 
 What Python and Go clients register is no text but a serialized descriptor in base64: that goes to
 protoc as it is, for whatever it imports.
@@ -94,7 +94,7 @@ def _compile(text: str, dependencies: tuple[tuple[str, str], ...]) -> bytes:
 
 
 def _refuse_names(names: Iterable[str]) -> None:
-    """Whoever may register a schema chooses these names, and they become paths."""
+    """Refuses names that are no plain paths: whoever registers a schema chooses them."""
     for name in names:
         size = len(name.encode("utf-8", "surrogatepass"))
         plain = name.isprintable() and not name.startswith(("-", "@")) and not set(name) & set("\\\"'")
@@ -128,7 +128,7 @@ def _protoc(texts: Mapping[str, str], ready: Mapping[str, FileDescriptorProto]) 
 
 
 def _run_protoc(folder: Path) -> None:
-    """Nothing from outside stands on the command line, nor in the folder from which Python imports."""
+    """Runs protoc. Nothing from outside stands on its command line, or where Python imports from."""
     command = [
         *(sys.executable, "-m", "grpc_tools.protoc", "-Ischema", f"-I{_KNOWN}", f"-I{_google()}"),
         *("--descriptor_set_in=given", "--include_imports", "--descriptor_set_out=made", MAIN),

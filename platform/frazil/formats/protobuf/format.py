@@ -167,7 +167,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class NoMessage:
-    """What a header names, and that is no row."""
+    """What a header names that is no row."""
 
     reason: Reason
 
@@ -195,7 +195,7 @@ class ProtobufBatches:
         return in_place(parts, len(raw), self._none())
 
     def explain(self, raw: bytes) -> Reason:
-        """Why `decode` says no; by google.protobuf alone."""
+        """Why `decode` finds a record bad, by google.protobuf alone."""
         try:
             header = self._header(raw)
         except WireError as e:

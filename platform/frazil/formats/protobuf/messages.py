@@ -196,7 +196,7 @@ class PtarsMessages:
         return self._sifted(payloads) if len(payloads) <= _SOME else None
 
     def _sifted(self, payloads: pa.Array) -> Decoded | None:
-        """Without those that google.protobuf does not even parse; none where it parses all."""
+        """The batch without payloads that google.protobuf can't parse either; None where it parses all."""
         import numpy as np
         import pyarrow as pa
 

@@ -99,7 +99,7 @@ def columns_of(writers: Sequence[WriterSchema], subject: str, record_type: str |
 
 
 def record_message(writer: WriterSchema, subject: str, record_type: str | None = None) -> Descriptor:
-    """The message that a subject's records are: the one of that full name, else the file's first."""
+    """The type of a subject's records: the message of that full name, else the file's first."""
     file = file_of(compiled(writer, subject))
     named = _named(file.message_types_by_name.values(), record_type) if record_type else None
     found = named or message_at(file, (0,))
@@ -184,12 +184,12 @@ def scalar_type(field: FieldDescriptor) -> Primitive:
 
 
 def oneofs(message: Descriptor) -> list[OneofDescriptor]:
-    """Those that the schema's author wrote; proto3's `optional` makes some of its own."""
+    """The oneofs that the author wrote; proto3's `optional` makes some of its own."""
     return [o for o in message.oneofs if not _synthetic(o)]
 
 
 def regular_fields(message: Descriptor) -> list[FieldDescriptor]:
-    """The fields outside of such a oneof."""
+    """The fields outside of the author's oneofs."""
     return [f for f in message.fields if not f.containing_oneof or _synthetic(f.containing_oneof)]
 
 

@@ -1,4 +1,4 @@
-"""Protobuf as ptars should see it, shapes only, and what it read of them as columns, checked in bulk.
+"""Protobuf's messages as ptars reads them, shapes only; its arrays as columns, checked in bulk.
 
 ptars cuts timestamps without a check, and reads a damaged map entry otherwise than google.protobuf
 does. So well-known types lose their names and map entries their mark: they reach us as structs and
@@ -72,7 +72,7 @@ def _bare(message: DescriptorProto, proto3: bool) -> None:
 
 
 def _with_presence(entry: DescriptorProto) -> None:
-    """Everybody writes an entry's zeros; without presence they would not be written again."""
+    """Gives an entry's fields presence: all producers write their zeros, and so must we to compare."""
     for place, field in enumerate(entry.field):
         field.proto3_optional, field.oneof_index = True, place
         entry.oneof_decl.add(name=f"_{field.name}")
@@ -124,7 +124,7 @@ def _oneof(oneof: OneofDescriptor, parts: dict[str, pa.Array]) -> pa.Array:
 
 
 def sum_of(numbers: list[pa.Array]) -> pa.Array:
-    """Element by element."""
+    """The sum, element by element."""
     import pyarrow.compute as pc
 
     first, *rest = numbers
