@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from frazil.checks.derived import compare_columns, compare_query, count_derived, judge_inputs
@@ -20,7 +20,6 @@ from frazil.errors import FrazilError, RetryError
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of
 from frazil.settings import Settings
-from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
@@ -32,45 +31,33 @@ __all__ = ["checks_of", "run_check", "run_checks"]
 def checks_of(spec: AnyTable, settings: Settings) -> Mapping[str, Check]:
     """Every check that makes sense for one table, by name; also those that read the data."""
     names = things(spec, settings)
-    own = _of_derived(names) if isinstance(spec, DerivedSpec) else _of_topics(names)
+    own = _of_topics(spec, names) if isinstance(spec, TableSpec) else _of_derived(names)
     health = Check(
         "file_health", names.iceberg_path, False, "Files, manifests and snapshots are in order.", judge_files
     )
     shown = map(_of_target, targets_of(spec, settings))
-    keeps = isinstance(spec, TableSpec) and spec.on_bad_record == "dead_letter"
-    letters = [_of_dead_letters(names)] if keeps else []
-    return {check.name: check for check in (*own, *letters, health, *shown)}
+    return {check.name: check for check in (*own, health, *shown)}
 
 
-def _of_topics(names: Things) -> Iterable[Check]:
+def _of_topics(spec: TableSpec, names: Things) -> Iterator[Check]:
     table = names.iceberg_path
-    return (
-        Check("row_count", table, True, "Offsets landed = rows + what is known to be none.", count_rows),
-        Check(
-            "row_count_deep", table, False, "Every offset counted: none twice, none missing.",
-            count_offsets, deep=True,
-        ),
-        Check("schema", table, True, "Columns agree with the schema registry.", compare_schema),
-        Check("freshness", table, False, "Records wait no longer than allowed.", judge_freshness),
-    )  # fmt: skip
+    yield Check("row_count", table, True, "Offsets landed = rows + what is known to be none.", count_rows)
+    every = "Every offset counted: none twice, none missing."
+    yield Check("row_count_deep", table, False, every, count_offsets, deep=True)
+    yield Check("schema", table, True, "Columns agree with the schema registry.", compare_schema)
+    yield Check("freshness", table, False, "Records wait no longer than allowed.", judge_freshness)
+    if spec.on_bad_record == "dead_letter":
+        letters = names.dead_letters_path
+        yield Check("dead_letter_rate", letters, False, "Few enough records are bad.", judge_dead_letters)
 
 
-def _of_derived(names: Things) -> Iterable[Check]:
+def _of_derived(names: Things) -> Iterator[Check]:
     table = names.iceberg_path
-    return (
-        Check("row_count", table, True, "Rows = rows that derivations wrote.", count_derived),
-        Check("schema", table, True, "Columns agree with the query.", compare_columns),
-        Check("inputs_read", table, False, "No row waits in the inputs.", judge_inputs),
-        Check(
-            "query_agrees", table, False, "The rows are those that the query makes of the whole inputs.",
-            compare_query, deep=True,
-        ),
-    )  # fmt: skip
-
-
-def _of_dead_letters(names: Things) -> Check:
-    what = "Few enough records are bad."
-    return Check("dead_letter_rate", names.dead_letters_path, False, what, judge_dead_letters)
+    yield Check("row_count", table, True, "Rows = rows that derivations wrote.", count_derived)
+    yield Check("schema", table, True, "Columns agree with the query.", compare_columns)
+    yield Check("inputs_read", table, False, "No row waits in the inputs.", judge_inputs)
+    whole = "The rows are those that the query makes of the whole inputs."
+    yield Check("query_agrees", table, False, whole, compare_query, deep=True)
 
 
 def _of_target(target: Target) -> Check:
