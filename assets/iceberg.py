@@ -6,19 +6,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dagster as dg
+from pyiceberg.table import Table
 
 from assets.described import TopicTable, asset_spec
 from assets.outcome import failure
+from frazil.checks.run import run_check
 from frazil.connections import Connections
-from frazil.errors import OvertakenError
+from frazil.errors import OvertakenError, RepairError
 from frazil.landing.land import land
+from frazil.landing.ledger import ledgers
 from frazil.landing.many import land_many
 from frazil.landing.report import LandingReport
 from frazil.landing.state import table_states
 from frazil.tables.catalog import load_table
 from frazil.upkeep.census import census_of
 from resources.connections import FrazilConnections
-from resources.metadata import column_lineage, landing_metadata, table_metadata
+from resources.metadata import Metadata, check_evaluation, column_lineage, landing_metadata, table_metadata
 
 __all__ = ["landing"]
 
@@ -48,6 +51,7 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
                 result = _landed(context, table, outcome, frazil.connections)
             except Exception as e:  # noqa: BLE001 - it is the result of this table
                 failed[str(table.things.table)] = e
+                _tell_stopped(context, table, e, frazil.connections)
             else:
                 yield result
         if failed:
@@ -81,20 +85,47 @@ def _landed(
     Raises:
         Exception: The table could not be landed, or could not be looked at afterwards.
     """
-    spec, names, overtaken = table.spec, table.things, isinstance(outcome, OvertakenError)
+    names, overtaken = table.things, isinstance(outcome, OvertakenError)
     if overtaken:
         context.log.warning(str(outcome))
     elif isinstance(outcome, Exception):
         raise outcome
-    current = load_table(connections.catalog, names.table)
-    census = census_of(spec, connections, time.time())
-    columns = [field.name for field in current.schema().fields]
+    brought = {"rows_landed": 0} if isinstance(outcome, Exception) else landing_metadata(outcome)
+    standing = _standing(table, load_table(connections.catalog, names.table), connections)
     return dg.MaterializeResult(
-        asset_key=dg.AssetKey(names.iceberg_path),
-        metadata={
-            **({"rows_landed": 0} if isinstance(outcome, Exception) else landing_metadata(outcome)),
-            "overtaken": overtaken,
-            **table_metadata(current, table_states([spec], connections)[0], census),
-            "dagster/column_lineage": column_lineage(columns, dg.AssetKey(names.kafka_path)),
-        },
+        asset_key=dg.AssetKey(names.iceberg_path), metadata={**brought, "overtaken": overtaken, **standing}
     )
+
+
+def _standing(table: TopicTable, current: Table, connections: Connections) -> Metadata:
+    """The table as it stands."""
+    census = census_of(table.spec, connections, time.time())
+    columns = [field.name for field in current.schema().fields]
+    return {
+        **table_metadata(current, table_states([table.spec], connections)[0], census),
+        "dagster/column_lineage": column_lineage(columns, dg.AssetKey(table.things.kafka_path)),
+    }
+
+
+def _tell_stopped(
+    context: dg.AssetExecutionContext, table: TopicTable, error: Exception, connections: Connections
+) -> None:
+    """Of a table that a person must look at: what was published before it stopped, and why it stopped."""
+    if not isinstance(error, RepairError):
+        return
+    try:
+        verdict = run_check("freshness", table.spec, connections)
+        context.instance.report_runless_asset_event(check_evaluation(verdict))
+        _tell_published(context, table, load_table(connections.catalog, table.things.table), connections)
+    except Exception as e:  # noqa: BLE001 - the table's own error is the one that counts
+        context.log.warning("%s stopped; how it stands can't be told: %s", table.things.table, e)
+
+
+def _tell_published(
+    context: dg.AssetExecutionContext, table: TopicTable, current: Table, connections: Connections
+) -> None:
+    newest = next(ledgers(current.metadata), None)
+    if newest and newest[1].run_id == context.run.run_id:
+        metadata = {"rows_landed": newest[1].records, **_standing(table, current, connections)}
+        key = dg.AssetKey(table.things.iceberg_path)
+        context.log_event(dg.AssetMaterialization(asset_key=key, metadata=metadata))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from frazil.checks.result import CheckResult
 from frazil.derive.derive import DeriveReport
 from frazil.derive.state import DerivedState
 from frazil.kafka.provisioning import TopicState
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "Metadata", "column_lineage", "column_schema", "dead_letters_metadata", "derive_metadata",
-    "landing_metadata", "shown_materializations", "shown_metadata", "table_metadata", "topic_metadata",
+    "Metadata", "check_evaluation", "column_lineage", "column_schema", "dead_letters_metadata",
+    "derive_metadata", "landing_metadata", "shown_materializations", "shown_metadata", "table_metadata",
+    "topic_metadata",
     "upkeep_observation",
 ]  # fmt: skip
 
@@ -64,6 +66,7 @@ def landing_metadata(report: LandingReport) -> Metadata:
         "dead_letters": report.dead_letters,
         "skipped": report.skipped,
         "gaps": report.gaps,
+        "lost": report.lost,
         "bytes_landed": report.bytes,
         "files_written": report.files,
         "conflicts": report.conflicts,
@@ -180,6 +183,19 @@ def shown_materializations(schema: Schema, shown: Iterable[Shown]) -> Iterator[d
     """Targets show the table as it is now."""
     for each in shown:
         yield dg.AssetMaterialization(dg.AssetKey(each.path), metadata=shown_metadata(each, schema))
+
+
+def check_evaluation(result: CheckResult) -> dg.AssetCheckEvaluation:
+    """A check that no step of its own has run."""
+    return dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(result.asset),
+        check_name=result.check,
+        passed=result.passed,
+        severity=dg.AssetCheckSeverity(result.severity),
+        description=result.text,
+        metadata=dict(result.numbers),
+        blocking=result.blocking,
+    )
 
 
 def column_schema(schema: Schema) -> dg.TableSchema:

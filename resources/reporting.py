@@ -82,22 +82,12 @@ class DagsterReporter:
 
     def checked(self, spec: AnyTable, things: Things, result: CheckResult) -> None:
         """An evaluation of the asset check of that name; none where it was skipped."""
-        import dagster as dg
+        from resources.metadata import check_evaluation
 
         if result.status == "skipped":
             return
         with self._instance() as instance:
-            instance.report_runless_asset_event(
-                dg.AssetCheckEvaluation(
-                    asset_key=dg.AssetKey(result.asset),
-                    check_name=result.check,
-                    passed=result.passed,
-                    severity=dg.AssetCheckSeverity(result.severity),
-                    description=result.text,
-                    metadata=dict(result.numbers),
-                    blocking=result.blocking,
-                )
-            )
+            instance.report_runless_asset_event(check_evaluation(result))
 
     @cached_property
     def _home(self) -> Path | None:

@@ -14,7 +14,7 @@ from frazil.formats.record import half_schemas, topic_columns
 from frazil.formats.types import from_iceberg
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.ledger import Ledger, ledgers, read_ledger
-from frazil.landing.state import table_states
+from frazil.landing.state import BLOCKED, table_states
 from frazil.quoting import quoted
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
@@ -102,8 +102,9 @@ def judge_freshness(subject: Subject[TableSpec]) -> Verdict:
     if state.state == "topic missing":
         gone = f"Topic {state.topic} does not exist: nobody can tell whether its table is current."
         return Verdict(False, gone, {"lag": -1, "seconds": -1.0}, severity="WARN")
-    if state.state in ("topic changed", "records lost"):
-        return Verdict(False, state.reason, {"lag": state.lag, "seconds": -1.0}, severity="WARN")
+    if state.state in BLOCKED:
+        stopped = f"{state.identifier} is stopped ({state.state}): {state.reason}"
+        return Verdict(False, stopped, {"lag": state.lag, "seconds": -1.0}, severity="ERROR")
     limit = subject.spec.freshness
     late = "never landed" if state.freshness is None else f"last landing {state.freshness:.0f} s ago"
     age = float("inf") if state.freshness is None and state.lag else state.freshness or 0.0

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from frazil.cli.console import console, print_json, print_table
-from frazil.cli.results import OnStep, each, run_id
-from frazil.cli.selection import AllTables, Json, Tables, select, select_topics
+from frazil.cli.results import OnStep, Results, each, run_id
+from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_topics
 from frazil.landing.land import land
 from frazil.landing.ledger import Span
 from frazil.landing.report import LandingReport
@@ -28,6 +28,9 @@ __all__ = ["app", "landed", "show_landings"]
 app = typer.Typer()
 
 MaxRecords = Annotated[int | None, typer.Option(min=1, help="Land at most so many, then stop.")]
+Sync = Annotated[
+    bool, typer.Option("--sync/--no-sync", help="Bring Glue and Snowflake in step, as the spec says.")
+]
 AcceptLoss = Annotated[
     list[str] | None,
     typer.Option(
@@ -40,9 +43,9 @@ AcceptLoss = Annotated[
 @app.command("land")
 def land_command(
     tables: Tables = None, every: AllTables = False, max_records: MaxRecords = None,
-    accept_loss: AcceptLoss = None, as_json: Json = False,
+    accept_loss: AcceptLoss = None, sync: Sync = True, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Land topics into their tables, up to what is in Kafka now."""
+    """Land topics into their tables, up to what is in Kafka now, and show them where they are published."""
     selection = select_topics(tables, every=every)
     lost = dict(map(_span, accept_loss or ()))
     if lost and len(tables or ()) != 1:
@@ -55,6 +58,10 @@ def land_command(
         )  # fmt: skip
 
     results = each(selection, "landing", do, lambda reporter, *done: reporter.landed(*done), every=every)
+    if sync:
+        landed_now = [spec for spec, names in selection.pairs if str(names.table) in results.done]
+        shown = _sync(Selection(tuple(landed_now), selection.connections))
+        results.failed.update(shown.failed)
     documents = [*map(landed, results.reports), *results.errors]
     print_json(documents) if as_json else show_landings(results.reports)
     results.exit()
@@ -64,12 +71,7 @@ def land_command(
 def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json = False) -> None:
     """Bring every place in step in which the tables are shown."""
     selection = select(tables, every=every)
-    settings = selection.connections.settings
-
-    def do(spec: AnyTable, _: Things, on_step: OnStep) -> list[Shown]:
-        return [target.sync(selection.connections) for target in targets_of(spec, settings)]
-
-    results = each(selection, "syncing", do, lambda reporter, *done: reporter.synced(*done), every=every)
+    results = _sync(selection, every=every)
     if as_json:
         rows = [{"table": table, **_synced(shown)} for table, shown in results.done.items()]
         print_json([*rows, *results.errors])
@@ -87,6 +89,15 @@ def _synced(shown: Iterable[Shown]) -> dict[str, Any]:
         | ({} if s.rows is None else {"rows": s.rows})
         for s in shown
     }
+
+
+def _sync(selection: Selection[AnyTable], *, every: bool = False) -> Results[list[Shown]]:
+    settings = selection.connections.settings
+
+    def do(spec: AnyTable, _: Things, on_step: OnStep) -> list[Shown]:
+        return [target.sync(selection.connections) for target in targets_of(spec, settings)]
+
+    return each(selection, "syncing", do, lambda reporter, *done: reporter.synced(*done), every=every)
 
 
 def _span(text: str) -> tuple[int, Span]:

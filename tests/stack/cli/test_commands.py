@@ -7,6 +7,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
@@ -36,7 +37,9 @@ def test_land_reports_each_table_and_the_next_one_takes_only_what_is_new(
     assert (report["table"], report["records"], report["dead_letters"]) == (name, 4, 0)
     assert report["spans"] == {"0": [0, 4]}
     assert rows_told(dagster_home, topic.things.iceberg_path) == 4
+    assert rows_told(dagster_home, snowflake_path(topic.things)) == 4
     assert [r["records"] for r in rest.document] == [6]
+    assert run_check("glue_pointer", topic.spec, topic.connections).passed
     assert [row["quantity"] for row in topic.rows()] == list(range(10))
 
 

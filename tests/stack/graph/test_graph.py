@@ -111,6 +111,32 @@ def test_a_table_that_fails_does_not_keep_the_others_from_landing(
     assert str(bad.table) in failures(result)
 
 
+def test_a_table_that_a_record_stops_shows_what_was_published_and_why_it_stands_still(
+    make_graph: MakeGraph, instance: dg.DagsterInstance
+) -> None:
+    graph = make_graph({"publish": []})
+    (topic,), names = graph.topics, graph.things
+    graph.run(instance, [names.kafka_path])
+    topic.trades(5)
+    topic.send([b"bad"])
+
+    result = graph.run(instance, [names.iceberg_path])
+
+    key = dg.AssetKey(names.iceberg_path)
+    event = instance.get_latest_materialization_event(key)
+    assert event
+    assert event.asset_materialization
+    found = {name: value.value for name, value in event.asset_materialization.metadata.items()}
+    check = dg.AssetCheckKey(key, "freshness")
+    told = instance.event_log_storage.get_latest_asset_check_execution_by_key([check])[check].event
+    assert not result.success
+    assert (found["rows_landed"], found["dagster/row_count"], found["lag"]) == (5, 5, 1)
+    assert told
+    evaluation = told.dagster_event.event_specific_data
+    assert (evaluation.passed, evaluation.severity) == (False, dg.AssetCheckSeverity.ERROR)
+    assert "partition 0, offset 5" in evaluation.description
+
+
 def test_a_table_that_lands_and_can_not_be_described_keeps_no_other_from_landing(
     make_graph: MakeGraph, instance: dg.DagsterInstance, connections: Connections
 ) -> None:
