@@ -40,13 +40,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class PipelineTable:
-    """One table of a pipeline, under one profile.
-
-    Args:
-        spec: What the user wrote.
-        settings: The profile.
-        origin: None where no asset is made of it: for sensors and jobs.
-    """
+    """One table of a pipeline, under one profile; without an origin, for sensors and jobs, it is no asset."""
 
     spec: AnyTable
     settings: Settings
@@ -146,19 +140,9 @@ def asset_spec(
     freshness: dg.FreshnessPolicy | None = None,
     lineage: dg.TableColumnLineage | None = None,
 ) -> dg.AssetSpec:
-    """One of the assets of a table.
+    """One of the assets of a table: `about` says what materializing it does, `code` is what does it.
 
-    Args:
-        table: What the user wrote.
-        path: The asset's key.
-        kinds: Shown as icons.
-        about: What materializing the asset does.
-        code: The engine's function that does it.
-        upstream: What it is made from.
-        columns: None where they are not known before the first run; likewise the lineage.
-        automation: When it runs by itself.
-        freshness: How old it may be.
-        lineage: Which columns its columns are made of.
+    Columns and lineage are those that are known before the first run.
     """
     spec, origin = table.spec, table.origin
     return dg.AssetSpec(

@@ -22,9 +22,8 @@ missing, refuses to change silently what differs from the spec, and reports offs
 def topic_asset(tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
     """One topic. It starts nothing by itself: only people make topics.
 
-    Args:
-        tables: What it becomes: several tables where it carries several record types, each with a
-            subject of its own; the first one describes the topic.
+    It becomes several tables where it carries several record types, each with a subject of its own.
+    The first one describes the topic.
     """
     first, *others = tables
     path = first.things.kafka_path

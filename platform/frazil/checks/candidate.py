@@ -42,13 +42,7 @@ class ShownColumn:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Something downstream that shows touched columns.
-
-    Args:
-        asset: Its path in the asset graph.
-        relation: What is queried there.
-        columns: The touched ones among its columns.
-    """
+    """Something downstream that shows touched columns: its asset, what is queried there, and the columns."""
 
     asset: str
     relation: str

@@ -172,16 +172,7 @@ def _said(name: str, kind: str) -> str:
 
 
 class Recomputation:
-    """The rows that a table's ledger speaks of.
-
-    Args:
-        spec: The table.
-        connections: The outside systems.
-        ledger: What its head says.
-
-    Raises:
-        MissingError: An input is not there any more.
-    """
+    """The rows that a table's ledger speaks of; raises MissingError where an input is gone."""
 
     def __init__(self, spec: DerivedSpec, connections: Connections, ledger: DerivedLedger) -> None:
         self._spec, self._connections, self._ledger = spec, connections, ledger

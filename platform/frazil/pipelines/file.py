@@ -27,15 +27,9 @@ T = TypeVar("T", bound=AnyTable)
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """One folder of tables, as its defs.yaml tells them.
+    """One folder of tables, as its defs.yaml tells them: those made of topics, and those made of others.
 
-    Args:
-        name: The folder's name, made legal.
-        folder: Where it is.
-        tables: The tables that are made of topics.
-        lines: The line of each in defs.yaml.
-        derived: The tables that are made of others.
-        derived_lines: The line of each in defs.yaml.
+    `lines` and `derived_lines` are the line of each in defs.yaml.
     """
 
     name: str

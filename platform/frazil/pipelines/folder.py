@@ -30,11 +30,7 @@ def pipeline_folders(settings: Settings) -> list[Path]:
 def load_pipelines(
     folders: Sequence[Path] | None = None, settings: Settings | None = None
 ) -> tuple[Pipeline, ...]:
-    """All pipelines of the folders, by name.
-
-    Args:
-        folders: Where to look; by default `pipeline_folders`.
-        settings: Names the things of each table; by default the profile in force.
+    """All pipelines by name: of some folders, or of those of the profile in force.
 
     Raises:
         SpecError: A folder is missing, a file is wrong, or two tables are the same thing.

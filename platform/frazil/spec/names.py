@@ -58,12 +58,7 @@ class TableName:
 
 @dataclass(frozen=True, slots=True)
 class Things:
-    """The real things that one table is and is made of; paths are asset keys.
-
-    Args:
-        topic: Empty where it is made of other tables.
-        table: The Iceberg table.
-    """
+    """The real things that one table is and is made of; `topic` is empty where it is made of others."""
 
     topic: str
     table: TableName
