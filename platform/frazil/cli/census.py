@@ -95,9 +95,8 @@ def _show_partitions(partitions: Sequence[PartitionCensus]) -> None:
     table = Table("partition", "files", "ideal", "size", "small", "small size", "rows", "deleted rows")
     for p in partitions[:_MOST_PARTITIONS]:
         counts = (f"{p.files:,}", f"{p.ideal:,}", size_text(p.bytes), f"{p.small_files:,}")
-        table.add_row(
-            p.partition or "-", *counts, size_text(p.small_bytes), f"{p.records:,}", f"{p.deleted_rows:,}"
-        )
+        rest = (size_text(p.small_bytes), f"{p.records:,}", f"{p.deleted_rows:,}")
+        table.add_row(p.partition or "-", *counts, *rest)
     print_table(table)
     if len(partitions) > _MOST_PARTITIONS:
         console.print(f"and {len(partitions) - _MOST_PARTITIONS} partitions more: --json shows all of them")

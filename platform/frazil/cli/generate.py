@@ -79,9 +79,8 @@ def _chosen(kinds: Sequence[Kind], topic: str | None) -> list[Generator]:
     if topic is None:
         return found
     if len(found) > 1:
-        raise ConfigureError(
-            f"{topic} can't take records of {len(found)} kinds.", todo="Name --topic for one kind at a time."
-        )
+        problem = f"{topic} can't take records of {len(found)} kinds."
+        raise ConfigureError(problem, todo="Name --topic for one kind at a time.")
     return [replace(found[0], topic=topic)]
 
 
@@ -111,7 +110,5 @@ def _progress(topics: Sequence[str], count: int | None) -> Iterator[Callable[[st
 def _show(reports: Sequence[GeneratedReport]) -> None:
     for report in reports:
         speed = report.records / max(report.seconds, 0.001)
-        console.print(
-            f"{report.records:,} records to {report.topic} in {report.seconds:.1f} s "
-            f"({speed:,.0f}/s, {report.bytes:,} bytes, schema id {report.schema_id})"
-        )
+        facts = f"{speed:,.0f}/s, {report.bytes:,} bytes, schema id {report.schema_id}"
+        console.print(f"{report.records:,} records to {report.topic} in {report.seconds:.1f} s ({facts})")

@@ -92,7 +92,12 @@ def rollback_command(table: Name, to: To, accept_loss: AcceptLoss = False, as_js
         report = _roll_back_derived(selection.derived, moment)
     else:
         report = _roll_back_landed(selection.topics, moment, accept_loss)
-    print_json(asdict(report)) if as_json else _show_rollback(report)
+    if as_json:
+        print_json(asdict(report))
+        return
+    console.print(report.text)
+    if report.done:
+        console.print(f"Rows: {report.rows_before:,} before, {report.rows:,} now.")
 
 
 def _key(text: str) -> Key:
@@ -151,13 +156,6 @@ def _meant(text: str) -> int | datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise typer.BadParameter(
-            f"{text!r} is neither a snapshot's id nor a time such as 2026-11-21T17:00."
-        ) from None
+        problem = f"{text!r} is neither a snapshot's id nor a time such as 2026-11-21T17:00."
+        raise typer.BadParameter(problem) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _show_rollback(report: RollbackReport | DerivedRollback) -> None:
-    console.print(report.text)
-    if report.done:
-        console.print(f"Rows: {report.rows_before:,} before, {report.rows:,} now.")

@@ -158,12 +158,7 @@ class Jars:
         self._gate = threading.Semaphore(_AT_ONCE)
 
     def paths(self, use: str) -> tuple[Path, ...]:
-        """The files of one set, fetched if they are not here.
-
-        Raises:
-            RetryError: The repository does not give one of them.
-            ConfigureError: What it gave is not what was locked.
-        """
+        """The files of one set, fetched if they are not here; refuses one that is not what was locked."""
         jars = [jar for jar in self._locked if jar.use == use]
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             return tuple(threads.map(self._path, jars))
@@ -188,11 +183,10 @@ class Jars:
         with self._gate, tempfile.TemporaryDirectory(dir=folder) as draft:
             fetched = self._fetch(jar.artifact(_maven(Path(draft))))
             if (found := _sha256(fetched)) != jar.sha256:
-                raise ConfigureError(
-                    f"{jar.coordinates} is not the file that was locked, and is not used.",
-                    where=f"sha256 {found}, locked {jar.sha256}",
-                    todo="Look at what lies between here and Maven Central before trying again.",
-                )
+                problem = f"{jar.coordinates} is not the file that was locked, and is not used."
+                where = f"sha256 {found}, locked {jar.sha256}"
+                todo = "Look at what lies between here and Maven Central before trying again."
+                raise ConfigureError(problem, where=where, todo=todo)
             return fetched.replace(kept)
 
 

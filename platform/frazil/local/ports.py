@@ -47,10 +47,8 @@ def parse(pairs: Iterable[str]) -> dict[str, int]:
     for pair in pairs:
         name, _, number = pair.partition("=")
         if name not in DEFAULTS or not number.isdigit() or not 0 < int(number) < 65536:
-            raise ConfigureError(
-                f"--port {pair} says no port.",
-                todo=f"Write --port NAME=NUMBER, NAME one of {', '.join(DEFAULTS)}.",
-            )
+            todo = f"Write --port NAME=NUMBER, NAME one of {', '.join(DEFAULTS)}."
+            raise ConfigureError(f"--port {pair} says no port.", todo=todo)
         chosen[name] = int(number)
     return chosen
 
@@ -89,10 +87,8 @@ def choose(memory: Path, chosen: Mapping[str, int] | None = None, offset: int | 
         if not 0 < port < 65536:
             raise ConfigureError(f"Port {port} for {name} is none.", todo="Use another offset.")
         if port in by_number:
-            raise ConfigureError(
-                f"Port {port} is wanted by {by_number[port]} and by {name}.",
-                todo=f"Choose another with --port {name}=NUMBER.",
-            )
+            problem = f"Port {port} is wanted by {by_number[port]} and by {name}."
+            raise ConfigureError(problem, todo=f"Choose another with --port {name}=NUMBER.")
         by_number[port] = name
     return ports
 

@@ -94,12 +94,10 @@ class Stack:
         return any(self._alive(each) for each in self._servers)
 
     def _chosen(self, only: Collection[str]) -> list[Server]:
-        known = {each.name for each in self._servers}
-        if unknown := set(only) - known:
-            raise MissingError(
-                f"The stack has no part {', '.join(sorted(unknown))}.",
-                todo=f"Its parts are {', '.join(each.name for each in self._servers)}.",
-            )
+        known = [each.name for each in self._servers]
+        if unknown := sorted(set(only).difference(known)):
+            problem = f"The stack has no part {', '.join(unknown)}."
+            raise MissingError(problem, todo=f"Its parts are {', '.join(known)}.")
         return [each for each in self._servers if not only or each.name in only]
 
     @contextmanager
