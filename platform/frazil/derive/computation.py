@@ -31,29 +31,20 @@ Frames = Mapping[str, "DataFrame"]
 
 @dataclass(frozen=True)
 class Computation(ABC):
-    """How the rows of a derived table are made."""
+    """How the rows of a derived table are made.
+
+    Args:
+        inputs: Names of the tables that are read, as the user wrote them.
+        uses_now: Whether the clock has a say.
+        query: None where a function makes the rows.
+        code: Fingerprint of the query or the function alone.
+    """
 
     spec: DerivedSpec
-
-    @property
-    @abstractmethod
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the tables that are read, as the user wrote them."""
-
-    @property
-    @abstractmethod
-    def uses_now(self) -> bool:
-        """Whether the clock has a say."""
-
-    @property
-    @abstractmethod
-    def query(self) -> Query | None:
-        """The query; None where a function makes the rows."""
-
-    @property
-    @abstractmethod
-    def _code(self) -> str:
-        """A fingerprint of the code: where it changes, the rows do."""
+    inputs: tuple[str, ...]
+    uses_now: bool
+    query: Query | None
+    code: str
 
     @abstractmethod
     def upon(self, spark: SparkSession, frames: Frames, now: float) -> Any:
@@ -65,7 +56,7 @@ class Computation(ABC):
         spec = self.spec
         window = (spec.window.start, spec.window.length.total_seconds()) if spec.window else None
         said = [
-            spec.kind, self._code, dict(sorted(spec.parameters.items())), spec.key, spec.latest_by, window,
+            spec.kind, self.code, dict(sorted(spec.parameters.items())), spec.key, spec.latest_by, window,
             spec.cumulative_by, *([spec.inputs] if spec.python else []),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
@@ -81,10 +72,12 @@ def computation_of(spec: DerivedSpec) -> Computation:
         SpecError: The file can't be understood, or its query is none for the spec's kind.
     """
     if spec.python:
-        return _Function(spec, spec.python)
+        code = spec.python.read_bytes()
+        uses_now = re.search(rf"\b{NOW}\b".encode(), code) is not None
+        return _Function(spec, spec.inputs, uses_now, None, hashlib.sha256(code).hexdigest(), spec.python)
     query = read_query(spec)
     refuse_unfit(query, spec)
-    return _Select(spec, query)
+    return _Select(spec, query.inputs, query.uses_now, query, query.fingerprint, query)
 
 
 @dataclass(frozen=True)
@@ -92,22 +85,6 @@ class _Select(Computation):
     """A SELECT."""
 
     select: Query
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        return self.select.inputs
-
-    @property
-    def uses_now(self) -> bool:
-        return self.select.uses_now
-
-    @property
-    def query(self) -> Query:
-        return self.select
-
-    @property
-    def _code(self) -> str:
-        return self.select.fingerprint
 
     @contextmanager
     def upon(self, spark: SparkSession, frames: Frames, now: float) -> Iterator[DataFrame]:
@@ -129,22 +106,6 @@ class _Function(Computation):
     """A function `derive(inputs, parameters) -> DataFrame` in a file."""
 
     file: Path
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        return self.spec.inputs
-
-    @property
-    def uses_now(self) -> bool:
-        return re.search(rf"\b{NOW}\b", self.file.read_text(encoding="utf-8")) is not None
-
-    @property
-    def query(self) -> None:
-        return None
-
-    @property
-    def _code(self) -> str:
-        return hashlib.sha256(self.file.read_bytes()).hexdigest()
 
     @contextmanager
     def upon(self, spark: SparkSession, frames: Frames, now: float) -> Iterator[DataFrame]:

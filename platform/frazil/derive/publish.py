@@ -16,8 +16,8 @@ from frazil.tables.branches import DERIVING
 from frazil.tables.catalog import catalog_errors
 from frazil.tables.manifests import HeadReader
 from frazil.tables.replacement import replacing
-from frazil.tables.rollback import Rollback, report_of, turn_back
-from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.rollback import Rollback, report_of, row_count, turn_back
+from frazil.tables.snapshots import ancestors
 from frazil.tables.stage import Staged
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ class Derived(Staged):
                 todo="Nothing. Derive again if rows wait.",
             )
         if self.whole:
-            return replace(self.ledger, removed=_rows(table)).following(None)
+            head = next(ancestors(table.metadata), None)
+            return replace(self.ledger, removed=row_count(head) if head else 0).following(None)
         return replace(self.ledger, removed=sum(self.removed.values())).following(before)
 
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
@@ -82,10 +83,6 @@ class Derived(Staged):
             stage_new_rows(tx, what, said)
         else:
             super().put(tx, table, said)
-
-
-def _rows(table: Table) -> int:
-    return int(summary_of(next(ancestors(table.metadata), None)).get("total-records", 0))
 
 
 _FOLLOWS = "The next derivation makes what came later once more."

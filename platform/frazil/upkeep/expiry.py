@@ -8,14 +8,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.errors import RepairError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalog import load_table
 from frazil.tables.commit import commit, remove_ref, remove_snapshots
 from frazil.upkeep.kind import Kind, Known, Order, Reason, View, since
 from frazil.upkeep.retention import aged_refs, plan_expiry
-from frazil.upkeep.storage import delete_files, kept_tables, may_delete_files, named_only_by, statistics_of
+from frazil.upkeep.storage import (
+    delete_files,
+    kept_tables,
+    may_delete_files,
+    named_only_by,
+    read_present,
+    statistics_of,
+)
 from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
@@ -27,7 +32,6 @@ __all__ = ["Expiry", "expire"]
 _BATCH = 1000
 """Snapshots that one commit expires."""
 
-_TRIES = 3
 _KINDS = ("data_files", "delete_files", "manifests", "manifest_lists", "statistics")
 
 
@@ -124,26 +128,15 @@ class _Expiry:
     def _files(
         self, name: TableName, before: Table, would_go: set[int]
     ) -> tuple[set[int], dict[str, list[str]]]:
-        """Ids of the snapshots that stay, and paths by kind of the files that only others named.
+        """Ids of the snapshots that stay, and paths by kind of the files that only others named."""
 
-        Raises:
-            RepairError: A file that tells is missing.
-        """
-        for _ in range(_TRIES):
-            after = load_table(self._catalog, name)
+        def read(after: Table) -> tuple[set[int], dict[str, list[str]]]:
             stay = {s.snapshot_id for s in after.snapshots()} - would_go
-            try:
-                return stay, _files_of(before, after, stay)
-            except FileNotFoundError as e:  # another expiry may have taken it since the table was loaded
-                missing = str(e)
-        raise RepairError(
-            f"A metadata file of {name} is missing.",
-            where=missing,
-            meaning="Nothing was changed."
-            if would_go
-            else "Snapshots expired, but no file was deleted; those that only they named are orphans now.",
-            todo="If a snapshot that stays needs it: roll back to another one (`frazil rollback`).",
-        )
+            return stay, _files_of(before, after, stay)
+
+        gone = "Snapshots expired, but no file was deleted; those that only they named are orphans now."
+        todo = "If a snapshot that stays needs it: roll back to another one (`frazil rollback`)."
+        return read_present(self._catalog, name, read, "Nothing was changed." if would_go else gone, todo)
 
     def _ids(self, table: Table) -> tuple[int, ...]:
         return plan_expiry(table.metadata, self._upkeep, self._now)

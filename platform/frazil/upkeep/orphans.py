@@ -11,7 +11,6 @@ from frazil.errors import RepairError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.branches import at_work
-from frazil.tables.catalog import load_table
 from frazil.upkeep.kind import Kind, Known, Order, Reason, since
 from frazil.upkeep.storage import (
     StoredFile,
@@ -21,6 +20,7 @@ from frazil.upkeep.storage import (
     list_files,
     may_delete_files,
     named_keys,
+    read_present,
 )
 from frazil.upkeep.work import WorkReport, size_text
 
@@ -34,7 +34,6 @@ _CLOCKS = 300.0
 """Seconds by which the clocks of the storage and of those who land may differ."""
 
 _NAMED = 5
-_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,22 +138,10 @@ def _refuse_other_spellings(name: TableName, orphans: Sequence[StoredFile], miss
 
 
 def _named(connections: Connections, name: TableName) -> set[str]:
-    """Keys of the files that the table names.
-
-    Raises:
-        RepairError: A file that tells is missing.
-    """
-    for _ in range(_TRIES):
-        try:
-            return named_keys(load_table(connections.catalog, name))
-        except FileNotFoundError as e:  # an expiry may have taken it since the table was loaded
-            missing = str(e)
-    raise RepairError(
-        f"A metadata file of {name} is missing.",
-        where=missing,
-        meaning="Some of its snapshots can't be read; nothing was deleted.",
-        todo="Roll back to a snapshot that can be read (`frazil rollback`), or bring the file back.",
-    )
+    """Keys of the files that the table names."""
+    meaning = "Some of its snapshots can't be read; nothing was deleted."
+    todo = "Roll back to a snapshot that can be read (`frazil rollback`), or bring the file back."
+    return read_present(connections.catalog, name, named_keys, meaning, todo)
 
 
 def _report(name: TableName, found: Sequence[_Found], dry_run: bool, reason: str) -> WorkReport:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from frazil.errors import RepairError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table, load_table_or_none
 from frazil.tables.manifests import content_named, manifests_named
@@ -34,6 +35,7 @@ __all__ = [
     "may_delete_files",
     "named_keys",
     "named_only_by",
+    "read_present",
     "statistics_of",
 ]
 
@@ -44,6 +46,9 @@ _FOLDERS = ("data", "metadata")
 """Where Iceberg writes. What else lies there is somebody's own, perhaps another table."""
 
 _DELETED_AT_ONCE = 8
+_TRIES = 3
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,20 @@ def kept_tables(catalog: Catalog, name: TableName) -> dict[TableName, Table]:
     found = {name: load_table(catalog, name)}
     letters = load_table_or_none(catalog, name.dead_letters)
     return found | ({name.dead_letters: letters} if letters else {})
+
+
+def read_present(catalog: Catalog, name: TableName, read: Callable[[Table], T], meaning: str, todo: str) -> T:
+    """What a table's metadata tells; read again where an expiry took a file since the table was loaded.
+
+    Raises:
+        RepairError: A file that tells is missing, with what that means and what to do.
+    """
+    for _ in range(_TRIES):
+        try:
+            return read(load_table(catalog, name))
+        except FileNotFoundError as e:
+            missing = str(e)
+    raise RepairError(f"A metadata file of {name} is missing.", where=missing, meaning=meaning, todo=todo)
 
 
 def may_delete_files(table: Table) -> bool:

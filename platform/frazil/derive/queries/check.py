@@ -1,4 +1,7 @@
-"""Every query of every pipeline checked before anything runs, all mistakes told at once."""
+"""The tables of all pipelines as far as they are known before any server is asked.
+
+Every query is checked before anything runs, and all mistakes are told at once.
+"""
 
 from __future__ import annotations
 
@@ -21,32 +24,22 @@ from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 
-__all__ = [
-    "Known",
-    "Made",
-    "check_queries",
-    "columns_held",
-    "columns_made",
-    "in_order",
-    "known_tables",
-    "landed_tables",
-    "made_table",
-    "sorted_tables",
-]
-
+__all__ = ["check_queries", "columns_held", "in_order", "known_tables"]
 
 Known = dict[TableName, Sequence[Column] | None]
 """The columns of tables, or None where only a server knows them."""
 
 
+Kinds = Mapping[TableName, str]
+"""All tables: `landed`, or the kind of a derived one."""
+
+
 @dataclass(frozen=True, slots=True)
-class Made:
+class _Made:
     """One table that is made of others.
 
     Args:
-        spec: What the user wrote.
-        place: Where: file and line.
-        name: The table.
+        place: File and line.
         query: None where a Python function makes its rows.
         inputs: The tables that it is made of, by the names that the user gave them.
     """
@@ -64,29 +57,23 @@ def in_order(pipelines: Sequence[Pipeline], settings: Settings) -> tuple[Derived
     Raises:
         SpecError: A query can't be understood, or a table reads itself, by whatever way.
     """
-    return tuple(made.spec for made in sorted_tables(list(_made_tables(pipelines, settings))))
+    return tuple(made.spec for made in _all_sorted(pipelines, settings))
 
 
-def known_tables(
-    pipelines: Sequence[Pipeline], settings: Settings
-) -> Mapping[TableName, Sequence[Column] | None]:
-    """The columns of every table, or None where only a server knows them; types may be `unknown`.
+def known_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Known:
+    """The columns of every table; types may be `unknown`.
 
     Raises:
-        SpecError: A query can't be understood, or names a column that its input has not.
+        SpecError: A query can't be understood, or names a column that its input has not; or no table can hold
+            what a schema file describes.
     """
-    known = landed_tables(pipelines, settings)
-    for made in sorted_tables(list(_made_tables(pipelines, settings))):
-        known[made.name] = columns_held(columns_made(made, known))
+    known = _landed_tables(pipelines, settings)
+    for made in _all_sorted(pipelines, settings):
+        known[made.name] = columns_held(_columns_made(made, known))
     return known
 
 
-def landed_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Known:
-    """The columns of the topics' tables.
-
-    Raises:
-        SpecError: No table can hold what a schema file describes.
-    """
+def _landed_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Known:
     known: Known = {}
     for spec in (spec for pipeline in pipelines for spec in pipeline.tables):
         fields = file_fields(spec)
@@ -95,35 +82,26 @@ def landed_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Known:
     return known
 
 
-def _made_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Iterator[Made]:
-    """The derived tables of all pipelines, as they are written.
-
-    Raises:
-        SpecError: A query can't be understood.
-    """
+def _written(pipelines: Sequence[Pipeline]) -> Iterator[tuple[DerivedSpec, str]]:
+    """The derived tables of all pipelines, each with its place."""
     for pipeline in pipelines:
         for spec, line in zip(pipeline.derived, pipeline.derived_lines, strict=True):
-            yield made_table(spec, f"{pipeline.file}:{line}", settings)
+            yield spec, f"{pipeline.file}:{line}"
 
 
-def made_table(spec: DerivedSpec, place: str, settings: Settings) -> Made:
-    """One derived table, read.
-
-    Raises:
-        SpecError: Its query can't be understood.
-    """
+def _made(spec: DerivedSpec, place: str, settings: Settings) -> _Made:
     name = things(spec, settings).table
     query = read_query(spec) if spec.sql else None
     written = query.inputs if query else spec.inputs
-    return Made(spec, place, name, query, {text: TableName.parse(text, name.namespace) for text in written})
+    return _Made(spec, place, name, query, {text: TableName.parse(text, name.namespace) for text in written})
 
 
-def sorted_tables(tables: Sequence[Made]) -> list[Made]:
-    """The tables, each after those that it reads.
+def _all_sorted(pipelines: Sequence[Pipeline], settings: Settings) -> list[_Made]:
+    return _sorted([_made(spec, place, settings) for spec, place in _written(pipelines)])
 
-    Raises:
-        SpecError: One reads itself, by whatever way.
-    """
+
+def _sorted(tables: Sequence[_Made]) -> list[_Made]:
+    """The tables, each after those that it reads."""
     by_name = {made.name: made for made in tables}
     graph = {made.name: [name for name in made.inputs.values() if name in by_name] for made in tables}
     try:
@@ -134,12 +112,8 @@ def sorted_tables(tables: Sequence[Made]) -> list[Made]:
         raise SpecError("\n".join(ways), todo="These tables wait for each other: leave one out.") from None
 
 
-def columns_made(made: Made, known: Mapping[TableName, Sequence[Column] | None]) -> Sequence[Column] | None:
-    """What a derived table's query puts out, from the columns of its inputs; None of a function.
-
-    Raises:
-        SpecError: Its query names a column that its input has not.
-    """
+def _columns_made(made: _Made, known: Known) -> Sequence[Column] | None:
+    """What a derived table's query puts out, from the columns of its inputs; None of a function."""
     if made.query is None:
         return None
     tables = {text: known.get(name) for text, name in made.inputs.items()}
@@ -157,10 +131,6 @@ def columns_held(columns: Sequence[Column] | None) -> Sequence[Column] | None:
     return [(name, longer.get(kind, kind)) for name, kind in columns if name != ERROR_COLUMN]
 
 
-Kinds = Mapping[TableName, str]
-"""All tables: `landed`, or the kind of a derived one."""
-
-
 def check_queries(pipelines: Sequence[Pipeline], settings: Settings) -> None:
     """Refuses pipelines whose queries can't be run, or not by the kind of their table.
 
@@ -169,9 +139,9 @@ def check_queries(pipelines: Sequence[Pipeline], settings: Settings) -> None:
     """
     told: list[str] = []
     made, kinds = _read(pipelines, settings, told), _kinds(pipelines, settings)
-    known = landed_tables(pipelines, settings)
+    known = _landed_tables(pipelines, settings)
     try:
-        ordered = sorted_tables(made)
+        ordered = _sorted(made)
     except SpecError as e:
         told.append(e.what)
         ordered = []
@@ -181,18 +151,16 @@ def check_queries(pipelines: Sequence[Pipeline], settings: Settings) -> None:
         raise SpecError("\n".join(told), todo="Mend the files; nothing was started.")
 
 
-def _read(pipelines: Sequence[Pipeline], settings: Settings, told: list[str]) -> list[Made]:
+def _read(pipelines: Sequence[Pipeline], settings: Settings, told: list[str]) -> list[_Made]:
     """The derived tables whose queries can be understood; what is wrong with others is told."""
     found = []
-    for pipeline in pipelines:
-        for spec, line in zip(pipeline.derived, pipeline.derived_lines, strict=True):
-            place = f"{pipeline.file}:{line}"
-            try:
-                found.append(made_table(spec, place, settings))
-            except SpecError as e:
-                told.append(e.what)
-            except ConfigureError as e:
-                told.append(f"{place}: {e.what} {e.todo}")
+    for spec, place in _written(pipelines):
+        try:
+            found.append(_made(spec, place, settings))
+        except SpecError as e:
+            told.append(e.what)
+        except ConfigureError as e:
+            told.append(f"{place}: {e.what} {e.todo}")
     return found
 
 
@@ -201,8 +169,8 @@ def _kinds(pipelines: Sequence[Pipeline], settings: Settings) -> Kinds:
     return landed | {things(spec, settings).table: spec.kind for p in pipelines for spec in p.derived}
 
 
-def _mistakes(made: Made, kinds: Kinds, known: Known) -> Iterator[str]:
-    """Those of one table; what is known of it is noted for the tables that read it."""
+def _mistakes(made: _Made, kinds: Kinds, known: Known) -> Iterator[str]:
+    """The mistakes of one table; its columns are noted for the tables that read it."""
     known[made.name] = None
     if made.query is None:
         yield from (f"{made.place}: {text}" for _, text in _odd_inputs(made, kinds))
@@ -215,7 +183,7 @@ def _mistakes(made: Made, kinds: Kinds, known: Known) -> Iterator[str]:
     if mistakes:
         yield refusal(made.query, mistakes).what
     try:
-        columns = columns_made(made, known) or ()
+        columns = _columns_made(made, known) or ()
     except SpecError as e:
         yield e.what
     else:
@@ -223,7 +191,7 @@ def _mistakes(made: Made, kinds: Kinds, known: Known) -> Iterator[str]:
         yield from (f"{made.place}: {text}" for text in _odd_spec(made, made.query, columns))
 
 
-def _odd_inputs(made: Made, kinds: Kinds) -> Iterator[Mistake]:
+def _odd_inputs(made: _Made, kinds: Kinds) -> Iterator[Mistake]:
     starts = {input_name(t): start_of(t) for t in input_tables(made.query.tree)} if made.query else {}
     for text, name in made.inputs.items():
         if (kind := kinds.get(name)) is None:
@@ -239,7 +207,7 @@ def _near(name: TableName, kinds: Kinds) -> str:
     return nearest(name.table, near)
 
 
-def _odd_spec(made: Made, query: Query, columns: Sequence[Column]) -> Iterator[str]:
+def _odd_spec(made: _Made, query: Query, columns: Sequence[Column]) -> Iterator[str]:
     merges = made.spec.kind in ("totals", "windows") and not any(unmergeable(query))
     merge = merge_of(query) if merges else None
     yield from odd_fields(query, made.spec, [name for name, _ in columns], merge)

@@ -15,28 +15,27 @@ from frazil.spec.derived import Parameter
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["UNKNOWN", "Column", "lineage", "outputs", "typed"]
+__all__ = ["UNKNOWN", "Column", "lineage", "typed"]
+
+Column = tuple[str, str]
+"""A column's name and its type, as Spark writes it."""
+
+Tables = Mapping[str, Sequence[Column] | None]
+"""The columns of a query's inputs, by the names that it has for them; None, or missing: not known."""
 
 
 def typed(
-    query: Query,
-    tables: Mapping[str, Sequence[Column] | None],
-    parameters: Mapping[str, Parameter] | None = None,
+    query: Query, tables: Tables, parameters: Mapping[str, Parameter] | None = None
 ) -> tuple[Column, ...]:
     """The columns of a query's output; of type `unknown` where only Spark can tell it.
 
     Where it takes all columns of an unknown table, `*` stands for them.
 
-    Args:
-        query: The query.
-        tables: The columns of each of its inputs, named as the query names them; None: not known.
-        parameters: The values that it names.
-
     Raises:
         SpecError: It names a column that no input has.
     """
     kinds = {name: _of_value(value) for name, value in (parameters or {}).items()}
-    return tuple((c.name, c.kind) for c in outputs(query, tables, kinds))
+    return tuple((c.name, c.kind) for c in _outputs(query, tables, kinds))
 
 
 def _of_value(value: Parameter) -> str:
@@ -51,39 +50,18 @@ def _of_value(value: Parameter) -> str:
             return "string"
 
 
-def lineage(
-    query: Query, tables: Mapping[str, Sequence[Column] | None]
-) -> Mapping[str, tuple[tuple[str, str], ...]]:
+def lineage(query: Query, tables: Tables) -> Mapping[str, tuple[tuple[str, str], ...]]:
     """By column of the table, the (input, column) pairs that its values come from.
-
-    Args:
-        query: The query.
-        tables: The columns of each of its inputs, named as the query names them; None: not known.
 
     Raises:
         SpecError: It names a column that no input has.
     """
-    found = (column for column in outputs(query, tables, {}) if column.name != ERROR_COLUMN)
+    found = (column for column in _outputs(query, tables, {}) if column.name != ERROR_COLUMN)
     return {column.name: tuple(sorted(column.origins)) for column in found}
 
 
-Column = tuple[str, str]
-"""A column's name and its type, as Spark writes it."""
-
-
-def outputs(
-    query: Query, tables: Mapping[str, Sequence[Column] | None], parameters: Mapping[str, str]
-) -> tuple[Output, ...]:
-    """The output of a query; `ALL` among it where it takes all columns of an unknown table.
-
-    Args:
-        query: The query.
-        tables: Columns of its inputs, by the names that the query has for them; missing or None: unknown.
-        parameters: Types of what it names as `:name`.
-
-    Raises:
-        SpecError: It names columns that are not there.
-    """
+def _outputs(query: Query, tables: Tables, parameters: Mapping[str, str]) -> tuple[Output, ...]:
+    """The output of a query; `ALL` among it where it takes all columns of an unknown table."""
     reader = _Reader(tables, {"now": "timestamp", **parameters})
     found = reader.read(query.tree, None)
     if twice := repeated(column.name for column in found):
@@ -95,7 +73,7 @@ def outputs(
 
 @dataclass(slots=True)
 class _Reader:
-    tables: Mapping[str, Sequence[Column] | None]
+    tables: Tables
     parameters: Mapping[str, str]
     mistakes: list[Mistake] = field(default_factory=list)
     named: dict[int, list[Output]] = field(default_factory=dict)

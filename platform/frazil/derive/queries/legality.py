@@ -152,7 +152,7 @@ def odd_fields(query: Query, spec: DerivedSpec, columns: Sequence[str], merge: M
         query: The spec's query.
         spec: What the user wrote.
         columns: Names of the query's output; `*` among them where not all are known.
-        merge: Of totals and windows, where their totals can be merged.
+        merge: Of totals and windows whose totals can be merged.
     """
     for name in spec.parameters:
         if name not in query.parameters:

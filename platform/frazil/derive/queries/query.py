@@ -43,8 +43,6 @@ class Query:
     """One SELECT and what can be said of it without knowing any table.
 
     Args:
-        text: As the user wrote it.
-        where: The file, named in errors.
         inputs: The tables that it reads, as written: `table` or `ns.table`.
         columns: Names of its output; `*` where it takes all columns of a table.
         parameters: What it names as `:name`, without `:now`.
@@ -63,11 +61,7 @@ class Query:
     tree: exp.Query = field(repr=False, compare=False)
 
     def upon(self, views: Mapping[str, str]) -> str:
-        """The text with each input replaced.
-
-        Args:
-            views: What to read instead of each of `inputs`, as Spark's SQL names it.
-        """
+        """The text with each of `inputs` replaced by a view, as Spark's SQL names it."""
         text, end, parts = self.text, 0, []
         for table in sorted(input_tables(self.tree), key=start_of):
             parts += [text[end : start_of(table)], views[input_name(table)]]
@@ -98,11 +92,7 @@ def read_query(spec: DerivedSpec) -> Query:
 
 @lru_cache(maxsize=1024)  # 10 ms each, and definitions that load ask for each one several times
 def parse_query(text: str, where: str) -> Query:
-    """Reads one SELECT, in Spark's SQL.
-
-    Args:
-        text: The query.
-        where: Its file, named in errors.
+    """Reads one SELECT, in Spark's SQL; `where` is its file, named in errors.
 
     Raises:
         SpecError: It is no single SELECT, or a column of its output has no name, or another's.

@@ -21,12 +21,9 @@ _WORDS = ("user", "session_user")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One column that a query, or a part of it, puts out.
+    """One column that a query, or a part of it, puts out, with its type.
 
-    Args:
-        name: As written.
-        kind: Its type.
-        origins: The columns of inputs that its values are made of: (input, column).
+    `origins` are the columns of inputs that its values are made of: (input, column).
     """
 
     name: str
@@ -39,8 +36,7 @@ class Source:
     """What one part of a FROM offers.
 
     Args:
-        name: What it is called in the query.
-        columns: Its columns; among them `ALL` where not all are known.
+        columns: Its columns; `ALL` among them where not all are known.
         spoken: What it is called in errors.
         shown: Whether `*` takes its columns.
     """
@@ -81,9 +77,7 @@ class Scope:
     def find(self, names: Sequence[str], at: int) -> Output:
         """The column that a name means, or a field within it; unknown where only a server knows.
 
-        Args:
-            names: The parts of the name, such as `t`, `address`, `city`.
-            at: Where it stands.
+        The parts of a name are such as `t`, `address`, `city`; `at` is where it stands.
         """
         if found := self._found(names, at):
             top, inner = found
@@ -93,12 +87,7 @@ class Scope:
         return Output(names[-1])
 
     def every(self, of: Sequence[str], at: int) -> list[Output]:
-        """What `*` stands for: all columns, those of one source, or the fields of a column.
-
-        Args:
-            of: What stands before it.
-            at: Where it stands.
-        """
+        """What `*` stands for: all columns, or those of the source, or fields of the column, before it."""
         sources = [s for s in self.sources if (s.name.lower() == of[0].lower() if len(of) == 1 else s.shown)]
         if not of and not sources:
             return [Output(ALL)]

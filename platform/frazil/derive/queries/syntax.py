@@ -23,7 +23,6 @@ __all__ = [
     "parameters_of",
     "parsed",
     "start_of",
-    "tokens_of",
     "windows_of",
     "words_of",
 ]
@@ -37,10 +36,10 @@ def parsed(text: str) -> list[exp.Expr]:
     """
     from sqlglot.dialects.spark import Spark
 
-    return [tree for tree in Spark().parser().parse(tokens_of(text), text) if tree]
+    return [tree for tree in Spark().parser().parse(_tokens_of(text), text) if tree]
 
 
-def tokens_of(text: str) -> list[Token]:
+def _tokens_of(text: str) -> list[Token]:
     """The words of a text; comments are none.
 
     Raises:
@@ -61,7 +60,7 @@ def parameters_of(text: str) -> Iterator[tuple[int, str]]:
     """Each `:name` of a text, with its place."""
     from sqlglot import TokenType
 
-    tokens = tokens_of(text)
+    tokens = _tokens_of(text)
     for colon, name in pairwise(tokens):
         if colon.token_type == TokenType.COLON and name.start == colon.end + 1:
             yield colon.start, name.text
@@ -116,8 +115,7 @@ def branches(tree: exp.Expr) -> list[exp.Expr]:
 
 def output_of(tree: exp.Expr) -> list[exp.Expr]:
     """What the first SELECT of a query puts out: it names the columns."""
-    first = branches(tree)[0]
-    return list(first.expressions)
+    return list(branches(tree)[0].expressions)
 
 
 def names_of(item: exp.Expr) -> tuple[str, ...]:
@@ -168,7 +166,7 @@ def _starts(node: exp.Expr) -> Iterator[int]:
 
 def words_of(text: str) -> Sequence[str]:
     """A text's words as they mean the same: in lower case, unless they are quoted."""
-    words = (text[t.start : t.end + 1] for t in tokens_of(text))
+    words = (text[t.start : t.end + 1] for t in _tokens_of(text))
     return [w if w[0] in "'\"`" else w.lower() for w in words]
 
 

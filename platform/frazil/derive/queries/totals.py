@@ -12,7 +12,7 @@ from frazil.derive.queries.syntax import function_name, is_aggregate, names_of, 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Merge", "MergeFunction", "is_grouped", "merge_of", "shadowed", "unmergeable"]
+__all__ = ["Merge", "is_grouped", "merge_of", "shadowed", "unmergeable"]
 
 MergeFunction = Literal["sum", "min", "max", "bool_and", "bool_or"]
 """What makes one total of two; counts are summed."""
@@ -33,12 +33,7 @@ _WINDOWS = ("window", "session_window")
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """The columns of a table of totals.
-
-    Args:
-        keys: Those that it is grouped by.
-        functions: How the values of two rows with equal keys become one, by column.
-    """
+    """The columns of a table of totals: its keys, and by column how two totals become one."""
 
     keys: tuple[str, ...]
     functions: Mapping[str, MergeFunction]
