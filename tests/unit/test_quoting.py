@@ -14,7 +14,7 @@ from frazil.derive.output import types_in
 from frazil.derive.queries.types import fields
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.types import spark_type
-from frazil.landing.projection import laid_out
+from frazil.landing.write import laid_out
 from frazil.quoting import double_quoted, literal, quoted
 from frazil.spec.names import TableName
 from frazil.tables.spark import spark_name

@@ -24,9 +24,7 @@ def leader_epochs(
     """The leader epochs of the records of some spans.
 
     Args:
-        settings: The environment.
         spans: Half-open offset ranges by partition.
-        topic: The topic.
         current: The partitions' current epochs, where they are known: saves a look at the ends.
 
     Returns:

@@ -35,7 +35,6 @@ class TopicFacts:
     """A topic at one moment.
 
     Args:
-        topic: Its name.
         topic_id: Its identity; another one after the topic was deleted and made again.
         first: The log start offset of each partition.
         end: The last stable offset of each partition: what read_committed may see, exclusive.

@@ -36,7 +36,6 @@ class Tally:
     """How many records some offsets hold, and which: a loss and a duplicate do not cancel out.
 
     Args:
-        count: How many.
         low: The least offset; None of no record.
         high: The greatest offset; None of no record.
         total: The sum of all offsets.
@@ -74,7 +73,6 @@ class Probe:
 
     Args:
         reader: A consumer with `enable.partition.eof`, closed by whoever opened it.
-        topic: The topic.
     """
 
     def __init__(self, reader: Consumer, topic: str) -> None:

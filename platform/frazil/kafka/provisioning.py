@@ -47,12 +47,6 @@ class TopicState:
     """A topic and its subjects, as they are now.
 
     Args:
-        topic: Its name.
-        topic_id: Its identity.
-        partitions: How many it has.
-        created: Whether this call made it.
-        first: First offset of each partition.
-        end: Last stable offset of each partition.
         subject: Of its values; None where there is none. Likewise of its keys below.
         schema_id: Of the spec's schema, or of the newest version.
         schema_version: Likewise.

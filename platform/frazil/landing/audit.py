@@ -40,12 +40,6 @@ def gaps_of(plan: Plan, held: Mapping[int, Tally]) -> dict[int, int]:
 def audit(plan: Plan, written: Written, staged: Snapshot | None, held: Mapping[int, Tally]) -> None:
     """Compares what was read with what the topic holds, and the branch's own metadata with both.
 
-    Args:
-        plan: The plan.
-        written: What went through the pass.
-        staged: The branch's newest snapshot.
-        held: The records of the plan's spans.
-
     Raises:
         AuditFailedError: They don't add up; nothing of the landing is visible.
     """

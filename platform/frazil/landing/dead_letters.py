@@ -127,10 +127,8 @@ def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Se
     was kept then is not written again.
 
     Args:
-        catalog: The catalog of both tables.
         name: The topic's table.
         ledger: What the main table's snapshot will say.
-        bad: The bad records of the plan.
 
     Raises:
         OvertakenError: Another landing keeps the same records.

@@ -1,22 +1,24 @@
-"""A table's columns follow its topic's schemas: by the rules, by approved migrations, or not at all."""
+"""A table's columns follow its topic's schemas: by the rules, by approved migrations, or it is suspended."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.columns import RecordColumns, metadata_names
 from frazil.formats.evolution import Verdict, refused, verdicts
 from frazil.formats.logical import Struct
 from frazil.formats.types import as_stored, from_iceberg, iceberg_type
-from frazil.landing.refusals import marks
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table_or_none
 from frazil.tables.commit import commit, is_staged
 from frazil.tables.migrations import migrate, retired
+from frazil.tables.properties import set_properties
+from frazil.tables.stage import SUSPENDED
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -24,7 +26,13 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.update.schema import UpdateSchema
 
-__all__ = ["Evolution", "apply_changes", "evolve", "plan_evolution"]
+__all__ = ["SUSPENDED_BY", "Evolution", "apply_changes", "evolve", "fitting", "plan_evolution"]
+
+
+SUSPENDED_BY = "frazil.suspended-by"
+"""Table property `schema` where a schema suspends the table, and not a record."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
     if refused(found):
         return Evolution(every, table.schema(), None)
     apply_changes(tx, [v for v in found if v.wanted], metadata)
-    if gone := marks(table):
+    if gone := _marks(table):
         tx.remove_properties(*gone)
     return Evolution(every, tx.table_metadata.schema(), tx if is_staged(tx) else None)
 
@@ -118,3 +126,37 @@ def _apply_one(update: UpdateSchema, change: Verdict, before: str | None) -> Non
     update.add_column(path, kind, doc=wanted.doc or None)
     if before and len(path) == 1:  # a new column stands last otherwise, behind the metadata
         update.move_before(path, (before,))
+
+
+def fitting(catalog: Catalog, name: TableName, prepare: Callable[[], T]) -> T:
+    """What `prepare` makes of the newest schemas; the table is suspended where they are refused.
+
+    It is asked twice: the first time a newer schema may have been registered, and taken by another
+    landing, between its look at the registry and its look at the table.
+
+    Raises:
+        SchemaRefusedError: Refused twice.
+    """
+    try:
+        return prepare()
+    except SchemaRefusedError:
+        pass
+    try:
+        return prepare()
+    except SchemaRefusedError as e:
+        _suspend(catalog, name, e)
+        raise
+
+
+def _marks(table: Table) -> tuple[str, ...]:
+    """The properties that go when a fitting schema is there again."""
+    if table.properties.get(SUSPENDED_BY) != "schema":
+        return ()
+    return tuple(p for p in (SUSPENDED, SUSPENDED_BY) if p in table.properties)
+
+
+def _suspend(catalog: Catalog, name: TableName, error: SchemaRefusedError) -> None:
+    table = load_table_or_none(catalog, name)
+    said = {SUSPENDED: error.where, SUSPENDED_BY: "schema"}
+    if table is not None and said.items() - table.properties.items():
+        set_properties(catalog, name, said)

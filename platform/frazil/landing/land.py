@@ -18,12 +18,12 @@ from frazil.kafka.facts import TopicFacts, describe, topic_fact
 from frazil.landing.audit import audit, gaps_of, readable
 from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
 from frazil.landing.dead_letters import keep_dead_letters
+from frazil.landing.evolve import fitting
 from frazil.landing.faults import landing_job
 from frazil.landing.history import Accepted, recreated
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, Span, bytes_per_record, read_ledger
 from frazil.landing.plan import Plan, cut, make_plan
-from frazil.landing.refusals import fitting
 from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.landing.source import read_slices
 from frazil.landing.tables import ensure_table

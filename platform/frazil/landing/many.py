@@ -23,12 +23,6 @@ def land_many(
 ) -> Iterator[Outcome]:
     """Lands tables in threads, and gives each one's report, or what kept it from landing.
 
-    Args:
-        specs: The tables.
-        connections: Shared by all of them.
-        run_id: Noted in the snapshots.
-        at_once: Most landings at a time.
-
     Yields:
         One outcome per table, in the order in which they end.
     """

@@ -22,9 +22,9 @@ from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.chosen import Chosen, choose
 from frazil.landing.dead_letters import DeadLetter
 from frazil.landing.land import Step
+from frazil.landing.landed import Redriven
 from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
-from frazil.landing.redriven import Redriven, letters_frame
 from frazil.landing.repair import Repair, repaired
 from frazil.landing.report import LandingReport
 from frazil.landing.tables import ensure_table
@@ -36,7 +36,7 @@ from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.stage import StagedFiles, publish, staged_files
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 __all__ = ["RedriveReport", "redrive"]
@@ -94,11 +94,8 @@ def redrive(
     """Lands the dead letters of a table that are not in it yet. Killed at any point: none, or all.
 
     Args:
-        spec: The table.
-        connections: The environment.
         where: Which dead letters, as a filter over their table's columns; empty: all.
         repair: Mends each one first.
-        run_id: Noted in the snapshot.
         on_step: Told chosen, branched, written, audited, published.
 
     Raises:
@@ -138,7 +135,7 @@ class _Redrive:
         catalog, branch = self._connections.catalog, new_branch(REDRIVE)
         decoder = decoder_for(self._spec, self._connections.registry)
         ensure_table(self._spec, self._name, catalog, decoder.columns)
-        plan, records = _plan(chosen, letters), letters_frame(self._connections.spark, letters)
+        plan, records = _plan(chosen, letters), _frame(self._connections.spark, letters)
         try:
             written = self._write(records, decoder, plan, branch)
             bad = find_bad(records, decoder, plan, written) if written.bad else []
@@ -218,3 +215,22 @@ def _plan(chosen: Chosen, letters: Sequence[DeadLetter]) -> Plan:
     for partition, offset in sorted(letter.key for letter in letters):
         spans[partition] = (spans.get(partition, (offset, 0))[0], offset + 1)
     return Plan(chosen.ledger.topic, chosen.ledger.topic_id, spans, capped=False)
+
+
+_COLUMNS = (
+    "raw_key binary, raw_value binary, topic string, partition int, offset bigint, timestamp timestamp, "
+    "timestampType int, headers array<struct<key: string, value: binary>>, leader_epoch int"
+)
+"""As `read_slices` gives them."""
+
+
+def _frame(spark: SparkSession, letters: Sequence[DeadLetter]) -> DataFrame:
+    """Dead letters as `read_slices` would have read them; one task, one file."""
+    rows = [
+        (
+            r.raw_key, r.raw_value, r.topic, r.partition, r.offset, r.timestamp, r.timestamp_type,
+            None if r.headers is None else list(r.headers.items()), r.leader_epoch,
+        )
+        for r in letters
+    ]  # fmt: skip
+    return spark.createDataFrame(rows, _COLUMNS).coalesce(1)

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from frazil.connections import Connections
 from frazil.errors import ConfigureError
 from frazil.kafka.facts import topic_fact
+from frazil.landing.evolve import SUSPENDED_BY
 from frazil.landing.land import Step, land
 from frazil.landing.ledger import read_ledger
-from frazil.landing.refusals import SUSPENDED_BY
 from frazil.landing.report import LandingReport
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
@@ -32,12 +32,8 @@ def resume(
     """Lifts a table's suspension and lands what waits.
 
     Args:
-        spec: The table.
-        connections: The environment.
         past: Bad records to leave out, once: they are counted as skipped. One that decodes after all
             is landed.
-        run_id: Noted in the snapshots.
-        on_step: See `land`.
 
     Raises:
         SuspendedError: Another bad record stops the table.

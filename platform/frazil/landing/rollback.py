@@ -39,8 +39,6 @@ def roll_back(
     """Takes a table and its position back; see `turn_back` for what `to` may be, and for the errors.
 
     Args:
-        spec: The table.
-        connections: The environment.
         to: A snapshot's id, or a moment.
         accept_loss: Roll back even if the topic no longer holds what came later.
 

@@ -39,9 +39,6 @@ def read_slices(
     """The records of all slices.
 
     Args:
-        spark: The session.
-        settings: Brokers and client settings.
-        topic: The topic.
         slices: What each task reads; partitions of one slice are read one after the other.
         epochs: Leader epochs, which Spark's source does not tell.
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from frazil.formats.columns import metadata_columns
+from frazil.formats.logical import List, Map, Struct, Type, alike
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, OK, RecordDecoder
-from frazil.formats.types import from_iceberg
+from frazil.formats.types import from_iceberg, spark_type
 from frazil.kafka.probe import Tally
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
-from frazil.landing.projection import laid_out
-from frazil.quoting import quoted
+from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.faults import spark_job
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-__all__ = ["PLAN", "Written", "write_branch"]
+__all__ = ["PLAN", "Written", "laid_out", "write_branch"]
 
 PLAN = "frazil.plan"
 """In the summary of a branch's snapshot: the spans that its rows are of."""
@@ -176,3 +176,39 @@ def _written(branch: str, plan: Plan, writers: Sequence[int], counts: dict[str, 
         tallies=_tallies(plan, counts),
         bad_at=tuple((place >> _SHIFT, place & ((1 << _SHIFT) - 1)) for place in counts.get("bad_at") or ()),
     )
+
+
+def laid_out(source: str, have: Type, want: Type, depth: int = 0) -> str:
+    """A SQL expression that gives the values of `source` in another type: by name, at every depth.
+
+    Spark's CAST between structs goes by position and ignores names: after a schema put a field in the
+    middle, values would land in their neighbours' columns.
+
+    Args:
+        source: A SQL expression.
+        have: Its type.
+        want: The table's: fields that the source lacks are null, those it lacks itself are left out.
+        depth: How many lambdas are around it.
+    """
+    if alike(have, want, lambda *_: True):
+        return f"CAST({source} AS {spark_type(want)})"
+    item = f"x{depth}"
+    match have, want:
+        case Struct(), Struct():
+            parts = ", ".join(
+                f"{literal(f.name)}, {_part(source, have, f.name, f.type, depth)}" for f in want
+            )
+            return f"CASE WHEN {source} IS NOT NULL THEN named_struct({parts}) END"
+        case List(), List():
+            return f"transform({source}, {item} -> {laid_out(item, have.element, want.element, depth + 1)})"
+        case Map(), Map():
+            value = laid_out(item, have.value, want.value, depth + 1)
+            return f"transform_values({source}, (k{depth}, {item}) -> {value})"
+    return f"CAST({source} AS {spark_type(want)})"
+
+
+def _part(source: str, have: Struct, name: str, want: Type, depth: int) -> str:
+    field = have.get(name)
+    if field is None:
+        return f"CAST(NULL AS {spark_type(want)})"
+    return laid_out(f"{source}.{quoted(name)}", field.type, want, depth)

@@ -97,7 +97,6 @@ class Glue:
         """One attempt.
 
         Args:
-            connections: The outside systems.
             sent: Locations that earlier attempts sent; this one's is added.
         """
         client = connections.glue

@@ -138,9 +138,6 @@ def publish_branch(tx: Transaction, name: TableName, branch: str, tip: int) -> N
     """Has a commit remove the branch that it publishes, and fail unless the branch is as it was audited.
 
     Args:
-        tx: The commit.
-        name: The table.
-        branch: The branch.
         tip: The snapshot that was audited.
 
     Raises:

@@ -73,8 +73,6 @@ def commit(
     """Commits what `stage` makes of the table's present head, until it is through or is not wanted any more.
 
     Args:
-        catalog: The catalog that owns the table.
-        name: The table.
         stage: Stages updates upon the table that it is given, and does not commit them. It is asked again
             upon each new head. None: nothing is left to do. What it raises ends the work.
         work: What is committed, for people: `landing`, `schema change`.
@@ -100,13 +98,7 @@ def commit(
 
 
 class _Sending:
-    """The tries of one commit.
-
-    Args:
-        catalog: The catalog that owns the table.
-        name: The table.
-        work: What is committed.
-    """
+    """The tries of one commit."""
 
     def __init__(self, catalog: Catalog, name: TableName, work: str) -> None:
         self._catalog, self._name, self._work = catalog, name, work

@@ -21,8 +21,6 @@ class LiveFile:
     """One data file.
 
     Args:
-        path: Where it is.
-        bytes: Its size.
         records: Rows in it, deleted ones too.
         partition: Values of its partition fields.
         spec_id: The partition spec that they belong to.
@@ -51,8 +49,6 @@ class Deletes:
     """The delete files of a snapshot.
 
     Args:
-        files: How many there are.
-        bytes: Their bytes.
         rows: Rows that those by position take away.
         equality: Files whose deleted rows are not known without reading.
     """

@@ -122,7 +122,6 @@ class Entry(ABC):
         """What holds for `main`; None where nothing was done yet.
 
         Args:
-            metadata: The table's.
             whatever_it_holds: Take the copy as it is: for who makes all rows anew.
 
         Raises:

@@ -46,7 +46,6 @@ class Head:
     """The files of the head of `main`.
 
     Args:
-        snapshot: The head.
         manifests: Its manifests that name live files.
         named: The data files that each data manifest names, by the manifest's path.
         deleting: The delete files.
@@ -127,7 +126,6 @@ def manifests_of(
     """The manifests of a snapshot that name files which are there, and not only some that were removed.
 
     Args:
-        table: The snapshot's table.
         snapshot: Usually the head; None: no manifests.
         content: A `ManifestContent`, where only those of data or of delete files are wanted.
     """
@@ -164,7 +162,6 @@ class Candidates:
     """Data files of a head that can hold certain rows.
 
     Args:
-        entries: The files.
         named: All live entries of the manifests that were read for it, by the manifest's path.
     """
 
@@ -190,8 +187,6 @@ def manifests_named(
     """The manifests that some snapshots name, each once, by path.
 
     Args:
-        io: Where they are.
-        snapshots: The snapshots.
         may_miss: Whether a file that is gone counts as empty.
 
     Raises:

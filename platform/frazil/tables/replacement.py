@@ -30,7 +30,6 @@ class Replacement:
         gone: Paths of the manifests that the head no longer names.
         removed: Entries of the files that go.
         kept: The other live entries of the manifests that are gone.
-        added: The files that come.
         known: Paths of all manifests of the head that was read.
         sequence: Sequence number that the new files bear; None: that of their commit.
     """
@@ -56,7 +55,6 @@ def replacing(
     Args:
         named: Live entries by the manifest that names them; of those manifests at least that name the files.
         paths: The files that go; None: all.
-        added: The files that come.
     """
 
     def goes(path: str) -> bool:

@@ -34,11 +34,9 @@ class Rollback:
     """What one rollback did.
 
     Args:
-        table: Its identifier.
         snapshot_id: The head of `main` now.
         from_snapshot_id: The head before.
         rows: Rows of the table now.
-        rows_before: Rows before.
         done: Whether the head moved.
         text: The same in a few sentences, and what to do next.
     """
@@ -57,7 +55,6 @@ class Turn(Generic[E]):
     """A rollback that is possible.
 
     Args:
-        table: As loaded.
         target: The head that comes.
         told: What it says of the position.
     """
@@ -87,8 +84,6 @@ def turn_back(
     """Makes a snapshot the head of `main`, and its position the table's, in one commit.
 
     Args:
-        catalog: The table's catalog.
-        name: The table.
         to: A snapshot's id, or a moment: the newest ancestor of the head that is not younger is meant.
         kind: Of the table's ledgers.
         check: Raises where the rollback must not be.
@@ -124,8 +119,6 @@ def report_of(name: TableName, turn: Turn[Any], follows: str, *, published: bool
     """What a rollback did, for people.
 
     Args:
-        name: The table.
-        turn: The rollback.
         follows: What the table's next work does.
         published: Whether other systems show the table.
     """

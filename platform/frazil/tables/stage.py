@@ -43,7 +43,6 @@ class Published:
     """What became visible.
 
     Args:
-        snapshot_id: The new snapshot.
         conflicts: How often it was tried again on a new head.
     """
 
@@ -56,7 +55,6 @@ class StagedFiles:
     """Data files that are written and audited.
 
     Args:
-        files: The files.
         branch: The branch that names them; empty where none does.
         tip: The branch's snapshot that was audited.
     """

@@ -10,7 +10,7 @@ import yaml
 from frazil.formats.evolution import refused, verdicts
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.types import as_stored
-from frazil.landing.projection import laid_out
+from frazil.landing.write import laid_out
 from frazil.spec.migrations import Drop, Rename, Retype
 from frazil.spec.topic import TableSpec
 

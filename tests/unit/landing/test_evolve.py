@@ -21,8 +21,7 @@ from frazil.formats.columns import RecordColumns, metadata_names, table_fields
 from frazil.formats.evolution import refused, verdicts
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
 from frazil.formats.types import as_stored, from_iceberg, to_iceberg
-from frazil.landing.evolve import Evolution, plan_evolution
-from frazil.landing.refusals import SUSPENDED_BY
+from frazil.landing.evolve import SUSPENDED_BY, Evolution, plan_evolution
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from frazil.spec.topic import TableSpec
 from frazil.tables.migrations import MIGRATIONS

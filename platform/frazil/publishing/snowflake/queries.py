@@ -62,9 +62,6 @@ def columns_or_none(connection: SnowflakeConnection, sql: str) -> Columns | None
 def statement_errors(where: str) -> Iterator[None]:
     """Turns refused statements into errors that say what to do.
 
-    Args:
-        where: The table that the statements are about.
-
     Raises:
         FrazilError: Snowflake refused a statement.
     """
