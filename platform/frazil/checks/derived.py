@@ -11,7 +11,7 @@ from frazil.checks.table import rows_in_files
 from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
 from frazil.derive.dead_letters import good_rows
-from frazil.derive.inputs import Increment, at_head, is_same, rows_of, standing, whole
+from frazil.derive.inputs import Increment, at_head, is_unmoved, rows_of, whole
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger, Position
 from frazil.derive.output import cast, types_in, types_of
@@ -212,7 +212,7 @@ class Recomputation:
             return f"rows of {name} have expired that were read before"
         if str(table.metadata.table_uuid) != position.uuid:
             return f"{name} is another table by now"
-        if not _kept(table, position) and not _unmoved(table, position):
+        if not _kept(table, position) and not is_unmoved(table, position):
             return f"the snapshot of {name} that was read has expired"
         return ""
 
@@ -223,7 +223,3 @@ class Recomputation:
 
 def _kept(table: Table, position: Position) -> bool:
     return table.metadata.snapshot_by_id(position.snapshot) is not None
-
-
-def _unmoved(table: Table, position: Position) -> bool:
-    return standing(position, table) == "held" and is_same(table, position)

@@ -27,9 +27,10 @@ __all__ = [
     "all_held",
     "at_head",
     "increment",
-    "is_same",
+    "is_unmoved",
     "none_went_back",
     "rows_of",
+    "since",
     "standing",
     "whole",
 ]
@@ -135,7 +136,7 @@ def increment(table: Table, position: Position) -> Increment:
     Raises:
         PositionLostError: Rows that were read were changed or deleted.
     """
-    news = list(_since(table, position))
+    news = list(since(table, position))
     added = [s for s in news if _operation(s) == "append"]
     if changed := [s for s in news if not (_operation(s) in ("append", "replace") or _is_row_expiry(s))]:
         raise _rewritten(table, changed[-1])
@@ -143,12 +144,15 @@ def increment(table: Table, position: Position) -> Increment:
     return Increment(position.snapshot, at_head(table), len(news), rows, size)
 
 
-def is_same(table: Table, position: Position) -> bool:
-    """Whether an input that holds the position has no other rows than there."""
-    return all(_operation(s) == "replace" for s in _since(table, position))
+def is_unmoved(table: Table, position: Position) -> bool:
+    """Whether an input holds the position, and no other rows than there."""
+    return standing(position, table) == "held" and all(
+        _operation(s) == "replace" for s in since(table, position)
+    )
 
 
-def _since(table: Table, position: Position) -> Iterator[Snapshot]:
+def since(table: Table, position: Position) -> Iterator[Snapshot]:
+    """The snapshots behind a position, newest first."""
     return takewhile(lambda s: s.snapshot_id != position.snapshot, ancestors(table.metadata))
 
 

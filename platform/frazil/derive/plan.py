@@ -13,7 +13,7 @@ from frazil.derive.inputs import (
     Inputs,
     all_held,
     increment,
-    is_same,
+    is_unmoved,
     none_went_back,
     standing,
     whole,
@@ -134,20 +134,11 @@ def _followed(
 ) -> tuple[Table, DerivedLedger | None, int | None]:
     """Takes a table back to its newest snapshot that holds nothing its inputs do not.
 
-    Args:
-        catalog: The catalog.
-        name: The table.
-        table: As loaded.
-        query: Fingerprint of what makes its rows now: an older snapshot may hold another query's.
-        fits: Whether a table at some positions holds nothing that the inputs do not.
+    `query` is the fingerprint of what makes its rows now: an older snapshot may hold another query's. `fits`
+    tells whether a table at some positions holds nothing that the inputs do not.
 
     Returns:
         The table, its ledger then, and the snapshot's id, which is None where nothing had to go.
-
-    Raises:
-        PositionLostError: There is no such snapshot any more.
-        OvertakenError: Others moved the position meanwhile.
-        CommitConflictError: Others kept committing in between.
     """
     before = DerivedLedger.newest(table.metadata)
     if before is None or fits(before.inputs):
@@ -187,7 +178,7 @@ def _is_due(computation: Computation, before: DerivedLedger | None, inputs: Inpu
         return True
     if not all_held(before.inputs, inputs):
         return True
-    return not all(is_same(table, before.inputs[name]) for name, table in inputs.items())
+    return not all(is_unmoved(table, before.inputs[name]) for name, table in inputs.items())
 
 
 def _refuse_foreign(name: TableName, table: Table) -> None:

@@ -6,19 +6,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
-from frazil.derive.inputs import increment, is_same, standing, whole
+from frazil.derive.inputs import increment, is_unmoved, since, standing, whole
 from frazil.derive.ledger import DerivedLedger, Position
 from frazil.errors import FrazilError, PositionLostError
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.branches import started_at
 from frazil.tables.catalog import catalog_errors, load_table_or_none
-from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.snapshots import summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -160,17 +159,16 @@ def _input(
     found = InputState(str(name), "new", whole(table).rows, head=head.snapshot_id)
     if position is None:
         return found
-    since = _waits_since(table, position)
-    found = replace(found, state="behind", read_to=position.snapshot, waits_since=since)
+    waits_since = _waits_since(table, position)
+    found = replace(found, state="behind", read_to=position.snapshot, waits_since=waits_since)
     if computation.spec.kind != "full":
         return _followed(found, table, position)
-    unmoved = standing(position, table) == "held" and is_same(table, position)
-    return _nothing_waits(found, "current") if unmoved else found
+    return _nothing_waits(found, "current") if is_unmoved(table, position) else found
 
 
 def _waits_since(table: Table, position: Position) -> float | None:
     """When the first snapshot behind a position was committed."""
-    news = list(takewhile(lambda s: s.snapshot_id != position.snapshot, ancestors(table.metadata)))
+    news = list(since(table, position))
     return news[-1].timestamp_ms / 1000 if news else None
 
 

@@ -242,12 +242,7 @@ class Census:
 def take_census(table: Table, upkeep: Upkeep, target: int, now: float, *, sorts: bool = False) -> Census:
     """Reads the table's metadata and manifests; opens no data file.
 
-    Args:
-        table: The table.
-        upkeep: Says what is small.
-        target: Size in bytes that data files should have.
-        now: Seconds since the epoch.
-        sorts: Whether a compaction sorts, and so cuts files where it likes.
+    Data files should have `target` bytes; a compaction that sorts cuts files where it likes.
     """
     metadata, head = table.metadata, HeadReader().read(table)
     files = head.files if head else ()

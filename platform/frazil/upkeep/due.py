@@ -65,12 +65,6 @@ class Outlook:
     failed: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Looked:
-    failed: Mapping[str, str]
-    late: int
-
-
 def look_for_work(
     specs: Sequence[AnyTable],
     connections: Connections,
@@ -104,15 +98,15 @@ def look_for_work(
         there = [p.name for p in pointers if p.location]
         wanted = [n for n in there if any(kind.needs_look(memory.tables[n], now) for kind in kinds)]
         wanted.sort(key=lambda name: _looked(memory.tables[name]))
-        looked = _look(wanted[:most], memory, connections, now, patience, kinds)
+        unread, late = _look(wanted[:most], memory, connections, now, patience, kinds)
     return Outlook(
         due=tuple(work for name in there for work in _works(memory.tables[name], now, kinds)),
         looked_at=len(there),
         changed=sum(p.table is not None for p in pointers),
-        looked_into=len(wanted[:most]) - looked.late,
-        waiting=len(wanted[most:]) + looked.late,
+        looked_into=len(wanted[:most]) - late,
+        waiting=len(wanted[most:]) + late,
         missing=tuple(str(p.name) for p in pointers if not p.location and not p.error),
-        failed={**failed, **looked.failed},
+        failed={**failed, **unread},
     )
 
 
@@ -151,8 +145,12 @@ def _look(
     now: float,
     patience: float,
     kinds: Collection[Kind],
-) -> _Looked:
-    """Remembers what only manifests and all snapshots tell, until the time is over."""
+) -> tuple[dict[str, str], int]:
+    """Remembers what only manifests and all snapshots tell, until the time is over.
+
+    Returns:
+        The tables that could not be read, and why; how many the time was too short for.
+    """
     failed: dict[str, str] = {}
     late: list[TableName] = []
     began = time.perf_counter()
@@ -171,7 +169,7 @@ def _look(
 
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="manifests") as pool:
         list(pool.map(look, names))
-    return _Looked(failed, len(late))
+    return failed, len(late)
 
 
 def _looked_into(known: Known, table: Table, now: float, kinds: Collection[Kind]) -> Known:

@@ -80,14 +80,7 @@ class Expiry(Kind):
 def expire(
     spec: AnyTable, connections: Connections, now: float, *, dry_run: bool = False, reason: str = ""
 ) -> WorkReport:
-    """Expires the snapshots of a table, and of its dead letters, that nothing asks to be kept.
-
-    Args:
-        spec: Its `upkeep` says how long and how many snapshots are kept.
-        connections: The outside systems.
-        now: Seconds since the epoch.
-        dry_run: Tell only what would go.
-        reason: Why it is done now; told in the report.
+    """Expires the snapshots of a table, and of its dead letters, that nothing asks to be kept; see `Order`.
 
     Raises:
         MissingError: There is no such table.

@@ -154,10 +154,7 @@ def load_pointers(
     the metadata, of which only the newest snapshots are asked for, and which is not parsed where the
     location is the one that is known.
 
-    Args:
-        catalog: Of any kind.
-        names: The tables.
-        known: Where the metadata was that was last seen of each.
+    `known` says where the metadata was that was last seen of each.
 
     Raises:
         Exception: The catalog does not answer. A fault of one table stands in its `Pointer`.

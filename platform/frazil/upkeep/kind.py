@@ -27,9 +27,9 @@ class Order:
     """How work is to be done.
 
     Args:
-        reason: Why it is done now; noted in the snapshots.
+        reason: Why it is done now; noted in the snapshots, or told in the report.
         dry_run: Tell only what would be done.
-        everything: A compaction rewrites the files, too, that are as they should be.
+        everything: A compaction rewrites all files, also those that are as they should be.
     """
 
     reason: str = ""
@@ -137,7 +137,7 @@ class Kind(ABC):
 
     @abstractmethod
     def run(self, spec: AnyTable, connections: Connections, now: float, order: Order) -> WorkReport:
-        """Does it to one table."""
+        """Does it to one table; `now` is in seconds since the epoch."""
 
     def needs_look(self, known: Known, now: float) -> bool:
         """Whether only the table's snapshots or manifests can tell what is due."""

@@ -76,13 +76,6 @@ def remove_orphans(
 ) -> WorkReport:
     """Deletes files of a table, and of its dead letters, that no snapshot names and nobody is writing.
 
-    Args:
-        spec: Its `upkeep` says how old an orphan must be.
-        connections: The outside systems.
-        now: Seconds since the epoch.
-        dry_run: Tell only which would go.
-        reason: Why it is done now; told in the report.
-
     Raises:
         MissingError: There is no such table.
         RepairError: Metadata can't be read; nothing is deleted then.
@@ -120,11 +113,7 @@ def _find(
 
 
 def _refuse_other_spellings(name: TableName, orphans: Sequence[StoredFile], missing: Set[str]) -> None:
-    """A file that is named and not listed may be listed by another path; Iceberg's file names are unique.
-
-    Raises:
-        RepairError: An orphan is called like a file that the table names elsewhere.
-    """
+    """A file that is named and not listed may be listed by another path; Iceberg's file names are unique."""
     elsewhere = {key.rpartition("/")[2]: key for key in missing}
     for file in orphans:
         if named := elsewhere.get(file.path.rpartition("/")[2]):

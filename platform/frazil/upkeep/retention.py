@@ -27,13 +27,7 @@ _FAR = 1000
 
 
 def plan_expiry(metadata: TableMetadata, upkeep: Upkeep, now: float) -> tuple[int, ...]:
-    """Ids of the snapshots to expire, in the table's order (docs/upkeep.md says what is kept, and why).
-
-    Args:
-        metadata: The table's; of any table, whoever wrote it.
-        upkeep: How long and how many snapshots are kept.
-        now: Seconds since the epoch.
-    """
+    """Ids of the snapshots to expire, in the table's order (docs/upkeep.md says what is kept, and why)."""
     over = aged_refs(metadata, now)
     refs = {name: ref for name, ref in metadata.refs.items() if name not in over}
     kept = {ref.snapshot_id for ref in refs.values()}

@@ -74,11 +74,7 @@ def work_on(
 ) -> Iterator[Outcome]:
     """Does several pieces of work, and shows readers what each changed; one that fails stops no other.
 
-    Args:
-        works: Pieces of one kind.
-        connections: Shared by all of them.
-        now: Seconds since the epoch.
-        order: How it is to be done; each piece has its own reason.
+    The pieces are of one kind, and each has its own reason.
 
     Yields:
         One outcome per piece, in the order in which they end.
@@ -108,10 +104,7 @@ def show(spec: AnyTable, connections: Connections, *, done: bool) -> Iterator[Sh
     A landing that waits for its checks, or was refused by them, is shown by whoever shows landings, and
     the upkeep behind it with it.
 
-    Args:
-        spec: The table's spec.
-        connections: The outside systems.
-        done: Whether upkeep changed anything. If not, a target behind another is asked only where that moved.
+    Where upkeep has not `done` anything, a target behind another is asked only where that one moved.
 
     Raises:
         PartDownError: A target or the catalog does not answer.

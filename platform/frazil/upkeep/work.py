@@ -65,7 +65,6 @@ class LastWork:
 
     Args:
         at: When it ended, in seconds since the epoch.
-        text: What it did.
         snapshot_id: The head of `main` when it ended; the table is quiet while that is still the head.
     """
 
@@ -104,10 +103,8 @@ def only_upkeep_since(
 ) -> bool:
     """Whether every snapshot of `main` behind the one named was made by upkeep: then no row is new.
 
-    Args:
-        metadata: The table's; with all snapshots.
-        snapshot_id: The one; False where it is no ancestor of `main`, or expired.
-        kinds: Kinds of upkeep that count; None: all.
+    False where that one is no ancestor of `main`, or expired. The metadata must have all snapshots; where
+    `kinds` is None, all kinds of upkeep count.
     """
     for snapshot in ancestors(metadata):
         if snapshot.snapshot_id == snapshot_id:

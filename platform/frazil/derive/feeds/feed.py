@@ -153,12 +153,7 @@ class _Encoders:
 
 
 def _encoders(registry: RegistryClient, feed: Feed, name: TableName, schema: Schema) -> _Encoders:
-    """Registers what the table's columns are, as `<topic>-value` and, for a key, `<topic>-key`.
-
-    Raises:
-        SpecError: A column of the key is none of the table's, or no Avro name fits.
-        ConfigureError: The registry refuses the schema.
-    """
+    """Registers what the table's columns are, as `<topic>-value` and, for a key, `<topic>-key`."""
     columns = from_iceberg(schema)
     key = _chosen(columns, feed, name) if feed.key else None
     return _Encoders(

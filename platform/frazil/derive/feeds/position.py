@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import stamina
 
-from frazil.derive.inputs import increment, standing
+from frazil.derive.inputs import increment, since, standing
 from frazil.derive.ledger import Position
 from frazil.errors import PositionLostError
 from frazil.spec.names import TableName
@@ -164,7 +164,7 @@ def _parts(table: Table, fed: FedTo | None) -> Iterator[tuple[Snapshot, bool, in
     _refuse_lost(table, fed)
     if fed.rows is not None:
         yield next(s for s in line if s.snapshot_id == fed.position.snapshot), fed.whole, fed.rows
-    for snapshot in reversed(list(takewhile(lambda s: s.snapshot_id != fed.position.snapshot, line))):
+    for snapshot in reversed(list(since(table, fed.position))):
         if snapshot.summary and snapshot.summary.operation.value == "append":
             yield snapshot, False, 0
 

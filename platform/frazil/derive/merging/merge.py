@@ -58,11 +58,7 @@ def touched(table: Table, inside: BooleanExpression) -> Touched:
 
 
 def _branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) -> int:
-    """Makes a branch that holds nothing but those files, and what deletes rows in them; its snapshot's id.
-
-    Raises:
-        CommitConflictError: Others committed in between; the files may be others now.
-    """
+    """Makes a branch that holds nothing but those files, and what deletes rows in them; its snapshot's id."""
     from frazil.tables.rewrite import stage_branch
 
     head = files.table.metadata.current_snapshot_id

@@ -195,10 +195,8 @@ class _RunningTotals:
     def grown(self, state: DataFrame | None, delta: DataFrame, before: DataFrame | None) -> DataFrame:
         """The running totals of the state's windows and the delta's.
 
-        Args:
-            state: Running totals; of the delta's keys all windows from the delta's first one on.
-            delta: What is new in each window by itself.
-            before: Running totals of older windows, as far as there are any.
+        The state has all windows of the delta's keys from the delta's first one on, and the delta what is new
+        in each window by itself; `before` has older windows.
         """
         from pyspark.sql import Window
 

@@ -148,11 +148,8 @@ def _within_expression(node: exp.Query) -> bool:
 def odd_fields(query: Query, spec: DerivedSpec, columns: Sequence[str], merge: Merge | None) -> Iterator[str]:
     """What is wrong with the fields of a spec, each named.
 
-    Args:
-        query: The spec's query.
-        spec: What the user wrote.
-        columns: Names of the query's output; `*` among them where not all are known.
-        merge: Of totals and windows whose totals can be merged.
+    `*` is among the columns of the query's output where not all are known. `merge` is that of totals and
+    windows, where their totals can be merged.
     """
     for name in spec.parameters:
         if name not in query.parameters:

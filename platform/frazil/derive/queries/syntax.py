@@ -40,11 +40,7 @@ def parsed(text: str) -> list[exp.Expr]:
 
 
 def _tokens_of(text: str) -> list[Token]:
-    """The words of a text; comments are none.
-
-    Raises:
-        sqlglot.errors.TokenError: A quote is not closed.
-    """
+    """The words of a text; comments are none."""
     from sqlglot import Token, TokenType
     from sqlglot.dialects.spark import Spark
 

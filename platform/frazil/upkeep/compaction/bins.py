@@ -132,13 +132,10 @@ def gain_of(bins: Iterable[Bin], rule: Rule) -> Gain:
 
 
 def bins_of(files: Iterable[LiveFile], rule: Rule, most: int = 0, *, everything: bool = False) -> list[Bin]:
-    """The bins of one partition; none where it would not get better.
+    """The bins of one partition, or of all older layouts; none where it would not get better.
 
-    Args:
-        files: All files of the partition, or all of older layouts.
-        rule: Which sizes are right.
-        most: The most bytes of one bin where Spark shuffles; 0: it does not shuffle.
-        everything: Take files that are as they should be, too.
+    `most` bounds the bytes of one bin where Spark shuffles; 0: it does not shuffle. `everything` takes files,
+    too, that are as they should be.
     """
     taken = sorted((f for f in files if everything or rule.takes(f)), key=lambda f: (f.sequence, f.path))
     bins = (_bin(b, rule, bool(most)) for b in _packed(taken, most or rule.full))

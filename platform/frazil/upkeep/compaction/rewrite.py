@@ -43,10 +43,7 @@ _MARK = {"frazil.plan": "compaction"}
 class Rewritten:
     """A round that is written and audited; nothing of it is visible on `main`.
 
-    Args:
-        what: The new files, and those that they replace.
-        staged: The new files on their branch.
-        conflicts: How often Spark's commit was refused, because others committed.
+    `conflicts` counts how often Spark's commit was refused, because others committed.
     """
 
     what: Replacement
@@ -62,15 +59,7 @@ def rewrite(
     order: Iterable[SortTerm],
     branch: str,
 ) -> Rewritten:
-    """Writes the files of one round anew, on a new branch.
-
-    Args:
-        connections: The outside systems.
-        name: The table.
-        head: The head that the round was planned on.
-        plan: The round.
-        order: The order of the rows; empty: as they come.
-        branch: The branch's name.
+    """Writes the files of one round anew, on a new branch; rows stay as they come where `order` is empty.
 
     Raises:
         AuditFailedError: The new files do not hold the rows of the old ones.

@@ -52,16 +52,9 @@ def compact(
     reason: str = "",
     on_step: Step = lambda _: None,
 ) -> WorkReport:
-    """Makes few files of many, and few manifests of many.
+    """Makes few files of many, and few manifests of many; see `Order`.
 
-    Args:
-        spec: The table's spec.
-        connections: The outside systems.
-        now: Seconds since the epoch.
-        dry_run: Tell only what would be done.
-        everything: Rewrite the files, too, that are as they should be: after a change of layout.
-        reason: Noted in the snapshots.
-        on_step: Told planned, and of each round written and published.
+    `on_step` is told planned, and of each round written and published.
 
     Raises:
         MissingError: There is no such table.
@@ -186,12 +179,8 @@ def put_in_place(
 ) -> Committed:
     """Replaces files on `main` by others with the same rows, and removes the branch of the new ones.
 
-    Args:
-        catalog: The catalog.
-        name: The table.
-        what: What is to be done upon the present head; asked again after each conflict.
-        says: What the snapshot's summary says of it.
-        staged: The new files on their branch, if there are any.
+    `what` says what is to be done upon the present head, and is asked again after each conflict; `says` goes
+    into the snapshot's summary.
 
     Raises:
         OvertakenError: Raised by `what` where it can't be done any more.

@@ -61,12 +61,7 @@ def row_age(spec: AnyTable) -> RowAge | None:
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
-    """The moment before which rows are past.
-
-    Args:
-        column: The table's column of the record's timestamp.
-        at: Milliseconds since the epoch; a row of that very moment stays.
-    """
+    """The moment before which rows are past (milliseconds since the epoch), by which column."""
 
     column: str
     at: int

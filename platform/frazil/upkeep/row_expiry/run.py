@@ -101,13 +101,7 @@ def expire_rows(
 ) -> WorkReport:
     """Deletes rows whose record's timestamp is older than `keep_rows_for`; one of that very age stays.
 
-    Args:
-        spec: The table's spec.
-        connections: The outside systems.
-        now: Seconds since the epoch.
-        dry_run: Tell only what would be done.
-        reason: Noted in the snapshot.
-        on_step: Told planned, written, published.
+    See `Order`; `on_step` is told planned, written, published.
 
     Raises:
         MissingError: There is no such table.
@@ -179,11 +173,7 @@ class _RowExpiry:
         return write_survivors(self._connections, self._name, self._past, self._cutoff, self._branches[-1])
 
     def _publish(self, survivors: Survivors, reason: str) -> WorkReport:
-        """Takes the past files out of `main`, and puts the survivors in.
-
-        Raises:
-            CommitConflictError: Others changed the files in whose place the survivors are.
-        """
+        """Takes the past files out of `main`, and puts the survivors in."""
         from frazil.tables.rewrite import stage_new_rows
 
         tried: dict[int | None, PastRows] = {}

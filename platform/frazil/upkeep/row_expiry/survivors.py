@@ -62,12 +62,7 @@ def write_survivors(
 ) -> Survivors:
     """Reads the mixed files of the head with whatever deletes rows in them, and writes what is not past.
 
-    Args:
-        connections: The outside systems.
-        name: The table.
-        find: Tells the files of a head that hold rows which are past.
-        cutoff: What is past.
-        branch: The branch's name.
+    `find` tells the files of a head that hold rows which are past.
 
     Raises:
         AuditFailedError: What was written is not what was read less what is past.
