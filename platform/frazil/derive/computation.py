@@ -52,7 +52,7 @@ class Computation(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """It stays the same as long as equal inputs make equal rows."""
+        """Stays the same as long as equal inputs make equal rows."""
         spec = self.spec
         window = (spec.window.start, spec.window.length.total_seconds()) if spec.window else None
         said = [
@@ -66,7 +66,7 @@ class Computation(ABC):
 
 
 def computation_of(spec: DerivedSpec) -> Computation:
-    """What the spec names.
+    """The query or the function that a spec names.
 
     Raises:
         SpecError: The file can't be understood, or its query is none for the spec's kind.

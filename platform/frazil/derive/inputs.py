@@ -44,7 +44,7 @@ any more which; recreated: it is another table of the same name."""
 
 
 def at_head(table: Table) -> Position:
-    """The position of whoever read all of an input.
+    """The position of a table that has read all of an input.
 
     Raises:
         MissingError: It has no snapshot yet.
@@ -104,7 +104,7 @@ class Increment:
 
     Args:
         since: The snapshot that was read last; None: all that the newest one holds.
-        to: The position of whoever has read these rows.
+        to: The position once these rows are read.
         snapshots: How many came in between, those without rows among them.
         bytes: Bytes of the data files that hold the rows.
     """

@@ -24,15 +24,15 @@ class Latest(Merging):
     """The newest row per key."""
 
     def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
-        """The newest of them."""
+        """The newest row of each key."""
         return newest(delta, spec.key, spec.latest_by)
 
     def keys(self, task: Task) -> tuple[str, ...]:
-        """As the spec says."""
+        """The columns that the spec names."""
         return task.spec.key
 
     def merged(self, task: Task, state: State, delta: DataFrame) -> DataFrame:
-        """The newest of both."""
+        """The newest row of each key, of state and delta together."""
         rows = state.rows.unionByName(delta, allowMissingColumns=True) if state.rows is not None else delta
         return newest(rows, task.spec.key, task.spec.latest_by)
 

@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def positions(self) -> dict[str, Position]:
-        """Of the inputs, once it is done."""
+        """The positions of the inputs once it is done."""
         return {name: new.to for name, new in self.increments.items()}
 
     @property

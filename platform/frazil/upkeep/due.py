@@ -31,7 +31,7 @@ PATIENCE = 5.0
 
 @dataclass(slots=True)
 class Memory:
-    """What earlier looks found, kept by whoever looks again and again."""
+    """What earlier looks found; who looks again and again keeps it."""
 
     locations: dict[TableName, str] = field(default_factory=dict)
     tables: dict[TableName, Known] = field(default_factory=dict)

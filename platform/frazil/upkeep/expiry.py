@@ -37,7 +37,7 @@ _KINDS = ("data_files", "delete_files", "manifests", "manifest_lists", "statisti
 
 @dataclass(frozen=True, slots=True)
 class _Expired:
-    """What became of one table; on a dry run, what would."""
+    """What became of one table or, on a dry run, would become of it."""
 
     before: int
     expired: int = 0
@@ -106,7 +106,7 @@ class _Expiry:
         self._now = now
 
     def run(self, name: TableName, before: Table, dry_run: bool) -> _Expired:
-        """First the commits, then the files: what dies in between leaves orphans, and nothing worse."""
+        """Commits first, then deletes files: a run that dies in between leaves orphans, and nothing worse."""
         ids, conflicts = self._ids(before), 0
         if not ids:
             return _Expired(len(before.snapshots()))

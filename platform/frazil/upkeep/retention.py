@@ -59,7 +59,7 @@ def aged_refs(metadata: TableMetadata, now: float) -> tuple[str, ...]:
 
 
 def _of_line(line: Sequence[Snapshot], name: str, ref: SnapshotRef, upkeep: Upkeep, now: float) -> set[int]:
-    """Those of a branch: by its own rules where it has any, else by the table's."""
+    """The snapshots that a branch keeps: by its own rules where it has any, else by the table's."""
     least = ref.min_snapshots_to_keep or (upkeep.min_snapshots if name == "main" else 1)
     own = ref.max_snapshot_age_ms
     longest = upkeep.keep_snapshots_for.total_seconds() if own is None else own / 1000
@@ -71,7 +71,7 @@ def _of_line(line: Sequence[Snapshot], name: str, ref: SnapshotRef, upkeep: Upke
 
 
 def _bases(metadata: TableMetadata, main: set[int]) -> set[int]:
-    """What those at work stand on: their own snapshots, and the one of `main` that they began with."""
+    """Snapshots of work under way: its own, and the one of `main` that it began with."""
     return {s for branch in at_work(metadata) for s in _down_to_main(metadata, branch, main)}
 
 
@@ -83,7 +83,7 @@ def _down_to_main(metadata: TableMetadata, branch: str, main: set[int]) -> Itera
 
 
 def _once_on_main(metadata: TableMetadata, reachable: set[int], upkeep: Upkeep, now: float) -> set[int]:
-    """Young ones that no branch leads to any more, such as those that a rollback left behind."""
+    """Young snapshots that no branch leads to any more, such as those that a rollback left behind."""
     seen = {entry.snapshot_id for entry in metadata.snapshot_log}
     longest = upkeep.keep_snapshots_for.total_seconds()
     loose = [
@@ -104,7 +104,7 @@ def _is_scaffold(snapshot: Snapshot) -> bool:
 
 
 def _what_tells_positions(metadata: TableMetadata, kept: set[int]) -> set[int]:
-    """From each kept one down to the ledger that says its position: a rollback must find it."""
+    """The snapshots between each kept one and the ledger with its position: a rollback must find it."""
     by_id = {s.snapshot_id: s for s in metadata.snapshots}
     landed = any(ledger in metadata.properties for ledger in _LEDGERS)
     return {below for each in kept for below in _down_to_ledger(by_id, each, kept, landed)}

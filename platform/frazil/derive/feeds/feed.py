@@ -124,7 +124,7 @@ def _send(producer: Transactions, encode: _Encoders, some: Rows, on_step: Step) 
 
 @contextmanager
 def _down_later() -> Iterator[None]:
-    """What does not answer now gets the rows later: the table is published by then."""
+    """Where Kafka or the registry does not answer, says that the topic gets its rows later."""
     try:
         yield
     except PartDownError as e:

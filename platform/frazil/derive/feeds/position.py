@@ -97,7 +97,7 @@ def latest(*known: FedTo | None) -> FedTo | None:
 
 
 def _passing(error: Exception) -> bool:
-    """What passes within moments: nobody ever asked this broker for a group, or it has just come up."""
+    """Whether it soon passes: nobody ever asked this broker for a group, or the broker has just come up."""
     from confluent_kafka import KafkaError, KafkaException
 
     passing = (
@@ -111,7 +111,7 @@ def _passing(error: Exception) -> bool:
 
 @stamina.retry(on=_passing, timeout=10, attempts=50, wait_initial=0.05, wait_jitter=0.05, wait_max=0.5)
 def _asked(admin: AdminClient, group: str, topic: str) -> str | None:
-    """What was committed beside the offset."""
+    """The text that was committed with the offset."""
     from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
     asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])]

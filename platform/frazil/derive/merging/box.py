@@ -84,7 +84,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """All sides; none at all: everything is inside."""
+    """All sides; where there are none, every row is inside."""
 
     sides: tuple[Side, ...] = ()
 
@@ -101,7 +101,7 @@ class Box:
         return And(AlwaysTrue(), AlwaysTrue(), *(side.expression for side in self.sides))
 
     def upwards(self, name: str) -> Box:
-        """The same without an upper end in one column; whoever has no value there comes before all others."""
+        """The same without an upper end in one column; rows without a value come before all others."""
         others = (side for side in self.sides if side.name != name)
         open_ended = (
             replace(side, high=None) for side in self.sides if side.name == name and not side.missing

@@ -36,7 +36,7 @@ class Windows(Totals):
     """Totals by windows; running totals where the spec says whose."""
 
     def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
-        """As the query has it, or the same as running totals.
+        """The rows as the query has them, or the same as running totals.
 
         Raises:
             SpecError: The column of the windows' begin holds no times.
@@ -72,7 +72,7 @@ class Windows(Totals):
         return box.upwards(_window(task.spec).start) if task.spec.cumulative_by else box
 
     def counted(self, task: Task) -> str:
-        """All, or those of open windows."""
+        """All rows count, or those of open windows."""
         keeps = _window(task.spec).late_rows == "update"
         return "true" if keeps else f"NOT {_late_in(task)}"
 
@@ -93,7 +93,7 @@ class Windows(Totals):
         return {"late": f"count_if({_late_in(task)})", "newest": f"max({begin})"}
 
     def result(self, task: Task, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Both, and the watermark that follows."""
+        """How many are late, and the new watermark."""
         window, before = _window(task.spec), task.before.watermark if task.before else None
         newest = facts["newest"]
         reached = None if newest is None else newest - window.lateness // _MICROSECOND
@@ -184,7 +184,7 @@ class _RunningTotals:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What makes a row one."""
+        """The columns that tell one row from another."""
         return (*self.by, self.start)
 
     @classmethod

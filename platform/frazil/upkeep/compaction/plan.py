@@ -178,7 +178,7 @@ class Round:
         return sum(b.into for b in self.bins)
 
     def among(self, paths: Container[str]) -> Round | None:
-        """The same with those bins only whose files are all still there; None where there are none."""
+        """The round with only the bins whose files are all still there; None where there are none."""
         bins = tuple(b for b in self.bins if all(f.path in paths for f in b.files))
         return replace(self, bins=bins) if bins else None
 
@@ -213,7 +213,7 @@ def plan_rounds(
 
 
 def _first(bins: Sequence[Bin], most: int) -> list[Bin]:
-    """As many as the bytes allow; where they allow anything, one at least."""
+    """As many bins as the bytes allow; at least one, where they allow anything."""
     sizes = accumulate(b.bytes for b in bins)
     return list(bins[: max(most > 0, sum(size <= most for size in sizes))])
 

@@ -68,7 +68,7 @@ class Cutoff:
 
     @property
     def past(self) -> BooleanExpression:
-        """What Iceberg is asked. A record without a timestamp (-1 in Kafka) has no age, and stays."""
+        """For Iceberg: a row is past. A record without a timestamp (-1 in Kafka) has no age, and stays."""
         from pyiceberg.expressions import And, GreaterThanOrEqual, LessThan
 
         return And(
@@ -78,7 +78,7 @@ class Cutoff:
 
     @property
     def sql(self) -> str:
-        """The same for Spark; null where the timestamp is."""
+        """The same for Spark; null where the timestamp is null."""
         column = quoted(self.column)
         return f"({column} >= timestamp_millis(0) AND {column} < timestamp_millis({self.at}))"
 
@@ -189,7 +189,7 @@ class _File:
 
 
 def _oldest(files: Iterable[_File], max_bytes: int) -> tuple[_File, ...]:
-    """The oldest ones within the bytes; at least one."""
+    """The oldest files within the bytes; at least one."""
     ordered = sorted(files, key=lambda f: f.oldest)
     sizes = accumulate(f.entry.data_file.file_size_in_bytes for f in ordered)
     return tuple(ordered[: max(1, sum(size <= max_bytes for size in sizes))])

@@ -132,7 +132,7 @@ class _RowExpiry:
         self._branches: list[str] = []
 
     def run(self, reason: str, *, dry_run: bool) -> WorkReport:
-        """Plans, and does it unless nothing is past, or nothing shall be touched."""
+        """Plans, and does it unless nothing is past, or this is a dry run."""
         table = load_table(self._catalog, self._name)
         past = self._past(table)
         if not past:
