@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -24,16 +24,15 @@ from frazil.tables.replacement import Replacement, upon
 from frazil.tables.stage import StagedFiles
 from frazil.upkeep.compaction.bins import Rule
 from frazil.upkeep.compaction.plan import Copies, Round, plan_rounds, read_copies
-from frazil.upkeep.compaction.report import Done, became, did, nothing, would
 from frazil.upkeep.compaction.rewrite import AGAIN, Rewritten, rewrite
-from frazil.upkeep.work import SUMMARY, WorkReport
+from frazil.upkeep.work import SUMMARY, Number, WorkReport, size_text
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
 
-
 __all__ = ["compact", "put_in_place"]
+
 
 Step = Callable[[str], None]
 
@@ -82,18 +81,18 @@ class _Compaction:
     def run(self, dry_run: bool, everything: bool) -> WorkReport:
         begun, table = time.perf_counter(), self._load()
         if table.metadata.format_version > _NEWEST_FORMAT:
-            return nothing(self._name, "Format version 3: PyIceberg can't write it yet.", dry_run=dry_run)
+            return _nothing(self._name, "Format version 3: PyIceberg can't write it yet.", dry_run=dry_run)
         before = self._reader.read(table)
         if before is None:
-            return nothing(self._name, "There is nothing in it yet.", dry_run=dry_run)
+            return _nothing(self._name, "There is nothing in it yet.", dry_run=dry_run)
         rounds = self._plan(before, read_copies(table.metadata), everything=everything)
         if dry_run:
-            return would(self._name, before, rounds, self._is_crowded(before))
+            return _would(self._name, before, rounds, self._is_crowded(before))
         self._step("planned")
         drop_outlived(self._connections.catalog, self._name, table, self._now)
         done = self._rounds(rounds) + self._gather()
         after = self._reader.read(self._load()) or before
-        return did(self._name, before, after, done, time.perf_counter() - begun)
+        return _did(self._name, before, after, done, time.perf_counter() - begun)
 
     def _load(self) -> Table:
         return load_table(self._connections.catalog, self._name)
@@ -106,18 +105,18 @@ class _Compaction:
         most = int(upkeep.max_bytes) - done
         return plan_rounds(head.files, head.layout, rule, most, copies, everything=everything)
 
-    def _rounds(self, rounds: Sequence[Round]) -> Done:
-        done = sum((self._round(plan) for plan in rounds), Done())
+    def _rounds(self, rounds: Sequence[Round]) -> _Done:
+        done = sum((self._round(plan) for plan in rounds), _Done())
         if any(r.older for r in rounds) and (head := self._reader.read(self._load())):
             # Each file of an older layout left a small one in every partition that it had rows of.
             done = sum((self._round(plan) for plan in self._plan(head, done=done.bytes)), done)
         return done
 
-    def _round(self, planned: Round) -> Done:
+    def _round(self, planned: Round) -> _Done:
         head = self._reader.read(self._load())
         plan = planned.among({f.path for f in head.files}) if head else None
         if head is None or plan is None:
-            return Done(overtaken=1)
+            return _Done(overtaken=1)
         branch = new_branch(COMPACTING)
         try:
             written = rewrite(self._connections, self._name, head, plan, self._spec.sort_terms, branch)
@@ -125,30 +124,30 @@ class _Compaction:
             return self._publish(written, plan)
         except OvertakenError as e:
             _log.info("%s", e)
-            return Done(overtaken=1)
+            return _Done(overtaken=1)
         finally:
             leave_branch(self._connections.catalog, self._name, branch)
 
-    def _publish(self, written: Rewritten, plan: Round) -> Done:
+    def _publish(self, written: Rewritten, plan: Round) -> _Done:
         what = written.what
-        done = Done(
+        done = _Done(
             files=len(what.removed),
             bytes=plan.bytes,
             into=len(what.added),
             written=sum(f.file_size_in_bytes for f in what.added),
             rounds=1,
         )
-        committed = self._commit(lambda table: upon(table, what), became(done), written.staged)
+        committed = self._commit(lambda table: upon(table, what), _became(done), written.staged)
         self._step("published")
         return replace(
             done, conflicts=written.conflicts + committed.conflicts, snapshot_id=committed.snapshot_id
         )
 
-    def _gather(self) -> Done:
+    def _gather(self) -> _Done:
         """Writes many manifests as few, with the files as they are."""
         head = self._reader.read(self._load())
         if head is None or not self._is_crowded(head):
-            return Done()
+            return _Done()
 
         def what(table: Table) -> Replacement:
             newest = self._reader.read(table) or head
@@ -156,17 +155,17 @@ class _Compaction:
             return Replacement(frozenset(small), kept=tuple(e for path in small for e in newest.named[path]))
 
         committed = self._commit(what, f"{len(head.manifests)} manifests are too many")
-        return Done(conflicts=committed.conflicts, snapshot_id=committed.snapshot_id)
+        return _Done(conflicts=committed.conflicts, snapshot_id=committed.snapshot_id)
 
     def _is_crowded(self, head: Head) -> bool:
         """Whether there are more manifests than there may be, and some can be put together."""
         return len(head.manifests) > self._spec.upkeep.manifests and len(head.small_manifests) > 1
 
     def _commit(
-        self, what: Callable[[Table], Replacement], did: str, staged: StagedFiles | None = None
+        self, what: Callable[[Table], Replacement], text: str, staged: StagedFiles | None = None
     ) -> Committed:
         why = {"frazil.upkeep-reason": self._reason} if self._reason else {}
-        says = {SUMMARY: "compaction", "frazil.upkeep-did": did, **why}
+        says = {SUMMARY: "compaction", "frazil.upkeep-did": text, **why}
         return put_in_place(self._connections.catalog, self._name, what, says, staged)
 
 
@@ -196,3 +195,103 @@ def put_in_place(
         return tx
 
     return commit(catalog, name, stage, work="compaction", todo=AGAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What rounds did; several can be added up.
+
+    Args:
+        files: Files that were replaced.
+        into: Files that replace them.
+        written: Bytes of the new files.
+        rounds: Rounds that were published.
+        conflicts: How often a commit was tried again on a new head.
+        overtaken: Rounds that were dropped, because others changed their files.
+        snapshot_id: The newest snapshot that was made.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    into: int = 0
+    written: int = 0
+    rounds: int = 0
+    conflicts: int = 0
+    overtaken: int = 0
+    snapshot_id: int | None = None
+
+    def __add__(self, other: _Done) -> _Done:
+        names = [f.name for f in fields(self) if f.name != "snapshot_id"]
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return _Done(**sums, snapshot_id=other.snapshot_id or self.snapshot_id)
+
+
+def _became(done: _Done) -> str:
+    """Such as `41 files of 3.2 MB became 1 of 2.9 MB`."""
+    return f"{_files(done.files)} of {size_text(done.bytes)} became {done.into} of {size_text(done.written)}"
+
+
+def _nothing(name: TableName, why: str, *, dry_run: bool) -> WorkReport:
+    """The report on a table that can't be compacted."""
+    return WorkReport(str(name), "compaction", done=False, text=why, dry_run=dry_run)
+
+
+def _would(name: TableName, head: Head, rounds: Sequence[Round], crowded: bool) -> WorkReport:
+    """The report of a dry run; `crowded` tells whether manifests would be merged."""
+    files, size = sum(len(r.files) for r in rounds), sum(r.bytes for r in rounds)
+    done = _Done(files, size, into=sum(r.into for r in rounds), rounds=len(rounds))
+    parts = [f"{_files(files)} of {size_text(size)} would become {done.into}"] if rounds else []
+    parts += [f"{len(head.manifests)} manifests would become few"] if crowded else []
+    return WorkReport(
+        table=str(name),
+        kind="compaction",
+        done=bool(parts),
+        text=f"{', '.join(parts)}." if parts else _as_it_is(head),
+        numbers=_numbers(head, None, done),
+        dry_run=True,
+    )
+
+
+def _did(name: TableName, before: Head, after: Head, done: _Done, seconds: float) -> WorkReport:
+    """The report of a run, with the table's head before it, and the head after it."""
+    parts = [_became(done)] if done.rounds else []
+    if len(after.manifests) < len(before.manifests):
+        parts.append(f"{len(before.manifests)} manifests became {len(after.manifests)}")
+    if done.overtaken:
+        parts.append(f"overtaken by others, and dropped: {done.overtaken}")
+    return WorkReport(
+        table=str(name),
+        kind="compaction",
+        done=done.snapshot_id is not None,
+        text=f"{', '.join(parts)}; {seconds * 1000:.0f} ms." if parts else _as_it_is(before),
+        snapshot_id=done.snapshot_id,
+        numbers=_numbers(before, after, done),
+        conflicts=done.conflicts,
+        seconds=round(seconds, 3),
+    )
+
+
+def _as_it_is(head: Head) -> str:
+    return f"Nothing to gain: {_files(len(head.files))} of {size_text(head.bytes)} stay as they are."
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"
+
+
+def _numbers(before: Head, after: Head | None, done: _Done) -> dict[str, Number]:
+    later = after or before
+    return {
+        "files_before": len(before.files),
+        "files_after": len(after.files) if after else len(before.files) - done.files + done.into,
+        "bytes_before": before.bytes,
+        "bytes_after": later.bytes,
+        "files_rewritten": done.files,
+        "bytes_rewritten": done.bytes,
+        "files_written": done.into,
+        "bytes_written": done.written,
+        "rounds": done.rounds,
+        "overtaken": done.overtaken,
+        "manifests_before": len(before.manifests),
+        "manifests_after": len(later.manifests),
+    }
