@@ -172,7 +172,6 @@ def _spec(table: DerivedTable) -> dg.AssetSpec:
         columns=table.columns,
         lineage=table.lineage,
         automation=after_upstream(),
-        freshness=table.freshness,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,6 @@ from frazil.spec.topic import TableSpec
 from resources.metadata import column_schema
 
 __all__ = ["Origin", "PipelineTable", "TopicTable", "after_upstream", "asset_spec", "op_name"]
-
-_SHORTEST = timedelta(minutes=1)
-"""Dagster's freshness daemon takes no shorter window; the `freshness` check does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +66,6 @@ class PipelineTable:
     def columns(self) -> dg.TableSchema | None:
         """The columns that are known before the first run."""
         return None
-
-    @property
-    def freshness(self) -> dg.FreshnessPolicy | None:
-        """How old its newest materialization may be."""
-        limit = self.spec.freshness
-        return dg.FreshnessPolicy.time_window(fail_window=max(limit, _SHORTEST)) if limit else None
 
     @property
     def keeps_dead_letters(self) -> bool:
@@ -137,7 +127,6 @@ def asset_spec(
     upstream: Sequence[AssetPath] = (),
     columns: dg.TableSchema | None = None,
     automation: dg.AutomationCondition[Any] | None = None,
-    freshness: dg.FreshnessPolicy | None = None,
     lineage: dg.TableColumnLineage | None = None,
 ) -> dg.AssetSpec:
     """One of the assets of a table: `about` says what materializing it does, `code` is what does it.
@@ -160,7 +149,6 @@ def asset_spec(
             **({"dagster/column_lineage": lineage} if lineage else {}),
         },
         automation_condition=automation,
-        freshness_policy=freshness,
     )
 
 

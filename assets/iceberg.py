@@ -70,7 +70,6 @@ def _spec(table: TopicTable) -> dg.AssetSpec:
         code=land,
         upstream=[names.kafka_path],
         columns=table.columns,
-        freshness=table.freshness,
     )
 
 

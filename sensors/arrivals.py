@@ -8,9 +8,13 @@ import dagster as dg
 
 from assets.checks import check_keys
 from assets.described import TopicTable
+from frazil.checks.run import freshness_results
 from frazil.errors import FrazilError
 from frazil.landing.arrivals import Arrivals, Due, look_for_arrivals
+from frazil.settings import Settings
+from frazil.spec.topic import TableSpec
 from resources.connections import FrazilConnections
+from resources.metadata import check_evaluation
 from sensors.runs import ARRIVALS, arrivals_wait, digest, run_key, tables_at_work, tables_resting
 
 __all__ = ["arrivals_sensor", "publishing_sensor"]
@@ -41,6 +45,7 @@ def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
             seen = look_for_arrivals([t.spec for t in free], frazil.connections)
         except FrazilError as e:
             return dg.SkipReason(str(e))
+        _tell_freshness(context.instance, [t.spec for t in free], seen, frazil.connections.settings)
         if not seen.due:
             return dg.SkipReason(_nothing(seen, len(tables) - len(free)))
         for due in seen.due:
@@ -49,6 +54,23 @@ def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
         return _request(context.instance, seen.due, [t for t in free if t.spec.topic in topics])
 
     return arrivals
+
+
+def _tell_freshness(
+    instance: dg.DagsterInstance, specs: Sequence[TableSpec], seen: Arrivals, settings: Settings
+) -> None:
+    """Tells the check `freshness` of each table where it came out otherwise than last time.
+
+    A table that nothing is landed into has no run in which it could be checked.
+    """
+    there = [pair for pair in zip(specs, seen.states, strict=True) if pair[1].snapshot_id is not None]
+    results = list(freshness_results(there, settings))
+    keys = [dg.AssetCheckKey(dg.AssetKey(r.asset), r.check) for r in results]
+    before = instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
+    for key, result in zip(keys, results, strict=True):
+        known = before.get(key)
+        if known is None or known.status.value != ("SUCCEEDED" if result.passed else "FAILED"):
+            instance.report_runless_asset_event(check_evaluation(result))
 
 
 def _request(instance: dg.DagsterInstance, due: Sequence[Due], tables: Sequence[TopicTable]) -> dg.RunRequest:

@@ -12,11 +12,13 @@ from frazil.checks.topic import (
     compare_schema,
     count_offsets,
     count_rows,
+    freshness_of,
     judge_dead_letters,
     judge_freshness,
 )
 from frazil.connections import Connections
 from frazil.errors import FrazilError, RetryError
+from frazil.landing.state import TableState
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of
 from frazil.settings import Settings
@@ -25,7 +27,7 @@ from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors
 
-__all__ = ["checks_of", "run_check", "run_checks"]
+__all__ = ["checks_of", "freshness_results", "run_check", "run_checks"]
 
 
 def checks_of(spec: AnyTable, settings: Settings) -> Mapping[str, Check]:
@@ -80,8 +82,21 @@ def run_check(name: str, spec: AnyTable, connections: Connections) -> CheckResul
         raise
     except FrazilError as e:
         found = Verdict(False, str(e), {})
+    return _result(check, names, found)
+
+
+def freshness_results(
+    seen: Iterable[tuple[TableSpec, TableState]], settings: Settings
+) -> Iterator[CheckResult]:
+    """The check `freshness` of tables that were looked at already."""
+    for spec, state in seen:
+        check = checks_of(spec, settings)["freshness"]
+        yield _result(check, things(spec, settings), freshness_of(spec, state))
+
+
+def _result(check: Check, names: Things, found: Verdict) -> CheckResult:
     return CheckResult(
-        name, str(names.table), found.status, found.severity, found.text, found.numbers, check.asset,
+        check.name, str(names.table), found.status, found.severity, found.text, found.numbers, check.asset,
         check.blocking,
     )  # fmt: skip
 

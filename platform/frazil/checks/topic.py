@@ -14,7 +14,7 @@ from frazil.formats.record import half_schemas, topic_columns
 from frazil.formats.types import from_iceberg
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.ledger import Ledger, ledgers, read_ledger
-from frazil.landing.state import BLOCKED, table_states
+from frazil.landing.state import BLOCKED, TableState, table_states
 from frazil.quoting import quoted
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
@@ -23,7 +23,14 @@ from frazil.tables.spark import spark_name
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-__all__ = ["compare_schema", "count_offsets", "count_rows", "judge_dead_letters", "judge_freshness"]
+__all__ = [
+    "compare_schema",
+    "count_offsets",
+    "count_rows",
+    "freshness_of",
+    "judge_dead_letters",
+    "judge_freshness",
+]
 
 _EMPTY = Verdict(True, "Nothing was landed yet: no row, no offset.", {"offsets": 0, "rows": 0})
 _HARMLESS = ("reorder", "tighten")
@@ -97,15 +104,19 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
 
 
 def judge_freshness(subject: Subject[TableSpec]) -> Verdict:
-    """Records wait no longer than the spec allows."""
-    state = table_states([subject.spec], subject.connections)[0]
+    """Records wait no longer than the spec allows, and nothing keeps them from being landed."""
+    return freshness_of(subject.spec, table_states([subject.spec], subject.connections)[0])
+
+
+def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
+    """The same of a table that was looked at already. A topic that is quiet makes no table stale."""
     if state.state == "topic missing":
         gone = f"Topic {state.topic} does not exist: nobody can tell whether its table is current."
         return Verdict(False, gone, {"lag": -1, "seconds": -1.0}, severity="WARN")
     if state.state in BLOCKED:
         stopped = f"{state.identifier} is stopped ({state.state}): {state.reason}"
         return Verdict(False, stopped, {"lag": state.lag, "seconds": -1.0}, severity="ERROR")
-    limit = subject.spec.freshness
+    limit = spec.freshness
     late = "never landed" if state.freshness is None else f"last landing {state.freshness:.0f} s ago"
     age = float("inf") if state.freshness is None and state.lag else state.freshness or 0.0
     passed = limit is None or age <= limit.total_seconds()

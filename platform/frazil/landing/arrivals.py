@@ -36,6 +36,7 @@ class Arrivals:
     waiting: int
     looked_at: int
     blocked: Mapping[str, str]
+    states: tuple[TableState, ...]
     missing: tuple[str, ...]
 
 
@@ -58,6 +59,7 @@ def look_for_arrivals(
         looked_at=len(states),
         blocked={s.identifier: s.state for s in states if s.state in BLOCKED},
         missing=tuple(s.topic for s in states if s.state == "topic missing"),
+        states=tuple(states),
     )
 
 

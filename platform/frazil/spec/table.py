@@ -53,7 +53,11 @@ class AnyTable(Part):
     write: Write = Field(default_factory=Write, description="How data files are written.")
     upkeep: Upkeep = Field(default_factory=Upkeep, description="When the table is put in order.")
 
-    freshness: Duration | None = Field(None, description="How old the newest landing may be.")
+    freshness: Duration | None = Field(
+        None,
+        description="How long records may wait: the check `freshness` fails later. A quiet topic is never "
+        "late.",
+    )
     publish: tuple[str, ...] = Field(
         ("glue", "snowflake"),
         description="Where the table is shown: glue, snowflake, both, or nowhere: [].",

@@ -95,6 +95,36 @@ def test_a_table_waits_until_its_threshold_is_reached(
     assert len(tick(graph, instance).run_requests) == requests
 
 
+def evaluations(instance: dg.DagsterInstance, graph: Graph) -> list[tuple[bool, str]]:
+    """Each verdict on the first table's freshness that Dagster was told of, the newest first."""
+    key = dg.AssetCheckKey(dg.AssetKey(graph.things.iceberg_path), "freshness")
+    history = instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
+    events = [record.event for record in history if record.event]
+    found = [event.dagster_event.event_specific_data for event in events if event.dagster_event]
+    return [(evaluation.passed, evaluation.severity.value) for evaluation in found]
+
+
+def test_a_quiet_table_is_fresh_and_one_that_stands_still_is_told_once(
+    waiting: Graph, instance: dg.DagsterInstance
+) -> None:
+    topic = waiting.topics[0]
+    land(topic.spec, topic.connections)
+    for _ in range(2):
+        tick(waiting, instance)
+    quiet = evaluations(instance, waiting)
+    topic.trades(4)
+    topic.delete_records_before(6)
+    for _ in range(2):
+        tick(waiting, instance)
+    stopped = evaluations(instance, waiting)
+    land(topic.spec, topic.connections, accept_loss={0: (4, 6)})
+    tick(waiting, instance)
+
+    assert quiet == [(True, "WARN")]
+    assert stopped == [(False, "ERROR"), *quiet]
+    assert evaluations(instance, waiting) == [(True, "WARN"), *stopped]
+
+
 def test_no_second_run_is_asked_for_while_one_is_queued(waiting: Graph, instance: dg.DagsterInstance) -> None:
     run_of(waiting, instance, dg.DagsterRunStatus.NOT_STARTED, {ARRIVALS: "earlier"})
 
