@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,12 @@ from frazil.formats.evolution import refused
 from frazil.formats.protocol import VALUE
 from frazil.formats.record import half_schemas, topic_columns
 from frazil.formats.types import from_iceberg
+from frazil.landing.acceptance import foreign_commits
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.ledger import Ledger, ledgers, read_ledger
 from frazil.landing.state import BLOCKED, TableState, table_states
 from frazil.quoting import quoted
+from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
 from frazil.tables.spark import spark_name
@@ -46,9 +49,10 @@ def count_rows(subject: Subject[TableSpec]) -> Verdict:
         return Verdict(False, f"{rows} rows that no landing brought.", {"rows": rows}) if rows else _EMPTY
     adds_up = ledger.offsets == rows + ledger.known
     broken = _breaks(table)
+    others = "" if adds_up else _others(subject.things.table, table)
     text = (
         f"{ledger.offsets} offsets of {len(ledger.spans)} partitions landed {'=' if adds_up else '!='} "
-        f"{rows} rows + {_known(ledger)}; {broken or 'spans are contiguous'}."
+        f"{rows} rows + {_known(ledger)}; {broken or 'spans are contiguous'}.{others}"
     )
     return Verdict(adds_up and not broken, text, _numbers(ledger, rows))
 
@@ -155,7 +159,21 @@ def judge_dead_letters(subject: Subject[TableSpec]) -> Verdict:
 def _known(ledger: Ledger) -> str:
     bad, gaps, expired = ledger.total_bad, ledger.total_gaps, ledger.total_expired
     lost = f" + {ledger.total_lost} lost" if ledger.total_lost else ""
-    return f"{bad} bad or left out + {gaps} known gaps{lost} + {expired} expired"
+    accepted = f" + {ledger.total_accepted} deleted by others" if ledger.total_accepted else ""
+    return f"{bad} bad or left out + {gaps} known gaps{lost} + {expired} expired{accepted}"
+
+
+def _others(name: TableName, table: Table) -> str:
+    """The newest commit that explains the difference, and what to do about it."""
+    newest = next(iter(foreign_commits(table.metadata)), None)
+    if newest is None:
+        return ""
+    at = datetime.fromtimestamp(newest.timestamp_ms / 1000, UTC)
+    return (
+        f" Another engine changed rows in snapshot {newest.snapshot_id} of {at:%F %T} UTC: "
+        f"`frazil accept {name} --snapshot {newest.snapshot_id} --because TEXT` counts them in, "
+        f"`frazil rollback {name}` takes them back."
+    )
 
 
 def _breaks(table: Table) -> str:
@@ -193,6 +211,7 @@ def _numbers(ledger: Ledger, rows: int) -> dict[str, Number]:
         "bad_or_left_out": ledger.total_bad,
         "known_gaps": ledger.total_gaps,
         "lost": ledger.total_lost,
+        "accepted": ledger.total_accepted,
         "expired": ledger.total_expired,
         "partitions": len(ledger.spans),
     }

@@ -18,6 +18,7 @@ from frazil.cli.results import run_id
 from frazil.cli.selection import Json, Selection, select, select_topics
 from frazil.derive.derive import DeriveReport
 from frazil.derive.publish import DerivedRollback, roll_back_derived
+from frazil.landing.acceptance import accept
 from frazil.landing.redrive import RedriveReport, redrive
 from frazil.landing.repair import find_repair
 from frazil.landing.report import LandingReport
@@ -42,6 +43,8 @@ With = Annotated[
         "--with", metavar="MODULE:FUNCTION", help="Mends each one: DeadLetter -> bytes | DeadLetter | None."
     ),
 ]
+SnapshotId = Annotated[int, typer.Option(help="The other engine's commit; `frazil check` names it.")]
+Because = Annotated[str, typer.Option(help="Why it is right; noted in the table for good.")]
 Past = Annotated[
     list[str] | None,
     typer.Option(metavar="PARTITION:OFFSET", help="Leave this bad record out, once. May be repeated."),
@@ -81,6 +84,20 @@ def resume_command(table: Name, past: Past = None, as_json: Json = False) -> Non
         report = resume(spec, selection.connections, past=keys, run_id=run_id())
     _tell(selection, spec, names, report)
     print_json([landed(report)]) if as_json else show_landings([report])
+
+
+@app.command("accept")
+def accept_command(table: Name, snapshot: SnapshotId, because: Because, as_json: Json = False) -> None:
+    """Count in the rows that another engine deleted, so that checks no longer miss them."""
+    selection = select_topics([table], every=False)
+    ((spec, _),) = selection.pairs
+    report = accept(spec, selection.connections, snapshot, because, run_id=run_id())
+    if as_json:
+        print_json(asdict(report))
+    else:
+        console.print(
+            f"{report.table}: {report.rows:,} rows that snapshot {snapshot} deleted are counted in."
+        )
 
 
 @app.command("rollback")

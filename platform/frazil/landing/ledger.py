@@ -62,6 +62,9 @@ class Ledger(Entry):
     skipped: int = 0
     redriven: int = 0
     expired: int = 0
+    accepted: int = 0
+    accepted_snapshot: int | None = None
+    because: str = ""
     gaps: Numbers = field(default_factory=dict)
     lost: Numbers = field(default_factory=dict)
     bytes: int = 0
@@ -71,6 +74,7 @@ class Ledger(Entry):
     total_gaps: int = 0
     total_lost: int = 0
     total_expired: int = 0
+    total_accepted: int = 0
     expired_before: int | None = None
     schema_ids: Ids = ()
     max_timestamp: int | None = None
@@ -95,13 +99,14 @@ class Ledger(Entry):
 
     @property
     def is_landing(self) -> bool:
-        """Whether it brought records from the topic; neither a redrive nor a row expiry does."""
-        return not (self.redriven or self.expired)
+        """Whether it brought records from the topic: no redrive, row expiry or acceptance does."""
+        return not (self.redriven or self.expired or self.accepted)
 
     @property
     def known(self) -> int:
         """Offsets that are no row, for a reason that is known."""
-        return self.total_bad + self.total_gaps + self.total_lost + self.total_expired
+        gone = self.total_lost + self.total_expired + self.total_accepted
+        return self.total_bad + self.total_gaps + gone
 
     def covers(self, partition: int, offset: int) -> bool:
         """Whether a record was landed: as a row, or as a bad one."""
@@ -118,6 +123,7 @@ class Ledger(Entry):
             total_dead_letters=dead + (before.total_dead_letters if before else 0),
             total_gaps=sum(self.gaps.values()) + (before.total_gaps if before else 0),
             total_lost=sum(self.lost.values()) + (before.total_lost if before else 0),
+            total_accepted=self.accepted + (before.total_accepted if before else 0),
             total_expired=self.expired + (before.total_expired if before else 0),
             expired_before=max(cutoffs, default=None),
         ).handed_on(before)

@@ -1,0 +1,145 @@
+"""Acceptance: rows that another engine deleted, lawfully, are counted in, and no longer as lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, ClassVar
+
+from frazil.connections import Connections
+from frazil.errors import ConfigureError, OvertakenError
+from frazil.landing.ledger import Ledger, ledgers, read_ledger
+from frazil.spec.names import TableName, things
+from frazil.spec.topic import TableSpec
+from frazil.tables.branches import new_branch
+from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.spark import spark_name
+from frazil.tables.stage import Staged, StagedFiles, publish
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = ["AcceptReport", "accept", "foreign_commits"]
+
+_CHANGES = ("added-records", "deleted-records", "added-delete-files", "removed-delete-files")
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptReport:
+    """What was accepted; `rows` are those that the foreign commit took away."""
+
+    table: str
+    accepted: int
+    rows: int
+    because: str
+    snapshot_id: int
+
+
+def foreign_commits(metadata: TableMetadata) -> list[Snapshot]:
+    """Commits on `main` by which others changed rows, newest first, without those that were accepted."""
+    known = {ledger.accepted_snapshot for _, ledger in ledgers(metadata)}
+    return [
+        snapshot
+        for snapshot in ancestors(metadata)
+        if snapshot.snapshot_id not in known and _is_foreign(snapshot)
+    ]
+
+
+def accept(
+    spec: TableSpec, connections: Connections, snapshot_id: int, because: str, *, run_id: str = ""
+) -> AcceptReport:
+    """Counts in the rows that a foreign commit took away, and notes why.
+
+    Raises:
+        ConfigureError: The commit is none of those, or it brought rows.
+        OvertakenError: Somebody else accepted it first.
+    """
+    name = things(spec, connections.settings).table
+    with catalog_errors(connections.settings):
+        table = load_table(connections.catalog, name)
+        found = _find(name, table, snapshot_id)
+        rows = _taken(name, table, found, connections)
+        entry = Ledger(
+            spec.topic, "", {}, {}, accepted=rows, accepted_snapshot=snapshot_id, because=because,
+            landing=new_branch("acceptance"), run_id=run_id, version=version("frazil"),
+        )  # fmt: skip
+        published = publish(connections.catalog, name, _Acceptance(StagedFiles(), entry))
+    return AcceptReport(str(name), snapshot_id, rows, because, published.snapshot_id)
+
+
+@dataclass(frozen=True)
+class _Acceptance(Staged):
+    """No rows: only what the ledger says of those that are gone."""
+
+    work: ClassVar[str] = "acceptance"
+    resumes: ClassVar[bool] = False
+
+    entry: Ledger
+
+    def upon(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.upon`."""
+        before = read_ledger(table.metadata)
+        wanted = [s.snapshot_id for s in foreign_commits(table.metadata)]
+        if before is None or self.entry.accepted_snapshot not in wanted:
+            raise OvertakenError(
+                f"Snapshot {self.entry.accepted_snapshot} of {name} was accepted, or rolled back, by others.",
+                meaning="Its rows are counted once; nothing was changed now.",
+                todo=f"Nothing. `frazil check {name}` says how the table stands.",
+            )
+        idle = {p: (at, at) for p, at in before.position.items()}
+        entry = replace(
+            self.entry, topic_id=before.topic_id, spans=idle, start=before.start,
+            max_timestamp=before.max_timestamp,
+        )  # fmt: skip
+        return entry.following(before)
+
+
+def _is_foreign(snapshot: Snapshot) -> bool:
+    said = summary_of(snapshot)
+    ours = any(name.startswith("frazil.") for name in said)
+    operation = snapshot.summary.operation.value if snapshot.summary else ""
+    return not ours and operation != "replace" and any(int(said.get(name, 0)) for name in _CHANGES)
+
+
+def _find(name: TableName, table: Table, snapshot_id: int) -> Snapshot:
+    foreign = foreign_commits(table.metadata)
+    for snapshot in foreign:
+        if snapshot.snapshot_id == snapshot_id:
+            return snapshot
+    there = ", ".join(str(s.snapshot_id) for s in foreign)
+    raise ConfigureError(
+        f"Snapshot {snapshot_id} is no commit of others on {name} that waits to be accepted.",
+        where=f"those that do: {there}" if there else "none does",
+        meaning="Nothing was changed.",
+        todo=f"`frazil check {name}` names the commits that its rows differ by.",
+    )
+
+
+def _taken(name: TableName, table: Table, snapshot: Snapshot, connections: Connections) -> int:
+    """How many rows the commit took away."""
+    before = table.metadata.snapshot_by_id(snapshot.parent_snapshot_id or 0)
+    if before is None:
+        raise _unknown(name, snapshot, "the snapshot before it has expired")
+
+    def count(each: Snapshot) -> int:
+        said = summary_of(each)
+        if not int(said.get("total-delete-files", 0)):
+            return int(said.get("total-records", 0))
+        of = f"{spark_name(name)} VERSION AS OF {each.snapshot_id}"
+        return int(connections.spark.sql(f"SELECT count(*) FROM {of}").collect()[0][0])
+
+    taken = count(before) - count(snapshot)
+    if taken <= 0:
+        raise _unknown(name, snapshot, f"it brought {-taken} rows, or changed some")
+    return taken
+
+
+def _unknown(name: TableName, snapshot: Snapshot, why: str) -> ConfigureError:
+    return ConfigureError(
+        f"Snapshot {snapshot.snapshot_id} of {name} can't be accepted: {why}.",
+        meaning="Only rows that are gone can be counted in. Nothing was changed.",
+        todo=f"`frazil rollback {name}` takes the table back; what was landed since is landed again.",
+    )
