@@ -186,6 +186,8 @@ class Recomputation:
         late_left_out = self._spec.window and self._spec.window.late_rows != "update"
         if self._ledger.query != self._computation.fingerprint:
             return "the query is another by now"
+        if self._ledger.mixed:
+            return "rows of an earlier query stand beside those of this one (`frazil derive --from-here`)"
         if self._computation.uses_now and self._spec.kind != "full":
             return "the query asks for :now, which was another time at each derivation"
         if self._ledger.total_late and late_left_out:

@@ -26,17 +26,27 @@ app = typer.Typer()
 Rebuild = Annotated[
     bool, typer.Option("--rebuild", help="Make all rows anew from the whole inputs, in one commit.")
 ]
+FromHere = Annotated[
+    bool,
+    typer.Option("--from-here", help="A query that was changed makes the rows that come; the others stay."),
+]
 
 
 @app.command("derive")
 def derive_command(
-    tables: Tables = None, every: AllTables = False, rebuild: Rebuild = False, as_json: Json = False
-) -> None:
+    tables: Tables = None, every: AllTables = False, rebuild: Rebuild = False, from_here: FromHere = False,
+    as_json: Json = False,
+) -> None:  # fmt: skip
     """Bring tables made of others up to what their inputs hold now, each after those that it reads."""
+    if rebuild and from_here:
+        raise typer.BadParameter("--rebuild makes all rows anew, --from-here keeps them: give one of both.")
     selection = _ordered(select_derived(tables, every=every))
 
     def do(spec: DerivedSpec, _: Things, on_step: OnStep) -> DeriveReport:
-        return derive(spec, selection.connections, rebuild=rebuild, run_id=run_id(), on_step=on_step)
+        return derive(
+            spec, selection.connections, rebuild=rebuild, from_here=from_here, run_id=run_id(),
+            on_step=on_step,
+        )  # fmt: skip
 
     results = each(selection, "deriving", do, lambda reporter, *done: reporter.derived(*done))
     print_json([*map(asdict, results.reports), *results.errors]) if as_json else _show(results.reports)

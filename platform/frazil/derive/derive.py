@@ -147,6 +147,7 @@ def derive(
     *,
     now: float | None = None,
     rebuild: bool = False,
+    from_here: bool = False,
     run_id: str = "",
     on_step: Step = lambda _: None,
 ) -> DeriveReport:
@@ -157,6 +158,7 @@ def derive(
         connections: The outside systems.
         now: The clock, in seconds since the epoch: what the query calls `:now`.
         rebuild: Make all of it anew from the whole inputs, in one commit.
+        from_here: Let a query that was changed make the rows that come; those that are there stay.
         run_id: Noted in the snapshot.
         on_step: See `Step`.
 
@@ -170,7 +172,9 @@ def derive(
     started = time.monotonic()
     clock = time.time() if now is None else now
     with catalog_errors(connections.settings):
-        report = _Derivation(spec, connections, clock, run_id, on_step).run(rebuild=rebuild)
+        report = _Derivation(spec, connections, clock, run_id, on_step).run(
+            rebuild=rebuild, from_here=from_here
+        )
         if spec.feeds:
             report = _fed(report, feed(spec, connections, on_step=on_step))
     return replace(report, seconds=round(time.monotonic() - started, 3))
@@ -196,9 +200,9 @@ class _Derivation:
         self._done = on_step
         self._branches: list[str] = []
 
-    def run(self, *, rebuild: bool) -> DeriveReport:
+    def run(self, *, rebuild: bool, from_here: bool) -> DeriveReport:
         """Plans, and does it unless nothing is new."""
-        plan = make_plan(self._catalog, self._name, self._computation, rebuild=rebuild)
+        plan = make_plan(self._catalog, self._name, self._computation, rebuild=rebuild, from_here=from_here)
         if plan.table:
             drop_outlived(self._catalog, self._name, plan.table)
         self._done("planned")
@@ -263,6 +267,7 @@ class _Derivation:
             rows=result.rows,
             bad=bad,
             late=result.late,
+            mixed=int(plan.mixed),
             watermark=result.watermark,
             now=self._now,
             run_id=self._run_id,

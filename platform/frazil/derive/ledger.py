@@ -44,6 +44,7 @@ class DerivedLedger(Entry):
         late: Rows of windows that were closed.
         total_rows: Rows of the table.
         total_bad: All bad rows since the table was made or rebuilt; `total_late` likewise.
+        mixed: 1 where rows of an earlier query stand beside those of this one.
         watermark: Microseconds since the epoch; no window that begins before it is complete is open.
         now: The clock of the run, seconds since the epoch: what `:now` was.
         run_id: The Dagster run, or the command.
@@ -62,6 +63,7 @@ class DerivedLedger(Entry):
     total_rows: int = 0
     total_bad: int = 0
     total_late: int = 0
+    mixed: int = 0
     watermark: int | None = None
     now: float | None = None
     run_id: str = ""
@@ -73,5 +75,6 @@ class DerivedLedger(Entry):
             self,
             total_rows=before.total_rows + self.rows - self.removed if before else self.rows,
             total_bad=self.bad + (before.total_bad if before else 0),
+            mixed=max(self.mixed, before.mixed if before else 0),
             total_late=self.late + (before.total_late if before else 0),
         ).handed_on(before)

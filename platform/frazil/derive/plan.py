@@ -53,6 +53,7 @@ class Plan:
         before: The output's newest ledger; None where nothing was derived yet.
         whole: Whether all rows are made anew.
         increments: What is to be read, by `namespace.table`.
+        mixed: Whether a query begins here whose rows stand beside those of another one.
         letters: The newest derivation that kept dead letters of the output; empty: there was none.
         rolled_back_to: The snapshot to which the output went back, because an input had.
     """
@@ -64,6 +65,7 @@ class Plan:
     whole: bool
     increments: Mapping[str, Increment]
     due: bool
+    mixed: bool = False
     letters: str = ""
     rolled_back_to: int | None = None
 
@@ -88,7 +90,14 @@ def load_inputs(catalog: Catalog, computation: Computation, namespace: str) -> t
     return names, {str(name): load_table(catalog, name) for name in names.values()}
 
 
-def make_plan(catalog: Catalog, name: TableName, computation: Computation, *, rebuild: bool) -> Plan:
+def make_plan(
+    catalog: Catalog,
+    name: TableName,
+    computation: Computation,
+    *,
+    rebuild: bool = False,
+    from_here: bool = False,
+) -> Plan:
     """Compares the output's position with its inputs; takes the output back first, if an input went back.
 
     Raises:
@@ -104,22 +113,26 @@ def make_plan(catalog: Catalog, name: TableName, computation: Computation, *, re
     kept = DerivedLedger.newest(letters.metadata, whatever_it_holds=rebuild) if letters else None
     if table and before is None:
         _refuse_foreign(name, table)
-    went_back = None
+    went_back, mixed = None, False
     if table and before and not rebuild and computation.spec.kind != "full":
-        _refuse_other_query(name, computation, before)
+        mixed = from_here and before.query != computation.fingerprint
+        if mixed:
+            _refuse_other_inputs(name, inputs, before)
+        else:
+            _refuse_other_query(name, computation, before)
         _refuse_lost(name, inputs, before)
-        query = computation.fingerprint
+        query = before.query
         if letters:  # first, and though the table stands: they may be ahead of it
             held = partial(none_went_back, inputs=inputs)
             _, kept, _ = _followed(catalog, name.dead_letters, letters, query, held)
         table, before, went_back = _followed(catalog, name, table, query, partial(all_held, inputs=inputs))
     everything = rebuild or before is None or computation.spec.kind == "full"
     new = _news(inputs, None if everything else before)
-    due = any(n.is_due for n in new.values())
+    due = mixed or any(n.is_due for n in new.values())
     if everything:
         due = _is_due(computation, before, inputs, rebuild=rebuild)
     letters_of = kept.derivation if kept else ""
-    return Plan(names, inputs, table, before, everything, new, due, letters_of, went_back)
+    return Plan(names, inputs, table, before, everything, new, due, mixed, letters_of, went_back)
 
 
 def _news(inputs: Inputs, before: DerivedLedger | None) -> dict[str, Increment]:
@@ -198,8 +211,17 @@ def _refuse_other_query(name: TableName, computation: Computation, before: Deriv
             f"The rows of {name} come from another query, or from other parameters, than its spec has now.",
             where=str(computation.spec.sql or computation.spec.python),
             meaning="Rows of both would stand side by side. Nothing was changed.",
-            todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit; "
-            "or give the new query a table of its own.",
+            todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit; with "
+            "--from-here the rows stay, and the new query makes those that come.",
+        )
+
+
+def _refuse_other_inputs(name: TableName, inputs: Inputs, before: DerivedLedger) -> None:
+    if new := sorted(set(inputs) - set(before.inputs)):
+        raise QueryChangedError(
+            f"The new query of {name} reads {', '.join(new)}, of which nothing was read so far.",
+            meaning="Nobody can tell from where on its rows are new. Nothing was changed.",
+            todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit.",
         )
 
 

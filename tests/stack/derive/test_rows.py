@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyiceberg.types import StringType
 
+from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.derive.derive import derive
 from frazil.derive.inputs import increment, rows_of
@@ -161,6 +162,31 @@ def test_another_query_or_parameter_is_refused_until_all_is_made_anew(source: So
 
     assert (report.whole, report.rows, report.total_rows) == (True, 3, 3)
     assert made.rows("twice") == [(3,), (6,), (9,)]
+
+
+def test_another_query_may_go_on_from_here_beside_the_rows_that_are_there(source: Source, made: Made) -> None:
+    threefold = Made(made.connections, made.spec.model_copy(update={"parameters": {"times": 3}}))
+    taken_over = threefold.derive(from_here=True)
+    source.trades(5)
+    threefold.derive()
+
+    assert (taken_over.rows, taken_over.total_rows) == (0, 2)
+    assert made.rows("twice") == [(15,), (2,), (4,)]
+    agrees = run_check("query_agrees", threefold.spec, threefold.connections)
+    assert (agrees.status, "an earlier query" in agrees.text) == ("skipped", True)
+    assert threefold.derive(rebuild=True).total_rows == 3
+    assert run_check("query_agrees", threefold.spec, threefold.connections).status == "passed"
+
+
+def test_another_query_that_reads_another_table_can_not_go_on_from_here(
+    source: Source, make_input: MakeSource, made: Made
+) -> None:
+    other = make_input()
+    other.trades(1)
+    both = f"{doubled(source)} UNION ALL {doubled(other)}"
+
+    with pytest.raises(QueryChangedError, match="of which nothing was read so far"):
+        made.ask(both).derive(from_here=True)
 
 
 def test_a_type_that_the_table_can_not_take_is_refused(source: Source, made: Made) -> None:
