@@ -54,3 +54,14 @@ def test_every_page_that_a_page_links_to_is_there() -> None:
     links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text())]
 
     assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_module_that_the_docs_name_is_there() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    named = {name for page in pages for name in re.findall(r"`([\w/]+\.py)`", page.read_text())}
+    folders = ("platform", "assets", "resources", "sensors", "tests")
+    there = [f"/{file.relative_to(ROOT)}" for folder in folders for file in (ROOT / folder).rglob("*.py")]
+
+    gone = {name for name in named if not any(file.endswith(f"/{name}") for file in there)}
+
+    assert gone == {"platform.py"}, "the trap of that name is what the docs warn of"
