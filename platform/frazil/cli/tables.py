@@ -15,7 +15,7 @@ from frazil.cli.console import print_json, print_table
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_topics
 from frazil.derive.state import DerivedState, derived_states
 from frazil.errors import FrazilError
-from frazil.kafka.facts import topic_facts
+from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.state import TableState, table_states
 from frazil.spec.table import AnyTable
 
@@ -54,20 +54,34 @@ def lag_command(as_json: Json = False) -> None:
     states = table_states(selection.specs, selection.connections)
     facts = topic_facts(selection.connections.admin, {s.topic for s in selection.specs})
     rows = [
-        {
-            "table": s.identifier, "topic": s.topic, "partition": p, "end": end,
-            "position": s.position.get(p, facts[s.topic].first[p]),
-            "lag": max(0, end - s.position.get(p, facts[s.topic].first[p])),
-        }
-        for s in states if s.topic in facts for p, end in sorted(facts[s.topic].end.items())
-    ]  # fmt: skip
+        _lag(state, facts[state.topic], partition)
+        for state in states
+        if state.topic in facts
+        for partition in sorted(facts[state.topic].end)
+    ]
     if as_json:
         print_json(rows)
         return
-    table = Table("table", "topic", "partition", "end", "position", "lag")
+    table = Table("table", "topic", "partition", "end", "position", "lag", "lost", "state")
     for row in rows:
         table.add_row(*(f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()))
     print_table(table)
+
+
+def _lag(state: TableState, facts: TopicFacts, partition: int) -> dict[str, Any]:
+    """What waits in one partition, and what the topic no longer holds of it."""
+    first, end = facts.first[partition], facts.end[partition]
+    position = state.position.get(partition, 0 if state.position else first)
+    return {
+        "table": state.identifier,
+        "topic": state.topic,
+        "partition": partition,
+        "end": end,
+        "position": position,
+        "lag": max(0, end - max(position, first)),
+        "lost": max(0, first - position),
+        "state": state.state,
+    }
 
 
 @app.command("check")
