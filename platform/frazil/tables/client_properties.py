@@ -14,14 +14,14 @@ SPARK_CATALOG = "frazil"
 
 def pyiceberg_properties(settings: Settings) -> dict[str, str]:
     """The owning catalog for `pyiceberg.catalog.load_catalog`."""
-    own = _pyiceberg_rest(settings) if settings.catalog == "rest" else _pyiceberg_glue(settings)
-    return _present({**own, **_pyiceberg_storage(settings)})
+    own, _ = _CATALOGS[settings.catalog]
+    return _present({**own(settings), **_pyiceberg_storage(settings)})
 
 
 def spark_properties(settings: Settings) -> dict[str, str]:
     """The owning catalog for Spark, without the `spark.sql.catalog.<name>.` in front."""
-    own = _spark_rest(settings) if settings.catalog == "rest" else _spark_glue(settings)
-    return _present({**own, **_spark_storage(settings)})
+    _, own = _CATALOGS[settings.catalog]
+    return _present({**own(settings), **_spark_storage(settings)})
 
 
 def _pyiceberg_rest(settings: Settings) -> dict[str, str | None]:
@@ -53,21 +53,6 @@ def _pyiceberg_glue(settings: Settings) -> dict[str, str | None]:
     }
 
 
-def _pyiceberg_storage(settings: Settings) -> dict[str, str | None]:
-    return {
-        "client.region": settings.s3_region,
-        "client.access-key-id": _text(settings.s3_access_key),
-        "client.secret-access-key": _text(settings.s3_secret_key),
-        "s3.endpoint": settings.s3_endpoint,
-        "s3.region": settings.s3_region,
-        "s3.path-style-access": "true" if settings.s3_endpoint else None,
-        "s3.access-key-id": _text(settings.s3_access_key),
-        "s3.secret-access-key": _text(settings.s3_secret_key),
-        "s3.connect-timeout": "5",
-        "s3.request-timeout": "60",
-    }
-
-
 def _spark_rest(settings: Settings) -> dict[str, str | None]:
     return {
         "type": "rest",
@@ -88,6 +73,25 @@ def _spark_glue(settings: Settings) -> dict[str, str | None]:
         "warehouse": settings.glue_warehouse,
         "glue.endpoint": settings.glue_endpoint,
         "glue.skip-archive": "true",
+    }
+
+
+_CATALOGS = {"rest": (_pyiceberg_rest, _spark_rest), "glue": (_pyiceberg_glue, _spark_glue)}
+"""By the setting `catalog`: what PyIceberg is told of it, and what Spark is."""
+
+
+def _pyiceberg_storage(settings: Settings) -> dict[str, str | None]:
+    return {
+        "client.region": settings.s3_region,
+        "client.access-key-id": _text(settings.s3_access_key),
+        "client.secret-access-key": _text(settings.s3_secret_key),
+        "s3.endpoint": settings.s3_endpoint,
+        "s3.region": settings.s3_region,
+        "s3.path-style-access": "true" if settings.s3_endpoint else None,
+        "s3.access-key-id": _text(settings.s3_access_key),
+        "s3.secret-access-key": _text(settings.s3_secret_key),
+        "s3.connect-timeout": "5",
+        "s3.request-timeout": "60",
     }
 
 
