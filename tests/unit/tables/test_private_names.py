@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def test_a_private_name_that_the_engine_uses_is_there(owner: Any, name: str) -> 
 
 @pytest.mark.parametrize("name", sorted({name for _, name in NAMES}))
 def test_a_private_name_stands_in_one_of_the_three_rooms_only(name: str) -> None:
-    assert {path for path in ENGINE.rglob("*.py") if name in set(private_names(path))} <= ROOMS
+    assert {path for path in ENGINE.rglob("*.py") if name in private_names(path)} <= ROOMS
 
 
 def test_nothing_private_is_imported_from_pyiceberg_elsewhere() -> None:
@@ -64,11 +65,9 @@ def private_imports(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names if alias.name.startswith("_"))
 
 
-def private_names(path: Path) -> Iterator[str]:
+@cache
+def private_names(path: Path) -> frozenset[str]:
     """Those, and private attributes of anything but the module's own objects."""
-    yield from private_imports(path)
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
-            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-            if not own:
-                yield node.attr
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)]
+    foreign = (n.attr for n in nodes if not (isinstance(n.value, ast.Name) and n.value.id in ("self", "cls")))
+    return frozenset({*private_imports(path), *(name for name in foreign if name.startswith("_"))})
