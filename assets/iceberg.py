@@ -109,7 +109,7 @@ def _standing(table: TopicTable, current: Table, connections: Connections) -> Me
 def _tell_stopped(
     context: dg.AssetExecutionContext, table: TopicTable, error: Exception, connections: Connections
 ) -> None:
-    """Of a table that a person must look at: what was published before it stopped, and why it stopped."""
+    """Tells what a table published before it stopped, and why it stopped, where a person must look at it."""
     if not isinstance(error, RepairError):
         return
     try:

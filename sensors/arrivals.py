@@ -86,7 +86,7 @@ def _request(instance: dg.DagsterInstance, due: Sequence[Due], tables: Sequence[
 
 def _nothing(seen: Arrivals, left_out: int) -> str:
     facts = [
-        f"{seen.looked_at} tables looked at: {seen.waiting} records wait, none is due",
+        f"{len(seen.states)} tables looked at: {seen.waiting} records wait, none is due",
         f"{left_out} left out (landing now, or failed a moment ago)" if left_out else "",
         *(f"{table}: {state}" for table, state in seen.blocked.items()),
         f"topics missing: {', '.join(seen.missing)}" if seen.missing else "",

@@ -12,7 +12,7 @@ from frazil.spec.table import AnyTable
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.catalog import load_table
 from frazil.tables.snapshots import summary_of
-from frazil.tables.spark import spark_name
+from frazil.tables.spark import live_rows
 from frazil.upkeep.census import Census, census_of
 from frazil.upkeep.compaction.bins import DELETED_SHARE
 from frazil.upkeep.work import size_text
@@ -20,7 +20,7 @@ from frazil.upkeep.work import size_text
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-__all__ = ["compare_shown", "judge_files", "live_rows", "rows_in_files"]
+__all__ = ["compare_shown", "judge_files", "rows_in_files"]
 
 _SLACK = 4
 """How many times what asks for upkeep may pile up before the check warns."""
@@ -115,16 +115,9 @@ def _file(location: str) -> str:
     return location.rsplit("/", 1)[-1]
 
 
-def live_rows(subject: Subject[AnyTable], table: Table) -> int:
-    """Rows by the head's summary; counted where it has delete files, which may name rows that are gone."""
-    summary = summary_of(table.current_snapshot())
-    if int(summary.get("total-delete-files", 0)):
-        return subject.connections.spark.table(spark_name(subject.things.table)).count()
-    return int(summary.get("total-records", 0))
-
-
 def rows_in_files(subject: Subject[AnyTable], table: Table) -> int:
     """Rows by the manifests, which know nothing of the summary; counted where there are delete files."""
-    if int(summary_of(table.current_snapshot()).get("total-delete-files", 0)):
-        return live_rows(subject, table)
+    head = table.current_snapshot()
+    if int(summary_of(head).get("total-delete-files", 0)):
+        return live_rows(subject.connections, subject.things.table, head)
     return sum(task.file.record_count for task in table.scan().plan_files())

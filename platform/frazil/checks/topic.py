@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from frazil.checks.result import Number, Subject, Verdict
-from frazil.checks.table import live_rows
 from frazil.formats.columns import metadata_columns, metadata_names
 from frazil.formats.evolution import refused
 from frazil.formats.protocol import VALUE
@@ -21,7 +20,7 @@ from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
-from frazil.tables.spark import spark_name
+from frazil.tables.spark import live_rows, spark_name
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -44,7 +43,7 @@ def count_rows(subject: Subject[TableSpec]) -> Verdict:
     """Offsets landed = rows + what is known to be no row, and spans follow each other without a hole."""
     table = load_table(subject.connections.catalog, subject.things.table)
     ledger = read_ledger(table.metadata)
-    rows = live_rows(subject, table)
+    rows = live_rows(subject.connections, subject.things.table, table.current_snapshot())
     if ledger is None:
         return Verdict(False, f"{rows} rows that no landing brought.", {"rows": rows}) if rows else _EMPTY
     adds_up = ledger.offsets == rows + ledger.known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from frazil.cli.selection import AllTables, Json, Selection, Tables, select, sel
 from frazil.derive.state import DerivedState, derived_states
 from frazil.errors import FrazilError
 from frazil.kafka.facts import TopicFacts, topic_facts
+from frazil.landing.history import lost_offsets, starts
 from frazil.landing.state import TableState, table_states
 from frazil.spec.table import AnyTable
 
@@ -53,12 +55,7 @@ def lag_command(as_json: Json = False) -> None:
     selection = select_topics((), every=True)
     states = table_states(selection.specs, selection.connections)
     facts = topic_facts(selection.connections.admin, {s.topic for s in selection.specs})
-    rows = [
-        _lag(state, facts[state.topic], partition)
-        for state in states
-        if state.topic in facts
-        for partition in sorted(facts[state.topic].end)
-    ]
+    rows = [row for s in states if s.topic in facts for row in _lags(s, facts[s.topic])]
     if as_json:
         print_json(rows)
         return
@@ -68,20 +65,21 @@ def lag_command(as_json: Json = False) -> None:
     print_table(table)
 
 
-def _lag(state: TableState, facts: TopicFacts, partition: int) -> dict[str, Any]:
-    """What waits in one partition, and what the topic no longer holds of it."""
-    first, end = facts.first[partition], facts.end[partition]
-    position = state.position.get(partition, 0 if state.position else first)
-    return {
-        "table": state.identifier,
-        "topic": state.topic,
-        "partition": partition,
-        "end": end,
-        "position": position,
-        "lag": max(0, end - max(position, first)),
-        "lost": max(0, first - position),
-        "state": state.state,
-    }
+def _lags(state: TableState, facts: TopicFacts) -> Iterator[dict[str, Any]]:
+    """What waits in each partition, and what the topic no longer holds of it."""
+    lost = lost_offsets(facts, state.position)
+    for partition, begin in starts(facts, state.position).items():
+        position, _ = lost.get(partition, (begin, begin))
+        yield {
+            "table": state.identifier,
+            "topic": state.topic,
+            "partition": partition,
+            "end": facts.end[partition],
+            "position": position,
+            "lag": max(0, facts.end[partition] - begin),
+            "lost": begin - position,
+            "state": state.state,
+        }
 
 
 @app.command("check")

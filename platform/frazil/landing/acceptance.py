@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, OvertakenError
-from frazil.landing.ledger import Ledger, ledgers, read_ledger
+from frazil.landing.ledger import EMPTY, Ledger, ledgers, read_ledger
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import new_branch
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.snapshots import ancestors, summary_of
-from frazil.tables.spark import spark_name
+from frazil.tables.spark import live_rows
 from frazil.tables.stage import Staged, StagedFiles, publish
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def accept(
         table = load_table(connections.catalog, name)
         found = _find(name, table, snapshot_id)
         rows = _taken(name, table, found, connections)
-        entry = Ledger(
-            spec.topic, "", {}, {}, accepted=rows, accepted_snapshot=snapshot_id, because=because,
+        entry = replace(
+            EMPTY, accepted=rows, accepted_snapshot=snapshot_id, because=because,
             landing=new_branch("acceptance"), run_id=run_id, version=version("frazil"),
         )  # fmt: skip
         published = publish(connections.catalog, name, _Acceptance(StagedFiles(), entry))
@@ -89,12 +89,7 @@ class _Acceptance(Staged):
                 meaning="Its rows are counted once; nothing was changed now.",
                 todo=f"Nothing. `frazil check {name}` says how the table stands.",
             )
-        idle = {p: (at, at) for p, at in before.position.items()}
-        entry = replace(
-            self.entry, topic_id=before.topic_id, spans=idle, start=before.start,
-            max_timestamp=before.max_timestamp,
-        )  # fmt: skip
-        return entry.following(before)
+        return self.entry.beside(before)
 
 
 def _is_foreign(snapshot: Snapshot) -> bool:
@@ -123,15 +118,7 @@ def _taken(name: TableName, table: Table, snapshot: Snapshot, connections: Conne
     before = table.metadata.snapshot_by_id(snapshot.parent_snapshot_id or 0)
     if before is None:
         raise _unknown(name, snapshot, "the snapshot before it has expired")
-
-    def count(each: Snapshot) -> int:
-        said = summary_of(each)
-        if not int(said.get("total-delete-files", 0)):
-            return int(said.get("total-records", 0))
-        of = f"{spark_name(name)} VERSION AS OF {each.snapshot_id}"
-        return int(connections.spark.sql(f"SELECT count(*) FROM {of}").collect()[0][0])
-
-    taken = count(before) - count(snapshot)
+    taken = live_rows(connections, name, before) - live_rows(connections, name, snapshot)
     if taken <= 0:
         raise _unknown(name, snapshot, f"it brought {-taken} rows, or changed some")
     return taken

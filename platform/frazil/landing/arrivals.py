@@ -30,14 +30,25 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """One look at all tables; `blocked` says in which state each one is that no landing gets on with."""
+    """One look at all tables."""
 
     due: tuple[Due, ...]
-    waiting: int
-    looked_at: int
-    blocked: Mapping[str, str]
     states: tuple[TableState, ...]
-    missing: tuple[str, ...]
+
+    @property
+    def waiting(self) -> int:
+        """Records that wait in all topics."""
+        return sum(state.lag for state in self.states)
+
+    @property
+    def blocked(self) -> Mapping[str, str]:
+        """The state of each table that no landing gets on with."""
+        return {s.identifier: s.state for s in self.states if s.state in BLOCKED}
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Topics that nobody has made."""
+        return tuple(s.topic for s in self.states if s.state == "topic missing")
 
 
 def look_for_arrivals(
@@ -52,15 +63,8 @@ def look_for_arrivals(
     """
     states = table_states(specs, connections, clock)
     pairs = zip(specs, states, strict=True)
-    due = [d for spec, state in pairs if (d := _due(spec, state, clock()))]
-    return Arrivals(
-        due=tuple(due),
-        waiting=sum(s.lag for s in states),
-        looked_at=len(states),
-        blocked={s.identifier: s.state for s in states if s.state in BLOCKED},
-        missing=tuple(s.topic for s in states if s.state == "topic missing"),
-        states=tuple(states),
-    )
+    due = tuple(d for spec, state in pairs if (d := _due(spec, state, clock())))
+    return Arrivals(due, tuple(states))
 
 
 def _due(spec: TableSpec, state: TableState, now: float) -> Due | None:

@@ -11,7 +11,7 @@ from frazil.errors import ConfigureError
 from frazil.formats.columns import metadata_columns
 from frazil.landing.bad_records import MOST
 from frazil.landing.dead_letters import DeadLetter, of_topic, read_letters
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
@@ -66,7 +66,7 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     ledger = read_ledger(table.metadata) if table else None
     head = table.current_snapshot() if table else None
     if kept is None or table is None or ledger is None or head is None:
-        return Chosen((), 0, 0, 0, Ledger(spec.topic, "", {}, {}), names)
+        return Chosen((), 0, 0, 0, EMPTY, names)
     rows = _rows(kept, where, ledger.topic_id)
     asked = {key: at for key, at in _keys(kept, rows) if ledger.covers(*key)}
     held = keys_in(table, asked, names)

@@ -12,7 +12,7 @@ from frazil.formats.logical import Field, Map, Primitive
 from frazil.formats.types import to_iceberg
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.landed import Landed
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table_or_none
 from frazil.tables.commit import commit
@@ -108,16 +108,13 @@ class _Kept(Landed):
 
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`; the position alone may stand still where the table is ahead of its main one."""
-        if (read_ledger(table.metadata) or _NONE).landing != self.last:
+        if (read_ledger(table.metadata) or EMPTY).landing != self.last:
             raise OvertakenError(
                 f"Another landing was quicker to keep its bad records in {name}; this one was dropped.",
                 meaning="Every bad record is kept once; nothing of this landing is visible.",
                 todo="Land again.",
             )
         return self.ledger.following(read_ledger(table.metadata))
-
-
-_NONE = Ledger("", "", {}, {})
 
 
 def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Sequence[BadRecord]) -> None:
@@ -134,7 +131,7 @@ def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Se
         OvertakenError: Another landing keeps the same records.
     """
     table = _table(catalog, name.dead_letters)
-    before = read_ledger(table.metadata) or _NONE
+    before = read_ledger(table.metadata) or EMPTY
     ahead = before.position if before.topic_id == ledger.topic_id else {}
     kept = _kept(table, ledger.topic_id, ahead, bad)
     rows = [_row(ledger, b) for b in bad if b.key not in kept]

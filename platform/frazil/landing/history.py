@@ -8,8 +8,18 @@ from dataclasses import dataclass, field
 from frazil.errors import FrazilError, OffsetsLostError, TopicChangedError
 from frazil.kafka.facts import TopicFacts
 from frazil.landing.ledger import Ledger, Span
+from frazil.spec.topic import TableSpec
 
-__all__ = ["NOTHING", "Accepted", "check_losses", "check_topic", "lost_offsets", "recreated", "trouble"]
+__all__ = [
+    "NOTHING",
+    "Accepted",
+    "check_losses",
+    "check_topic",
+    "lost_offsets",
+    "recreated",
+    "starts",
+    "trouble",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +28,11 @@ class Accepted:
 
     spans: Mapping[int, Span] = field(default_factory=dict)
     any: bool = False
+
+    @classmethod
+    def by(cls, spec: TableSpec, spans: Mapping[int, Span] | None = None) -> Accepted:
+        """What a spec accepts by itself, and what is accepted once."""
+        return cls(spans or {}, any=spec.on_lost_records == "record")
 
     def covers(self, partition: int, lost: Span) -> bool:
         """Whether all of them were accepted."""
@@ -69,19 +84,18 @@ def recreated(topic: str, topic_id: str, was: str) -> TopicChangedError:
     )
 
 
-def lost_offsets(facts: TopicFacts, ledger: Ledger | None) -> dict[int, Span]:
+def starts(facts: TopicFacts, position: Mapping[int, int]) -> dict[int, int]:
+    """Where the next landing begins in each partition, as far as the topic still holds what waits."""
+    return {p: max(first, position.get(p, 0)) for p, first in sorted(facts.first.items())}
+
+
+def lost_offsets(facts: TopicFacts, position: Mapping[int, int]) -> dict[int, Span]:
     """By partition the offsets that were never landed, and that the topic no longer holds.
 
     Before the first landing nothing counts as lost. A partition that came later began at offset 0.
     """
-    if ledger is None:
-        return {}
-    position = ledger.position
-    return {
-        p: (position.get(p, 0), first)
-        for p, first in sorted(facts.first.items())
-        if first > position.get(p, 0)
-    }
+    begins = starts(facts, position) if position else {}
+    return {p: (position.get(p, 0), at) for p, at in begins.items() if at > position.get(p, 0)}
 
 
 def check_losses(topic: str, lost: Mapping[int, Span], accepted: Accepted) -> None:
@@ -108,7 +122,7 @@ def trouble(facts: TopicFacts, ledger: Ledger | None, accepted: Accepted) -> Fra
     try:
         if ledger:
             check_topic(facts, ledger)
-        check_losses(facts.topic, lost_offsets(facts, ledger), accepted)
+        check_losses(facts.topic, lost_offsets(facts, ledger.position if ledger else {}), accepted)
     except (TopicChangedError, OffsetsLostError) as e:
         return e
     return None

@@ -79,8 +79,7 @@ def land(
         FrazilError: See docs/landing.md for the others. Never is a part of a landing visible.
     """
     begun = time.monotonic()
-    accepted = Accepted(accept_loss or {}, any=spec.on_lost_records == "record")
-    landing = _Landing(spec, connections, run_id, on_step, past, accepted)
+    landing = _Landing(spec, connections, run_id, on_step, past, Accepted.by(spec, accept_loss))
     with catalog_errors(connections.settings):
         report, more = landing.once(max_records)
         while more and max_records is None:

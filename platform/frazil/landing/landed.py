@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from frazil.errors import OvertakenError
@@ -75,9 +75,7 @@ class Redriven(Landed):
                 meaning="Every record is in the table at most once; nothing of this redrive is visible.",
                 todo="Nothing. Redrive again if dead letters are left.",
             )
-        idle = {p: (at, at) for p, at in before.position.items()}
-        entry = replace(self.ledger, spans=idle, start=before.start, max_timestamp=before.max_timestamp)
-        return entry.following(before)
+        return self.ledger.beside(before)
 
     def _passed(self, before: Ledger) -> bool:
         """Whether the position went back, or rows expired, which may have been of these records."""

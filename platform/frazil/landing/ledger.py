@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 __all__ = [
+    "EMPTY",
     "Ledger",
     "Span",
     "bytes_per_record",
@@ -112,6 +113,17 @@ class Ledger(Entry):
         """Whether a record was landed: as a row, or as a bad one."""
         return self.start.get(partition, 0) <= offset < self.position.get(partition, 0)
 
+    def beside(self, before: Ledger) -> Ledger:
+        """The same, of work that brings nothing of the topic: it stands at the position that it finds."""
+        return replace(
+            self,
+            topic=before.topic,
+            topic_id=before.topic_id,
+            spans={p: (at, at) for p, at in before.position.items()},
+            start=before.start,
+            max_timestamp=before.max_timestamp,
+        ).following(before)
+
     def following(self, before: Ledger | None) -> Ledger:
         """The same, with the totals that it has behind another ledger."""
         dead = self.dead_letters - self.redriven
@@ -127,6 +139,10 @@ class Ledger(Entry):
             total_expired=self.expired + (before.total_expired if before else 0),
             expired_before=max(cutoffs, default=None),
         ).handed_on(before)
+
+
+EMPTY = Ledger("", "", {}, {})
+"""Of work that stands at no position of its own; see `Ledger.beside`."""
 
 
 def ledger_of(snapshot: Snapshot) -> Ledger | None:

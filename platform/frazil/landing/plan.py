@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from frazil.kafka.facts import TopicFacts
-from frazil.landing.history import NOTHING, Accepted, check_losses, check_topic, lost_offsets
+from frazil.landing.history import NOTHING, Accepted, check_losses, check_topic, lost_offsets, starts
 from frazil.landing.ledger import Ledger, Span
 
 __all__ = ["Plan", "Slice", "cut", "make_plan"]
@@ -79,16 +79,16 @@ def make_plan(
     """
     if ledger:
         check_topic(facts, ledger)
-    lost = lost_offsets(facts, ledger)
-    check_losses(facts.topic, lost, accepted)
     position = ledger.position if ledger else {}
-    starts = {p: max(first, position.get(p, 0)) for p, first in facts.first.items()}
-    waiting = {p: facts.end[p] - start for p, start in starts.items()}
+    lost = lost_offsets(facts, position)
+    check_losses(facts.topic, lost, accepted)
+    begins = starts(facts, position)
+    waiting = {p: facts.end[p] - start for p, start in begins.items()}
     taken = _share(waiting, max_records)
     return Plan(
         topic=facts.topic,
         topic_id=facts.topic_id,
-        spans={p: (start, start + taken[p]) for p, start in sorted(starts.items())},
+        spans={p: (start, start + taken[p]) for p, start in begins.items()},
         capped=sum(waiting.values()) > max_records,
         leader_epochs=facts.leader_epochs,
         lost=lost,

@@ -23,7 +23,7 @@ from frazil.landing.chosen import Chosen, choose
 from frazil.landing.dead_letters import DeadLetter
 from frazil.landing.land import Step
 from frazil.landing.landed import Redriven
-from frazil.landing.ledger import Ledger
+from frazil.landing.ledger import EMPTY, Ledger
 from frazil.landing.plan import Plan
 from frazil.landing.repair import Repair, repaired
 from frazil.landing.report import LandingReport
@@ -160,7 +160,7 @@ class _Redrive:
         files = self._audited(written)
         self._done("audited")
         staged = Redriven(
-            files, self._ledger(chosen.ledger, written), chosen.ledger.position,
+            files, self._ledger(written), chosen.ledger.position,
             chosen.head, frozenset(letter.key for letter in chosen.letters), chosen.names,
             chosen.ledger.total_expired,
         )  # fmt: skip
@@ -184,12 +184,9 @@ class _Redrive:
             )
         return files
 
-    def _ledger(self, before: Ledger, written: Written) -> Ledger:
-        return Ledger(
-            topic=before.topic,
-            topic_id=before.topic_id,
-            spans={},
-            start={},
+    def _ledger(self, written: Written) -> Ledger:
+        return replace(
+            EMPTY,
             records=written.good,
             redriven=written.good,
             bytes=written.bytes,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from frazil.connections import Connections
 from frazil.errors import FrazilError, TopicChangedError
 from frazil.kafka.facts import TopicFacts, topic_facts
-from frazil.landing.history import Accepted, trouble
+from frazil.landing.history import Accepted, starts, trouble
 from frazil.landing.ledger import Ledger, bytes_per_record, ledgers, read_ledger
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
@@ -83,7 +83,7 @@ def table_states(
 
 def waiting(facts: TopicFacts, position: Mapping[int, int]) -> int:
     """Offsets of the topic behind a position, as far as the topic still holds them."""
-    return sum(max(0, end - max(position.get(p, 0), facts.first[p])) for p, end in facts.end.items())
+    return sum(max(0, facts.end[p] - at) for p, at in starts(facts, position).items())
 
 
 def _state(
@@ -95,7 +95,7 @@ def _state(
     landed_at = _landed_at(table, ledger) if table and ledger else None
     summary = _summary(table)
     stopped = unknown or (table.properties.get(SUSPENDED, "") if table else "")
-    refused = trouble(facts, ledger, Accepted(any=spec.on_lost_records == "record")) if facts else None
+    refused = trouble(facts, ledger, Accepted.by(spec)) if facts else None
     head = table.current_snapshot() if table else None
     return TableState(
         identifier=name,

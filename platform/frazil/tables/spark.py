@@ -7,19 +7,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from frazil.connections import Connections
 from frazil.errors import PartDownError
 from frazil.quoting import quoted
 from frazil.settings import Settings
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import SPARK_CATALOG, spark_properties
+from frazil.tables.snapshots import summary_of
 
 if TYPE_CHECKING:
+    from pyiceberg.table.snapshots import Snapshot
     from pyspark.sql import SparkSession
 
 __all__ = [
     "UPKEEP_POOL",
     "configure_session",
     "in_background",
+    "live_rows",
     "open_spark",
     "spark_errors",
     "spark_name",
@@ -123,3 +127,15 @@ def spark_name(name: TableName, branch: str = "") -> str:
 def _unreachable(error: BaseException) -> bool:
     text = f"{type(error).__name__} {error}"
     return any(sign in text for sign in ("UNAVAILABLE", "Connection refused", "RetriesExceeded"))
+
+
+def live_rows(connections: Connections, name: TableName, snapshot: Snapshot | None) -> int:
+    """Rows of a table at a snapshot.
+
+    From its summary; where it has delete files they are counted: these may name rows that are gone.
+    """
+    said = summary_of(snapshot)
+    if snapshot is None or not int(said.get("total-delete-files", 0)):
+        return int(said.get("total-records", 0))
+    at = f"{spark_name(name)} VERSION AS OF {snapshot.snapshot_id}"
+    return int(connections.spark.sql(f"SELECT count(1) FROM {at}").collect()[0][0])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError, DifferentError
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.ledger import EMPTY, read_ledger
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.tables.branches import EXPIRING, leave_branch, new_branch, publish_branch
@@ -207,18 +207,14 @@ class _RowExpiry:
         before = read_ledger(table.metadata)
         if before is None or not expired:
             return {}
-        entry = Ledger(
-            topic=before.topic,
-            topic_id=before.topic_id,
-            spans={p: (at, at) for p, at in before.position.items()},
-            start=before.start,
+        entry = replace(
+            EMPTY,
             expired=expired,
             expired_before=self._cutoff.at,
-            max_timestamp=before.max_timestamp,
             landing=self._branches[-1],
             version=version("frazil"),
         )
-        return entry.following(before).properties()
+        return entry.beside(before).properties()
 
     def _overtaken(self) -> CommitConflictError:
         return CommitConflictError(
