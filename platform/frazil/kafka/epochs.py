@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from frazil.kafka.probe import ONE_RECORD, Found, Tally, open_probe
+from frazil.kafka.probe import ONE_RECORD, Found, open_probe
+from frazil.kafka.tally import Tally
 from frazil.settings import Settings
 
 __all__ = ["epoch_steps", "leader_epochs", "tally_records"]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from frazil.errors import OffsetsLostError, PartDownError
 from frazil.kafka.clients import consumer, kafka_error, kafka_errors
+from frazil.kafka.tally import Tally
 from frazil.settings import Settings
 
-__all__ = ["ONE_RECORD", "Found", "Probe", "Tally", "open_probe"]
+__all__ = ["ONE_RECORD", "Found", "Probe", "open_probe"]
 
 Found = tuple[int, int]
 """Offset and leader epoch of one record."""
@@ -29,43 +29,6 @@ _METADATA = 10.0
 
 _SILENCE = 900.0
 """Seconds without a record from brokers that answer: a huge transaction that was aborted lies in between."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How many records some offsets hold, and which: a loss and a duplicate do not cancel out.
-
-    Args:
-        low: The least offset; None of no record.
-        high: The greatest offset; None of no record.
-        total: The sum of all offsets.
-    """
-
-    count: int = 0
-    low: int | None = None
-    high: int | None = None
-    total: int = 0
-
-    @classmethod
-    def of_span(cls, start: int, to: int) -> Tally:
-        """A span whose every offset holds a record."""
-        count = to - start
-        return cls(count, start, to - 1, (start + to - 1) * count // 2) if count else cls()
-
-    def __add__(self, other: Tally) -> Tally:
-        lows = [at for at in (self.low, other.low) if at is not None]
-        highs = [at for at in (self.high, other.high) if at is not None]
-        return Tally(
-            self.count + other.count,
-            min(lows, default=None),
-            max(highs, default=None),
-            self.total + other.total,
-        )
-
-    def __str__(self) -> str:
-        if not self.count:
-            return "no record"
-        return f"{self.count} records from offset {self.low} to {self.high}, sum of offsets {self.total}"
 
 
 class Probe:
@@ -100,18 +63,18 @@ class Probe:
 
     def tally(self, spans: Mapping[int, tuple[int, int]]) -> dict[int, Tally]:
         """The readable records of each span."""
+        import numpy as np
+
         self._go_to({p: start for p, (start, _) in spans.items()})
         found = dict.fromkeys(spans, Tally())
         open_spans = {p: to for p, (_, to) in spans.items()}
         while open_spans:
-            for message in self.records(10_000):
-                partition, offset = _place(message)
-                to = open_spans.get(partition)
-                if to is None:
+            for partition, offsets, ended in _runs(self.records(10_000)):
+                if (to := open_spans.get(partition)) is None:
                     continue
-                if not message.error() and offset < to:
-                    found[partition] += Tally(1, offset, offset, offset)
-                if message.error() or offset >= to - 1:
+                places = np.array([at for at in offsets if at < to], np.int64)
+                found[partition] += Tally.of(partition, places)
+                if ended or (offsets and offsets[-1] >= to - 1):
                     del open_spans[partition]
                     self._leave(partition)
         return found
@@ -178,6 +141,21 @@ def open_probe(settings: Settings, topic: str, **extra: str | int | bool) -> Ite
         yield Probe(reader, topic)
     finally:
         reader.close()
+
+
+def _runs(messages: Sequence[Message]) -> Iterator[tuple[int, list[int], bool]]:
+    """By partition the offsets of its records, ascending, and whether its end was met."""
+    offsets: dict[int, list[int]] = {}
+    ended: set[int] = set()
+    for message in messages:
+        partition, offset = _place(message)
+        places = offsets.setdefault(partition, [])
+        if message.error():
+            ended.add(partition)
+        else:
+            places.append(offset)
+    for partition, places in offsets.items():
+        yield partition, places, partition in ended
 
 
 def _place(message: Message) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import AuditFailedError
 from frazil.kafka.epochs import tally_records
-from frazil.kafka.probe import Tally
+from frazil.kafka.tally import Tally
 from frazil.landing.plan import Plan
 from frazil.landing.write import PLAN, Written
 from frazil.settings import Settings
@@ -27,7 +27,7 @@ def readable(settings: Settings, plan: Plan, read: int) -> dict[int, Tally]:
     (librdkafka) is asked: what it does not find either is a gap, and all else would be a loss.
     """
     if read == plan.offsets:
-        return {p: Tally.of_span(*span) for p, span in plan.busy.items()}
+        return {p: Tally.of_span(p, *span) for p, span in plan.busy.items()}
     return tally_records(settings, plan.topic, plan.busy)
 
 
@@ -43,11 +43,9 @@ def audit(plan: Plan, written: Written, staged: Snapshot | None, held: Mapping[i
     Raises:
         AuditFailedError: They don't add up; nothing of the landing is visible.
     """
-    for group, partitions in plan.groups.items():
-        wanted = sum((held[p] for p in partitions), Tally())
-        if (seen := written.tallies[group]) != wanted:
-            names = ", ".join(map(str, partitions))
-            raise _failed(plan, f"partition {names}: read {seen}; the topic holds {wanted}")
+    wanted = sum(held.values(), Tally())
+    if written.tally != wanted:
+        raise _failed(plan, f"read {written.tally}; the topic holds {wanted}")
     if summary_of(staged).get(PLAN) != json.dumps(dict(plan.spans)):
         raise _failed(plan, "the branch holds rows that another work wrote")
     rows = int(summary_of(staged).get("added-records", 0))

@@ -14,9 +14,6 @@ __all__ = ["Plan", "Slice", "cut", "make_plan"]
 Slice = dict[int, Span]
 """What one Spark task reads: for some partitions a range each."""
 
-_GROUPS = 16
-"""Each group of partitions is four aggregates over all records."""
-
 MIN_SLICE = 20_000
 """Records below which a further task costs more than it saves."""
 
@@ -45,16 +42,6 @@ class Plan:
     def busy(self) -> Slice:
         """The spans that hold something."""
         return {p: s for p, s in self.spans.items() if s[1] > s[0]}
-
-    @property
-    def groups(self) -> dict[int, list[int]]:
-        """The busy partitions in the few groups that a landing counts by; up to 16 are one each."""
-        found: dict[int, list[int]] = {}
-        for partition in sorted(self.busy):
-            found.setdefault(partition if len(self.busy) <= _GROUPS else partition % _GROUPS, []).append(
-                partition
-            )
-        return found
 
     def until(self, stops: Mapping[int, int]) -> Plan:
         """The same plan, ending before the given offsets of some partitions."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frazil.formats.columns import metadata_columns
@@ -12,7 +12,7 @@ from frazil.formats.logical import List, Map, Struct, Type, alike
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
-from frazil.kafka.probe import Tally
+from frazil.kafka.tally import MARK, PLACE, SHIFT, Tally
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.quoting import literal, quoted
@@ -31,9 +31,6 @@ __all__ = ["PLAN", "Written", "laid_out", "write_branch"]
 PLAN = "frazil.plan"
 """In the summary of a branch's snapshot: the spans that its rows are of."""
 
-_SHIFT = 44
-_PLACE = f"shiftleft(CAST(partition AS bigint), {_SHIFT}) + offset"
-"""Partition and offset as one number: half a million partitions, 17 trillion offsets."""
 _BITS = 62
 """Writers per counter: a Spark bigint has 63 bits to set."""
 
@@ -50,12 +47,17 @@ class Written:
     schema_ids: tuple[int, ...]
     max_timestamp: int | None
     bad_at: tuple[Key, ...] = ()
-    tallies: Mapping[int, Tally] = field(default_factory=dict)
+    mark: int | None = None
 
     @property
     def good(self) -> int:
         """Rows that the branch must hold."""
         return self.read - self.bad - self.skipped
+
+    @property
+    def tally(self) -> Tally:
+        """How many records were read, and which."""
+        return Tally.of_spark(self.read, self.mark)
 
 
 def write_branch(
@@ -74,7 +76,7 @@ def write_branch(
     from pyspark.sql import Observation
 
     counts = Observation("landing")
-    columns, counters = _columns(spec, table, decoder), _counters(decoder.value.writers, spec, plan)
+    columns, counters = _columns(spec, table, decoder), _counters(decoder.value.writers, spec)
     with spark_job(landing_job(plan, table, branch)):
         decoded = decoder.decode(records)
         good = decoded.observe(counts, *counters).where(OK).selectExpr(*columns)
@@ -87,7 +89,7 @@ def write_branch(
         # is found by a sample of the rows, which passes the observation a second time.
         once = spec.write.distribution != "range"
         counted = (once and counts.get) or decoded.agg(*counters).collect()[0].asDict()
-    return _written(branch, plan, decoder.value.writers, counted)
+    return _written(branch, decoder.value.writers, counted)
 
 
 def _columns(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]:
@@ -104,7 +106,7 @@ def _columns(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]
     return found
 
 
-def _counters(writers: Sequence[int], spec: TableSpec, plan: Plan) -> list[Any]:
+def _counters(writers: Sequence[int], spec: TableSpec) -> list[Any]:
     from pyspark.sql import functions as F
 
     groups = range(0, len(writers), _BITS)
@@ -115,51 +117,19 @@ def _counters(writers: Sequence[int], spec: TableSpec, plan: Plan) -> list[Any]:
         F.expr(f"count_if(NOT {OK} AND NOT {BAD})").alias("skipped"),
         F.expr("sum(octet_length(raw_value))").alias("bytes"),
         F.expr("unix_millis(max(timestamp))").alias("max_timestamp"),
-        *(F.expr(sql).alias(name) for name, sql in _tally_columns(plan).items()),
+        F.expr(MARK).alias("mark"),
         *(
             F.expr(f"bit_or(CASE WHEN {VALUE.writer} div {_BITS} = {g // _BITS} THEN {seen} END)")
             .alias(f"seen_{g}")
             for g in groups
         ),
         # So that the second pass decodes the bad ones only. 16 bytes each, however many there are.
-        *([F.expr(f"collect_list(CASE WHEN {BAD} THEN {_PLACE} END)").alias("bad_at")]
+        *([F.expr(f"collect_list(CASE WHEN {BAD} THEN {PLACE} END)").alias("bad_at")]
           if spec.on_bad_record != "skip" else []),
     ]  # fmt: skip
 
 
-def _tally_columns(plan: Plan) -> dict[str, str]:
-    """Count, least, greatest and sum of the offsets of each group of partitions, as SQL.
-
-    The sum is of offsets behind the first planned one, so that it stays within a bigint; of several
-    partitions, which may be far apart, it is a decimal.
-    """
-    found = {}
-    for group, partitions in plan.groups.items():
-        one, first = len(partitions) == 1, _first(plan, partitions)
-        among = f"partition = {partitions[0]}" if one else f"partition IN ({', '.join(map(str, partitions))})"
-        value = f"offset - {first}" if one else f"CAST(offset - {first} AS decimal(20, 0))"
-        found[f"count_{group}"] = f"count_if({among})"
-        found[f"low_{group}"] = f"min(CASE WHEN {among} THEN offset END)"
-        found[f"high_{group}"] = f"max(CASE WHEN {among} THEN offset END)"
-        found[f"sum_{group}"] = f"sum(CASE WHEN {among} THEN {value} END)"
-    return found
-
-
-def _first(plan: Plan, partitions: Sequence[int]) -> int:
-    return min(plan.spans[p][0] for p in partitions)
-
-
-def _tallies(plan: Plan, counts: Mapping[str, Any]) -> dict[int, Tally]:
-    def tally(group: int, partitions: Sequence[int]) -> Tally:
-        count, total = counts[f"count_{group}"], int(counts[f"sum_{group}"] or 0)
-        return Tally(
-            count, counts[f"low_{group}"], counts[f"high_{group}"], total + count * _first(plan, partitions)
-        )
-
-    return {group: tally(group, partitions) for group, partitions in plan.groups.items()}
-
-
-def _written(branch: str, plan: Plan, writers: Sequence[int], counts: dict[str, Any]) -> Written:
+def _written(branch: str, writers: Sequence[int], counts: dict[str, Any]) -> Written:
     seen = [
         schema_id
         for index, schema_id in enumerate(writers)
@@ -173,8 +143,8 @@ def _written(branch: str, plan: Plan, writers: Sequence[int], counts: dict[str, 
         bytes=counts["bytes"] or 0,
         schema_ids=tuple(sorted(seen)),
         max_timestamp=counts["max_timestamp"],
-        tallies=_tallies(plan, counts),
-        bad_at=tuple((place >> _SHIFT, place & ((1 << _SHIFT) - 1)) for place in counts.get("bad_at") or ()),
+        mark=counts["mark"],
+        bad_at=tuple((place >> SHIFT, place & ((1 << SHIFT) - 1)) for place in counts.get("bad_at") or ()),
     )
 
 
