@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from snowflake.connector.errors import ProgrammingError
 
-from frazil.publishing.snowflake.storage import volume_of
+from frazil.publishing.snowflake.statements import volume_of
 from frazil.settings import Settings
 from kit.waiting import PATIENCE
 

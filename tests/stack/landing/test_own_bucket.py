@@ -6,7 +6,7 @@ import boto3
 
 from frazil.clients import Clients
 from frazil.landing.land import land
-from frazil.publishing.snowflake.storage import volume_of
+from frazil.publishing.snowflake.statements import volume_of
 from frazil.settings import Settings
 from kit.stored import files_under
 from kit.topics import topic_maker

@@ -19,8 +19,7 @@ from frazil.local.snowflake.statements import (
     Use,
 )
 from frazil.publishing.snowflake import statements
-from frazil.publishing.snowflake.statements import Relation
-from frazil.publishing.snowflake.storage import Integration, Volume, check_location, volume_of
+from frazil.publishing.snowflake.statements import Integration, Relation, Volume, check_location, volume_of
 from frazil.settings import Settings
 
 TABLE = Relation("FRAZIL", "LOCAL", "TRADES")

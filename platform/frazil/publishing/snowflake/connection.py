@@ -1,4 +1,4 @@
-"""Connecting to Snowflake with a key pair, and what its refusals mean."""
+"""Talking to Snowflake: logging in with a key pair, sending statements, and what its refusals mean."""
 
 from __future__ import annotations
 
@@ -6,16 +6,49 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import ConfigureError, PartDownError
+from frazil.errors import ConfigureError, FrazilError, MissingError, PartDownError, RepairError
 from frazil.settings import Settings
 
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
 
-__all__ = ["connection_arguments", "connection_errors", "open_snowflake"]
+__all__ = [
+    "columns_or_none", "connection_arguments", "connection_errors", "open_snowflake", "rows", "rows_or_none",
+    "statement_errors",
+]  # fmt: skip
 
 _LOGIN_SECONDS = 10
 _NETWORK_SECONDS = 120
+
+_MEANING = "The Iceberg table is right; Snowflake shows what it showed before."
+
+_MISSING = (2003, 2043)  # object does not exist or not authorized
+_NOT_ALLOWED = (3001, 3013)
+_EQUALITY_DELETES = 91968
+
+_REFUSALS: dict[int | None, tuple[type[FrazilError], str, str]] = {
+    _EQUALITY_DELETES: (
+        RepairError,
+        "Snowflake does not read equality deletes.",
+        "Compact the table, and write its deletes as position deletes.",
+    ),
+    **dict.fromkeys(_MISSING, (
+        MissingError,
+        "Snowflake lacks something that the table needs, or hides it from this user.",
+        "`frazil sync` makes what is missing; a role must be made by an administrator.",
+    )),
+    **dict.fromkeys(_NOT_ALLOWED, (
+        ConfigureError,
+        "Snowflake does not allow this user to do it.",
+        "Volumes and integrations need ACCOUNTADMIN, or CREATE EXTERNAL VOLUME and CREATE INTEGRATION on the "
+        "account.",
+    )),
+}  # fmt: skip
+"""By Snowflake's number of the error: ours, what happened, and what to do."""
+
+_ANY_OTHER = (
+    RepairError, "Snowflake refused a statement.", "Mend what the message names, then `frazil sync`."
+)  # fmt: skip
 
 
 def connection_arguments(settings: Settings) -> dict[str, Any]:
@@ -74,7 +107,7 @@ def connection_errors(settings: Settings) -> Iterator[None]:
         raise PartDownError(
             "Snowflake does not answer.",
             where=_endpoint(settings),
-            meaning="The Iceberg table is right; Snowflake shows what it showed before.",
+            meaning=_MEANING,
             todo="`frazil status` shows what runs, `frazil up` starts what does not.",
         ) from e
     except DatabaseError as e:
@@ -85,6 +118,53 @@ def connection_errors(settings: Settings) -> Iterator[None]:
             todo="Check snowflake_account, snowflake_user and snowflake_private_key_path; DESC USER "
             "shows the fingerprints of the keys that Snowflake knows.",
         ) from e
+
+
+def rows(connection: SnowflakeConnection, sql: str) -> list[tuple[Any, ...]]:
+    """All rows of a statement's result."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return [tuple(row) for row in cursor.fetchall()]
+
+
+def rows_or_none(connection: SnowflakeConnection, sql: str) -> list[tuple[Any, ...]] | None:
+    """All rows, or None where the object that the statement names is not there."""
+    from snowflake.connector.errors import ProgrammingError
+
+    try:
+        return rows(connection, sql)
+    except ProgrammingError as e:
+        if e.errno in _MISSING:
+            return None
+        raise
+
+
+def columns_or_none(connection: SnowflakeConnection, sql: str) -> tuple[tuple[str, int], ...] | None:
+    """Names and type codes of a result's columns, or None where its table or view can't be read."""
+    from snowflake.connector.errors import ProgrammingError
+
+    with connection.cursor() as cursor:
+        try:
+            cursor.execute(sql)
+        except ProgrammingError:
+            return None
+        return tuple((column.name, column.type_code) for column in cursor.description)
+
+
+@contextmanager
+def statement_errors(where: str) -> Iterator[None]:
+    """Turns refused statements into errors that say what to do.
+
+    Raises:
+        FrazilError: Snowflake refused a statement.
+    """
+    from snowflake.connector.errors import ProgrammingError
+
+    try:
+        yield
+    except ProgrammingError as e:
+        kind, what, todo = _REFUSALS.get(e.errno, _ANY_OTHER)
+        raise kind(what, where=f"{where}: {e.msg}", meaning=_MEANING, todo=todo) from e
 
 
 def _private_key_file(settings: Settings) -> str:

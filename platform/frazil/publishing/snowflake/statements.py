@@ -1,30 +1,90 @@
-"""The SQL that Frazil sends to Snowflake. Names are quoted, so they are taken as they are."""
+"""What Snowflake must be told once, and in which SQL. Names are quoted, so they are taken as they are.
+
+It is told where the tables' files are, and which Glue knows them. It reads only below a volume's first
+location: tables of the REST catalog and tables that Glue owns lie in different places, so they have different
+volumes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from frazil.publishing.snowflake.storage import Integration, Volume
+from frazil.errors import ConfigureError
 from frazil.quoting import double_quoted
+from frazil.settings import Settings
 
 __all__ = [
-    "Relation",
-    "count_rows",
-    "create_database",
-    "create_integration",
-    "create_schema",
-    "create_table",
-    "create_view",
-    "create_volume",
-    "describe_integration",
-    "describe_volume",
-    "grant_reading",
-    "refresh_table",
-    "select_nothing",
-    "table_information",
-    "text",
-]
+    "Integration", "Relation", "Volume", "check_location", "create_integration", "create_table",
+    "create_view", "create_volume", "grant_reading", "integration_of", "table_information", "text",
+    "volume_of",
+]  # fmt: skip
+
+
+_ARN_PARTS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """An external volume with one location on S3."""
+
+    name: str
+    base_url: str
+    role_arn: str
+
+
+@dataclass(frozen=True, slots=True)
+class Integration:
+    """A catalog integration with Glue."""
+
+    name: str
+    glue_database: str
+    role_arn: str
+    account_id: str
+    region: str
+
+
+def volume_of(settings: Settings) -> Volume:
+    """The volume over the tables of the catalog in force."""
+    glue_owns = settings.catalog == "glue"
+    name = settings.snowflake_external_volume or ("FRAZIL_GLUE_VOLUME" if glue_owns else "FRAZIL_VOLUME")
+    warehouse = settings.glue_warehouse if glue_owns else f"s3://{settings.warehouse}"
+    base_url = settings.snowflake_storage_base_url or warehouse
+    return Volume(name.upper(), base_url.rstrip("/") + "/", settings.snowflake_aws_role_arn)
+
+
+def integration_of(settings: Settings, glue_database: str) -> Integration:
+    """The integration with the Glue that the tables are shown in.
+
+    Raises:
+        ConfigureError: The role's ARN holds no account.
+    """
+    arn = settings.snowflake_aws_role_arn
+    parts = arn.split(":")
+    if len(parts) != _ARN_PARTS or not parts[4]:
+        raise ConfigureError(
+            f"{arn!r} is no ARN of an IAM role.",
+            where="snowflake_aws_role_arn",
+            todo="Write arn:aws:iam::<account>:role/<name>.",
+        )
+    name = settings.snowflake_catalog_integration.upper()
+    return Integration(name, glue_database, arn, parts[4], settings.s3_region)
+
+
+def check_location(volume: Volume, metadata_location: str) -> None:
+    """Makes sure that Snowflake may read a table.
+
+    Raises:
+        ConfigureError: Its files are not below the volume's location.
+    """
+    if metadata_location.startswith(volume.base_url):
+        return
+    raise ConfigureError(
+        "Snowflake's external volume does not cover the table.",
+        where=f"{metadata_location} is not below {volume.base_url} of {volume.name}",
+        meaning="The Iceberg table is right; Snowflake does not show it.",
+        todo="Set snowflake_storage_base_url, and snowflake_external_volume to a new name.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +104,6 @@ def text(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def create_database(name: str) -> str:
-    """Makes the database if missing."""
-    return f"CREATE DATABASE IF NOT EXISTS {double_quoted(name)}"
-
-
-def create_schema(database: str, schema: str) -> str:
-    """Makes the schema if missing."""
-    return f"CREATE SCHEMA IF NOT EXISTS {double_quoted(database, schema)}"
-
-
-def describe_volume(name: str) -> str:
-    """Tells whether the volume exists, and its locations."""
-    return f"DESCRIBE EXTERNAL VOLUME {double_quoted(name)}"
-
-
 def create_volume(volume: Volume) -> str:
     """Makes the volume if missing; Snowflake only reads from it."""
     return (
@@ -69,11 +114,6 @@ def create_volume(volume: Volume) -> str:
         f"STORAGE_AWS_ROLE_ARN = {text(volume.role_arn)}"
         ")) ALLOW_WRITES = FALSE"
     )
-
-
-def describe_integration(name: str) -> str:
-    """Tells whether the catalog integration exists."""
-    return f"DESCRIBE CATALOG INTEGRATION {double_quoted(name)}"
 
 
 def create_integration(integration: Integration) -> str:
@@ -105,24 +145,9 @@ def create_table(
     )
 
 
-def refresh_table(table: Relation) -> str:
-    """Makes the table show what Glue points to."""
-    return f"ALTER ICEBERG TABLE {table} REFRESH"
-
-
 def table_information(table: Relation) -> str:
     """Asks which metadata file the table shows."""
     return f"SELECT SYSTEM$GET_ICEBERG_TABLE_INFORMATION({text(str(table))})"
-
-
-def count_rows(table: Relation) -> str:
-    """Counts a table's rows."""
-    return f"SELECT COUNT(*) FROM {table}"
-
-
-def select_nothing(relation: Relation) -> str:
-    """Asks for the columns of a table or view."""
-    return f"SELECT * FROM {relation} WHERE FALSE"
 
 
 def create_view(view: Relation, table: Relation, columns: Sequence[str]) -> str:

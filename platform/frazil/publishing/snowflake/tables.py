@@ -12,11 +12,22 @@ from frazil.errors import DifferentError
 from frazil.formats.columns import metadata_names
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
-from frazil.publishing.snowflake.connection import connection_errors
-from frazil.publishing.snowflake.queries import columns_or_none, rows, rows_or_none, statement_errors, value
-from frazil.publishing.snowflake.statements import Relation
-from frazil.publishing.snowflake.storage import Volume, check_location, integration_of, volume_of
+from frazil.publishing.snowflake.connection import (
+    columns_or_none,
+    connection_errors,
+    rows,
+    rows_or_none,
+    statement_errors,
+)
+from frazil.publishing.snowflake.statements import (
+    Relation,
+    Volume,
+    check_location,
+    integration_of,
+    volume_of,
+)
 from frazil.publishing.target import Shown
+from frazil.quoting import double_quoted
 from frazil.settings import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
@@ -52,30 +63,14 @@ class Snowflake:
         self.table = Relation(database, schema, self._name.table.upper())
         self.view = Relation(database, schema, f"{self.table.name}_CLEAN")
         self._hidden = {name.upper() for name in metadata_names(spec)}
-
-    @property
-    def path(self) -> AssetPath:
-        """See `Target`."""
-        return (self.word, self.table.database.lower(), self.table.schema.lower(), self._name.table)
-
-    @property
-    def upstream(self) -> AssetPath:
-        """See `Target`; that is where Snowflake looks."""
-        return self._glue.path
-
-    @property
-    def about(self) -> str:
-        """See `Target`."""
-        return (
+        self.path: AssetPath = (self.word, database.lower(), schema.lower(), self._name.table)
+        self.upstream = self._glue.path  # that is where Snowflake looks
+        self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, self.view))
+        self.about = (
             f"Snowflake's Iceberg table `{'.'.join(self.path[1:])}`, read in place. Materializing it makes "
             "external volume, catalog integration, table and view where they are missing, and refreshes the "
             "table to what Glue says."
         )
-
-    @property
-    def relations(self) -> tuple[str, ...]:
-        """See `Target`."""
-        return tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, self.view))
 
     def column_type(self, kind: IcebergType) -> str:
         """See `Target`."""
@@ -96,7 +91,7 @@ class Snowflake:
             if missing:
                 self._make(connection)
             else:
-                rows(connection, statements.refresh_table(self.table))
+                rows(connection, f"ALTER ICEBERG TABLE {self.table} REFRESH")
             self._keep_view(connection)
             role = self._settings.snowflake_role
             for grant in statements.grant_reading(self.table, self.view, role.upper()) if role else ():
@@ -122,25 +117,28 @@ class Snowflake:
     def _make(self, connection: SnowflakeConnection) -> None:
         table, glue = self.table, self._glue.database
         volume, integration = volume_of(self._settings), integration_of(self._settings, glue)
-        rows(connection, statements.create_database(table.database))
-        rows(connection, statements.create_schema(table.database, table.schema))
+        rows(connection, f"CREATE DATABASE IF NOT EXISTS {double_quoted(table.database)}")
+        rows(connection, f"CREATE SCHEMA IF NOT EXISTS {double_quoted(table.database, table.schema)}")
         _make_volume(connection, volume)
         # Asked first, for making it needs a privilege even where it is there.
-        if rows_or_none(connection, statements.describe_integration(integration.name)) is None:
+        if (
+            rows_or_none(connection, f"DESCRIBE CATALOG INTEGRATION {double_quoted(integration.name)}")
+            is None
+        ):
             rows(connection, statements.create_integration(integration))
         rows(connection, statements.create_table(table, volume, integration, glue, self._name.table))
 
     def _keep_view(self, connection: SnowflakeConnection) -> None:
-        columns = columns_or_none(connection, statements.select_nothing(self.table)) or ()
+        columns = columns_or_none(connection, f"SELECT * FROM {self.table} WHERE FALSE") or ()
         wanted = tuple(column for column in columns if column[0].upper() not in self._hidden)
-        if columns_or_none(connection, statements.select_nothing(self.view)) != wanted:
+        if columns_or_none(connection, f"SELECT * FROM {self.view} WHERE FALSE") != wanted:
             names = [name for name, _ in wanted]
             rows(connection, statements.create_view(self.view, self.table, names))
 
     def _shown(
         self, connection: SnowflakeConnection, *, changed: bool = False, made_now: bool = False
     ) -> Shown:
-        information = json.loads(value(connection, statements.table_information(self.table)))
+        information = json.loads(rows(connection, statements.table_information(self.table))[0][0])
         name, view = self.relations
         return Shown(
             self.path,
@@ -148,13 +146,13 @@ class Snowflake:
             name,
             information["metadataLocation"],
             changed,
-            rows=int(value(connection, statements.count_rows(self.table))),
+            rows=int(rows(connection, f"SELECT COUNT(*) FROM {self.table}")[0][0]),
             facts={"view": view, "made_now": made_now},
         )
 
 
 def _make_volume(connection: SnowflakeConnection, volume: Volume) -> None:
-    described = rows_or_none(connection, statements.describe_volume(volume.name))
+    described = rows_or_none(connection, f"DESCRIBE EXTERNAL VOLUME {double_quoted(volume.name)}")
     if described is None:
         rows(connection, statements.create_volume(volume))
         return
