@@ -1,7 +1,6 @@
 """Tables that are made of others: what is known of each when definitions load, and the step that fills it."""
 
 # No `from __future__ import annotations`: Dagster compares the types of arguments, not their names.
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -19,14 +18,11 @@ from frazil.derive.derive import DeriveReport, derive
 from frazil.derive.queries.check import known_tables
 from frazil.derive.queries.columns import Column, lineage
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
-from frazil.derive.state import derived_states
 from frazil.errors import OvertakenError
 from frazil.pipelines.folder import Pipeline
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
-from frazil.tables.catalog import load_table
-from frazil.upkeep.census import census_of
 from resources.connections import FrazilConnections
 from resources.metadata import derive_metadata, table_metadata
 
@@ -180,15 +176,13 @@ def _derived(
 ) -> dg.MaterializeResult[Any]:
     """The table as it stands, and what this run brought; nothing, if another was quicker."""
     spec, names = table.spec, table.things
-    current = load_table(connections.catalog, names.table)
-    census = census_of(spec, connections, time.time())
     lineage = table.lineage
     return dg.MaterializeResult(
         asset_key=dg.AssetKey(names.iceberg_path),
         metadata={
             **(derive_metadata(report) if report else {"rows_added": 0}),
             "overtaken": report is None,
-            **table_metadata(current, derived_states([spec], connections)[0], census),
+            **table_metadata(spec, connections),
             **({"dagster/column_lineage": lineage} if lineage else {}),
         },
     )

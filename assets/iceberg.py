@@ -1,12 +1,10 @@
 """Iceberg tables as assets: one step lands all chosen tables of a pipeline, a few at a time."""
 
 # No `from __future__ import annotations`: Dagster compares the type of `context`, not its name.
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dagster as dg
-from pyiceberg.table import Table
 
 from assets.described import TopicTable, asset_spec
 from assets.outcome import failure
@@ -17,11 +15,9 @@ from frazil.landing.land import land
 from frazil.landing.ledger import ledgers
 from frazil.landing.many import land_many
 from frazil.landing.report import LandingReport
-from frazil.landing.state import table_states
 from frazil.tables.catalog import load_table
-from frazil.upkeep.census import census_of
 from resources.connections import FrazilConnections
-from resources.metadata import Metadata, check_evaluation, column_lineage, landing_metadata, table_metadata
+from resources.metadata import check_evaluation, grown, landing_metadata, table_metadata
 
 __all__ = ["landing"]
 
@@ -90,20 +86,8 @@ def _landed(
     elif isinstance(outcome, Exception):
         raise outcome
     brought = {"rows_landed": 0} if isinstance(outcome, Exception) else landing_metadata(outcome)
-    standing = _standing(table, load_table(connections.catalog, names.table), connections)
-    return dg.MaterializeResult(
-        asset_key=dg.AssetKey(names.iceberg_path), metadata={**brought, "overtaken": overtaken, **standing}
-    )
-
-
-def _standing(table: TopicTable, current: Table, connections: Connections) -> Metadata:
-    """The table as it stands."""
-    census = census_of(table.spec, connections, time.time())
-    columns = [field.name for field in current.schema().fields]
-    return {
-        **table_metadata(current, table_states([table.spec], connections)[0], census),
-        "dagster/column_lineage": column_lineage(columns, dg.AssetKey(table.things.kafka_path)),
-    }
+    metadata = {**brought, "overtaken": overtaken, **table_metadata(table.spec, connections)}
+    return dg.MaterializeResult(asset_key=dg.AssetKey(names.iceberg_path), metadata=metadata)
 
 
 def _tell_stopped(
@@ -115,16 +99,8 @@ def _tell_stopped(
     try:
         verdict = run_check("freshness", table.spec, connections)
         context.instance.report_runless_asset_event(check_evaluation(verdict))
-        _tell_published(context, table, load_table(connections.catalog, table.things.table), connections)
+        newest = next(ledgers(load_table(connections.catalog, table.things.table).metadata), None)
+        if newest and newest[1].run_id == context.run.run_id:
+            context.log_event(grown(table.spec, connections, {"rows_landed": newest[1].records}))
     except Exception as e:  # noqa: BLE001 - the table's own error is the one that counts
         context.log.warning("%s stopped; how it stands can't be told: %s", table.things.table, e)
-
-
-def _tell_published(
-    context: dg.AssetExecutionContext, table: TopicTable, current: Table, connections: Connections
-) -> None:
-    newest = next(ledgers(current.metadata), None)
-    if newest and newest[1].run_id == context.run.run_id:
-        metadata = {"rows_landed": newest[1].records, **_standing(table, current, connections)}
-        key = dg.AssetKey(table.things.iceberg_path)
-        context.log_event(dg.AssetMaterialization(asset_key=key, metadata=metadata))

@@ -12,26 +12,29 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from frazil.checks.result import CheckResult
+from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport
-from frazil.derive.state import DerivedState
+from frazil.derive.state import DerivedState, derived_states
 from frazil.kafka.provisioning import TopicState
 from frazil.landing.dead_letters import DeadLetters
 from frazil.landing.report import LandingReport
-from frazil.landing.state import TableState
+from frazil.landing.state import TableState, table_states
 from frazil.publishing.target import Shown
-from frazil.spec.names import Things
-from frazil.upkeep.census import Census
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import AssetPath, Things, things
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.upkeep.census import census_of
 from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
-    from pyiceberg.table import Table
 
 
 __all__ = [
-    "Metadata", "check_evaluation", "column_lineage", "column_schema", "dead_letters_metadata",
-    "derive_metadata", "landing_metadata", "shown_materializations", "shown_metadata", "table_metadata",
-    "topic_metadata",
+    "check_evaluation", "column_schema", "dead_letters_metadata", "derive_metadata", "grown",
+    "landing_metadata", "shown_materializations", "shown_metadata", "table_metadata", "topic_metadata",
     "upkeep_observation",
 ]  # fmt: skip
 
@@ -109,11 +112,16 @@ def derive_metadata(report: DeriveReport) -> Metadata:
     return found
 
 
-def table_metadata(table: Table, state: TableState | DerivedState, census: Census) -> Metadata:
+def table_metadata(spec: AnyTable, connections: Connections) -> Metadata:
     """An Iceberg table as it stands now: its size, what upkeep has to do, and all files by size."""
-    sizes = {"size": "string", "files": "int", "bytes": "int"}
+    names = things(spec, connections.settings)
+    table, census = load_table(connections.catalog, names.table), census_of(spec, connections, time.time())
+    state, sizes = _state(spec, connections), {"size": "string", "files": "int", "bytes": "int"}
     kept = {name: n for name, n in census.numbers.items() if name not in ("files", "bytes")}
+    columns = [field.name for field in table.schema().fields]
+    of_topic = isinstance(spec, TableSpec)
     return {
+        **({"dagster/column_lineage": column_lineage(columns, names.kafka_path)} if of_topic else {}),
         "dagster/row_count": state.rows,
         "dagster/table_name": state.identifier,
         "dagster/uri": table.location(),
@@ -128,6 +136,19 @@ def table_metadata(table: Table, state: TableState | DerivedState, census: Censu
     }
 
 
+def _state(spec: AnyTable, connections: Connections) -> TableState | DerivedState:
+    if isinstance(spec, DerivedSpec):
+        return derived_states([spec], connections)[0]
+    assert isinstance(spec, TableSpec)
+    return table_states([spec], connections)[0]
+
+
+def grown(spec: AnyTable, connections: Connections, brought: Metadata) -> dg.AssetMaterialization:
+    """What was brought into an Iceberg table, and the table as it stands."""
+    key = dg.AssetKey(things(spec, connections.settings).iceberg_path)
+    return dg.AssetMaterialization(key, metadata={**brought, **table_metadata(spec, connections)})
+
+
 def shown_metadata(shown: Shown, schema: Schema) -> Metadata:
     """A table as a target shows it; its columns are those of the asset that it follows."""
     counted = {} if shown.rows is None else {"dagster/row_count": shown.rows}
@@ -135,9 +156,7 @@ def shown_metadata(shown: Shown, schema: Schema) -> Metadata:
         **counted,
         "dagster/table_name": shown.name,
         "dagster/column_schema": column_schema(schema),
-        "dagster/column_lineage": column_lineage(
-            (f.name for f in schema.fields), dg.AssetKey(shown.upstream)
-        ),
+        "dagster/column_lineage": column_lineage((f.name for f in schema.fields), shown.upstream),
         "metadata_location": shown.metadata_location,
         "changed": shown.changed,
         **shown.facts,
@@ -213,11 +232,10 @@ def column_schema(schema: Schema) -> dg.TableSchema:
     )
 
 
-def column_lineage(columns: Iterable[str], upstream: dg.AssetKey) -> dg.TableColumnLineage:
+def column_lineage(columns: Iterable[str], upstream: AssetPath) -> dg.TableColumnLineage:
     """Every column is the upstream's column of the same name."""
-    return dg.TableColumnLineage(
-        deps_by_column={name: [dg.TableColumnDep(upstream, name)] for name in columns}
-    )
+    key = dg.AssetKey(upstream)
+    return dg.TableColumnLineage({name: [dg.TableColumnDep(key, name)] for name in columns})
 
 
 def _table(columns: Mapping[str, str], rows: Iterable[Sequence[str | int]]) -> dg.TableMetadataValue:

@@ -11,16 +11,17 @@ from frazil.derive.derive import DeriveReport
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.settings import Settings
-from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
-from frazil.spec.topic import TableSpec
 from frazil.upkeep.work import WorkReport
 
-__all__ = ["GROUP", "Reporter", "load_reporters"]
+__all__ = ["GROUP", "Done", "Reporter", "load_reporters"]
 
 GROUP = "frazil.reporters"
 """Entry points of this group are called with the settings and give a `Reporter`."""
+
+
+Done = LandingReport | DeriveReport | WorkReport | CheckResult | Sequence[Shown]
+"""What was done to a table, found of it, or shown of it; a derivation may have found nothing new."""
 
 
 class Reporter(Protocol):
@@ -30,20 +31,8 @@ class Reporter(Protocol):
     def listens(self) -> bool:
         """Whether there is anybody to tell; cheap to ask."""
 
-    def landed(self, spec: TableSpec, things: Things, report: LandingReport) -> None:
-        """A landing is published."""
-
-    def derived(self, spec: DerivedSpec, things: Things, report: DeriveReport) -> None:
-        """Rows were derived, or there was nothing new."""
-
-    def synced(self, spec: AnyTable, things: Things, shown: Sequence[Shown]) -> None:
-        """Targets show the table as it is now."""
-
-    def kept_up(self, spec: AnyTable, things: Things, report: WorkReport) -> None:
-        """Upkeep was done on the table."""
-
-    def checked(self, spec: AnyTable, things: Things, result: CheckResult) -> None:
-        """A check was run."""
+    def tell(self, spec: AnyTable, done: Done) -> None:
+        """Tells of one table."""
 
 
 def load_reporters(settings: Settings) -> tuple[Reporter, ...]:

@@ -17,7 +17,7 @@ from frazil.derive.derive import DeriveReport, derive
 from frazil.derive.queries.check import check_queries, in_order
 from frazil.pipelines.folder import load_pipelines
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import Things, things
+from frazil.spec.names import things
 
 __all__ = ["app"]
 
@@ -42,13 +42,13 @@ def derive_command(
         raise typer.BadParameter("--rebuild makes all rows anew, --from-here keeps them: give one of both.")
     selection = _ordered(select_derived(tables, every=every))
 
-    def do(spec: DerivedSpec, _: Things, on_step: OnStep) -> DeriveReport:
+    def do(spec: DerivedSpec, on_step: OnStep) -> DeriveReport:
         return derive(
             spec, selection.connections, rebuild=rebuild, from_here=from_here, run_id=run_id(),
             on_step=on_step,
         )  # fmt: skip
 
-    results = each(selection, "deriving", do, lambda reporter, *done: reporter.derived(*done))
+    results = each(selection, "deriving", do)
     print_json([*map(asdict, results.reports), *results.errors]) if as_json else _show(results.reports)
     results.exit()
 

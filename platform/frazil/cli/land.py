@@ -19,7 +19,6 @@ from frazil.landing.ledger import Span
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
-from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -51,13 +50,13 @@ def land_command(
     if lost and len(tables or ()) != 1:
         raise typer.BadParameter("--accept-loss speaks of the partitions of one table: name that one.")
 
-    def do(spec: TableSpec, _: Things, on_step: OnStep) -> LandingReport:
+    def do(spec: TableSpec, on_step: OnStep) -> LandingReport:
         return land(
             spec, selection.connections, run_id=run_id(), max_records=max_records, accept_loss=lost,
             on_step=on_step,
         )  # fmt: skip
 
-    results = each(selection, "landing", do, lambda reporter, *done: reporter.landed(*done), every=every)
+    results = each(selection, "landing", do, every=every)
     if sync:
         landed_now = [spec for spec, names in selection.pairs if str(names.table) in results.done]
         shown = _sync(Selection(tuple(landed_now), selection.connections))
@@ -94,10 +93,10 @@ def _synced(shown: Iterable[Shown]) -> dict[str, Any]:
 def _sync(selection: Selection[AnyTable], *, every: bool = False) -> Results[list[Shown]]:
     settings = selection.connections.settings
 
-    def do(spec: AnyTable, _: Things, on_step: OnStep) -> list[Shown]:
+    def do(spec: AnyTable, on_step: OnStep) -> list[Shown]:
         return [target.sync(selection.connections) for target in targets_of(spec, settings)]
 
-    return each(selection, "syncing", do, lambda reporter, *done: reporter.synced(*done), every=every)
+    return each(selection, "syncing", do, every=every)
 
 
 def _span(text: str) -> tuple[int, Span]:

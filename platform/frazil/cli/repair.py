@@ -25,7 +25,6 @@ from frazil.landing.report import LandingReport
 from frazil.landing.resume import resume
 from frazil.landing.rollback import RollbackReport, roll_back
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import Things
 from frazil.spec.topic import TableSpec
 from frazil.tables.keys import Key
 
@@ -70,7 +69,7 @@ def redrive_command(table: Name, where: Where = "", repair: With = "", as_json: 
     with console.status(f"redriving {names.table}"):
         report = redrive(spec, selection.connections, where=where, repair=function, run_id=run_id())
     if report.redriven:
-        _tell(selection, spec, names, report.as_landing())
+        selection.tell(spec, report.as_landing())
     print_json(asdict(report)) if as_json else _show(report)
 
 
@@ -82,7 +81,7 @@ def resume_command(table: Name, past: Past = None, as_json: Json = False) -> Non
     keys = [_key(text) for text in past or ()]
     with console.status(f"landing {names.table}"):
         report = resume(spec, selection.connections, past=keys, run_id=run_id())
-    _tell(selection, spec, names, report)
+    selection.tell(spec, report)
     print_json([landed(report)]) if as_json else show_landings([report])
 
 
@@ -90,7 +89,7 @@ def resume_command(table: Name, past: Past = None, as_json: Json = False) -> Non
 def accept_command(table: Name, snapshot: SnapshotId, because: Because, as_json: Json = False) -> None:
     """Count in the rows that another engine deleted, so that checks no longer miss them."""
     selection = select_topics([table], every=False)
-    ((spec, _),) = selection.pairs
+    (spec,) = selection.specs
     report = accept(spec, selection.connections, snapshot, because, run_id=run_id())
     if as_json:
         print_json(asdict(report))
@@ -124,11 +123,6 @@ def _key(text: str) -> Key:
     return int(found[1]), int(found[2])
 
 
-def _tell(selection: Selection[TableSpec], spec: TableSpec, names: Things, report: LandingReport) -> None:
-    for reporter in selection.reporters:
-        reporter.landed(spec, names, report)
-
-
 def _show(report: RedriveReport) -> None:
     table = Table(
         "table", "chosen", "redriven", "already in", "left out", "expired", "still bad", "waiting", "seconds"
@@ -146,23 +140,22 @@ def _show(report: RedriveReport) -> None:
 def _roll_back_landed(
     selection: Selection[TableSpec], to: int | datetime, accept_loss: bool
 ) -> RollbackReport:
-    ((spec, names),) = selection.pairs
+    (spec,) = selection.specs
     report = roll_back(spec, selection.connections, to, accept_loss=accept_loss)
     if report.done:
-        _tell(selection, spec, names, LandingReport(report.table, spec.topic, report.snapshot_id))
+        selection.tell(spec, LandingReport(report.table, spec.topic, report.snapshot_id))
     return report
 
 
 def _roll_back_derived(selection: Selection[DerivedSpec], to: int | datetime) -> DerivedRollback:
-    ((spec, names),) = selection.pairs
+    (spec,) = selection.specs
     report = roll_back_derived(spec, selection.connections, to)
     if report.done:
         told = DeriveReport(
             report.table, spec.kind, report.snapshot_id, done=True, total_rows=report.rows,
             inputs=dict(report.inputs), text=report.text,
         )  # fmt: skip
-        for reporter in selection.reporters:
-            reporter.derived(spec, names, told)
+        selection.tell(spec, told)
     return report
 
 

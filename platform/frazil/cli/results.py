@@ -14,14 +14,14 @@ from rich.status import Status
 from frazil.cli.console import complain, console
 from frazil.cli.selection import Selection
 from frazil.errors import FrazilError, NotYetError, explain
-from frazil.reporting import Reporter
+from frazil.reporting import Done
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 
 __all__ = ["OnStep", "Results", "each", "run_id"]
 
 S = TypeVar("S", bound=AnyTable)
-R = TypeVar("R")
+R = TypeVar("R", bound=Done)
 
 OnStep = Callable[[str], None]
 """Is told what is done right now."""
@@ -72,8 +72,7 @@ class Results(Generic[R]):
 def each(
     selection: Selection[S],
     verb: str,
-    do: Callable[[S, Things, OnStep], R],
-    tell: Callable[[Reporter, S, Things, R], None],
+    do: Callable[[S, OnStep], R],
     *,
     every: bool = False,
 ) -> Results[R]:
@@ -83,17 +82,15 @@ def each(
         selection: The tables.
         verb: For the line that moves on a terminal: "landing".
         do: Works on one.
-        tell: Tells a reporter of it.
         every: All were asked for, none by its name: one that can't be there yet is no failure.
     """
     results = Results[R]()
     for spec, names in selection.pairs:
         try:
             with console.status(f"{verb} {names.table}") as status:
-                report = do(spec, names, partial(_show_step, status, names))
+                report = do(spec, partial(_show_step, status, names))
             results.done[str(names.table)] = report
-            for reporter in selection.reporters:
-                tell(reporter, spec, names, report)
+            selection.tell(spec, report)
         except Exception as e:  # noqa: BLE001 - it is the result of this table
             failure = explain(e)
             if every and isinstance(failure, NotYetError):

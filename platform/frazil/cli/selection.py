@@ -14,7 +14,7 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, MissingError
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
-from frazil.reporting import Reporter, load_reporters
+from frazil.reporting import Done, Reporter, load_reporters
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, Things, legal, things
@@ -45,9 +45,13 @@ class Selection(Generic[S]):
         return [(spec, things(spec, self.connections.settings)) for spec in self.specs]
 
     @cached_property
-    def reporters(self) -> tuple[Reporter, ...]:
-        """Who wants to hear of the work."""
+    def _reporters(self) -> tuple[Reporter, ...]:
         return load_reporters(self.connections.settings)
+
+    def tell(self, spec: AnyTable, done: Done) -> None:
+        """Tells whoever wants to hear of it what was done to one of the tables."""
+        for reporter in self._reporters:
+            reporter.tell(spec, done)
 
     @property
     def topics(self) -> Selection[TableSpec]:

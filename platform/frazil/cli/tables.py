@@ -89,10 +89,9 @@ def check_command(
     """Run the checks of tables; exit code 1 when one of severity ERROR fails."""
     selection = select(tables, every=every)
     results = run_checks(selection.specs, selection.connections, deep=deep)
-    for spec, names in selection.pairs:
-        for reporter in selection.reporters:
-            for result in (r for r in results if r.table == str(names.table)):
-                reporter.checked(spec, names, result)
+    specs = {str(names.table): spec for spec, names in selection.pairs}
+    for result in results:
+        selection.tell(specs[result.table], result)
     print_json([{**asdict(r), "passed": r.passed} for r in results]) if as_json else _show(results)
     if any(r.failed and r.severity == "ERROR" for r in results):
         failed = sum(r.failed for r in results)

@@ -14,11 +14,10 @@ from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import Results
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select
 from frazil.errors import explain
-from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.upkeep.kind import Kind, Order, Work
 from frazil.upkeep.kinds import KINDS
-from frazil.upkeep.run import Outcome, work_on
+from frazil.upkeep.run import work_on
 from frazil.upkeep.work import WorkReport
 
 __all__ = ["app"]
@@ -73,24 +72,17 @@ def _keep_up(kind: Kind, selection: Selection[AnyTable], order: Order, as_json: 
     works = [Work(kind, spec, str(n.table), "asked for on the command line") for spec, n in selection.pairs]
     with console.status(f"{kind.title} of {len(works)} tables"):
         for outcome in work_on(works, selection.connections, time.time(), order):
+            work = outcome.work
             if outcome.report:
-                results.done[outcome.work.table] = outcome.report
+                results.done[work.table] = outcome.report
             if outcome.error:
-                results.failed[outcome.work.table] = explain(outcome.error)
-            if not order.dry_run:
-                _tell(selection, outcome)
+                results.failed[work.table] = explain(outcome.error)
+            if outcome.report and not order.dry_run:
+                selection.tell(work.spec, outcome.report)
+            if outcome.shown:
+                selection.tell(work.spec, outcome.shown)
     print_json([*map(asdict, results.reports), *results.errors]) if as_json else _show(results.reports)
     results.exit()
-
-
-def _tell(selection: Selection[AnyTable], outcome: Outcome) -> None:
-    spec, report = outcome.work.spec, outcome.report
-    names = things(spec, selection.connections.settings)
-    for reporter in selection.reporters:
-        if report:
-            reporter.kept_up(spec, names, report)
-        if outcome.shown:
-            reporter.synced(spec, names, outcome.shown)
 
 
 def _show(reports: Iterable[WorkReport]) -> None:

@@ -244,9 +244,9 @@ def test_dagster_hears_of_what_the_command_line_did(
     monkeypatch.setenv("DAGSTER_HOME", str(home))
     reporter = DagsterReporter(connections.settings)
 
-    reporter.landed(spec, names, land(spec, connections))
-    reporter.synced(spec, names, [sync_glue(connections, names), sync_snowflake(connections, names)])
-    reporter.checked(spec, names, run_check("row_count", spec, connections))
+    reporter.tell(spec, land(spec, connections))
+    reporter.tell(spec, [sync_glue(connections, names), sync_snowflake(connections, names)])
+    reporter.tell(spec, run_check("row_count", spec, connections))
 
     check = dg.AssetCheckKey(dg.AssetKey(names.iceberg_path), "row_count")
     with dg.DagsterInstance.get() as told:
