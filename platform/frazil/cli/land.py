@@ -1,10 +1,11 @@
-"""`frazil land` and `frazil sync`: doing what the assets do, from a shell."""
+"""`frazil land`, `sync` and `derive`: doing what the assets do, from a shell."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -13,12 +14,17 @@ from rich.text import Text
 
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import OnStep, Results, each, run_id
-from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_topics
+from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_derived, select_topics
+from frazil.derive.derive import DeriveReport, derive
+from frazil.derive.queries.check import check_queries, in_order
 from frazil.landing.land import land
 from frazil.landing.ledger import Span
 from frazil.landing.report import LandingReport
+from frazil.pipelines.folder import load_pipelines
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -36,6 +42,13 @@ AcceptLoss = Annotated[
         metavar="PARTITION:FROM-TO",
         help="Go on without offsets that the topic no longer holds, TO excluded. May be repeated.",
     ),
+]
+Rebuild = Annotated[
+    bool, typer.Option("--rebuild", help="Make all rows anew from the whole inputs, in one commit.")
+]
+FromHere = Annotated[
+    bool,
+    typer.Option("--from-here", help="A query that was changed makes the rows that come; the others stay."),
 ]
 
 
@@ -125,3 +138,55 @@ def show_landings(reports: list[LandingReport]) -> None:
     for r in reports:
         if r.lost:
             console.print(f"{r.table}: {r.lost:,} offsets that the topic no longer holds were given up.")
+
+
+@app.command("derive")
+def derive_command(
+    tables: Tables = None, every: AllTables = False, rebuild: Rebuild = False, from_here: FromHere = False,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Bring tables made of others up to what their inputs hold now, each after those that it reads."""
+    if rebuild and from_here:
+        raise typer.BadParameter("--rebuild makes all rows anew, --from-here keeps them: give one of both.")
+    selection = _ordered(select_derived(tables, every=every))
+
+    def do(spec: DerivedSpec, on_step: OnStep) -> DeriveReport:
+        return derive(
+            spec, selection.connections, rebuild=rebuild, from_here=from_here, run_id=run_id(),
+            on_step=on_step,
+        )  # fmt: skip
+
+    results = each(selection, "deriving", do)
+    documents = [*map(asdict, results.reports), *results.errors]
+    print_json(documents) if as_json else _show_derivations(results.reports)
+    results.exit()
+
+
+def _ordered(selection: Selection[DerivedSpec]) -> Selection[DerivedSpec]:
+    """The same, each behind the tables that it reads.
+
+    Raises:
+        SpecError: A query of any pipeline is wrong.
+    """
+    settings = selection.connections.settings
+    chosen = {names.table: spec for spec, names in selection.pairs}
+    pipelines = load_pipelines(settings=settings)
+    check_queries(pipelines, settings)
+    order = (things(spec, settings).table for spec in in_order(pipelines, settings))
+    return Selection(tuple(chosen[name] for name in order if name in chosen), selection.connections)
+
+
+def _show_derivations(reports: Sequence[DeriveReport]) -> None:
+    table = Table(
+        "table", "kind", "read", "rows", "replaced", "total", "dead letters", "late", "watermark",
+        "conflicts", "seconds",
+    )  # fmt: skip
+    for r in reports:
+        counts = (r.input_rows, r.rows, r.removed, r.total_rows, r.bad, r.late)
+        mark = "-" if r.watermark is None else f"{datetime.fromtimestamp(r.watermark / 1e6, UTC):%F %T}"
+        table.add_row(
+            r.table, r.kind, *(f"{n:,}" for n in counts), mark, str(r.conflicts), f"{r.seconds:.2f}"
+        )
+    print_table(table)
+    for r in reports:
+        console.print(r.text)

@@ -1,9 +1,10 @@
-"""`frazil compact`, `expire` and `orphans`: the upkeep that the sensor asks for, done from a shell."""
+"""`frazil census`, `compact`, `expire` and `orphans`: how the tables' files stand, and the sensor's work."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -14,15 +15,24 @@ from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import Results
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select
 from frazil.errors import explain
+from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
+from frazil.tables.catalog import catalog_errors, load_table_or_none
+from frazil.upkeep.census import Census, PartitionCensus, census_of
 from frazil.upkeep.kind import Kind, Order, Work
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import work_on
-from frazil.upkeep.work import WorkReport
+from frazil.upkeep.work import WorkReport, size_text
 
 __all__ = ["app"]
 
 app = typer.Typer()
+
+_AT_ONCE = 4
+_MOST_PARTITIONS = 20
+"""Partitions that are shown to people; --json has all of them."""
+
+_SHOWN = {"compaction": "compacted", "expiry": "expired"}
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell only what would be done; nothing is touched.")]
 Everything = Annotated[
@@ -31,6 +41,22 @@ Everything = Annotated[
 Rows = Annotated[
     bool, typer.Option("--rows", help="Delete rows older than keep_rows_for instead of snapshots.")
 ]
+
+
+@app.command("census")
+def census_command(tables: Tables = None, as_json: Json = False) -> None:
+    """Count files, snapshots and manifests of tables, or of all; details where one is named."""
+    selection = select(tables, every=not tables)
+    found = _take(selection, named=bool(tables))
+    if as_json:
+        print_json([_document(census) for census in found])
+        return
+    _show_census(found)
+    if len(found) == 1 and tables:
+        held, allowed = size_text(found[0].copies), size_text(found[0].most_copies)
+        console.print(f"Snapshots hold {held} of old copies; {allowed} are allowed.")
+        _show_sizes(found[0])
+        _show_partitions(found[0].partitions)
 
 
 @app.command("compact")
@@ -91,3 +117,73 @@ def _show(reports: Iterable[WorkReport]) -> None:
         done: Any = {True: "would be", False: "nothing"} if r.dry_run else {True: "yes", False: "nothing"}
         table.add_row(r.table, r.kind, done[r.done], r.text, str(r.conflicts), f"{r.seconds:.2f}")
     print_table(table)
+
+
+def _take(selection: Selection[AnyTable], *, named: bool) -> list[Census]:
+    """The censuses; tables that no landing made yet are left out unless they were named."""
+    now, connections = time.time(), selection.connections
+
+    def take(pair: tuple[AnyTable, Things]) -> Census | None:
+        spec, names = pair
+        if not named and load_table_or_none(connections.catalog, names.table) is None:
+            return None
+        return census_of(spec, connections, now)
+
+    with catalog_errors(connections.settings), ThreadPoolExecutor(_AT_ONCE) as pool:
+        return [census for census in pool.map(take, selection.pairs) if census]
+
+
+def _document(census: Census) -> dict[str, Any]:
+    partitions = [asdict(p) | {"ideal": p.ideal, "saved": p.gain.saved} for p in census.partitions]
+    sizes = [asdict(size) for size in census.sizes]
+    return {**asdict(census), **census.numbers, "sizes": sizes, "partitions": partitions}
+
+
+def _show_census(found: Sequence[Census]) -> None:
+    table = Table(
+        "table", "files", "ideal", "size", "small", "small size", "deleted", "manifests", "snapshots",
+        "oldest", *_SHOWN.values(),
+    )  # fmt: skip
+    for c in found:
+        counts = (f"{c.files:,}", f"{c.ideal:,}", size_text(c.bytes), f"{c.small_files:,}")
+        rest = (size_text(c.small_bytes), f"{c.deleted_share:.1%}", f"{c.manifests:,}", f"{c.snapshots:,}")
+        table.add_row(c.table, *counts, *rest, _ago(c.oldest), *(_last(c, kind) for kind in _SHOWN))
+    print_table(table)
+    for c in found:
+        for branch in c.dead_branches:
+            held = f"{branch.files} files of {size_text(branch.bytes)}"
+            console.print(f"{c.table}: branch {branch.name} is left over, {held}, {_ago(branch.age)} old")
+
+
+def _show_sizes(census: Census) -> None:
+    table = Table("size", "files", "bytes", "")
+    most = max((s.files for s in census.sizes), default=0) or 1
+    for size in census.sizes:
+        bar = "#" * round(40 * size.files / most)
+        table.add_row(size.label, f"{size.files:,}", size_text(size.bytes), bar)
+    print_table(table)
+
+
+def _show_partitions(partitions: Sequence[PartitionCensus]) -> None:
+    table = Table("partition", "files", "ideal", "size", "small", "small size", "rows", "deleted rows")
+    for p in partitions[:_MOST_PARTITIONS]:
+        counts = (f"{p.files:,}", f"{p.ideal:,}", size_text(p.bytes), f"{p.small_files:,}")
+        rest = (size_text(p.small_bytes), f"{p.records:,}", f"{p.deleted_rows:,}")
+        table.add_row(p.partition or "-", *counts, *rest)
+    print_table(table)
+    if len(partitions) > _MOST_PARTITIONS:
+        console.print(f"and {len(partitions) - _MOST_PARTITIONS} partitions more: --json shows all of them")
+
+
+def _last(census: Census, kind: str) -> str:
+    last = census.last.get(kind)
+    return f"{_ago(census.at - last.at)} ago" if last else "never"
+
+
+def _ago(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
