@@ -62,6 +62,7 @@ RIGHT = [
     }),
     ("SELECT *, 1 AS one FROM late", {"*": UNKNOWN, "one": "int"}),
     ("SELECT reverse(symbol) AS a FROM trades", {"a": UNKNOWN}),
+    ("SELECT symbol = 'today' AS a FROM trades", {"a": "boolean"}),
 ]  # fmt: skip
 """A query and its columns, or some of them."""
 
@@ -109,5 +110,9 @@ WRONG = [
     ("SELECT * EXCEPT (pric) FROM ns.prices", "q.sql:1:18: pric: did you mean price?"),
     ("SELECT adress.* FROM trades", "q.sql:1:8: adress: no column of trades; did you mean address?"),
     ("SELECT transform(items, i -> i.n + nn) AS a FROM trades", "q.sql:1:36: nn: no column of trades"),
+    (
+        "SELECT price FROM trades WHERE `$$timestamp` > 'yesterday'",
+        "q.sql:1:48: 'yesterday': beside a time it is the clock; write :now",
+    ),
 ]
 """A query and how the mistake in it is told."""

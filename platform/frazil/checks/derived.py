@@ -18,6 +18,7 @@ from frazil.derive.output import cast, types_in, types_of
 from frazil.derive.plan import load_inputs
 from frazil.derive.queries.columns import UNKNOWN, typed
 from frazil.derive.queries.query import ERROR_COLUMN
+from frazil.derive.queries.syntax import function_name, is_sketch
 from frazil.derive.queries.types import wider
 from frazil.derive.state import derived_states
 from frazil.landing.ledger import read_ledger
@@ -190,6 +191,8 @@ class Recomputation:
             return "rows of an earlier query stand beside those of this one (`frazil derive --from-here`)"
         if self._computation.uses_now and self._spec.kind != "full":
             return "the query asks for :now, which was another time at each derivation"
+        if sketches := _sketches(self._computation):
+            return f"{sketches} gives other estimates where rows come in another order"
         if self._ledger.total_late and late_left_out:
             return f"{self._ledger.total_late} rows came late and were left out"
         return next(filter(None, map(self._lost, self._inputs)), "")
@@ -221,6 +224,11 @@ class Recomputation:
     def _position(self, name: str) -> Position:
         table, position = self._inputs[name], self._ledger.inputs[name]
         return position if _kept(table, position) else at_head(table)
+
+
+def _sketches(computation: Computation) -> str:
+    parts = computation.query.tree.walk() if computation.query else ()
+    return ", ".join(dict.fromkeys(function_name(part) for part in parts if is_sketch(part)))
 
 
 def _kept(table: Table, position: Position) -> bool:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sqlglot import exp
 
 from frazil.derive.queries.query import ERROR_COLUMN, Mistake, Query, refusal
 from frazil.derive.queries.scopes import ALL, Output, Scope, Source, nearest, repeated
-from frazil.derive.queries.syntax import cte_of, input_name, names_of, start_of, windows_of
+from frazil.derive.queries.syntax import cte_of, input_name, is_moment, names_of, start_of, windows_of
 from frazil.derive.queries.types import UNKNOWN, Named, element, type_of, wider
 from frazil.spec.derived import Parameter
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 __all__ = ["UNKNOWN", "Column", "lineage", "typed"]
 
@@ -80,8 +79,6 @@ class _Reader:
 
     def read(self, tree: exp.Expr, outer: Scope | None) -> list[Output]:
         """The output of a SELECT, or of several put together."""
-        from sqlglot import exp
-
         for cte in tree.ctes if isinstance(tree, exp.Query) else ():
             self.named[id(cte)] = _renamed(self.read(cte.this, None), cte)
         if isinstance(tree, exp.Subquery):
@@ -127,8 +124,6 @@ class _Reader:
             yield replace(self._source(join.this, outer), shown=join.kind not in ("SEMI", "ANTI"))
 
     def _source(self, node: Any, outer: Scope | None) -> Source:
-        from sqlglot import exp
-
         name, columns, spoken = node.alias_or_name, [Output(ALL)], node.alias_or_name
         if isinstance(node, exp.Subquery):
             columns = self.read(node.this, outer)
@@ -169,8 +164,6 @@ class _Reader:
 
     def _star(self, item: Any, scope: Scope) -> list[Output]:
         """What `*` stands for, without what its EXCEPT leaves out."""
-        from sqlglot import exp
-
         star = item.this if isinstance(item, exp.Column) else item
         of = [part.name for part in item.parts[:-1]] if isinstance(item, exp.Column) else []
         found = scope.every(of, start_of(item))
@@ -187,8 +180,6 @@ class _Reader:
 
     def _look_up(self, node: exp.Expr, scope: Scope) -> list[Output]:
         """All that an expression names, the output of queries in it included."""
-        from sqlglot import exp
-
         found: list[Output] = []
         for part in node.walk(prune=lambda part: isinstance(part, exp.Query | exp.Column)):
             if isinstance(part, exp.Query):
@@ -197,7 +188,14 @@ class _Reader:
                 found += self._star(part, scope)
             elif isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
                 found.append(scope.find([step.name for step in part.parts], start_of(part)))
+            elif isinstance(part, exp.Literal) and is_moment(part) and self._beside_time(part, scope):
+                told = f"{part.sql()}: beside a time it is the clock; write :now"
+                self.mistakes.append((start_of(part), told))
         return found
+
+    def _beside_time(self, node: exp.Expr, scope: Scope) -> bool:
+        others = node.parent.iter_expressions() if node.parent else ()
+        return any(self._type(other, scope).startswith(("date", "timestamp")) for other in others)
 
     def _type(self, node: exp.Expr, scope: Scope) -> str:
         silent = replace(scope, mistakes=[])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+
+from sqlglot import exp
 
 from frazil.derive.queries.query import ERROR_COLUMN, NOW, Mistake, Query, refusal
 from frazil.derive.queries.scopes import ALL, nearest
@@ -17,9 +18,6 @@ from frazil.derive.queries.syntax import (
 )
 from frazil.derive.queries.totals import Merge, is_grouped, merge_of, unmergeable
 from frazil.spec.derived import DerivedSpec
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 __all__ = ["odd_fields", "refuse_unfit", "unfit"]
 
@@ -79,8 +77,6 @@ def _not_by_row(tree: exp.Query, totals: bool) -> Iterator[Mistake]:
 
 
 def _clauses(node: exp.Expr, grouping: bool) -> Iterator[Mistake]:
-    from sqlglot import exp
-
     if isinstance(node, exp.SetOperation) and not (
         isinstance(node, exp.Union) and not node.args.get("distinct")
     ):
@@ -99,8 +95,6 @@ def _clauses(node: exp.Expr, grouping: bool) -> Iterator[Mistake]:
 
 
 def _sources(node: exp.Expr) -> Iterator[Mistake]:
-    from sqlglot import exp
-
     if isinstance(node, exp.Select):
         if not node.args.get("from_"):
             yield start_of(node), f"a SELECT without FROM would give its row at each run; {_FULL}"
@@ -113,8 +107,6 @@ def _sources(node: exp.Expr) -> Iterator[Mistake]:
 
 
 def _functions(node: exp.Expr, grouping: bool) -> Iterator[Mistake]:
-    from sqlglot import exp
-
     if isinstance(node, exp.Window):
         yield start_of(node), f"a window function looks at other rows than the new ones; {_FULL}"
     elif is_aggregate(node) and not grouping and not isinstance(node.parent, exp.Window):
@@ -126,21 +118,17 @@ def _functions(node: exp.Expr, grouping: bool) -> Iterator[Mistake]:
 
 def _unrepeatable(node: exp.Expr) -> Iterator[Mistake]:
     """What no kind of table may hold: nobody could make its rows again."""
-    from sqlglot import exp
-
     if is_clock(node):
         said = node.this.sql() if isinstance(node, exp.Cast) else function_name(node)
         yield start_of(node), f"{said}: write :now, the time of the run, which tests can set"
     elif is_chance(node):
-        what = f"{function_name(node)}: differs each time, so the table could never be made again"
+        what = f"{function_name(node)}: may differ each time, so the table could never be made again"
         yield start_of(node), what
     elif isinstance(node, exp.TableSample):
         yield start_of(node), "TABLESAMPLE takes other rows each time, so the table could never be made again"
 
 
 def _within_expression(node: exp.Query) -> bool:
-    from sqlglot import exp
-
     plain = (exp.From, exp.CTE, exp.SetOperation, exp.Subquery, exp.Join, exp.Lateral)
     return node.parent is not None and not isinstance(node.parent, plain)
 

@@ -6,7 +6,9 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
 
 from frazil.derive.queries.syntax import (
     branches,
@@ -22,9 +24,6 @@ from frazil.derive.queries.syntax import (
 from frazil.errors import SpecError
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 __all__ = ["ERROR_COLUMN", "NOW", "Mistake", "Query", "parse_query", "read_query", "refusal"]
 
@@ -123,9 +122,6 @@ def refusal(query: Query, mistakes: Sequence[Mistake]) -> SpecError:
 
 
 def _parsed(text: str, where: str) -> exp.Query:
-    from sqlglot import exp
-    from sqlglot.errors import ParseError, TokenError
-
     try:
         trees = parsed(text)
     except ParseError as e:
@@ -156,8 +152,6 @@ def _nameless(names: Sequence[tuple[int, str]]) -> Iterator[Mistake]:
 
 
 def _odd_inputs(query: Query, tables: Sequence[exp.Table]) -> Iterator[Mistake]:
-    from sqlglot import exp
-
     if not tables:
         yield 0, "it reads no table: nothing would ever make a row of it"
     for table in tables:
@@ -173,8 +167,6 @@ def _odd_inputs(query: Query, tables: Sequence[exp.Table]) -> Iterator[Mistake]:
 
 
 def _odd_parts(tree: exp.Query) -> Iterator[Mistake]:
-    from sqlglot import exp
-
     for part in tree.find_all(exp.With, exp.Select):
         if isinstance(part, exp.With) and part.recursive:
             yield start_of(part), "WITH RECURSIVE is not taken"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from sqlglot import Token, exp
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.spark import Spark
 
 __all__ = [
     "branches",
@@ -18,6 +19,8 @@ __all__ = [
     "is_aggregate",
     "is_chance",
     "is_clock",
+    "is_moment",
+    "is_sketch",
     "names_of",
     "output_of",
     "parameters_of",
@@ -34,16 +37,11 @@ def parsed(text: str) -> list[exp.Expr]:
     Raises:
         sqlglot.errors.SqlglotError: It is none.
     """
-    from sqlglot.dialects.spark import Spark
-
     return [tree for tree in Spark().parser().parse(_tokens_of(text), text) if tree]
 
 
 def _tokens_of(text: str) -> list[Token]:
     """The words of a text; comments are none."""
-    from sqlglot import Token, TokenType
-    from sqlglot.dialects.spark import Spark
-
     tokens = Spark().tokenize(text)
     for i, (word, after) in enumerate(pairwise(tokens)):
         # In GROUP BY sqlglot takes the function for the clause WINDOW.
@@ -54,8 +52,6 @@ def _tokens_of(text: str) -> list[Token]:
 
 def parameters_of(text: str) -> Iterator[tuple[int, str]]:
     """Each `:name` of a text, with its place."""
-    from sqlglot import TokenType
-
     tokens = _tokens_of(text)
     for colon, name in pairwise(tokens):
         if colon.token_type == TokenType.COLON and name.start == colon.end + 1:
@@ -64,8 +60,6 @@ def parameters_of(text: str) -> Iterator[tuple[int, str]]:
 
 def input_tables(tree: exp.Expr) -> Iterator[exp.Table]:
     """The tables of a query that are no WITH of its own, once per mention."""
-    from sqlglot import exp
-
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Identifier) and cte_of(table) is None:
             yield table
@@ -91,8 +85,6 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
 
 def _named_before(outer: Any, inner: Any) -> list[exp.CTE]:
     """What a WITH has named where `inner` begins: within it, only what comes earlier."""
-    from sqlglot import exp
-
     if isinstance(outer, exp.With):
         return outer.expressions[: inner.index]
     return list(outer.ctes) if isinstance(outer, exp.Query) and not isinstance(inner, exp.With) else []
@@ -100,8 +92,6 @@ def _named_before(outer: Any, inner: Any) -> list[exp.CTE]:
 
 def branches(tree: exp.Expr) -> list[exp.Expr]:
     """The SELECTs that a UNION puts together, in order; a SELECT alone is one."""
-    from sqlglot import exp
-
     if isinstance(tree, exp.Subquery) and not tree.alias:
         return branches(tree.this)
     if isinstance(tree, exp.SetOperation):
@@ -119,8 +109,6 @@ def names_of(item: exp.Expr) -> tuple[str, ...]:
 
     `*` stands for all columns of a table.
     """
-    from sqlglot import exp
-
     match item:
         case exp.Aliases():
             return tuple(alias.name for alias in item.aliases)
@@ -140,8 +128,6 @@ def names_of(item: exp.Expr) -> tuple[str, ...]:
 
 def windows_of(tree: exp.Expr) -> list[exp.Anonymous]:
     """Calls of `window` in GROUP BY: each makes a column of that name, a struct of start and end."""
-    from sqlglot import exp
-
     group = tree.args.get("group")
     calls = group.find_all(exp.Anonymous) if group else ()
     return [call for call in calls if call.name.lower() in ("window", "session_window")]
@@ -176,35 +162,47 @@ _SPARK_NAMES = {
     "logical_and": "bool_and",
     "logical_or": "bool_or",
     "quantile": "percentile",
+    "timestamp_trunc": "date_trunc",
+    "ts_or_ds_add": "date_add",
+    "ts_or_ds_to_date": "to_date",
 }
 """Where sqlglot calls a function otherwise."""
 
 _AGGREGATES = {
-    "any", "count_min_sketch", "every", "histogram_numeric", "hll_sketch_agg", "hll_union_agg",
-    "kll_sketch_agg_bigint", "mean", "product", "schema_of_variant_agg", "some", "std", "theta_sketch_agg",
+    "any", "bitmap_and_agg", "count_min_sketch", "every", "histogram_numeric", "hll_sketch_agg",
+    "hll_union_agg", "kll_merge_agg_bigint", "kll_merge_agg_double", "kll_merge_agg_float",
+    "kll_sketch_agg_bigint", "kll_sketch_agg_double", "kll_sketch_agg_float", "mean", "product",
+    "schema_of_variant_agg", "some", "std", "theta_intersection_agg", "theta_sketch_agg", "theta_union_agg",
     "try_avg", "try_sum",
 }  # fmt: skip
 """Those that sqlglot takes for any other function."""
+
+_SKETCHES = re.compile("percentile_approx|approx_top_k|histogram_numeric|(hll|kll|theta)_.*_agg.*")
+"""Aggregates whose result depends on the order of rows; an approx_count_distinct does not."""
 
 _CLOCKS = {
     "curdate", "current_date", "current_datetime", "current_time", "current_timestamp", "localtime",
     "localtimestamp", "now",
 }  # fmt: skip
 
-_MOMENTS = ("now", "today", "tomorrow", "yesterday")
-"""Texts that Spark takes for a time of the present day where they are cast to one."""
+_MOMENT = re.compile(r"\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
+"""How texts begin that Spark takes for a time of the present day where it wants a time; a zone may follow."""
+
+_READ_AS_TIME = {
+    "date_add", "date_trunc", "to_date", "to_timestamp_ltz", "to_timestamp_ntz", "try_to_date",
+    "try_to_timestamp",
+}  # fmt: skip
+"""Functions that take a text for a time; to_timestamp is a cast to sqlglot."""
 
 _CHANCE = {
-    "input_file_block_length", "input_file_block_start", "input_file_name", "monotonically_increasing_id",
-    "java_method", "rand", "randn", "random", "randstr", "reflect", "shuffle", "spark_partition_id",
-    "try_reflect", "uniform", "uuid",
+    "current_user", "input_file_block_length", "input_file_block_start", "input_file_name",
+    "monotonically_increasing_id", "java_method", "rand", "randn", "random", "randstr", "reflect",
+    "session_user", "shuffle", "spark_partition_id", "try_reflect", "uniform", "user", "uuid",
 }  # fmt: skip
 
 
 def function_name(node: exp.Expr) -> str:
     """The name of a function as Spark has it; empty where it is none."""
-    from sqlglot import exp
-
     if isinstance(node, exp.Anonymous):
         return node.name.lower()
     name = node.sql_name().lower() if isinstance(node, exp.Func) else type(node).__name__.lower()
@@ -213,18 +211,25 @@ def function_name(node: exp.Expr) -> str:
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether it makes one value of many rows."""
-    from sqlglot import exp
-
     return isinstance(node, exp.AggFunc) or (_calls(node) and function_name(node) in _AGGREGATES)
 
 
 def is_clock(node: exp.Expr) -> bool:
     """Whether it tells the time of day."""
-    from sqlglot import exp
-
-    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):
-        return node.this.is_string and node.this.name.strip().lower() in _MOMENTS
+    if isinstance(node, exp.Cast) or function_name(node) in _READ_AS_TIME:
+        return is_moment(node.expressions[0] if isinstance(node, exp.Anonymous) else node.this)
     return _calls(node) and function_name(node) in _CLOCKS
+
+
+def is_moment(node: exp.Expr) -> bool:
+    """Whether it is a text that is the time of day where a time is wanted."""
+    text = node.unnest()
+    return text.is_string and _MOMENT.match(text.name) is not None
+
+
+def is_sketch(node: exp.Expr) -> bool:
+    """Whether it estimates, and not the same where the rows come in another order."""
+    return _calls(node) and _SKETCHES.fullmatch(function_name(node)) is not None
 
 
 def is_chance(node: exp.Expr) -> bool:
@@ -233,6 +238,4 @@ def is_chance(node: exp.Expr) -> bool:
 
 
 def _calls(node: exp.Expr) -> bool:
-    from sqlglot import exp
-
     return isinstance(node, exp.Func | exp.Any)

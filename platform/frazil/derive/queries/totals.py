@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from sqlglot import ErrorLevel, exp
 
 from frazil.derive.queries.query import Mistake, Query, refusal
 from frazil.derive.queries.syntax import function_name, is_aggregate, names_of, start_of, windows_of
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 __all__ = ["Merge", "is_grouped", "merge_of", "shadowed", "unmergeable"]
 
@@ -59,8 +58,6 @@ def merge_of(query: Query) -> Merge:
 
 def is_grouped(query: Query) -> bool:
     """Whether it is one SELECT with GROUP BY."""
-    from sqlglot import exp
-
     return isinstance(query.tree, exp.Select) and query.tree.args.get("group") is not None
 
 
@@ -82,8 +79,6 @@ def shadowed(query: Query, columns: Collection[str]) -> Iterator[Mistake]:
         query: The query of a table of totals.
         columns: Names of the input's columns.
     """
-    from sqlglot import exp
-
     group, inputs = query.tree.args.get("group"), {name.lower() for name in columns}
     aliases = {
         item.alias.lower(): item
@@ -115,15 +110,11 @@ def _odd_item(item: exp.Expr) -> Iterator[Mistake]:
 
 def _total(node: exp.Expr) -> str | None:
     """The name of the aggregate function that an expression is, with its FILTER or without; else None."""
-    from sqlglot import exp
-
     function = node.this if isinstance(node, exp.Filter) else node
     return function_name(function) if is_aggregate(function) else None
 
 
 def _distinct(node: exp.Expr) -> bool:
-    from sqlglot import exp
-
     return isinstance(node.this, exp.Distinct)
 
 
@@ -168,8 +159,6 @@ def _said(tree: exp.Query, windows: Sequence[exp.Expr]) -> dict[str, int]:
 
 def _window_part(item: exp.Expr) -> str:
     """`start` or `end` of `window(...)`; empty where it is something else."""
-    from sqlglot import exp
-
     node = item.unalias()
     column = isinstance(node, exp.Column) and node.table.lower() in _WINDOWS
     call = isinstance(node, exp.Dot) and function_name(node.this) in _WINDOWS
@@ -178,8 +167,6 @@ def _window_part(item: exp.Expr) -> str:
 
 def _words(node: exp.Expr) -> str:
     """An expression, so that equal ones are equal: in lower case, columns without the table's name."""
-    from sqlglot import ErrorLevel, exp
-
     plain = node.copy()
     for column in list(plain.find_all(exp.Column)):
         column.set("table", None if not column.db else column.args.get("table"))

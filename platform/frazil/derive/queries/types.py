@@ -9,12 +9,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sqlglot import exp
 
 from frazil.quoting import quoted
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 __all__ = ["UNKNOWN", "Named", "element", "fields", "type_of", "wider"]
 

@@ -49,6 +49,8 @@ def test_rows_that_follow_from_one_row_each_can_be_appended(text: str) -> None:
         ("SELECT a FROM t GROUP BY a", "q.sql:1:26: GROUP BY is of all rows"),
         ("SELECT sum(a) AS b FROM t", "q.sql:1:8: sum is of many rows"),
         ("SELECT some(a) AS b FROM t", "q.sql:1:8: some is of many rows"),
+        ("SELECT kll_sketch_agg_double(a) AS b FROM t", "q.sql:1:8: kll_sketch_agg_double is of many rows"),
+        ("SELECT theta_union_agg(a) AS b FROM t", "q.sql:1:8: theta_union_agg is of many rows"),
         ("SELECT lag(a) OVER (ORDER BY b) AS c FROM t", "q.sql:1:8: a window function"),
         ("SELECT a FROM t\nJOIN u USING (a)", "q.sql:2:6: a join needs old rows"),
         ("SELECT a FROM t, u", "q.sql:1:18: a join needs old rows"),
@@ -75,9 +77,15 @@ def test_rows_that_need_other_rows_can_not_be_appended(text: str, told: str) -> 
         ("SELECT current_date AS a FROM t", "q.sql:1:24: current_date: write :now"),
         ("SELECT CAST('now' AS timestamp) AS a FROM t", "q.sql:1:13: 'now': write :now"),
         ("SELECT date 'Today' AS a FROM t", "q.sql:1:13: 'Today': write :now"),
-        ("SELECT uuid() AS a FROM t", "q.sql:1:8: uuid: differs each time"),
-        ("SELECT reflect('java.util.UUID', 'randomUUID') AS a FROM t", "q.sql:1:8: reflect: differs"),
-        ("SELECT java_method('a', 'b') AS a FROM t", "q.sql:1:8: java_method: differs each time"),
+        ("SELECT CAST('now CET' AS timestamp) AS a FROM t", "q.sql:1:13: 'now CET': write :now"),
+        ("SELECT CAST(('now') AS date) AS a FROM t", "q.sql:1:14: ('now'): write :now"),
+        ("SELECT to_date('today') AS a FROM t", "q.sql:1:8: to_date: write :now"),
+        ("SELECT try_to_timestamp('now') AS a FROM t", "q.sql:1:8: try_to_timestamp: write :now"),
+        ("SELECT date_add('today', 1) AS a FROM t", "q.sql:1:8: date_add: write :now"),
+        ("SELECT current_user() AS a FROM t", "q.sql:1:8: current_user: may differ each time"),
+        ("SELECT uuid() AS a FROM t", "q.sql:1:8: uuid: may differ each time"),
+        ("SELECT reflect('java.util.UUID', 'randomUUID') AS a FROM t", "q.sql:1:8: reflect: may differ"),
+        ("SELECT java_method('a', 'b') AS a FROM t", "q.sql:1:8: java_method: may differ each time"),
         ("SELECT a FROM (SELECT a FROM t) TABLESAMPLE (10 PERCENT)", "q.sql:1:"),
     ],
 )
@@ -87,7 +95,9 @@ def test_rows_that_nobody_could_make_again_are_refused_for_every_kind(
     assert refusal(kind, text).startswith(told)
 
 
-@pytest.mark.parametrize("text", ["CAST('2026-11-22' AS date)", "CAST('epoch' AS date)", "'now'"])
+@pytest.mark.parametrize(
+    "text", ["CAST('2026-11-22' AS date)", "CAST('epoch' AS date)", "'now'", "to_date('2026-11-22')"]
+)
 def test_a_text_that_means_the_same_each_day_is_no_clock(text: str) -> None:
     assert refusal("full", f"SELECT {text} AS a FROM t") == ""
 
