@@ -12,6 +12,7 @@ from frazil.errors import MissingError, PositionLostError
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
+from frazil.tables.manifests import rows_added, rows_held
 from frazil.tables.snapshots import ancestors, is_first, summary_of
 from frazil.tables.spark import spark_name
 
@@ -124,8 +125,7 @@ class Increment:
 def whole(table: Table) -> Increment:
     """All of an input."""
     head = next(ancestors(table.metadata), None)
-    rows, size = _number(head, "total-records"), _number(head, "total-files-size")
-    return Increment(None, at_head(table), 1, rows, size)
+    return Increment(None, at_head(table), 1, rows_held(table, head), _number(head, "total-files-size"))
 
 
 def increment(table: Table, position: Position) -> Increment:
@@ -140,7 +140,7 @@ def increment(table: Table, position: Position) -> Increment:
     added = [s for s in news if _operation(s) == "append"]
     if changed := [s for s in news if not (_operation(s) in ("append", "replace") or _is_row_expiry(s))]:
         raise _rewritten(table, changed[-1])
-    rows, size = (sum(_number(s, key) for s in added) for key in ("added-records", "added-files-size"))
+    rows, size = sum(rows_added(table, s) for s in added), sum(_number(s, "added-files-size") for s in added)
     return Increment(position.snapshot, at_head(table), len(news), rows, size)
 
 

@@ -25,7 +25,8 @@ from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table, load_table_or_none
 from frazil.tables.commit import commit
 from frazil.tables.ledger import Told
-from frazil.tables.rollback import move_main, row_count
+from frazil.tables.manifests import rows_held
+from frazil.tables.rollback import move_main
 from frazil.tables.snapshots import ancestors, is_first
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _newest_fit(
         if ledger.query == query and fits(ledger.inputs):
             return snapshot, DerivedLedger, Told(ledger, snapshot.sequence_number or 0)
     oldest = list(ancestors(table.metadata))[-1]
-    if is_first(oldest) and not row_count(oldest):
+    if is_first(oldest) and not rows_held(table, oldest):
         return oldest, DerivedLedger, Told(None, 1)
     raise PositionLostError(
         f"An input of {name} was rolled back, and no snapshot of {name} is as old as what is left of it.",
@@ -196,10 +197,10 @@ def _is_due(computation: Computation, before: DerivedLedger | None, inputs: Inpu
 
 def _refuse_foreign(name: TableName, table: Table) -> None:
     head = next(ancestors(table.metadata), None)
-    if head and row_count(head):
+    if rows := rows_held(table, head):
         raise DifferentError(
             f"There is a table {name} already, with rows that no derivation made.",
-            where=f"{row_count(head)} rows",
+            where=f"{rows} rows",
             meaning="A derivation would replace them. Nothing was changed.",
             todo="Give the derived table another name, or drop that table.",
         )

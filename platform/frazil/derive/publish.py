@@ -14,9 +14,9 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.branches import DERIVING
 from frazil.tables.catalog import catalog_errors
-from frazil.tables.manifests import HeadReader
+from frazil.tables.manifests import HeadReader, rows_held
 from frazil.tables.replacement import replacing
-from frazil.tables.rollback import Rollback, report_of, row_count, turn_back
+from frazil.tables.rollback import Rollback, report_of, turn_back
 from frazil.tables.snapshots import ancestors
 from frazil.tables.stage import Staged
 
@@ -59,7 +59,7 @@ class Derived(Staged):
             )
         if self.whole:
             head = next(ancestors(table.metadata), None)
-            return replace(self.ledger, removed=row_count(head) if head else 0).following(None)
+            return replace(self.ledger, removed=rows_held(table, head)).following(None)
         return replace(self.ledger, removed=sum(self.removed.values())).following(before)
 
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:

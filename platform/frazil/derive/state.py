@@ -17,6 +17,7 @@ from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.branches import started_at
 from frazil.tables.catalog import catalog_errors, load_table_or_none
+from frazil.tables.manifests import rows_held
 from frazil.tables.snapshots import summary_of
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _sizes(
         kind=computation.spec.kind,
         inputs=inputs,
         snapshot_id=head.snapshot_id if head else None,
-        rows=int(summary.get("total-records", 0)),
+        rows=rows_held(table, head) if table else 0,
         files=int(summary.get("total-data-files", 0)),
         bytes=int(summary.get("total-files-size", 0)),
         lag=sum(i.waiting for i in inputs),

@@ -96,7 +96,8 @@ def _is_foreign(snapshot: Snapshot) -> bool:
     said = summary_of(snapshot)
     ours = any(name.startswith("frazil.") for name in said)
     operation = snapshot.summary.operation.value if snapshot.summary else ""
-    return not ours and operation != "replace" and any(int(said.get(name, 0)) for name in _CHANGES)
+    changes = "total-records" not in said or any(int(said.get(name, 0)) for name in _CHANGES)
+    return changes and not ours and operation != "replace"
 
 
 def _find(name: TableName, table: Table, snapshot_id: int) -> Snapshot:

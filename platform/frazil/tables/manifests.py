@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from frazil.tables.files import Deletes, LiveFile, deletes_of, live_file
 from frazil.tables.pyiceberg import may_match
+from frazil.tables.snapshots import summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -30,6 +31,8 @@ __all__ = [
     "manifests_named",
     "manifests_of",
     "read_entries",
+    "rows_added",
+    "rows_held",
 ]
 
 Entries = tuple["ManifestEntry", ...]
@@ -155,6 +158,25 @@ def added_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
     own = [m for m in data if m.added_snapshot_id == snapshot.snapshot_id]
     entries = chain(*read_entries(table.io, own))
     return (e.data_file for e in entries if e.status == ManifestEntryStatus.ADDED)
+
+
+def rows_held(table: Table, snapshot: Snapshot | None) -> int:
+    """Rows in the data files of a snapshot, as its summary says, or its manifests where that does not."""
+    if snapshot is None:
+        return 0
+    said = summary_of(snapshot).get("total-records")
+    return _rows(data_files(table, snapshot)) if said is None else int(said)
+
+
+def rows_added(table: Table, snapshot: Snapshot) -> int:
+    """Rows in the data files that a snapshot added. Who tells the totals leaves out what is nought."""
+    said = summary_of(snapshot)
+    tells = "added-records" in said or ("total-records" in said and "added-data-files" not in said)
+    return int(said.get("added-records", 0)) if tells else _rows(added_files(table, snapshot))
+
+
+def _rows(files: Iterable[DataFile]) -> int:
+    return sum(file.record_count for file in files)
 
 
 @dataclass(frozen=True, slots=True)
