@@ -135,8 +135,7 @@ def _take(selection: Selection[AnyTable], *, named: bool) -> list[Census]:
 
 def _document(census: Census) -> dict[str, Any]:
     partitions = [asdict(p) | {"ideal": p.ideal, "saved": p.gain.saved} for p in census.partitions]
-    sizes = [asdict(size) for size in census.sizes]
-    return {**asdict(census), **census.numbers, "sizes": sizes, "partitions": partitions}
+    return {**asdict(census), **census.numbers, "partitions": partitions}
 
 
 def _show_census(found: Sequence[Census]) -> None:

@@ -141,6 +141,11 @@ class Census:
         at: When it was taken, in seconds since the epoch.
         head: Snapshot that was looked at; None where there is none.
         target: Size in bytes that data files should have.
+        records: Rows in data files, deleted ones too.
+        small_files: Data files below the size that they should have.
+        ideal: Data files that a compaction would leave.
+        saved: Files fewer by a compaction.
+        sizes: The data files by size.
         partitions: The one with the most small bytes first.
         manifests: Manifests of the head.
         metadata_bytes: Size of the metadata file, which every commit writes again.
@@ -156,6 +161,14 @@ class Census:
     at: float
     head: int | None
     target: int
+    files: int
+    bytes: int
+    records: int
+    small_files: int
+    small_bytes: int
+    ideal: int
+    saved: int
+    sizes: tuple[SizeClass, ...]
     partitions: tuple[PartitionCensus, ...]
     deletes: Deletes
     manifests: int
@@ -170,51 +183,9 @@ class Census:
     last: Mapping[str, LastWork]
 
     @property
-    def files(self) -> int:
-        """Data files."""
-        return sum(p.files for p in self.partitions)
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of the data files."""
-        return sum(p.bytes for p in self.partitions)
-
-    @property
-    def records(self) -> int:
-        """Rows in data files, deleted ones too."""
-        return sum(p.records for p in self.partitions)
-
-    @property
-    def small_files(self) -> int:
-        """Data files below the size that they should have."""
-        return sum(p.small_files for p in self.partitions)
-
-    @property
-    def small_bytes(self) -> int:
-        """Bytes of the small files."""
-        return sum(p.small_bytes for p in self.partitions)
-
-    @property
-    def ideal(self) -> int:
-        """Data files that a compaction would leave."""
-        return sum(p.ideal for p in self.partitions)
-
-    @property
-    def saved(self) -> int:
-        """Files fewer by a compaction."""
-        return sum(p.gain.saved for p in self.partitions)
-
-    @property
     def deleted_share(self) -> float:
         """Rows that delete files take away per row; those of equality deletes are not known."""
         return min(1.0, self.deletes.rows / self.records) if self.records else 0.0
-
-    @property
-    def sizes(self) -> tuple[SizeClass, ...]:
-        """The table's files by size."""
-        columns = zip(*(p.sizes for p in self.partitions), strict=True)
-        merged = (SizeClass(c[0].label, sum(s.files for s in c), sum(s.bytes for s in c)) for c in columns)
-        return tuple(merged) or by_size(())
 
     @property
     def numbers(self) -> dict[str, Number]:
@@ -248,6 +219,10 @@ def take_census(table: Table, upkeep: Upkeep, target: int, now: float, *, sorts:
     files = head.files if head else ()
     rule = Rule.of(upkeep, target, sorts=sorts)
     plan = plan_bins(files, table.spec().spec_id, rule, read_copies(metadata))
+    partitions, small = (
+        _partitions(table, files, rule, plan),
+        [f.bytes for f in files if f.bytes < rule.small],
+    )
     times = [s.timestamp_ms for s in metadata.snapshots]
     reachable = {s.snapshot_id for ref in metadata.refs for s in ancestors(metadata, ref)}
     return Census(
@@ -255,7 +230,15 @@ def take_census(table: Table, upkeep: Upkeep, target: int, now: float, *, sorts:
         at=now,
         head=head.snapshot.snapshot_id if head else None,
         target=target,
-        partitions=_partitions(table, files, rule, plan),
+        files=len(files),
+        bytes=sum(f.bytes for f in files),
+        records=sum(f.records for f in files),
+        small_files=len(small),
+        small_bytes=sum(small),
+        ideal=sum(p.ideal for p in partitions),
+        saved=sum(p.gain.saved for p in partitions),
+        sizes=by_size(f.bytes for f in files),
+        partitions=partitions,
         deletes=head.deletes if head else Deletes(),
         manifests=len(head.manifests) if head else 0,
         manifest_bytes=sum(m.manifest_length for m in head.manifests) if head else 0,
