@@ -17,7 +17,6 @@ from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import cast, types_of
 from frazil.derive.queries.query import ERROR_COLUMN, Query
 from frazil.errors import (
-    AuditFailedError,
     CommitConflictError,
     FrazilError,
     OvertakenError,
@@ -31,7 +30,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, branch_gone, first_line, spark_job
 from frazil.tables.spark import spark_name
-from frazil.tables.stage import StagedFiles, staged_files
+from frazil.tables.stage import StagedFiles, audit_failed, staged_files
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -268,12 +267,8 @@ def asked(name: TableName, rows: DataFrame, measures: Measures) -> dict[str, Any
 
 def _audit(name: TableName, written: int, files: StagedFiles) -> None:
     if files.rows != written:
-        raise AuditFailedError(
-            f"A derivation of {name} does not add up.",
-            where=f"{written} rows written, {files.rows} in the new files",
-            meaning="Nothing of it is visible; the table is as it was.",
-            todo="Derive again. If it happens twice, it is a defect of Frazil: please report these numbers.",
-        )
+        numbers = f"{written} rows written, {files.rows} in the new files"
+        raise audit_failed(f"A derivation of {name}", numbers, "Derive again.")
 
 
 class Counted:

@@ -13,6 +13,7 @@ from frazil.landing.plan import Plan
 from frazil.landing.write import PLAN, Written
 from frazil.settings import Settings
 from frazil.tables.snapshots import summary_of
+from frazil.tables.stage import audit_failed
 
 if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
@@ -54,9 +55,5 @@ def audit(plan: Plan, written: Written, staged: Snapshot | None, held: Mapping[i
 
 
 def _failed(plan: Plan, numbers: str) -> AuditFailedError:
-    return AuditFailedError(
-        f"A landing of topic {plan.topic} does not add up.",
-        where=f"{numbers}; spans {dict(plan.busy)}",
-        meaning="Nothing of it is visible; the table is as it was.",
-        todo="Land again. If it happens twice, it is a defect of Frazil: please report these numbers.",
-    )
+    told = f"{numbers}; spans {dict(plan.busy)}"
+    return audit_failed(f"A landing of topic {plan.topic}", told, "Land again.")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import stamina
 
 from frazil.connections import Connections
-from frazil.errors import AuditFailedError, CommitConflictError
+from frazil.errors import CommitConflictError
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.chosen import Chosen, choose
@@ -33,7 +33,7 @@ from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import REDRIVE, branch_from_head, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table
-from frazil.tables.stage import StagedFiles, publish, staged_files
+from frazil.tables.stage import StagedFiles, audit_failed, publish, staged_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -176,12 +176,8 @@ class _Redrive:
         table = load_table(self._connections.catalog, self._name)
         files = staged_files(table, written.branch) or StagedFiles()
         if files.rows != written.good:
-            raise AuditFailedError(
-                f"A redrive of {self._name} does not add up.",
-                where=f"{files.rows} rows on the branch, {written.good} dead letters decoded",
-                meaning="Nothing of it is visible; the table is as it was.",
-                todo="Redrive again. If it happens twice, it is a defect of Frazil: please report it.",
-            )
+            numbers = f"{files.rows} rows on the branch, {written.good} dead letters decoded"
+            raise audit_failed(f"A redrive of {self._name}", numbers, "Redrive again.")
         return files
 
     def _ledger(self, written: Written) -> Ledger:

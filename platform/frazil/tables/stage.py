@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from frazil.errors import CommitConflictError
+from frazil.errors import AuditFailedError, CommitConflictError
 from frazil.spec.names import TableName
 from frazil.tables.branches import publish_branch
 from frazil.tables.commit import assert_ref, commit, remove_ref
@@ -30,6 +30,7 @@ __all__ = [
     "Published",
     "Staged",
     "StagedFiles",
+    "audit_failed",
     "publish",
     "staged_files",
 ]
@@ -106,6 +107,16 @@ class Staged(ABC):
         with tx.update_snapshot(snapshot_properties=dict(said)).fast_append() as append:
             for file in self.staged.files:
                 append.append_data_file(file)
+
+
+def audit_failed(work: str, numbers: str, again: str = "Try again.") -> AuditFailedError:
+    """What to raise where the files of a branch do not hold what they should; `work` says of what it is."""
+    return AuditFailedError(
+        f"{work} does not add up.",
+        where=numbers,
+        meaning="Nothing of it is visible; the table is as it was.",
+        todo=f"{again} If it happens twice, it is a defect of Frazil: please report these numbers.",
+    )
 
 
 def staged_files(table: Table, branch: str) -> StagedFiles | None:

@@ -219,10 +219,8 @@ def take_census(table: Table, upkeep: Upkeep, target: int, now: float, *, sorts:
     files = head.files if head else ()
     rule = Rule.of(upkeep, target, sorts=sorts)
     plan = plan_bins(files, table.spec().spec_id, rule, read_copies(metadata))
-    partitions, small = (
-        _partitions(table, files, rule, plan),
-        [f.bytes for f in files if f.bytes < rule.small],
-    )
+    partitions = _partitions(table, files, rule, plan)
+    small = [f.bytes for f in files if f.bytes < rule.small]
     times = [s.timestamp_ms for s in metadata.snapshots]
     reachable = {s.snapshot_id for ref in metadata.refs for s in ancestors(metadata, ref)}
     return Census(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import stamina
 
 from frazil.connections import Connections
-from frazil.errors import AuditFailedError, CommitConflictError
+from frazil.errors import CommitConflictError
 from frazil.quoting import literal, quoted
 from frazil.spec.layout import SortTerm
 from frazil.spec.names import TableName
@@ -25,7 +25,7 @@ from frazil.tables.faults import Job, spark_job
 from frazil.tables.manifests import Head, manifests_of
 from frazil.tables.replacement import Replacement, overtaken, same_rows
 from frazil.tables.spark import spark_name
-from frazil.tables.stage import StagedFiles, staged_files
+from frazil.tables.stage import StagedFiles, audit_failed, staged_files
 from frazil.upkeep.compaction.plan import Round
 
 if TYPE_CHECKING:
@@ -151,11 +151,6 @@ def _options(plan: Round, cores: int) -> str:
 
 def _audit(name: TableName, rows: int, staged: StagedFiles, plan: Round) -> None:
     """The new files must hold as many rows as the old ones did."""
-    if staged.rows == rows:
-        return
-    raise AuditFailedError(
-        f"A compaction of {name} does not add up.",
-        where=f"{rows} rows in {len(plan.files)} files, {staged.rows} in the {len(staged.files)} new ones",
-        meaning="Nothing of it is visible; the table is as it was.",
-        todo="Try again. If it happens twice, it is a defect of Frazil: please report these numbers.",
-    )
+    if staged.rows != rows:
+        numbers = f"{rows} rows in {len(plan.files)} files, {staged.rows} in the {len(staged.files)} new ones"
+        raise audit_failed(f"A compaction of {name}", numbers)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.errors import AuditFailedError
 from frazil.spec.names import TableName
 from frazil.tables.branches import branch_lost
 from frazil.tables.catalog import load_table
@@ -15,7 +14,7 @@ from frazil.tables.commit import commit
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.snapshots import ancestors
 from frazil.tables.spark import spark_name
-from frazil.tables.stage import StagedFiles, staged_files
+from frazil.tables.stage import StagedFiles, audit_failed, staged_files
 from frazil.upkeep.row_expiry.plan import Cutoff, PastRows
 
 if TYPE_CHECKING:
@@ -75,7 +74,9 @@ def write_survivors(
     staged = staged_files(load_table(connections.catalog, name), branch)
     if staged is None:
         raise branch_lost(name, branch)
-    _audit(name, read, expired, staged.rows)
+    if read - expired != staged.rows:
+        numbers = f"{read} rows read, {expired} of them past, {staged.rows} written"
+        raise audit_failed(f"A row expiry of {name}", numbers)
     return Survivors(past.mixed_paths, past.deletes, staged, expired)
 
 
@@ -120,13 +121,3 @@ def _append(connections: Connections, name: TableName, cutoff: Cutoff, branch: s
         before = spark.read.option("versionAsOf", str(tip.parent_snapshot_id)).table(spark_name(name))
         counted = before.agg(*counters).collect()[0].asDict()
         return counted["read"], counted["past"]
-
-
-def _audit(name: TableName, read: int, expired: int, written: int) -> None:
-    if read - expired != written:
-        raise AuditFailedError(
-            f"A row expiry of {name} does not add up.",
-            where=f"{read} rows read, {expired} of them past, {written} written",
-            meaning="Nothing of it is visible; the table is as it was.",
-            todo="Try again. If it happens twice, it is a defect of Frazil: please report these numbers.",
-        )
