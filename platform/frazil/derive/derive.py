@@ -26,10 +26,11 @@ from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.spec.names import things
 from frazil.tables.branches import DERIVING, drop_outlived, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.commit import Committed
 from frazil.tables.faults import spark_job
 from frazil.tables.pyiceberg import drop_old_metadata
 from frazil.tables.snapshots import ancestors
-from frazil.tables.stage import Published, publish
+from frazil.tables.stage import publish
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -101,7 +102,7 @@ def _nothing(spec: DerivedSpec, table: str, plan: Plan) -> DeriveReport:
 
 
 def _report(
-    spec: DerivedSpec, table: str, plan: Plan, entry: DerivedLedger, result: Result, published: Published
+    spec: DerivedSpec, table: str, plan: Plan, entry: DerivedLedger, result: Result, published: Committed
 ) -> DeriveReport:
     """The report of a derivation that is published."""
     before = plan.before.total_rows if plan.before else 0

@@ -35,7 +35,7 @@ class AcceptReport:
     accepted: int
     rows: int
     because: str
-    snapshot_id: int
+    snapshot_id: int | None
 
 
 def foreign_commits(metadata: TableMetadata) -> list[Snapshot]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from frazil.landing.ledger import Ledger, Span
 from frazil.spec.names import TableName
-from frazil.tables.stage import Published
+from frazil.tables.commit import Committed
 
 __all__ = ["LandingReport", "report_of", "sum_of"]
 
@@ -37,7 +37,7 @@ class LandingReport:
     seconds: float = 0.0
 
 
-def report_of(name: TableName, entry: Ledger, published: Published, files: int) -> LandingReport:
+def report_of(name: TableName, entry: Ledger, published: Committed, files: int) -> LandingReport:
     """One landing that is published."""
     return LandingReport(
         table=str(name),

@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from frazil.errors import AuditFailedError, CommitConflictError
 from frazil.spec.names import TableName
 from frazil.tables.branches import publish_branch
-from frazil.tables.commit import assert_ref, commit, remove_ref
-from frazil.tables.ledger import copied
+from frazil.tables.commit import Committed, assert_ref, commit, remove_ref
+from frazil.tables.ledger import Entry, copied
 from frazil.tables.manifests import added_files
 from frazil.tables.snapshots import ancestors
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SUSPENDED",
-    "Entry",
-    "Published",
     "Staged",
     "StagedFiles",
     "audit_failed",
@@ -37,18 +35,6 @@ __all__ = [
 
 SUSPENDED = "frazil.suspended"
 """Table property that says why a table is suspended; gone with the next landing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What became visible.
-
-    Args:
-        conflicts: How often it was tried again on a new head.
-    """
-
-    snapshot_id: int
-    conflicts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +54,6 @@ class StagedFiles:
     def rows(self) -> int:
         """Of all files."""
         return sum(file.record_count for file in self.files)
-
-
-class Entry(Protocol):
-    """What a snapshot says of itself: a ledger."""
-
-    def properties(self) -> dict[str, str]:
-        """As summary properties; also as table properties."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -125,7 +103,7 @@ def staged_files(table: Table, branch: str) -> StagedFiles | None:
     return StagedFiles(tuple(added_files(table, tip)), branch, tip.snapshot_id) if tip else None
 
 
-def publish(catalog: Catalog, name: TableName, staged: Staged) -> Published:
+def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:
     """Puts the files on `main` with their ledger, and removes the branch, in one commit.
 
     Raises:
@@ -141,8 +119,7 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> Published:
         return _staged(name, table, staged, entry.properties())
 
     todo = "Try again; make upkeep or other writers less eager if it lasts."
-    done = commit(catalog, name, stage, work=staged.work, todo=todo)
-    return Published(done.snapshot_id or 0, done.conflicts)
+    return commit(catalog, name, stage, work=staged.work, todo=todo)
 
 
 def _staged(name: TableName, table: Table, staged: Staged, said: Mapping[str, str]) -> Transaction:
