@@ -103,11 +103,7 @@ class TopicTable(PipelineTable):
 
     @cached_property
     def columns(self) -> dg.TableSchema | None:
-        """See `PipelineTable`; by its schema files, or None where the registry alone knows them.
-
-        Raises:
-            SpecError: No table can hold what a file describes.
-        """
+        """See `PipelineTable`; by its schema files, or None where the registry alone knows them."""
         fields = file_fields(self.spec)
         return column_schema(to_iceberg(fields)) if fields is not None else None
 

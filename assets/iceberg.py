@@ -75,11 +75,7 @@ def _landed(
     outcome: LandingReport | Exception,
     connections: Connections,
 ) -> dg.MaterializeResult[Any]:
-    """The table as it stands, and what this landing brought; nothing, if another was quicker.
-
-    Raises:
-        Exception: The table could not be landed, or could not be looked at afterwards.
-    """
+    """The table as it stands, and what this landing brought; nothing, if another was quicker."""
     names, overtaken = table.things, isinstance(outcome, OvertakenError)
     if overtaken:
         context.log.warning(str(outcome))

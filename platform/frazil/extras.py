@@ -17,9 +17,6 @@ def require(extra: str, what: str, *modules: str) -> None:
         extra: As pip knows it.
         what: What needs it; the message begins with it.
         modules: What the extra brings, by the names of their imports.
-
-    Raises:
-        ConfigureError: One of the modules is missing; nothing was done.
     """
     missing = [module for module in modules if find_spec(module) is None]
     if missing:

@@ -44,11 +44,7 @@ class AssetGraph:
         return tuple(sorted({asset.group for asset in self.assets}))
 
     def of(self, groups: Collection[str]) -> AssetGraph:
-        """The assets of some groups, and what is made from what among them.
-
-        Raises:
-            MissingError: There is no such group.
-        """
+        """The assets of some groups, and what is made from what among them."""
         if unknown := sorted(set(groups) - set(self.groups)):
             raise MissingError(
                 f"There is no group {', '.join(unknown)}.", todo=f"Known are {', '.join(self.groups)}."
@@ -61,11 +57,7 @@ class AssetGraph:
 
 
 def load_graph() -> AssetGraph:
-    """The graph of the profile in force.
-
-    Raises:
-        MissingError: Frazil is not installed as its pyproject.toml says.
-    """
+    """The graph of the profile in force."""
     for point in entry_points(group=GROUP):
         found: AssetGraph = point.load()()
         return found

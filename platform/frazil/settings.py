@@ -122,11 +122,7 @@ class Settings(BaseSettings):
 
     @classmethod
     def load(cls, **overrides: Any) -> Settings:
-        """The settings of the profile in force.
-
-        Raises:
-            ConfigureError: A value can't be read; the text names it.
-        """
+        """The settings of the profile in force."""
         try:
             return cls(**overrides)
         except ValidationError as e:
@@ -139,11 +135,7 @@ class Settings(BaseSettings):
 
 
 def read_profile(file: Path) -> dict[str, Any]:
-    """What a profile file says, by the names of `Settings`; nothing where there is no such file.
-
-    Raises:
-        ConfigureError: It is no JSON object.
-    """
+    """What a profile file says, by the names of `Settings`; nothing where there is no such file."""
     try:
         return JsonConfigSettingsSource(Settings, file)()
     except (ValueError, TypeError) as e:

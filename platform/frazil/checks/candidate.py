@@ -66,12 +66,7 @@ class Preview:
 
 
 def preview(spec: TableSpec, things: Things, connections: Connections, file: Path, half: Half) -> Preview:
-    """Compares the schema in a file, whose suffix says its format, with the table; changes nothing.
-
-    Raises:
-        SpecError: The file is no schema.
-        ConfigureError: A migration in the spec does not fit.
-    """
+    """Compares the schema in a file, whose suffix says its format, with the table; changes nothing."""
     name, targets = str(things.table), targets_of(spec, connections.settings)
     with catalog_errors(connections.settings):
         table = load_table_or_none(connections.catalog, things.table)

@@ -81,11 +81,7 @@ def _write(path: Path, picture: bytes) -> None:
 
 
 def draw(graph: AssetGraph, to: Format) -> bytes:
-    """The picture; each asset's key and each edge stand in an SVG as titles.
-
-    Raises:
-        ConfigureError: Graphviz is not installed.
-    """
+    """The picture; each asset's key and each edge stand in an SVG as titles."""
     require("graph", "Graphviz", "pygraphviz", "font_source_sans_pro")
     with _font(), _quiet():
         drawn: bytes = _arranged(graph, to).draw(format=to, prog="dot")

@@ -163,11 +163,7 @@ def derive_command(
 
 
 def _ordered(selection: Selection[DerivedSpec]) -> Selection[DerivedSpec]:
-    """The same, each behind the tables that it reads.
-
-    Raises:
-        SpecError: A query of any pipeline is wrong.
-    """
+    """The same, each behind the tables that it reads."""
     settings = selection.connections.settings
     chosen = {names.table: spec for spec, names in selection.pairs}
     pipelines = load_pipelines(settings=settings)

@@ -52,11 +52,7 @@ class Results(Generic[R]):
         ]
 
     def exit(self) -> None:
-        """Tells people what failed, once where several tables met the same.
-
-        Raises:
-            Exit: Something failed; the code is the worst error's.
-        """
+        """Tells people what failed, once where several tables met the same; exits by the worst error's code."""
         for table, awaited in self.awaited.items():
             console.print(f"{table} waits: {awaited.what}", style="dim")
         met: dict[str, list[str]] = {}

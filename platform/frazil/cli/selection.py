@@ -65,12 +65,7 @@ class Selection(Generic[S]):
 
 
 def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
-    """The tables of those names, or all.
-
-    Raises:
-        BadParameter: Neither names nor `--all` were given, or both.
-        MissingError: No pipeline has a table of that name.
-    """
+    """The tables of those names, or all."""
     settings = Settings.load()
     names = list(names or ())
     if bool(names) == every:

@@ -80,11 +80,7 @@ def drop_outlived(catalog: Catalog, name: TableName, table: Table, now: float | 
 
 
 def branch_from_head(catalog: Catalog, name: TableName, branch: str) -> None:
-    """Makes a branch of what `main` is now; finds it made where the answer was lost.
-
-    Raises:
-        CommitConflictError: `main` has no head, or the catalog refused time and again.
-    """
+    """Makes a branch of what `main` is now; finds it made where the answer was lost."""
 
     def stage(table: Table) -> Transaction | None:
         if branch in table.metadata.refs:
@@ -139,9 +135,6 @@ def publish_branch(tx: Transaction, name: TableName, branch: str, tip: int) -> N
 
     Args:
         tip: The snapshot that was audited.
-
-    Raises:
-        CommitConflictError: The branch is gone already, or holds something else.
     """
     ref = tx.table_metadata.refs.get(branch)
     if ref is None:

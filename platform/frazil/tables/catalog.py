@@ -67,11 +67,7 @@ def is_lost(error: Exception) -> bool:
 
 
 def open_catalog(settings: Settings) -> Catalog:
-    """The catalog that owns the tables. Its clients repeat no request: `tables.commit` decides about that.
-
-    Raises:
-        PartDownError: It does not answer.
-    """
+    """The catalog that owns the tables. Its clients repeat no request: `tables.commit` decides about that."""
     logging.getLogger("pyiceberg.catalog").addFilter(_is_news)
     properties = pyiceberg_properties(settings)
     with catalog_errors(settings):

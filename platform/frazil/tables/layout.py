@@ -54,7 +54,6 @@ def arrange(spec: AnyTable, name: TableName, catalog: Catalog, table: Table) -> 
 
     Raises:
         SpecError: The spec names a column that is not there, or that can't be used so.
-        CommitConflictError: Others kept committing in between.
     """
     if _asked(spec) == _applied(table):
         return table
@@ -68,11 +67,7 @@ def arrange(spec: AnyTable, name: TableName, catalog: Catalog, table: Table) -> 
 
 
 def partition_spec(schema: Schema, transforms: Transforms) -> PartitionSpec:
-    """The partition spec of a new table.
-
-    Raises:
-        SpecError: A column is not there, or can't be used so.
-    """
+    """The partition spec of a new table."""
     from pyiceberg.partitioning import PartitionField, PartitionSpec
     from pyiceberg.transforms import parse_transform
 
@@ -171,11 +166,7 @@ def _field_name(transform: str, column: str, taken: set[str]) -> str:
 
 
 def _column(schema: Schema, column: str, where: str) -> NestedField:
-    """A column that a row has one value of.
-
-    Raises:
-        SpecError: There is none of that name.
-    """
+    """A column that a row has one value of."""
     try:
         field = schema.find_field(column)
         schema.accessor_for_field(field.field_id)

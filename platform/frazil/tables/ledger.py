@@ -81,11 +81,7 @@ class Entry(ABC):
 
     @classmethod
     def parse(cls, properties: Mapping[str, str]) -> Self:
-        """The opposite of `properties`; what an older version did not write has its default.
-
-        Raises:
-            ConfigureError: A later major version wrote them.
-        """
+        """The opposite of `properties`; what an older version did not write has its default."""
         coded = _coded(cls)
         found: dict[str, Any] = {a: codec.read(properties[n]) for a, n, codec in coded if n in properties}
         if _later(properties):

@@ -89,9 +89,7 @@ def turn_back(
         check: Raises where the rollback must not be.
 
     Raises:
-        MissingError: There is no such table, or `main` never held such a snapshot.
         RepairError: Nothing tells the position of that snapshot any more.
-        CommitConflictError: Others kept committing in between.
     """
     turns: list[Turn[E]] = []
 

@@ -52,9 +52,6 @@ def open_spark(settings: Settings) -> SparkSession:
     """A new session on `settings.spark_remote` that knows the catalog as `frazil`.
 
     New, because a session keeps a catalog as it first found it: two profiles need two sessions.
-
-    Raises:
-        PartDownError: No Spark Connect server answers there.
     """
     from pyspark.sql import SparkSession
 

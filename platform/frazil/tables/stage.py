@@ -110,7 +110,6 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:
         OvertakenError: Others moved the position; this work is dropped.
         CommitConflictError: The catalog refused time and again though the position stood still, or the
             branch is not what was audited.
-        CommitUnknownError: The catalog's answer was lost, and nobody tells.
     """
 
     def stage(table: Table) -> Transaction:

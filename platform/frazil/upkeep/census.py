@@ -254,12 +254,7 @@ def take_census(table: Table, upkeep: Upkeep, target: int, now: float, *, sorts:
 
 
 def census_of(spec: AnyTable, connections: Connections, now: float) -> Census:
-    """The census of a spec's table.
-
-    Raises:
-        MissingError: There is no such table.
-        PartDownError: The catalog or the storage does not answer.
-    """
+    """The census of a spec's table."""
     name = things(spec, connections.settings).table
     with catalog_errors(connections.settings):
         table = load_table(connections.catalog, name)

@@ -84,9 +84,6 @@ def look_for_work(
         most: How many tables are looked into at most.
         patience: Seconds after which no further table is looked into.
         kinds: The kinds of upkeep that are asked for; None: all.
-
-    Raises:
-        PartDownError: The catalog or the storage does not answer.
     """
     memory, kinds = memory or Memory(), kinds or KINDS.values()
     names = {things(spec, connections.settings).table: spec for spec in specs}

@@ -77,7 +77,6 @@ def remove_orphans(
     """Deletes files of a table, and of its dead letters, that no snapshot names and nobody is writing.
 
     Raises:
-        MissingError: There is no such table.
         RepairError: Metadata can't be read; nothing is deleted then.
     """
     name = things(spec, connections.settings).table

@@ -46,13 +46,7 @@ class Outcome:
 def do_work(
     kind: Kind, spec: AnyTable, connections: Connections, now: float, order: Order = AS_USUAL
 ) -> WorkReport:
-    """Does one kind of upkeep to a table, and lets the table remember it.
-
-    Raises:
-        MissingError: There is no such table.
-        PartDownError: The catalog or Spark does not answer.
-        CommitConflictError: Others kept committing in between.
-    """
+    """Does one kind of upkeep to a table, and lets the table remember it."""
     name, settings = things(spec, connections.settings).table, connections.settings
     started = time.perf_counter()
     with catalog_errors(settings), spark_errors(settings.of_upkeep):
@@ -105,10 +99,6 @@ def show(spec: AnyTable, connections: Connections, *, done: bool) -> Iterator[Sh
     the upkeep behind it with it.
 
     Where upkeep has not `done` anything, a target behind another is asked only where that one moved.
-
-    Raises:
-        PartDownError: A target or the catalog does not answer.
-        CommitConflictError: Others kept changing what a target shows.
     """
     moved = {things(spec, connections.settings).iceberg_path}
     for target in targets_of(spec, connections.settings):

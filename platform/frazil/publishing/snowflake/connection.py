@@ -52,11 +52,7 @@ _ANY_OTHER = (
 
 
 def connection_arguments(settings: Settings) -> dict[str, Any]:
-    """What `snowflake.connector.connect` and `dagster_snowflake.SnowflakeResource` take.
-
-    Raises:
-        ConfigureError: No private key is named, or its file is not there.
-    """
+    """What `snowflake.connector.connect` and `dagster_snowflake.SnowflakeResource` take."""
     given: dict[str, Any] = {
         "account": settings.snowflake_account,
         "user": settings.snowflake_user,
@@ -73,12 +69,7 @@ def connection_arguments(settings: Settings) -> dict[str, Any]:
 
 @contextmanager
 def open_snowflake(settings: Settings) -> Iterator[SnowflakeConnection]:
-    """A connection that closes with the context.
-
-    Raises:
-        PartDownError: Snowflake does not answer.
-        ConfigureError: Snowflake refuses the login.
-    """
+    """A connection that closes with the context."""
     import snowflake.connector
 
     with connection_errors(settings):

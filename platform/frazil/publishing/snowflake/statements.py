@@ -54,11 +54,7 @@ def volume_of(settings: Settings) -> Volume:
 
 
 def integration_of(settings: Settings, glue_database: str) -> Integration:
-    """The integration with the Glue that the tables are shown in.
-
-    Raises:
-        ConfigureError: The role's ARN holds no account.
-    """
+    """The integration with the Glue that the tables are shown in."""
     arn = settings.snowflake_aws_role_arn
     parts = arn.split(":")
     if len(parts) != _ARN_PARTS or not parts[4]:
@@ -72,11 +68,7 @@ def integration_of(settings: Settings, glue_database: str) -> Integration:
 
 
 def check_location(volume: Volume, metadata_location: str) -> None:
-    """Makes sure that Snowflake may read a table.
-
-    Raises:
-        ConfigureError: Its files are not below the volume's location.
-    """
+    """Refuses a table whose files are not below the volume's location: Snowflake could not read them."""
     if metadata_location.startswith(volume.base_url):
         return
     raise ConfigureError(

@@ -77,12 +77,7 @@ class Snowflake:
         return _type(kind)
 
     def sync(self, connections: Connections) -> Shown:
-        """See `Target`; the clean view is kept in step with the table.
-
-        Raises:
-            ConfigureError: Snowflake's volume does not cover the table, or the user may not do it.
-            RepairError: Snowflake can't read the table as it is.
-        """
+        """See `Target`; the clean view is kept in step with the table."""
         with catalog_errors(self._settings):
             current = load_table(connections.catalog, self._name).metadata_location
         check_location(volume_of(self._settings), current)

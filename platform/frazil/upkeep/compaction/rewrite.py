@@ -63,8 +63,6 @@ def rewrite(
 
     Raises:
         AuditFailedError: The new files do not hold the rows of the old ones.
-        OvertakenError: Rows were deleted since the head was read.
-        CommitConflictError: Other commits came in between time and again.
     """
     _make_branch(connections, name, head, plan, branch)
     rows = _rows(connections, name, head, plan, branch)

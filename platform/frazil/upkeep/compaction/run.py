@@ -56,9 +56,7 @@ def compact(
     `on_step` is told planned, and of each round written and published.
 
     Raises:
-        MissingError: There is no such table.
         AuditFailedError: The new files do not hold the rows of the old ones; nothing of them is visible.
-        CommitConflictError: Others kept committing in between.
     """
     with catalog_errors(connections.settings):
         return _Compaction(spec, connections, now, reason, on_step).run(dry_run, everything)
@@ -183,7 +181,6 @@ def put_in_place(
 
     Raises:
         OvertakenError: Raised by `what` where it can't be done any more.
-        CommitConflictError: The catalog refused time and again.
     """
     from frazil.tables.rewrite import stage_same_rows
 

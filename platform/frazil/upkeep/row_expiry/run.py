@@ -102,11 +102,6 @@ def expire_rows(
     """Deletes rows whose record's timestamp is older than `keep_rows_for`; one of that very age stays.
 
     See `Order`; `on_step` is told planned, written, published.
-
-    Raises:
-        MissingError: There is no such table.
-        DifferentError: The table has no column of the record's timestamp.
-        CommitConflictError: Others kept committing in between.
     """
     age = row_age(spec)
     if age is None:

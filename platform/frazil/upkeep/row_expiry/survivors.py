@@ -65,7 +65,6 @@ def write_survivors(
 
     Raises:
         AuditFailedError: What was written is not what was read less what is past.
-        CommitConflictError: Another commit came in between.
     """
     past = _make_branch(connections, name, find, branch)
     if not past.mixed:
