@@ -25,13 +25,7 @@ OpenSnowflake = Callable[[Settings], AbstractContextManager[Any]]
 
 
 class Clients:
-    """Clients of one environment.
-
-    Args:
-        settings: The environment.
-        open_spark: How to get a session on landings' Spark; Dagster gives its own resource's.
-        open_snowflake: How to connect to Snowflake; Dagster gives its own resource's.
-    """
+    """Clients of one environment. Dagster says how to open Spark and Snowflake: its own resources do."""
 
     def __init__(
         self,

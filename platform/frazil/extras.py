@@ -11,13 +11,7 @@ __all__ = ["require"]
 
 
 def require(extra: str, what: str, *modules: str) -> None:
-    """Makes sure that an extra is installed.
-
-    Args:
-        extra: As pip knows it.
-        what: What needs it; the message begins with it.
-        modules: What the extra brings, by the names of their imports.
-    """
+    """Makes sure that an extra is installed, which brings some modules; the message says `what` needs it."""
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
         raise ConfigureError(

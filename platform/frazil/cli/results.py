@@ -52,7 +52,7 @@ class Results(Generic[R]):
         ]
 
     def exit(self) -> None:
-        """Tells people what failed, once where several tables met the same; exits by the worst error's code."""
+        """Tells people what failed, once where several met the same; exits by the worst error's code."""
         for table, awaited in self.awaited.items():
             console.print(f"{table} waits: {awaited.what}", style="dim")
         met: dict[str, list[str]] = {}
@@ -75,9 +75,7 @@ def each(
     """Works on one table after the other.
 
     Args:
-        selection: The tables.
         verb: For the line that moves on a terminal: "landing".
-        do: Works on one.
         every: All were asked for, none by its name: one that can't be there yet is no failure.
     """
     results = Results[R]()

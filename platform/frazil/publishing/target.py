@@ -28,9 +28,6 @@ class Shown:
         upstream: The asset that it follows.
         name: What it is queried by.
         metadata_location: The metadata file that is shown.
-        changed: Whether it was brought in step just now.
-        rows: As the target counts them; None where it does not count.
-        facts: What else the target says of it.
     """
 
     path: AssetPath

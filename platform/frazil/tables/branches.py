@@ -131,11 +131,7 @@ def branch_lost(name: TableName, branch: str) -> CommitConflictError:
 
 
 def publish_branch(tx: Transaction, name: TableName, branch: str, tip: int) -> None:
-    """Has a commit remove the branch that it publishes, and fail unless the branch is as it was audited.
-
-    Args:
-        tip: The snapshot that was audited.
-    """
+    """Has a commit remove the branch that it publishes, and fail unless it is still at its audited `tip`."""
     ref = tx.table_metadata.refs.get(branch)
     if ref is None:
         raise branch_lost(name, branch)

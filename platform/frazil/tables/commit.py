@@ -52,7 +52,6 @@ class Committed:
     """A table after a commit.
 
     Args:
-        table: As it is now.
         snapshot_id: The snapshot that the commit made; None where it made none, or nothing was to be done.
         conflicts: How often it was tried again on a newer head.
     """

@@ -45,10 +45,7 @@ class Job:
     """A Spark job, as far as its errors speak of it.
 
     Args:
-        work: What it is part of: landing, derivation, row expiry.
-        of: What it works on: the topic or the table.
         unseen: What is true of the data wherever the job fails; it writes to a branch, if at all.
-        again: What to do after it failed.
         silent: Signs of further parts that did not answer, by the part.
         known: Further errors, looked for before those that any job has.
         otherwise: Further errors, looked for after them.

@@ -22,8 +22,6 @@ class LiveFile:
 
     Args:
         records: Rows in it, deleted ones too.
-        partition: Values of its partition fields.
-        spec_id: The partition spec that they belong to.
         sequence: Sequence number of the commit that brought the file.
         deleted: Rows that delete files of this data file alone take away.
         snapshot_id: The snapshot that brought the file; None where it is not known.

@@ -30,11 +30,7 @@ def keys_in(
 ) -> set[Key]:
     """Those of the keys that the table's head holds; reads two columns of the files in question.
 
-    Args:
-        table: As loaded: its present head is looked at.
-        keys: What is looked for.
-        names: The columns that hold partition and offset.
-        where: Only among these rows.
+    `names` are the columns of partition and offset; only rows `where` that is true are looked at.
     """
     from pyiceberg.expressions import AlwaysTrue
 

@@ -157,12 +157,7 @@ class Told(Generic[E]):
 
 
 def copied(said: Mapping[str, str], sequence: int) -> dict[str, str]:
-    """The table's properties that go with a ledger: set by the same commit.
-
-    Args:
-        said: The ledger's properties.
-        sequence: Of the snapshot that is being made: `table.metadata.next_sequence_number()`.
-    """
+    """The table's properties beside a ledger, set by the same commit; its snapshot has the `sequence`."""
     return {**said, SEQUENCE: str(sequence)}
 
 

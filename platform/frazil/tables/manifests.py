@@ -181,11 +181,7 @@ def _rows(files: Iterable[DataFile]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Data files of a head that can hold certain rows.
-
-    Args:
-        named: All live entries of the manifests that were read for it, by the manifest's path.
-    """
+    """Data files of a head that can hold certain rows, and all entries of the manifests that were read."""
 
     entries: Entries
     named: Mapping[str, Entries]
@@ -208,11 +204,7 @@ def manifests_named(
 ) -> dict[str, ManifestFile]:
     """The manifests that some snapshots name, each once, by path.
 
-    Args:
-        may_miss: Whether a file that is gone counts as empty.
-
-    Raises:
-        FileNotFoundError: A file is gone.
+    Raises FileNotFoundError where a file is gone, unless it `may_miss`: then the file counts as empty.
     """
 
     def read(snapshot: Snapshot) -> dict[str, ManifestFile]:
@@ -224,7 +216,7 @@ def manifests_named(
 def content_named(
     io: FileIO, manifests: Iterable[ManifestFile], *, may_miss: bool = False
 ) -> dict[str, DataFileContent]:
-    """The data and delete files that some manifests name as live, by path; raises as `manifests_named`."""
+    """The data and delete files that some manifests name as live, by path; see `manifests_named`."""
 
     def read(manifest: ManifestFile) -> dict[str, DataFileContent]:
         entries = manifest.fetch_manifest_entry(io)

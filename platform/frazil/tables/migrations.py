@@ -30,7 +30,6 @@ class _Done:
     """A migration that is not applied again.
 
     Args:
-        did: The migration in words.
         field_id: Of the column; 0 where nothing was to be done.
         kept: Whether that column is still there, though no schema knows it.
     """
@@ -42,11 +41,6 @@ class _Done:
 
 def migrate(tx: Transaction, migrations: Sequence[Migration], wanted: Struct) -> list[Verdict]:
     """Stages the migrations that the schemas now ask for, and remembers them in the table.
-
-    Args:
-        tx: Nothing of it is committed here.
-        migrations: As the spec has them, in order.
-        wanted: The columns that the newest schemas ask for.
 
     Raises:
         ConfigureError: One does not fit the table or the schemas.

@@ -34,12 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Tells by partitions and statistics whether a row can match; for one partition spec.
-
-    Args:
-        manifest: Whether a file that a manifest names may hold such a row.
-        file: Whether a data file may.
-    """
+    """Tells by partitions and statistics whether a row can match; for one partition spec."""
 
     manifest: Callable[[ManifestFile], bool]
     file: Callable[[DataFile], bool]
@@ -102,9 +97,7 @@ def answered_table(catalog: RestCatalog, identifier: tuple[str, ...], text: str)
 def open_rest(properties: Mapping[str, str], limits: tuple[float, float]) -> RestCatalog:
     """A REST catalog whose requests end: PyIceberg's client waits for ever.
 
-    Args:
-        properties: The catalog's.
-        limits: Seconds to connect, and to wait for an answer.
+    `limits` are seconds to connect, and to wait for an answer.
     """
     from pyiceberg.catalog.rest import RestCatalog
 

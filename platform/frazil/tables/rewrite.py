@@ -47,14 +47,7 @@ def stage_new_rows(tx: Transaction, what: Replacement, says: Mapping[str, str]) 
 def stage_branch(tx: Transaction, branch: str, files: Entries, says: Mapping[str, str]) -> int:
     """Makes a new branch that holds some files of `main`, and what deletes rows in them.
 
-    Args:
-        tx: The transaction that it is part of.
-        branch: The branch; it must not be there yet.
-        files: The files, of the table's head.
-        says: Properties of the snapshot's summary.
-
-    Returns:
-        Id of the branch's snapshot; it has no parent.
+    Returns the id of its snapshot, which has no parent.
     """
     table = tx._table
     data = manifests_of(table, table.current_snapshot(), ManifestContent.DATA)

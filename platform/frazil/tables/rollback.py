@@ -31,15 +31,7 @@ E = TypeVar("E", bound=Entry)
 
 @dataclass(frozen=True, kw_only=True)
 class Rollback:
-    """What one rollback did.
-
-    Args:
-        snapshot_id: The head of `main` now.
-        from_snapshot_id: The head before.
-        rows: Rows of the table now.
-        done: Whether the head moved.
-        text: The same in a few sentences, and what to do next.
-    """
+    """What one rollback did; `snapshot_id` is the head of `main` now, and `text` says what to do next."""
 
     table: str
     snapshot_id: int
@@ -52,12 +44,7 @@ class Rollback:
 
 @dataclass(frozen=True, slots=True)
 class Turn(Generic[E]):
-    """A rollback that is possible.
-
-    Args:
-        target: The head that comes.
-        told: What it says of the position.
-    """
+    """A rollback that is possible: the head that comes, and what it says of the position."""
 
     table: Table
     target: Snapshot
@@ -85,8 +72,6 @@ def turn_back(
 
     Args:
         to: A snapshot's id, or a moment: the newest ancestor of the head that is not younger is meant.
-        kind: Of the table's ledgers.
-        check: Raises where the rollback must not be.
 
     Raises:
         RepairError: Nothing tells the position of that snapshot any more.
@@ -114,12 +99,7 @@ def move_main(table: Table, target: Snapshot, kind: type[Entry], told: Told[Any]
 
 
 def report_of(name: TableName, turn: Turn[Any], follows: str, *, published: bool) -> Rollback:
-    """What a rollback did, for people.
-
-    Args:
-        follows: What the table's next work does.
-        published: Whether other systems show the table.
-    """
+    """What a rollback did, for people; `follows` says what the table's next work does."""
     text = f"{name} is at snapshot {turn.target.snapshot_id} already, made {_moment(turn.target)}."
     if turn.moves:
         text = (

@@ -58,11 +58,7 @@ class StagedFiles:
 
 @dataclass(frozen=True)
 class Staged(ABC):
-    """Work that is written and audited, but not visible.
-
-    Args:
-        staged: The data files that come; their branch is removed by the same commit.
-    """
+    """Work that is written and audited, but not visible; the commit that shows it removes its branch."""
 
     staged: StagedFiles
 

@@ -49,11 +49,7 @@ class PartitionCensus:
 
     Args:
         partition: As a path, such as `ts_day=2026-01-01`; empty where the table has no partitions.
-        spec_id: The partition spec of its values.
-        records: Rows in its data files, deleted ones too.
-        small_files: Files below the size that they should have.
         deleted_rows: Rows that delete files of single data files take away.
-        gain: What a compaction is good for here.
     """
 
     partition: str
@@ -141,20 +137,13 @@ class Census:
         at: When it was taken, in seconds since the epoch.
         head: Snapshot that was looked at; None where there is none.
         target: Size in bytes that data files should have.
-        records: Rows in data files, deleted ones too.
-        small_files: Data files below the size that they should have.
         ideal: Data files that a compaction would leave.
         saved: Files fewer by a compaction.
-        sizes: The data files by size.
-        partitions: The one with the most small bytes first.
-        manifests: Manifests of the head.
         metadata_bytes: Size of the metadata file, which every commit writes again.
         oldest: Age of the oldest snapshot in seconds.
         copies: Bytes that only older snapshots hold, most of them of files that a compaction replaced.
         most_copies: How many such bytes there may be; with more, a compaction spares what one has written.
         unreachable: Snapshots that no branch and no tag leads to.
-        dead_branches: Branches that landings, redrives and compactions left behind.
-        last: The last work of each kind.
     """
 
     table: str

@@ -47,13 +47,10 @@ class Outlook:
     """One look at all tables.
 
     Args:
-        due: What is to be done.
         looked_at: How many tables are there.
         changed: How many of them had new metadata.
         looked_into: How many had their manifests or snapshots read.
         waiting: How many must still be looked into, by the next call.
-        missing: Tables that are not there yet.
-        failed: Tables that could not be read, and why.
     """
 
     due: tuple[Work, ...]
@@ -74,16 +71,10 @@ def look_for_work(
     patience: float = PATIENCE,
     kinds: Collection[Kind] | None = None,
 ) -> Outlook:
-    """Finds what is due, and why.
+    """Finds what is due, and why, at a time in seconds since the epoch.
 
-    Args:
-        specs: The tables.
-        connections: The outside systems.
-        now: Seconds since the epoch.
-        memory: Kept between calls, it makes quiet tables cheap; it is changed.
-        most: How many tables are looked into at most.
-        patience: Seconds after which no further table is looked into.
-        kinds: The kinds of upkeep that are asked for; None: all.
+    A memory that is kept between calls makes quiet tables cheap. At most `most` tables are looked into, and
+    none after `patience` seconds. `kinds` are those that are asked for; None: all.
     """
     memory, kinds = memory or Memory(), kinds or KINDS.values()
     names = {things(spec, connections.settings).table: spec for spec in specs}

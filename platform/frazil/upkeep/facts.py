@@ -42,8 +42,6 @@ class Facts:
     Args:
         head: Snapshot of `main`; None where there is none.
         commits: How many snapshots there ever were, those of branches too; None before format 2.
-        bytes: Bytes of all files.
-        last: The last work of each kind.
     """
 
     head: int | None
@@ -132,11 +130,9 @@ class Pointer:
     """One table as the catalog has it.
 
     Args:
-        name: The table.
         location: Of its metadata; None where there is no such table, or where it could not be loaded.
         table: None where its metadata is known already; it may have only the snapshots that a branch or
             a tag names.
-        error: Why it could not be loaded.
     """
 
     name: TableName

@@ -54,7 +54,6 @@ class Finding:
 
     Args:
         at: When it looked, in seconds since the epoch.
-        facts: The facts of the head that it looked at.
         told: What it found; only that kind knows what it means.
     """
 
@@ -68,9 +67,7 @@ class Known:
     """What is known of one table.
 
     Args:
-        table: Its identifier.
         history: What its snapshots told when somebody last looked.
-        findings: What each kind found when it last looked, by the kind's name.
     """
 
     spec: AnyTable

@@ -69,9 +69,6 @@ def work_on(
     """Does several pieces of work, and shows readers what each changed; one that fails stops no other.
 
     The pieces are of one kind, and each has its own reason.
-
-    Yields:
-        One outcome per piece, in the order in which they end.
     """
     started = time.perf_counter()
 

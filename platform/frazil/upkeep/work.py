@@ -39,12 +39,9 @@ class WorkReport:
     """What one run of upkeep did to one table.
 
     Args:
-        table: Its identifier.
-        kind: Name of the kind of upkeep.
         done: Whether anything was changed or, on a dry run, would be.
         text: What was done and what it gained, or why nothing was done: a sentence with numbers.
         snapshot_id: The snapshot that the work made on `main`, if it made one.
-        numbers: Files and bytes before and after, and what else counts.
         conflicts: How often a commit was tried again on a new head.
     """
 

@@ -28,9 +28,6 @@ class Rule:
     """Which sizes are right, in bytes, and how many bytes may be written again.
 
     Args:
-        target: The size that files should have.
-        small: Below it a file is small.
-        large: Above it a file is too large.
         sorts: Whether Spark shuffles the rows into order; it cuts the files itself then.
         share: Old copies that there may be, per byte of the table.
     """

@@ -22,10 +22,6 @@ class Prospect:
 
     Args:
         waiting: Bytes of small files that wait for a compaction; what the last one left does not wait.
-        gain: What a compaction is good for, over all partitions.
-        small_manifests: Those that had better be merged.
-        copies: Bytes that only older snapshots hold.
-        most_copies: How many such bytes there may be.
         thrifty: Whether small files are left alone, because there would be more.
     """
 

@@ -199,11 +199,7 @@ class _Done:
     """What rounds did; several can be added up.
 
     Args:
-        files: Files that were replaced.
-        into: Files that replace them.
         written: Bytes of the new files.
-        rounds: Rounds that were published.
-        conflicts: How often a commit was tried again on a new head.
         overtaken: Rounds that were dropped, because others changed their files.
         snapshot_id: The newest snapshot that was made.
     """

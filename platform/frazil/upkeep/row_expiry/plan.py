@@ -88,7 +88,6 @@ class PastRows:
     """The files of one snapshot that hold rows which are past.
 
     Args:
-        whole: Files in which all rows are past.
         mixed: Files to be rewritten without such rows: the oldest ones, as many as may be.
         waiting: How many straddle the cutoff, and are left for later.
         unjudged: How many have no statistics of the timestamp.
@@ -134,8 +133,6 @@ def find_past_rows(
     """Looks at the manifests of the head; opens no data file.
 
     Args:
-        table: The table.
-        cutoff: The moment.
         max_bytes: The most bytes of files to be rewritten; one file is always allowed.
         only: Paths of the files that are rewritten already: no other one will be.
     """

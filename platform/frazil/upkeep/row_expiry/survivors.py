@@ -38,7 +38,6 @@ class Survivors:
         replaced: Paths of the files that were read.
         deletes: Manifests of delete files that were applied.
         staged: The new files; without a branch where nothing had to be read.
-        expired: How many rows were left out.
     """
 
     replaced: frozenset[str] = frozenset()
