@@ -29,8 +29,8 @@ from frazil.landing.ledger import Ledger, read_ledger
 from frazil.landing.tables import ensure_table
 from frazil.settings import Settings
 from frazil.spec.names import TableName
+from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from frazil.spec.upkeep import Upkeep
 from frazil.tables.branches import branch_from_head, drop_branch
 from frazil.tables.catalog import catalog_errors
 from frazil.tables.layout import arrange

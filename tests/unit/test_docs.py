@@ -12,9 +12,8 @@ from frazil.derive.ledger import DerivedLedger
 from frazil.landing.ledger import Ledger
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec, Feed, Window
-from frazil.spec.layout import Write
+from frazil.spec.table import Upkeep, Write
 from frazil.spec.topic import LandWhen, TableSpec
-from frazil.spec.upkeep import Upkeep
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.publishing.target import Target
-from frazil.spec.table import AnyTable
-from frazil.spec.upkeep import Upkeep
+from frazil.spec.table import AnyTable, Upkeep
 from frazil.tables.catalog import load_table
 from frazil.tables.snapshots import summary_of
 from frazil.tables.spark import live_rows

@@ -22,8 +22,8 @@ from frazil.derive.write import append, overtaken
 from frazil.formats.logical import Field, Primitive
 from frazil.landing.dead_letters import DeadLetters
 from frazil.quoting import quoted
-from frazil.spec.layout import Write
 from frazil.spec.names import TableName
+from frazil.spec.table import Write
 from frazil.tables.branches import branch_from_head, drop_outlived, leave_branch
 from frazil.tables.catalog import load_table_or_none
 from frazil.tables.create import create_table, load_with_head

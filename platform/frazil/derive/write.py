@@ -25,8 +25,8 @@ from frazil.errors import (
 )
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.layout import Write
 from frazil.spec.names import TableName
+from frazil.spec.table import Write
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, branch_gone, first_line, spark_job
 from frazil.tables.spark import spark_name

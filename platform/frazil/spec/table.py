@@ -1,18 +1,17 @@
-"""What a user may say of any table, made of a topic or of other tables."""
+"""What a user may say of any table, made of a topic or of other tables: AnyTable and its parts."""
 
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from difflib import get_close_matches
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, ByteSize, Field, field_validator, model_validator
 
-from frazil.spec.layout import SortTerm, Write, sort_term
-from frazil.spec.upkeep import Upkeep
 from frazil.spec.values import Duration, Part
 
-__all__ = ["THROUGH", "AnyTable", "Owners"]
+__all__ = ["THROUGH", "AnyTable", "Owners", "SortTerm", "Upkeep", "Write"]
 
 THROUGH: dict[str, str] = {"glue": "", "snowflake": "glue"}
 """The targets that can show a table, and through which other one each finds it; see `frazil.publishing`."""
@@ -22,6 +21,10 @@ _TRANSFORM = re.compile(
     r"|(?P<time>year|month|day|hour|identity)\((?P<column>[\w$.-]+)\)"
     r"|(?P<sized>bucket|truncate)\((?P<size>\d+),\s*(?P<of>[\w$.-]+)\)"
 )
+_SORT = re.compile(
+    r"(?P<column>[\w$.-]+)(?:\s+(?P<way>asc|desc))?(?:\s+nulls\s+(?P<nulls>first|last))?", re.IGNORECASE
+)
+_ZORDER = re.compile(r"zorder\((?P<columns>[\w$.-]+(?:\s*,\s*[\w$.-]+)+)\)", re.IGNORECASE)
 _OWNER = re.compile(r"team:.+|[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")  # Dagster's rule
 _TAG_KEY = re.compile(r"([A-Za-z0-9_.-]{1,63}/)?[A-Za-z0-9_.-]{1,63}")
 _TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{0,63}")
@@ -36,6 +39,91 @@ def _reachable(owners: tuple[str, ...]) -> tuple[str, ...]:
 
 Owners = Annotated[tuple[str, ...], AfterValidator(_reachable)]
 """Who to ask: `team:name`, or e-mail addresses."""
+
+
+class Write(Part):
+    """How data files are written. A change holds for new files, and for old ones once rewritten."""
+
+    target_file_size: ByteSize = Field(ByteSize(128 * 2**20), ge=1, description="Size of data files.")
+    row_group_size: ByteSize = Field(ByteSize(128 * 2**20), ge=1, description="Most bytes of a row group.")
+    page_size: ByteSize = Field(ByteSize(2**20), ge=1, description="Most bytes of a page.")
+    compression: Literal["zstd", "snappy", "gzip", "lz4", "uncompressed"] = Field(
+        "zstd", description="Codec of data files."
+    )
+    compression_level: int | None = Field(
+        None, ge=1, le=22, description="Level of zstd: 1 is quick; default: 3."
+    )
+    distribution: Literal["none", "hash", "range"] = Field(
+        "none", description="Shuffle before writing: none, by partition, or by range of the sort order."
+    )
+
+    @model_validator(mode="after")
+    def _levelled(self) -> Self:
+        if self.compression_level is not None and self.compression != "zstd":
+            raise ValueError(f"compression_level is a level of zstd; {self.compression} has none here")
+        return self
+
+
+class SortTerm(Part):
+    """One term of a sort order: a column, or several on a z-order curve."""
+
+    columns: tuple[str, ...]
+    zorder: bool = False
+    ascending: bool = True
+    nulls_first: bool = True
+
+
+def _sort_term(text: str) -> SortTerm:
+    """`column [asc|desc] [nulls first|last]`, or `zorder(a, b)`; nulls are least, as in Spark.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    if curve := _ZORDER.fullmatch(text.strip()):
+        return SortTerm(columns=tuple(c.strip() for c in curve["columns"].split(",")), zorder=True)
+    plain = _SORT.fullmatch(text.strip())
+    if plain is None:
+        raise ValueError(
+            f"{text!r} is no sort term; write column [asc|desc] [nulls first|last] or zorder(a, b)"
+        )
+    ascending = (plain["way"] or "asc").lower() == "asc"
+    nulls_first = plain["nulls"].lower() == "first" if plain["nulls"] else ascending
+    return SortTerm(columns=(plain["column"],), ascending=ascending, nulls_first=nulls_first)
+
+
+class Upkeep(Part):
+    """When a table is put in order, and what is kept. The upkeep sensor and the commands go by it."""
+
+    small_file: float = Field(
+        0.75, gt=0, lt=1, description="A data file below this share of the target size is small."
+    )
+    small_bytes: ByteSize = Field(
+        ByteSize(128 * 2**20), ge=1, description="Bytes in small files that ask for a compaction at once."
+    )
+    compact_after: Duration = Field(
+        timedelta(minutes=15),
+        description="Time after a compaction until the next one, if there is anything to gain.",
+    )
+    copies_share: float = Field(
+        0.4,
+        ge=0,
+        description="Bytes of old copies that snapshots may hold, per byte of the table, before a compaction "
+        "leaves alone what one wrote already; `target_file_size` at least.",
+    )
+    max_bytes: ByteSize = Field(ByteSize(10 * 2**30), ge=1, description="Most bytes that one run rewrites.")
+    manifests: int = Field(50, ge=2, description="Manifests that ask for being rewritten.")
+    keep_snapshots_for: Duration = Field(
+        timedelta(days=7), description="How long snapshots serve time travel and rollback."
+    )
+    min_snapshots: int = Field(10, ge=1, description="Newest snapshots that are kept however old they are.")
+    max_snapshots: int = Field(
+        1000, ge=1, description="Most snapshots that are kept: each commit writes all of them down again."
+    )
+    expire_every: Duration = Field(timedelta(hours=1), description="Time between two expiries.")
+    orphans_after: Duration = Field(
+        timedelta(days=3), description="Age of files that no snapshot names before they are deleted."
+    )
+    orphans_every: Duration = Field(timedelta(days=1), description="Time between two looks for orphans.")
 
 
 class AnyTable(Part):
@@ -116,14 +204,14 @@ class AnyTable(Part):
     @field_validator("sort_by")
     @classmethod
     def _sortable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if len(terms := [sort_term(text) for text in value]) > 1 and any(t.zorder for t in terms):
+        if len(terms := [_sort_term(text) for text in value]) > 1 and any(t.zorder for t in terms):
             raise ValueError("zorder(...) stands alone: it is the whole order")
         return value
 
     @property
     def sort_terms(self) -> tuple[SortTerm, ...]:
         """`sort_by`, understood."""
-        return tuple(map(sort_term, self.sort_by))
+        return tuple(map(_sort_term, self.sort_by))
 
     @property
     def transforms(self) -> tuple[tuple[str, str], ...]:

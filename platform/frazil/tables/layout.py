@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SpecError
-from frazil.spec.layout import SortTerm, Write
 from frazil.spec.names import TableName
-from frazil.spec.table import AnyTable
+from frazil.spec.table import AnyTable, SortTerm, Write
 from frazil.tables.commit import commit
 
 if TYPE_CHECKING:

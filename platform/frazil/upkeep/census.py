@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.connections import Connections
 from frazil.spec.names import things
-from frazil.spec.table import AnyTable
-from frazil.spec.upkeep import Upkeep
+from frazil.spec.table import AnyTable, Upkeep
 from frazil.tables.branches import outlived
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.files import Deletes, LiveFile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from frazil.spec.upkeep import Upkeep
+from frazil.spec.table import Upkeep
 from frazil.tables.branches import at_work
 from frazil.tables.snapshots import ancestors, is_first, summary_of
 from frazil.upkeep.compaction.plan import is_rewrite

@@ -23,8 +23,8 @@ from frazil.errors import PartDownError
 from frazil.landing.land import land
 from frazil.settings import Settings
 from frazil.spec.names import TableName
+from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from frazil.spec.upkeep import Upkeep
 from frazil.tables.properties import set_properties
 from frazil.tables.spark import spark_name
 from frazil.upkeep.census import census_of

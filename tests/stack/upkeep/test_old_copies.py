@@ -9,9 +9,8 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.layout import Write
 from frazil.spec.names import TableName
-from frazil.spec.upkeep import Upkeep
+from frazil.spec.table import Upkeep, Write
 from frazil.tables.snapshots import summary_of
 from frazil.upkeep.census import census_of
 from frazil.upkeep.due import look_for_work

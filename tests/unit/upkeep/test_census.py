@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
-from frazil.spec.upkeep import Upkeep
+from frazil.spec.table import Upkeep
 from frazil.tables.files import LiveFile
 from frazil.upkeep.census import by_size, take_census
 from frazil.upkeep.compaction.bins import Gain, Rule, bins_of, gain_of

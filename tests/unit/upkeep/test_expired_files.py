@@ -22,8 +22,8 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import RepairError
 from frazil.settings import Settings
+from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from frazil.spec.upkeep import Upkeep
 from frazil.upkeep import expiry
 from frazil.upkeep.expiry import expire
 from frazil.upkeep.orphans import remove_orphans

@@ -19,7 +19,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, SnapshotLogEntry, Sum
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
 from frazil.landing.ledger import Ledger, read_ledger
-from frazil.spec.upkeep import Upkeep
+from frazil.spec.table import Upkeep
 from frazil.upkeep.retention import plan_expiry
 from kit.examples import examples
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from frazil.spec.upkeep import Upkeep
+from frazil.spec.table import Upkeep
 from frazil.tables.files import LiveFile
 from frazil.upkeep.compaction.bins import Rule
 from frazil.upkeep.compaction.plan import Round, plan_rounds

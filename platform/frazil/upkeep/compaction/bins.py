@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from frazil.spec.upkeep import Upkeep
+from frazil.spec.table import Upkeep
 from frazil.tables.files import LiveFile
 
 __all__ = ["DELETED_SHARE", "Bin", "Gain", "Rule", "bins_of", "gain_of", "lean"]

@@ -15,8 +15,8 @@ import stamina
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError
 from frazil.quoting import literal, quoted
-from frazil.spec.layout import SortTerm
 from frazil.spec.names import TableName
+from frazil.spec.table import SortTerm
 from frazil.tables.branches import branch_lost
 from frazil.tables.catalog import load_table
 from frazil.tables.client_properties import SPARK_CATALOG
