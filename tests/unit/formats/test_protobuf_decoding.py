@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from frazil.formats.protobuf.format import Protobuf, ProtobufBatches, ProtobufDecoder
+from frazil.formats.protobuf.decoder import ProtobufBatches, ProtobufDecoder
+from frazil.formats.protobuf.format import Protobuf
 from frazil.formats.protobuf.messages import Messages, PtarsMessages, UpbMessages
 from frazil.formats.protobuf.schema import message_to_logical
 from frazil.formats.protocol import VALUE, HalfSchemas
@@ -285,7 +286,7 @@ def test_a_batch_without_records_is_one() -> None:
 def test_spark_s_workers_import_no_registry_and_no_catalog() -> None:
     """Each new worker process imports what decodes: with the registry's clients that took half a second."""
     there = (
-        "import sys, frazil.formats.protobuf.format; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+        "import sys, frazil.formats.protobuf.decoder; print(*sorted({m.split('.')[0] for m in sys.modules}))"
     )
 
     done = subprocess.run([sys.executable, "-c", there], capture_output=True, check=True, text=True)

@@ -1,31 +1,17 @@
-"""Protobuf among the formats: its columns, its decoder, and what gives its records their shape.
-
-Only the raw bytes cross to Python, all other columns stay in the JVM.
-"""
+"""Protobuf among the formats: its columns, and what gives its records their shape."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.logical import Struct, misfit, relaxed, same_type
-from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
-from frazil.formats.protobuf.messages import Messages, UpbMessages, in_place, messages_of
-from frazil.formats.protobuf.schema import columns_of, message_to_logical, record_message
-from frazil.formats.protocol import Half, HalfSchemas, Reason, WriterSchema
-from frazil.formats.types import arrow_function, arrow_type, spark_type
-from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of
+from frazil.formats.logical import Struct
+from frazil.formats.protobuf.descriptors import compiled, file_of
+from frazil.formats.protobuf.schema import columns_of
+from frazil.formats.protocol import Decoder, HalfSchemas, WriterSchema
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from google.protobuf.descriptor import Descriptor, FileDescriptor
-    from pyspark.sql import DataFrame
-
-__all__ = ["Protobuf", "ProtobufBatches", "ProtobufDecoder"]
+__all__ = ["Protobuf"]
 
 Parts = Iterator[tuple[str, Any]]
 
@@ -43,8 +29,10 @@ class Protobuf:
         """See `Format.columns`."""
         return columns_of(schemas.writers, schemas.subject, schemas.record_type)
 
-    def decoder(self, schemas: HalfSchemas) -> ProtobufDecoder:
+    def decoder(self, schemas: HalfSchemas) -> Decoder:
         """See `Format.decoder`."""
+        from frazil.formats.protobuf.decoder import ProtobufDecoder  # 0.4 s of imports
+
         return ProtobufDecoder(schemas)
 
     def check(self, text: str) -> None:
@@ -77,208 +65,3 @@ def _descriptor(node: Any, path: str) -> Parts:
                 yield from _descriptor(part, at)
         case _:
             yield path, node
-
-
-class ProtobufDecoder:
-    """Decodes Protobuf records of one message type.
-
-    That type is the first one of the newest schema, or `record_type`. Another one is a bad record,
-    unless it becomes the same columns. Spark's workers must be able to import `frazil`.
-    """
-
-    def __init__(self, schemas: HalfSchemas) -> None:
-        writers, subject = schemas.writers, schemas.subject
-        self.columns = columns_of(writers, subject, schemas.record_type)
-        record = record_message(writers[-1], subject, schemas.record_type).full_name
-        reasons = {w.schema_id: _misfit(w, subject, record, self.columns) for w in writers}
-        self._recipe = ProtobufRecipe(
-            descriptors=tuple(
-                (w.schema_id, compiled(w, subject)) for w in reversed(writers) if not reasons[w.schema_id]
-            ),
-            record=record,
-            columns=self.columns,
-            framed=schemas.framed,
-            unreadable=tuple((schema_id, why) for schema_id, why in reasons.items() if why),
-        )
-        self.writers = tuple(schema_id for schema_id, _ in self._recipe.descriptors)
-
-    def decode(self, frame: DataFrame, half: Half) -> DataFrame:
-        """See `Decoder.decode`."""
-        from pyspark.sql import functions as F
-
-        recipe = self._recipe
-
-        def rows(batches: Any) -> Any:
-            return map(batches_of(recipe).decode, batches)
-
-        # Not deterministic, so that Spark can neither run it twice nor push a filter below it.
-        kind, whole = f"struct<d:{spark_type(self.columns)},ok:boolean,w:int>", f"{half.data}_whole"
-        decoded = arrow_function(rows, kind, batches=True).asNondeterministic()
-        return (
-            frame.withColumn(whole, decoded(F.col(half.raw)))
-            .withColumn(half.data, F.col(f"{whole}.d"))
-            .withColumn(half.ok, F.expr(f"coalesce({whole}.ok, false)"))
-            .withColumn(half.writer, F.col(f"{whole}.w"))
-            .drop(whole)
-        )
-
-    def explain(self, raw: bytes) -> Reason:
-        """See `Decoder.explain`."""
-        return batches_of(self._recipe).explain(raw)
-
-
-def _misfit(writer: WriterSchema, subject: str, record: str, columns: Struct) -> str:
-    """Why records of a schema can't become the columns; empty where they can."""
-    try:
-        why = misfit(message_to_logical(record_message(writer, subject, record), subject), columns)
-    except SchemaRefusedError as e:
-        why = e.where
-    name = f"schema id {writer.schema_id} (version {writer.version})"
-    return f"{name} can't be read by the newest version of subject {subject}: {why}" if why else ""
-
-
-@dataclass(frozen=True, slots=True)
-class ProtobufRecipe:
-    """All that a worker needs.
-
-    Args:
-        descriptors: By schema id, newest first: each schema and what it imports, serialized.
-        record: Full name of the message that the table holds.
-        columns: What every record becomes.
-        framed: Whether a header stands before the payload; else it is of the newest schema.
-        unreadable: Other schema ids of the subject, and why their records can't be read.
-    """
-
-    descriptors: tuple[tuple[int, bytes], ...]
-    record: str
-    columns: Struct
-    framed: bool
-    unreadable: tuple[tuple[int, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A kind of message that becomes rows."""
-
-    type: Descriptor
-    columns: Struct
-    decoder: Messages
-
-
-@dataclass(frozen=True, slots=True)
-class NoMessage:
-    """What a header names that is no row."""
-
-    reason: Reason
-
-
-class ProtobufBatches:
-    """Decodes batches; keeps a decoder for each kind of message that it met."""
-
-    def __init__(self, recipe: ProtobufRecipe) -> None:
-        self._recipe = recipe
-        self._type = arrow_type(recipe.columns)
-        self._places = {schema_id: i for i, (schema_id, _) in enumerate(recipe.descriptors)}
-        self._files = {schema_id: file_of(found) for schema_id, found in recipe.descriptors}
-        self._known: dict[tuple[int, tuple[int, ...]], Message | NoMessage] = {}
-
-    def decode(self, raw: pa.Array) -> pa.StructArray:
-        """One struct per record: `d` (the columns), `ok`, and `w`, the place of the writer."""
-        import pyarrow as pa
-
-        parts = []
-        for header, group in self._groups(raw):
-            payloads = _cut(raw if len(group) == len(raw) else raw.take(pa.array(group)), header.end)
-            parts.append((group, self._part(header.schema_id, header.indexes, payloads)))
-        if len(parts) == 1 and len(parts[0][1]) == len(raw):
-            return parts[0][1]
-        return in_place(parts, len(raw), self._none())
-
-    def explain(self, raw: bytes) -> Reason:
-        """Why `decode` finds a record bad, by google.protobuf alone."""
-        try:
-            header = self._header(raw)
-        except WireError as e:
-            return e.reason
-        known = self._messages(header.schema_id, header.indexes)
-        if isinstance(known, NoMessage):
-            return known.reason
-        found = UpbMessages(known.type, known.columns).row(raw[header.end :])
-        return found if isinstance(found, tuple) else ("value", "a value is outside its type")
-
-    def _header(self, raw: bytes) -> Header:
-        return header_of(raw) if self._recipe.framed else Header(self._recipe.descriptors[0][0], FIRST, 0)
-
-    def _groups(self, raw: pa.Array) -> Iterable[tuple[Header, np.ndarray]]:
-        import pyarrow.compute as pc
-
-        if self._recipe.framed:
-            return by_header(raw)
-        return [(self._header(b""), pc.indices_nonzero(raw.is_valid()).to_numpy())]
-
-    def _part(self, schema_id: int, indexes: tuple[int, ...], payloads: pa.Array) -> pa.StructArray:
-        import numpy as np
-        import pyarrow as pa
-
-        known = self._messages(schema_id, indexes)
-        if isinstance(known, NoMessage):
-            return self._none(len(payloads))
-        rows, reasons = known.decoder.decode(payloads)
-        good = np.ones(len(payloads), bool)
-        good[list(reasons)] = False
-        writer = pa.array(np.full(len(payloads), self._places[schema_id], np.int32))
-        return pa.StructArray.from_arrays(
-            [rows.cast(self._type), pa.array(good), writer], names=["d", "ok", "w"]
-        )
-
-    def _none(self, rows: int = 1) -> pa.StructArray:
-        import pyarrow as pa
-
-        kind = pa.struct([("d", self._type), ("ok", pa.bool_()), ("w", pa.int32())])
-        return pa.array([{"ok": False}] * rows, kind)
-
-    def _messages(self, schema_id: int, indexes: tuple[int, ...]) -> Message | NoMessage:
-        key = schema_id, indexes
-        if key not in self._known:
-            self._known[key] = self._find(schema_id, indexes)
-        return self._known[key]
-
-    def _find(self, schema_id: int, indexes: tuple[int, ...]) -> Message | NoMessage:
-        if schema_id not in self._files:
-            known = dict(self._recipe.unreadable)
-            return _no("schema_id", known.get(schema_id, f"schema id {schema_id} is not of this subject"))
-        message = self._message(self._files[schema_id], indexes)
-        if message is None:
-            return _no("message_indexes", f"schema {schema_id} has no message at {list(indexes)}")
-        name = f"message {message.full_name} of schema {schema_id}"
-        try:
-            columns = message_to_logical(message, name)
-        except SchemaRefusedError as e:
-            return _no("message_type", f"{name} can't become a row: {e.where}")
-        wanted, named = self._recipe.columns, message.full_name == self._recipe.record
-        alike = same_type(columns, wanted) and relaxed(wanted, columns) == wanted
-        if misfit(columns, wanted) if named else not alike:
-            return _no("message_type", f"{name} is not {self._recipe.record}, which the table holds")
-        return Message(message, columns, messages_of(message, columns))
-
-    def _message(self, file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor | None:
-        if self._recipe.framed:
-            return message_at(file, indexes)
-        return file.pool.FindMessageTypeByName(self._recipe.record)
-
-
-@lru_cache(maxsize=64)
-def batches_of(recipe: ProtobufRecipe) -> ProtobufBatches:
-    """The decoder of a recipe: one per process, for building it costs more than a small batch."""
-    return ProtobufBatches(recipe)
-
-
-def _no(code: str, text: str) -> NoMessage:
-    return NoMessage((code, text))
-
-
-def _cut(raw: pa.Array, start: int) -> pa.Array:
-    import pyarrow.compute as pc
-
-    # Without a stop pyarrow 26 fails: "Negative buffer resize".
-    return pc.binary_slice(raw, start, 2**31 - 1) if start else raw

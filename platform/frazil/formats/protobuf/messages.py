@@ -9,18 +9,22 @@ otherwise than ptars does (repeated numbers one by one, as proto2 has it), googl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
+from ptars import HandlerPool, PtarsConfig
 
 from frazil.formats.logical import Struct
 from frazil.formats.protobuf import schema as pb
 from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
 from frazil.formats.types import arrow_type
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
 
 __all__ = ["Messages", "PtarsMessages", "UpbMessages", "in_place", "messages_of"]
 
@@ -46,16 +50,12 @@ class UpbMessages:
     """Decodes payloads of one message type, row by row; see `Messages`."""
 
     def __init__(self, message: Descriptor, columns: Struct) -> None:
-        from google.protobuf.message_factory import GetMessageClass
-
         self._class = GetMessageClass(message)
         self._type = arrow_type(columns)
         self._walk = _Walk()
 
     def decode(self, payloads: pa.Array) -> Decoded:
         """See `Messages.decode`."""
-        import pyarrow as pa
-
         rows: list[Any] = []
         reasons: dict[int, Reason] = {}
         for place, payload in enumerate(payloads.to_pylist()):
@@ -67,8 +67,6 @@ class UpbMessages:
 
     def refused(self, payloads: pa.Array) -> dict[int, Reason]:
         """Places of the payloads that do not even parse."""
-        from google.protobuf.message import DecodeError
-
         found = {}
         for place, payload in enumerate(payloads.to_pylist()):
             try:
@@ -79,8 +77,6 @@ class UpbMessages:
 
     def row(self, payload: bytes) -> dict[str, Any] | Reason:
         """One payload's columns, or why it has none."""
-        from google.protobuf.message import DecodeError
-
         try:
             message = self._class.FromString(payload)
             if missing := message.FindInitializationErrors():
@@ -158,8 +154,6 @@ class PtarsMessages:
     """Decodes payloads of one message type, whose file must be of no edition; see `Messages`."""
 
     def __init__(self, message: Descriptor, columns: Struct) -> None:
-        from ptars import HandlerPool, PtarsConfig
-
         shapes = shapes_of(message.file)
         shape = shapes.pool.FindMessageTypeByName(f"frazil_shapes.{message.full_name}")
         self._handler = HandlerPool([shapes], PtarsConfig()).get_for_message(shape)
@@ -168,8 +162,6 @@ class PtarsMessages:
 
     def decode(self, payloads: pa.Array) -> Decoded:
         """See `Messages.decode`."""
-        import pyarrow as pa
-
         parts: list[pa.StructArray] = [pa.array([], self._type)]
         reasons: dict[int, Reason] = {}
         ranges = [(0, len(payloads))]
@@ -197,9 +189,6 @@ class PtarsMessages:
 
     def _sifted(self, payloads: pa.Array) -> Decoded | None:
         """The batch without payloads that google.protobuf can't parse either; None where it parses all."""
-        import numpy as np
-        import pyarrow as pa
-
         refused = self._careful.refused(payloads)
         if not refused:
             return None
@@ -209,10 +198,6 @@ class PtarsMessages:
         return merged, refused | {int(kept[place]): reason for place, reason in reasons.items()}
 
     def _fast(self, payloads: pa.Array) -> Decoded:
-        import numpy as np
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         batch = self._handler.array_to_record_batch(payloads)
         again = self._handler.record_batch_to_array(batch)
         unproven = pc.indices_nonzero(pc.not_equal(again, payloads))
@@ -232,9 +217,6 @@ def in_place(parts: Sequence[tuple[np.ndarray, pa.Array]], rows: int, filler: pa
 
     Elsewhere stands the filler, up to so many rows.
     """
-    import numpy as np
-    import pyarrow as pa
-
     known = sum(len(places) for places, _ in parts)
     order = np.full(rows, known)
     if parts:
@@ -249,8 +231,6 @@ def messages_of(message: Descriptor, columns: Struct) -> Messages:
 
 def _beyond_ptars(file: FileDescriptor) -> bool:
     """Whether ptars panics (editions), or reads null where there is something (groups)."""
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
-
     proto = FileDescriptorProto()
     file.CopyToProto(proto)
     groups = any(map(_has_group, file.message_types_by_name.values()))

@@ -7,15 +7,14 @@ lists of structs, and this house's own rules make values of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pyarrow as pa
+import pyarrow.compute as pc
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor, OneofDescriptor
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
 
 from frazil.formats.protobuf import schema as pb
 from frazil.formats.types import arrow_type
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor, OneofDescriptor
-    from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 
 __all__ = ["Doubt", "columns_array", "shapes_of"]
 
@@ -30,9 +29,6 @@ class Doubt(Exception):
 
 def shapes_of(file: FileDescriptor) -> FileDescriptor:
     """The same messages on the wire, in package `frazil_shapes.<package>`."""
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
-    from google.protobuf.descriptor_pool import DescriptorPool
-
     pool = DescriptorPool()
     for needed in _in_order(file):
         copy = FileDescriptorProto()
@@ -97,8 +93,6 @@ def columns_array(message: Descriptor, found: pa.StructArray) -> pa.StructArray:
 
 
 def _struct(columns: dict[str, pa.Array], missing: pa.Array | None) -> pa.StructArray:
-    import pyarrow as pa
-
     return pa.StructArray.from_arrays(list(columns.values()), names=list(columns), mask=missing)
 
 
@@ -113,9 +107,6 @@ def _field(field: FieldDescriptor, found: pa.Array, absent: int) -> pa.Array:
 
 
 def _oneof(oneof: OneofDescriptor, parts: dict[str, pa.Array]) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     members = {f.name: _single(f, parts[f.name]) for f in oneof.fields}
     counts = sum_of([parts[name].is_valid().cast(pa.int8()) for name in members])
     if len(counts) and pc.max(counts).as_py() > 1:
@@ -125,8 +116,6 @@ def _oneof(oneof: OneofDescriptor, parts: dict[str, pa.Array]) -> pa.Array:
 
 def sum_of(numbers: list[pa.Array]) -> pa.Array:
     """The sum, element by element."""
-    import pyarrow.compute as pc
-
     first, *rest = numbers
     for other in rest:
         first = pc.add(first, other)
@@ -134,15 +123,11 @@ def sum_of(numbers: list[pa.Array]) -> pa.Array:
 
 
 def _list(field: FieldDescriptor, found: pa.ListArray) -> pa.ListArray:
-    import pyarrow as pa
-
     missing = found.is_null() if found.null_count else None
     return pa.ListArray.from_arrays(found.offsets, _single(field, found.values), mask=missing)
 
 
 def _map(field: FieldDescriptor, found: pa.ListArray) -> pa.MapArray:
-    import pyarrow as pa
-
     key, item = field.message_type.fields
     keys, items = found.values.flatten()
     if keys.null_count or (items.null_count and field.message_type.GetOptions().map_entry):
@@ -153,9 +138,6 @@ def _map(field: FieldDescriptor, found: pa.ListArray) -> pa.MapArray:
 
 
 def _check_unique(found: pa.ListArray, keys: pa.Array, field: FieldDescriptor) -> None:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not len(keys):
         return
     pairs = pa.table({"row": pc.list_parent_indices(found), "key": keys})
@@ -172,9 +154,6 @@ def _single(field: FieldDescriptor, found: pa.Array) -> pa.Array:
 
 
 def _enum(field: FieldDescriptor, found: pa.Array) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     enum = field.enum_type
     known = {v.number: enum.values_by_number[v.number].name for v in enum.values}  # the first of aliases
     places = pc.index_in(found, pa.array(list(known), pa.int32()))
@@ -198,9 +177,6 @@ def _message(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
 
 
 def _timestamps(seconds: pa.Array, nanos: pa.Array) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     for found, (least, most) in ((seconds, pb.SECONDS), (nanos, pb.NANOS)):
         seen = pc.min_max(found).as_py()
         if seen["min"] is not None and (seen["min"] < least or seen["max"] > most):
@@ -210,8 +186,6 @@ def _timestamps(seconds: pa.Array, nanos: pa.Array) -> pa.Array:
 
 
 def _one_by_one(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
-    import pyarrow as pa
-
     name = field.message_type.full_name
     rows = [v and tuple(v.values()) for v in found.to_pylist()]
     try:
