@@ -28,10 +28,10 @@ from frazil.formats.protocol import WriterSchema
 from frazil.formats.registry import subject_versions
 from frazil.kafka.clients import consumer
 from frazil.kafka.facts import topic_fact, topic_facts
+from frazil.local.generators import GENERATORS
 from frazil.local.generators.airline import SKYONE, SUNSET
 from frazil.local.generators.datagen import STOCK_TRADES
 from frazil.local.generators.generator import Generator, generate, generate_several
-from frazil.local.generators.kinds import GENERATORS
 from frazil.local.generators.producer import produce
 from frazil.local.generators.shipments import SHIPMENTS
 from frazil.settings import Settings

@@ -26,8 +26,8 @@ from frazil.kafka.facts import topic_fact
 from frazil.kafka.provisioning import ensure_topic
 from frazil.landing.many import land_many
 from frazil.landing.report import LandingReport
+from frazil.local.generators import GENERATORS
 from frazil.local.generators.generator import generate
-from frazil.local.generators.kinds import GENERATORS
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
 from frazil.spec.names import things

@@ -82,8 +82,8 @@ def _step(text: str, work: Callable[[], T]) -> T:
 
 
 def _generate(connections: Connections, topic: str, count: int) -> None:
+    from frazil.local.generators import GENERATORS
     from frazil.local.generators.generator import generate  # 0.4 s of imports
-    from frazil.local.generators.kinds import GENERATORS
 
     generate(GENERATORS[topic], connections.settings, count=count)
 

@@ -73,7 +73,7 @@ def generate_command(
 
 def _chosen(kinds: Sequence[Kind], topic: str | None) -> list[Generator]:
     """The generators, each once; one alone may write to another topic."""
-    from frazil.local.generators.kinds import GENERATORS
+    from frazil.local.generators import GENERATORS
 
     found = [GENERATORS[kind] for kind in dict.fromkeys(kinds)]
     if topic is None:

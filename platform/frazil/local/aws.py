@@ -35,9 +35,29 @@ _TABLE = """CREATE TABLE IF NOT EXISTS entry (
 _ENTRIES = "SELECT * FROM entry ORDER BY 1, 2, 3, 4"
 
 
+def _database(parameters: dict[str, Any]) -> tuple[str, ...]:
+    return parameters["Name"], ""
+
+
+def _table(parameters: dict[str, Any]) -> tuple[str, ...]:
+    return parameters["DatabaseName"], parameters["TableInput"]["Name"]
+
+
+_CHANGED: dict[str, Callable[[dict[str, Any]], tuple[str, ...]]] = {
+    "CreateDatabase": lambda parameters: _database(parameters["DatabaseInput"]),
+    "UpdateDatabase": _database,
+    "DeleteDatabase": _database,
+    "CreateTable": _table,
+    "UpdateTable": _table,
+    "DeleteTable": lambda parameters: (parameters["DatabaseName"], parameters["Name"]),
+    "BatchDeleteTable": lambda parameters: (parameters["DatabaseName"], *parameters["TablesToDelete"]),
+}
+"""What a request changes, by its action: the name of a database, and of tables in it; empty for itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A table of Glue and what it says, or a database if its name is empty."""
+    """A table of Glue and what it says; a database where the name is empty."""
 
     account: str
     region: str
@@ -84,56 +104,27 @@ class StrictGlue(GlueResponse):
     kept: ClassVar[Kept]  # moto makes one of these for each request, so it can't be handed in
     _lock: ClassVar = threading.RLock()
 
-    def create_database(self) -> Any:
-        """Makes a database."""
-        return self._change(super().create_database, self._input("DatabaseInput"))
-
-    def update_database(self) -> Any:
-        """Replaces what a database says."""
-        return self._change(super().update_database, self.parameters["Name"])
-
-    def delete_database(self) -> Any:
-        """Deletes a database with its tables."""
-        return self._change(super().delete_database, self.parameters["Name"])
-
-    def create_table(self) -> Any:
-        """Makes a table."""
-        return self._change(super().create_table, self._database, self._input("TableInput"))
-
-    def delete_table(self) -> Any:
-        """Deletes a table."""
-        return self._change(super().delete_table, self._database, self.parameters["Name"])
-
-    def batch_delete_table(self) -> Any:
-        """Deletes several tables of a database."""
-        names = self.parameters["TablesToDelete"]
-        return self._change(super().batch_delete_table, self._database, *names)
+    def call_action(self) -> Any:
+        """Answers a request; what it may have changed is written down before."""
+        changed = _CHANGED.get(self._get_action())
+        if changed is None:
+            return super().call_action()
+        with self._lock:
+            answer = super().call_action()
+            database, *names = changed(self.parameters)
+            for name in names:
+                self._write_down(database, name)
+            return answer
 
     def update_table(self) -> Any:
         """Replaces what a table says, if nobody else did since it was read."""
-        with self._lock:
-            name = self._input("TableInput")
-            table = self.glue_backend.get_table(self._database, name)
-            current = str(table._current_version)
-            _check(self.parameters.get("VersionId"), current)
-            answer = self._change(super().update_table, self._database, name)
-            if self.parameters.get("SkipArchive"):
-                table.versions.pop(current, None)
-            return answer
-
-    @property
-    def _database(self) -> str:
-        return str(self.parameters["DatabaseName"])
-
-    def _input(self, key: str) -> str:
-        return str(self.parameters[key]["Name"])
-
-    def _change(self, act: Callable[[], Any], database: str, *names: str) -> Any:
-        with self._lock:
-            answer = act()
-            for name in names or ("",):
-                self._write_down(database, name)
-            return answer
+        table = self.glue_backend.get_table(*_table(self.parameters))
+        current = str(table._current_version)
+        _check(self.parameters.get("VersionId"), current)
+        answer = super().update_table()
+        if self.parameters.get("SkipArchive"):
+            table.versions.pop(current, None)
+        return answer
 
     def _write_down(self, database: str, name: str) -> None:
         account, region = self.current_account, self.region

@@ -6,8 +6,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from frazil.local.home import Home
-from frazil.local.keys import Credentials
+from frazil.local.home import Credentials, Home
 from frazil.local.ports import LOOPBACK, Ports, url
 from frazil.local.server import Launch, Server, get, get_signed
 
@@ -92,7 +91,7 @@ def snowflake(home: Home, ports: Ports, credentials: Credentials, user: str, pub
             "FRAZIL_S3_ENDPOINT": url(ports, "s3"),
             **credentials.environment,
         }
-        return Launch((sys.executable, "-m", "frazil.local.snowflake"), environment)
+        return Launch((sys.executable, "-m", "frazil.local.snowflake.server"), environment)
 
     def ask() -> None:
         get(f"{url(ports, 'snowflake')}/health")

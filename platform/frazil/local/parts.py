@@ -8,10 +8,9 @@ from typing import Any
 
 from frazil.errors import ConfigureError
 from frazil.local.cloud import BUCKET, TABLE_BUCKET, aws, snowflake, storage
-from frazil.local.home import Home, write_private
+from frazil.local.home import Credentials, Home, KeyPair, s3_credentials, snowflake_keys, write_private
 from frazil.local.jars import Jars, cache_folder, java_home, read_lock
 from frazil.local.kafka import kafka, registry, registry_url
-from frazil.local.keys import Credentials, KeyPair, s3_credentials, snowflake_keys
 from frazil.local.ports import LOOPBACK, Ports, choose, recall, remember, url
 from frazil.local.server import Server
 from frazil.local.spark import Spark, cores

@@ -6,7 +6,7 @@ import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from frazil.local.keys import Credentials
+from frazil.local.home import Credentials
 
 __all__ = ["Launch", "Server", "get", "get_signed"]
 

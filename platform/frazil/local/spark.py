@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from frazil.local.home import Home
+from frazil.local.home import Credentials, Home
 from frazil.local.jars import Jars
-from frazil.local.keys import Credentials
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server
 from frazil.tables.spark import UPKEEP_POOL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from frazil.cli.demo import DERIVED, OTHERS, TABLE, selection_of
-from frazil.local.generators.kinds import GENERATORS
+from frazil.local.generators import GENERATORS
 from frazil.pipelines.folder import load_pipelines
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from frazil.formats.registry import read_schema
+from frazil.local.generators import GENERATORS
 from frazil.local.generators.generator import Generator
-from frazil.local.generators.kinds import GENERATORS
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
 from frazil.spec.topic import TableSpec

@@ -9,8 +9,7 @@ import dagster as dg
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
-from frazil.local.home import Home
-from frazil.local.keys import s3_credentials, snowflake_keys
+from frazil.local.home import Home, s3_credentials, snowflake_keys
 from frazil.local.parts import make_dagster_home, write_profile
 from frazil.local.ports import DEFAULTS
 from frazil.settings import Settings

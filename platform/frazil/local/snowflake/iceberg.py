@@ -11,8 +11,7 @@ from pyiceberg.types import NestedField
 from frazil.local.snowflake.answers import Refused, already_there, missing, unsupported
 from frazil.local.snowflake.columns import shown_column
 from frazil.local.snowflake.config import Config, file_io, glue_pointer
-from frazil.local.snowflake.dictionary import ICEBERG_TABLE
-from frazil.local.snowflake.engine import drop_database, own_cursor, text
+from frazil.local.snowflake.engine import ICEBERG_TABLE, drop_database, own_cursor, text
 from frazil.local.snowflake.objects import Objects, Stored
 from frazil.local.snowflake.statements import Create, Name, Properties
 from frazil.local.snowflake.volumes import active_location

@@ -1,16 +1,22 @@
-"""Snowflake's protocol over HTTP: login, our own statements, and fakesnow for all other SQL."""
+"""The Snowflake stand-in, `python -m frazil.local.snowflake.server`, on 127.0.0.1 until it is told to stop.
+
+It speaks Snowflake's protocol over HTTP: login, our own statements, and fakesnow for all other SQL.
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
 import secrets
+import sys
 from functools import partial
 from typing import Any
 
+import uvicorn
 from fakesnow.expr import normalise_ident
 from fakesnow.server import ServerError, query_request, routes, sessions, to_conn, to_token
 from fakesnow.transforms import SERVER_VERSION
+from pydantic import ValidationError
 from sqlglot.errors import SqlglotError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -20,11 +26,13 @@ from starlette.routing import Route
 
 from frazil.local.snowflake.account import Account, Session
 from frazil.local.snowflake.answers import Refused, Result, failure, success, syntax_error
-from frazil.local.snowflake.engine import merged, own_cursor
+from frazil.local.snowflake.config import Config
+from frazil.local.snowflake.engine import merged, open_fakesnow, own_cursor
+from frazil.local.snowflake.iceberg import IcebergTables
 from frazil.local.snowflake.objects import Objects
 from frazil.local.snowflake.parsing import is_merge, parse_statement
 from frazil.local.snowflake.statements import DropDatabase
-from frazil.local.snowflake.users import LoginRefused, login, may_take
+from frazil.local.snowflake.users import LoginRefused, login, may_take, seed_account
 
 __all__ = ["StandIn"]
 
@@ -190,3 +198,34 @@ def _denied(code: str, text: str) -> JSONResponse:
 def _plain(error: Exception) -> str:
     # sqlglot underlines the place of an error for terminals.
     return str(error).replace("\x1b[4m", "").replace("\x1b[0m", "")
+
+
+def _main() -> int:
+    """Serves until SIGTERM; answers 2 if the environment does not say what it must."""
+    try:
+        config = Config()
+    except ValidationError as e:
+        problems = "; ".join(f"{p['loc'][0]}: {p['msg']}" for p in e.errors())
+        sys.stderr.write(f"The Snowflake stand-in can't start: {problems}\n")
+        return 2
+    _serve(config)
+    return 0
+
+
+def _serve(config: Config) -> None:
+    """Opens the state, serves, and closes the state so that nothing is left to recover."""
+    config.state.mkdir(parents=True, exist_ok=True)
+    objects = Objects(config.state / "account.sqlite")
+    seed_account(objects, config)
+    fakesnow = open_fakesnow(config)
+    account = Account(config, objects, IcebergTables(config, objects, fakesnow))
+    application = StandIn(account, objects, fakesnow).application()
+    try:
+        uvicorn.run(application, host="127.0.0.1", port=config.port, log_level="warning", access_log=False)
+    finally:
+        fakesnow.duck_conn.close()
+        objects.close()
+
+
+if __name__ == "__main__":
+    sys.exit(_main())
