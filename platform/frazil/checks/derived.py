@@ -195,6 +195,8 @@ class Recomputation:
             return f"{sketches} gives other estimates where rows come in another order"
         if self._ledger.total_late and late_left_out:
             return f"{self._ledger.total_late} rows came late and were left out"
+        if self._ledger.total_bad and self._spec.window:
+            return f"{self._ledger.total_bad} rows lay ahead of the clock and are kept apart"
         return next(filter(None, map(self._lost, self._inputs)), "")
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Rows of a derivation that are none of its table: those the query calls bad, and late ones kept apart.
+"""Rows of a derivation that are none of its table: bad ones, late ones, and those ahead of the clock.
 
 They stand in `<table>__dead_letters`, a derived table of its own with its own position, published first:
 what a derivation that died in between kept is not kept again.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-__all__ = ["LetterBox", "bad_rows", "good_rows", "keep_letters", "survey_letters"]
+__all__ = ["LetterBox", "bad_count", "bad_rows", "good_rows", "keep_letters", "survey_letters"]
 
 _FIELDS = (
     Field("reason", Primitive("string"), doc="What is wrong with the row."),
@@ -76,6 +76,11 @@ def good_rows(rows: DataFrame) -> DataFrame:
     if ERROR_COLUMN not in rows.columns:
         return rows
     return rows.where(f"{quoted(ERROR_COLUMN)} IS NULL").drop(ERROR_COLUMN)
+
+
+def bad_count(rows: DataFrame) -> dict[str, str]:
+    """What counts the rows that the query calls bad: an aggregate, where it has a word for them."""
+    return {"bad": f"count({quoted(ERROR_COLUMN)})"} if ERROR_COLUMN in rows.columns else {}
 
 
 def bad_rows(rows: DataFrame) -> DataFrame | None:

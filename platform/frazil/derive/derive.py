@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
-from frazil.derive.dead_letters import LetterBox, bad_rows, good_rows, keep_letters
+from frazil.derive.dead_letters import LetterBox, bad_count, bad_rows, good_rows, keep_letters
 from frazil.derive.feeds.feed import FeedReport, feed
 from frazil.derive.inputs import Increment, rows_of
 from frazil.derive.kinds import kind_of
@@ -20,7 +20,7 @@ from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import ensure_output
 from frazil.derive.plan import Plan, make_plan
 from frazil.derive.publish import Derived
-from frazil.derive.write import Counted, Result, Step, Task, derivation_job
+from frazil.derive.write import Result, Step, Task, Watched, derivation_job
 from frazil.errors import CommitConflictError, FrazilError
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.spec.names import things
@@ -49,7 +49,7 @@ class DeriveReport:
         whole: Whether all inputs were read, and not only what is new in them.
         rows: Rows that were written.
         removed: Rows that were replaced.
-        bad: Rows that the query calls bad, kept as dead letters.
+        bad: Dead letters: rows that the query calls bad, or of windows far ahead of the clock.
         late: Rows of windows that were closed.
         input_rows: Rows that were read, by the inputs' own metadata.
         state_bytes: Bytes of the output's own files that were read to merge with.
@@ -232,10 +232,11 @@ class _Derivation:
     def _derive(self, plan: Plan, table: Table, rows: DataFrame) -> DeriveReport:
         for attempt in range(_TRIES):
             self._branches.append(branch := new_branch(DERIVING))
-            counted = Counted(rows)
+            watched = Watched(self._name, rows, bad_count(rows))
             try:
-                result = self._kind.write(self._task(plan, table, good_rows(counted.rows), branch))
-                return self._publish(plan, table, result, counted.bad, branch)
+                result = self._kind.write(self._task(plan, table, good_rows(watched.rows), branch))
+                bad = watched.measured.get("bad", 0) + result.ahead
+                return self._publish(plan, table, result, bad, branch)
             except CommitConflictError:
                 leave_branch(self._catalog, self._name, branch)
                 if attempt == _TRIES - 1:
@@ -256,6 +257,7 @@ class _Derivation:
             before=None if plan.whole else plan.before,
             delta=delta,
             branch=branch,
+            now=self._now,
             done=self._done,
         )
 
@@ -290,8 +292,8 @@ class _Derivation:
         @contextmanager
         def letters(new: Mapping[str, Increment]) -> Iterator[DataFrame | None]:
             with self._rows(plan, new) as rows:
-                late = self._kind.letters(self._task(plan, table, good_rows(rows), entry.derivation))
-                found = [frame for frame in (bad_rows(rows), late) if frame is not None]
+                apart = self._kind.letters(self._task(plan, table, good_rows(rows), entry.derivation))
+                found = [frame for frame in (bad_rows(rows), apart) if frame is not None]
                 yield reduce(lambda one, two: one.unionByName(two), found) if found else None
 
         keep_letters(LetterBox(self._catalog, self._name, plan, entry, letters, self._branches))

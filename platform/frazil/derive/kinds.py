@@ -72,7 +72,7 @@ class _Plain:
         """See `Kind.write`."""
         branch_from_head(task.connections.catalog, task.name, task.branch)
         task.done("branched")
-        return Result(write_counted(task, task.delta, {})[0])
+        return Result(write_counted(task, task.delta))
 
     def letters(self, task: Task) -> DataFrame | None:
         """See `Kind.letters`."""

@@ -40,7 +40,7 @@ class DerivedLedger(Entry):
         derivation: Unique name, which is also that of its branch.
         rows: Rows that it added.
         removed: Rows that it replaced.
-        bad: Rows that the query itself calls bad, and that are dead letters.
+        bad: Dead letters: rows that the query itself calls bad, or of windows far ahead of the clock.
         late: Rows of windows that were closed.
         total_rows: Rows of the table.
         total_bad: All bad rows since the table was made or rebuilt; `total_late` likewise.

@@ -15,7 +15,7 @@ import stamina
 from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import cast, types_of
-from frazil.derive.queries.query import ERROR_COLUMN, Query
+from frazil.derive.queries.query import Query
 from frazil.errors import (
     CommitConflictError,
     FrazilError,
@@ -23,7 +23,6 @@ from frazil.errors import (
     RepairError,
     SpecError,
 )
-from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Write
@@ -36,15 +35,15 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
     from pyspark.errors import PySparkException
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 __all__ = [
     "MARK",
-    "Counted",
     "Kind",
     "Result",
     "Step",
     "Task",
+    "Watched",
     "append",
     "asked",
     "derivation_job",
@@ -68,6 +67,7 @@ class Task:
         delta: The query upon what is new in the inputs, or upon the whole of them where `before` is None.
             Rows that the query calls bad are not in it.
         branch: A name for a branch of the output, made by the kind and dropped by the run.
+        now: The clock of the run, in seconds since the epoch.
         done: Told branched and written.
     """
 
@@ -79,6 +79,7 @@ class Task:
     before: DerivedLedger | None
     delta: DataFrame
     branch: str
+    now: float
     done: Step = lambda _: None
 
 
@@ -91,12 +92,14 @@ class Result:
         removed: Files of `main` that they replace: path to rows. Where the head has lost one meanwhile,
             the kind is asked again.
         late: Rows of windows that were closed.
+        ahead: Rows of windows that begin too far ahead of the clock.
         state_bytes: Bytes of the files in `removed`.
     """
 
     staged: StagedFiles
     removed: Mapping[str, int] = field(default_factory=dict)
     late: int = 0
+    ahead: int = 0
     watermark: int | None = None
     state_bytes: int = 0
 
@@ -122,7 +125,7 @@ class Kind(Protocol):
         ...
 
     def letters(self, task: Task) -> DataFrame | None:
-        """Late rows of the delta that are kept apart, as strings `reason` and `row`; None: never any."""
+        """Rows of the delta that are kept apart, as strings `reason` and `row`; None: never any."""
         ...
 
 
@@ -233,36 +236,32 @@ Measures = Mapping[str, str]
 """Aggregates in SQL, by alias."""
 
 
-def write_counted(task: Task, rows: DataFrame, measures: Measures) -> tuple[StagedFiles, dict[str, Any]]:
-    """Appends rows to the task's branch; returns the new files, and what was measured on the way.
+def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
+    """Appends rows to the task's branch, and counts them on the way.
 
     Raises:
         AuditFailedError: The files hold more rows or fewer.
         FrazilError: See `append`.
     """
-    from pyspark.sql import Observation
-    from pyspark.sql import functions as F
-
-    wanted = {"written": "count(1)", **measures}
-    seen = Observation("written")
-    watched = rows.observe(seen, *(F.expr(e).alias(a) for a, e in wanted.items()))
-    files = append(task.connections.catalog, task.name, task.table, watched, task.branch, task.spec.write)
-    # A busy Connect server waits 100 ms for what was observed, and then sends none.
-    found = seen.get or asked(task.name, rows, wanted)
-    _audit(task.name, found["written"], files)
+    watched = Watched(task.name, rows, {"written": "count(1)"})
+    catalog, write = task.connections.catalog, task.spec.write
+    files = append(catalog, task.name, task.table, watched.rows, task.branch, write)
+    _audit(task.name, watched.measured["written"], files)
     task.done("written")
-    return files, found
+    return files
 
 
 def asked(name: TableName, rows: DataFrame, measures: Measures) -> dict[str, Any]:
     """Aggregates over some rows."""
+    with spark_job(derivation_job(name)):
+        found: dict[str, Any] = rows.agg(*_columns(measures)).collect()[0].asDict()
+    return found
+
+
+def _columns(measures: Measures) -> list[Column]:
     from pyspark.sql import functions as F
 
-    with spark_job(derivation_job(name)):
-        found: dict[str, Any] = (
-            rows.agg(*(F.expr(e).alias(a) for a, e in measures.items())).collect()[0].asDict()
-        )
-    return found
+    return [F.expr(sql).alias(name) for name, sql in measures.items()]
 
 
 def _audit(name: TableName, written: int, files: StagedFiles) -> None:
@@ -271,23 +270,20 @@ def _audit(name: TableName, written: int, files: StagedFiles) -> None:
         raise audit_failed(f"A derivation of {name}", numbers, "Derive again.")
 
 
-class Counted:
-    """Rows of a query, and how many of them it calls bad."""
+class Watched:
+    """Rows, and aggregates over them that are known once the rows were read."""
 
-    def __init__(self, rows: DataFrame) -> None:
+    def __init__(self, name: TableName, rows: DataFrame, measures: Measures) -> None:
         from pyspark.sql import Observation
-        from pyspark.sql import functions as F
 
-        self._plain = rows
-        self._counter = F.expr(f"count({quoted(ERROR_COLUMN)})").alias("bad")
-        self._seen = Observation("derivation") if ERROR_COLUMN in rows.columns else None
-        self.rows = rows.observe(self._seen, self._counter) if self._seen else rows
+        self._name, self._plain, self._measures = name, rows, measures
+        self._seen = Observation()
+        self.rows = rows.observe(self._seen, *_columns(measures)) if measures else rows
 
     @property
-    def bad(self) -> int:
-        """How many are bad; to be asked once the rows were read."""
-        if self._seen is None:
-            return 0
+    def measured(self) -> dict[str, Any]:
+        """The aggregates, by alias."""
+        if not self._measures:
+            return {}
         # A busy Connect server waits 100 ms for what was observed, and then sends none.
-        counted = self._seen.get or self._plain.agg(self._counter).collect()[0].asDict()
-        return int(counted["bad"])
+        return self._seen.get or asked(self._name, self._plain, self._measures)

@@ -33,6 +33,10 @@ class Window(Part):
     lateness: Duration = Field(
         timedelta(0), description="How long a window stays open after the newest one began that rows came of."
     )
+    ahead: Duration = Field(
+        timedelta(hours=1),
+        description="How far ahead of the clock a window may begin: what begins later is kept apart.",
+    )
     late_rows: Literal["drop", "update", "dead_letter"] = Field(
         "update", description="Rows of a closed window: count them only, update it, or keep them apart."
     )

@@ -76,6 +76,29 @@ def test_late_rows_end_where_the_policy_says(source: Source, make_table: MakeTab
         assert json.loads(row) == late
 
 
+@pytest.mark.parametrize("spec", [{}, {"cumulative_by": ["symbol"]}], ids=["totals", "running"])
+def test_a_row_far_ahead_of_the_clock_is_kept_apart_and_closes_no_window(
+    source: Source, make_table: MakeTable, spec: dict[str, Any]
+) -> None:
+    made, clock = windows(make_table, source, "drop", **spec), (BEGIN + timedelta(minutes=10)).timestamp()
+    century = 74 * 365 * 24 * 60
+    source.append([*events(0, 60), *events(century, quantity=5)])
+    assert (made.derive(now=clock).watermark, made.ledger.bad) == (at(58), 1), "an hour ahead is allowed"
+    source.append([*events(61), *events(71, quantity=5)])
+
+    report = made.derive(now=clock + 60)
+
+    assert (report.watermark, report.late, report.bad) == (at(69), 0, 0), "the clock went on"
+    source.append([*events(70), *events(90, quantity=5)])
+    assert (made.derive(now=clock + 60).watermark, made.ledger.total_bad) == (at(69), 2)
+    assert sorted(row[1].minute for row in made.rows()) == [0, 0, 1, 10, 11]
+    told = [(reason, json.loads(row)["minute"][:16]) for reason, row in made.dead_letters()]
+    assert told == [
+        ("begins too far ahead of the clock", "2026-03-05T13:30"),
+        ("begins too far ahead of the clock", f"{BEGIN + timedelta(minutes=century):%Y-%m-%dT%H:%M}"),
+    ]
+
+
 def test_where_all_is_late_the_position_moves_on_and_the_watermark_stays(
     source: Source, make_table: MakeTable
 ) -> None:

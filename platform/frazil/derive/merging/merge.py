@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.derive.merging.box import Box, box_from, measures
 from frazil.derive.output import cast, types_of
 from frazil.derive.queries.totals import Merge, merge_of
-from frazil.derive.write import MARK, Result, Task, asked, write_counted
+from frazil.derive.write import MARK, Result, Task, Watched, asked, write_counted
 from frazil.errors import CommitConflictError
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
@@ -112,7 +112,7 @@ class Merging(ABC):
         """The rows that stand for those of the state and those of the delta together."""
 
     def letters(self, task: Task) -> DataFrame | None:
-        """No row is late."""
+        """No row is kept apart."""
         return None
 
     def counted(self, task: Task) -> str:
@@ -142,8 +142,10 @@ class Merging(ABC):
     def _anew(self, task: Task) -> Result:
         branch_from_head(task.connections.catalog, task.name, task.branch)
         task.done("branched")
-        files, facts = write_counted(task, self.shape(task.spec, task.delta), self.facts(task))
-        return Result(files, **self.result(task, facts))
+        watched = Watched(task.name, task.delta, self.facts(task))
+        counted = watched.rows.where(self.counted(task))
+        files = write_counted(task, self.shape(task.spec, counted))
+        return Result(files, **self.result(task, watched.measured))
 
     def _merge(self, task: Task) -> Result:
         box, facts = self._looked_at(task)
@@ -155,7 +157,7 @@ class Merging(ABC):
         task.done("branched")
         delta = task.delta.where(self.counted(task))
         state = State(self._at(task, snapshot) if there.entries else None, self.older(task, box, delta))
-        files, _ = write_counted(task, self._rows(task, state, box, delta), {})
+        files = write_counted(task, self._rows(task, state, box, delta))
         return Result(files, there.rows, state_bytes=there.bytes + state.older.bytes, **more)
 
     def _looked_at(self, task: Task) -> tuple[Box, dict[str, Any]]:

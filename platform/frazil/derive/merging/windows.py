@@ -28,6 +28,9 @@ SMALL = 16 * 2**20
 _REACHES = (64, 64**2, 64**3)
 """Windows that are looked back."""
 
+_TOO_EARLY = "begins too far ahead of the clock"
+_TOO_LATE = "came when its window was closed"
+
 _MICROSECOND = timedelta(microseconds=1)
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 
@@ -72,44 +75,50 @@ class Windows(Totals):
         return box.upwards(_window(task.spec).start) if task.spec.cumulative_by else box
 
     def counted(self, task: Task) -> str:
-        """All rows count, or those of open windows."""
-        keeps = _window(task.spec).late_rows == "update"
-        return "true" if keeps else f"NOT {_late_in(task)}"
+        """Rows of open windows count, and late ones where the spec says so."""
+        late = "false" if _window(task.spec).late_rows == "update" else _late(task)
+        return f"NOT ({_ahead(task)} OR {late})"
 
     def letters(self, task: Task) -> DataFrame | None:
-        """The totals that came too late, each as JSON."""
+        """The totals that are ahead of the clock, or came too late, each as JSON."""
         from pyspark.sql import functions as F
 
-        window = _window(task.spec)
-        if window.late_rows != "dead_letter" or task.before is None:
-            return None
-        end = F.lit("came when its window was closed")
+        late = _late(task) if _window(task.spec).late_rows == "dead_letter" else "false"
+        reason = F.expr(f"CASE WHEN {_ahead(task)} THEN '{_TOO_EARLY}' WHEN {late} THEN '{_TOO_LATE}' END")
         row = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
-        return task.delta.where(_late_in(task)).select(end.alias("reason"), row.alias("row"))
+        return task.delta.select(reason.alias("reason"), row.alias("row")).where("reason IS NOT NULL")
 
     def facts(self, task: Task) -> dict[str, str]:
-        """How many are late, and when the newest window begins."""
-        begin = _begin(_window(task.spec))
-        return {"late": f"count_if({_late_in(task)})", "newest": f"max({begin})"}
+        """How many are ahead of the clock, how many late, and when the newest window of the others begins."""
+        begin, ahead = _begin(_window(task.spec)), _ahead(task)
+        return {
+            "ahead": f"count_if({ahead})",
+            "late": f"count_if({_late(task)} AND NOT {ahead})",
+            "newest": f"max(if({ahead}, NULL, {begin}))",
+        }
 
     def result(self, task: Task, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """How many are late, and the new watermark."""
+        """How many are ahead of the clock, how many late, and the new watermark."""
         window, before = _window(task.spec), task.before.watermark if task.before else None
         newest = facts["newest"]
         reached = None if newest is None else newest - window.lateness // _MICROSECOND
         marks = [mark for mark in (before, reached) if mark is not None]
-        return {"late": facts["late"], "watermark": max(marks, default=None)}
+        return {"late": facts["late"], "ahead": facts["ahead"], "watermark": max(marks, default=None)}
 
 
-def late(window: Window, watermark: int | None) -> str:
+def _late(task: Task) -> str:
     """SQL that says of a row whether its window was closed already; never null."""
+    window, watermark = _window(task.spec), task.before.watermark if task.before else None
     if watermark is None:
         return "false"
     return f"coalesce({_begin(window)} + {window.length // _MICROSECOND} <= {watermark}, false)"
 
 
-def _late_in(task: Task) -> str:
-    return late(_window(task.spec), task.before.watermark if task.before else None)
+def _ahead(task: Task) -> str:
+    """SQL that says of a row whether its window begins too far ahead of the clock; never null."""
+    window = _window(task.spec)
+    furthest = int(task.now * 1_000_000) + window.ahead // _MICROSECOND
+    return f"coalesce({_begin(window)} > {furthest}, false)"
 
 
 def _begin(window: Window) -> str:
@@ -212,8 +221,12 @@ class _RunningTotals:
         """One row per window, with the running total that is held, and with what is new."""
         from pyspark.sql import functions as F
 
-        held = self._called(_HELD, delta.where("false") if state is None else state)
-        both = self._called(_NEW, delta).unionByName(held, allowMissingColumns=True)
+        both = self._called(_NEW, delta)
+        if state is None:  # not the delta once more, though without rows: it may be watched
+            none = (f"if(true, NULL, {quoted(_NEW + n)}) AS {quoted(_HELD + n)}" for n in self.names)
+            both = both.selectExpr("*", *none)
+        else:
+            both = both.unionByName(self._called(_HELD, state), allowMissingColumns=True)
         sums = (F.sum(quoted(side + n)).alias(side + n) for n in self.names for side in (_HELD, _NEW))
         return both.groupBy(*map(quoted, self.keys)).agg(*sums)
 
