@@ -13,8 +13,11 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from frazil.connections import Connections
 from frazil.derive.feeds.feed import feed
 from frazil.derive.feeds.position import group_of
-from frazil.errors import OvertakenError, PositionLostError, RepairError, SpecError
+from frazil.errors import OvertakenError, PositionLostError, RepairError, SpecError, TopicChangedError
+from frazil.kafka.facts import describe
+from frazil.kafka.provisioning import ensure_topic
 from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
 from kit.fed import IN_A_TRANSACTION, NAMESPACE, Fed, fed, killed_feed, numbers
 from kit.made import MakeTable, Source
 
@@ -127,6 +130,28 @@ def test_the_table_remembers_what_kafka_forgot(one: Fed) -> None:
     one.append(numbers(3))
     one.feed()
 
+    assert one.numbers() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("made_again", [True, False])
+def test_a_topic_that_was_deleted_is_not_fed_as_if_it_had_what_it_lost(one: Fed, made_again: bool) -> None:
+    one.append(numbers(1, 2))
+    one.feed()
+    admin = one.connections.admin
+    for future in admin.delete_topics([one.topic], operation_timeout=30).values():
+        future.result()
+    if made_again:
+        ensure_topic(TableSpec(topic=one.topic, partitions=2), one.connections)
+    one.append(numbers(3))
+
+    with pytest.raises(TopicChangedError, match=r"is not the one that .* has fed") as refused:
+        one.feed()
+
+    assert bool(describe(admin, [one.topic])) is made_again
+    table = one.table
+    said = refused.value.todo.split("'")[1]
+    table.transaction().remove_properties(said).commit_transaction()
+    one.feed()
     assert one.numbers() == [1, 2, 3]
 
 

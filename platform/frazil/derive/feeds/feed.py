@@ -10,11 +10,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frazil.connections import Connections
-from frazil.derive.feeds.position import FedTo, Rows, batches, committed, has_news, latest, note, noted
+from frazil.derive.feeds.position import (
+    FedTo,
+    Rows,
+    batches,
+    committed,
+    has_news,
+    latest,
+    note,
+    noted,
+    property_of,
+)
 from frazil.derive.feeds.transactions import Transactions, transactions
 from frazil.derive.inputs import at_head
 from frazil.derive.write import Step
-from frazil.errors import PartDownError, PositionLostError, SpecError
+from frazil.errors import PartDownError, PositionLostError, SpecError, TopicChangedError
 from frazil.formats.avro.schema import avro_record, avro_value
 from frazil.formats.logical import Struct
 from frazil.formats.registry import RegistryClient, WantedSchema, register
@@ -61,6 +71,7 @@ def feed(
 
     Raises:
         PositionLostError: The table no longer has what was fed; another topic can have all of it.
+        TopicChangedError: The topic that was fed is gone, or another one has its name.
         OvertakenError: Another feed of the same table took over.
         PartDownError: Kafka or the registry does not answer; the next call goes on.
     """
@@ -71,8 +82,8 @@ def feed(
     if not _due(table, to, before):
         return FeedReport(to.topic, 0, before.sent if before else 0)
     with _down_later():
-        encode = _prepared(connections, to, name, table)
-        sent, after = _send_all(connections, to, name, encode, on_step, records)
+        topic = _prepared(connections, to, name, table, before)
+        sent, after = _send_all(connections, to, name, topic, on_step, records)
     note(connections.catalog, name, to.topic, after)
     on_step("noted")
     return FeedReport(to.topic, sent, after.sent)
@@ -87,16 +98,32 @@ def _due(table: Table, to: Feed, before: FedTo | None) -> bool:
         raise _lost(to, e) from None
 
 
-def _prepared(connections: Connections, to: Feed, name: TableName, table: Table) -> _Encoders:
+def _prepared(
+    connections: Connections, to: Feed, name: TableName, table: Table, before: FedTo | None
+) -> _Topic:
+    from frazil.kafka.facts import describe
     from frazil.kafka.provisioning import provide_topic
 
-    encode = _encoders(connections.registry, to, name, table.schema())
-    provide_topic(TableSpec(topic=to.topic, partitions=to.partitions), connections, key=None, value=None)
-    return encode
+    found = describe(connections.admin, [to.topic]).get(to.topic)
+    if before and before.topic_id and (found is None or str(found.topic_id) != before.topic_id):
+        raise _another(to, name, before)
+    key, value = _encoders(connections.registry, to, name, table.schema())
+    spec = TableSpec(topic=to.topic, partitions=to.partitions)
+    return _Topic(provide_topic(spec, connections, key=None, value=None).topic_id, key, value)
+
+
+def _another(to: Feed, name: TableName, before: FedTo) -> TopicChangedError:
+    return TopicChangedError(
+        f"Topic {to.topic} is not the one that {name} has fed: it was deleted, or made again.",
+        where=f"{before.sent} records went to topic id {before.topic_id}",
+        meaning="The table is right. Nothing was sent: the new topic would lack those records.",
+        todo="Name another topic in `feeds`: it begins with all rows that the table holds. To begin anew "
+        f"in this one, `ALTER TABLE {name} UNSET TBLPROPERTIES ('{property_of(to.topic)}')` in Spark.",
+    )
 
 
 def _send_all(
-    connections: Connections, to: Feed, name: TableName, encode: _Encoders, on_step: Step, size: int
+    connections: Connections, to: Feed, name: TableName, topic: _Topic, on_step: Step, size: int
 ) -> tuple[int, FedTo]:
     """How many records were sent, and how far the topic is now."""
     with transactions(connections.settings, name, to.topic) as producer:
@@ -105,17 +132,17 @@ def _send_all(
         fed = latest(in_kafka, noted(table, to.topic))
         before = fed.sent if fed else 0
         try:
-            for some in batches(table, fed, size):
-                _send(producer, encode, some, on_step)
+            for some in batches(table, fed, size, topic.topic_id):
+                _send(producer, topic, some, on_step)
                 fed = some.to
         except PositionLostError as e:
             raise _lost(to, e) from None
     sent = fed.sent if fed else 0
-    return sent - before, FedTo(at_head(table), sent=sent)
+    return sent - before, FedTo(at_head(table), sent=sent, topic_id=topic.topic_id)
 
 
-def _send(producer: Transactions, encode: _Encoders, some: Rows, on_step: Step) -> None:
-    key, value = encode.key, encode.value
+def _send(producer: Transactions, topic: _Topic, some: Rows, on_step: Step) -> None:
+    key, value = topic.key, topic.value
     producer.commit(
         ((key(row) if key else None, value(row)) for row in some.rows), some.to, lambda: on_step("sent")
     )
@@ -145,20 +172,23 @@ Encode = Callable[[Mapping[str, Any]], bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class _Encoders:
-    """What makes a record of a row; no key where none was asked for."""
+class _Topic:
+    """The topic as it is, and what makes a record of a row; no key where none was asked for."""
 
+    topic_id: str
     key: Encode | None
     value: Encode
 
 
-def _encoders(registry: RegistryClient, feed: Feed, name: TableName, schema: Schema) -> _Encoders:
+def _encoders(
+    registry: RegistryClient, feed: Feed, name: TableName, schema: Schema
+) -> tuple[Encode | None, Encode]:
     """Registers what the table's columns are, as `<topic>-value` and, for a key, `<topic>-key`."""
     columns = from_iceberg(schema)
     key = _chosen(columns, feed, name) if feed.key else None
-    return _Encoders(
-        key=_encoder(registry, f"{feed.topic}-key", f"{name.table}_key", name, key) if key else None,
-        value=_encoder(registry, f"{feed.topic}-value", name.table, name, columns),
+    return (
+        _encoder(registry, f"{feed.topic}-key", f"{name.table}_key", name, key) if key else None,
+        _encoder(registry, f"{feed.topic}-value", name.table, name, columns),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +30,18 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["FedTo", "Rows", "batches", "committed", "group_of", "has_news", "latest", "note", "noted"]
-
-_FED = "frazil.fed"
-"""The property, with the topic behind it."""
+__all__ = [
+    "FedTo",
+    "Rows",
+    "batches",
+    "committed",
+    "group_of",
+    "has_news",
+    "latest",
+    "note",
+    "noted",
+    "property_of",
+]
 
 _TIMEOUT = 10.0
 
@@ -47,23 +55,24 @@ class FedTo:
         rows: How many of the rows that it brought, in the order of its files; None: all.
         whole: Whether all rows that it held count as brought, as of the first snapshot that is fed.
         sent: Records fed since the topic's first one.
+        topic_id: Of the topic: another one after it was deleted and made again; empty: not noted.
     """
 
     position: Position
     rows: int | None = None
     whole: bool = False
     sent: int = 0
+    topic_id: str = ""
 
     def text(self) -> str:
         """As Kafka and the table keep it."""
-        at = self.position
-        return json.dumps([at.uuid, at.snapshot, at.sequence, self.rows, self.whole, self.sent])
+        return json.dumps([*astuple(self.position), self.rows, self.whole, self.sent, self.topic_id])
 
     @classmethod
     def parse(cls, text: str) -> FedTo:
-        """Reads what `text` wrote."""
-        uuid, snapshot, sequence, rows, whole, sent = json.loads(text)
-        return cls(Position(uuid, snapshot, sequence), rows, whole, sent)
+        """Reads what `text` wrote, in an older version too."""
+        uuid, snapshot, sequence, *others = json.loads(text)
+        return cls(Position(uuid, snapshot, sequence), *others)
 
 
 def group_of(name: TableName) -> str:
@@ -80,15 +89,20 @@ def committed(admin: AdminClient, name: TableName, topic: str) -> FedTo | None:
     return FedTo.parse(text) if text else None
 
 
+def property_of(topic: str) -> str:
+    """The table's property that has the position."""
+    return f"frazil.fed.{topic}"
+
+
 def noted(table: Table, topic: str) -> FedTo | None:
     """The position that the table knows."""
-    text = table.properties.get(f"{_FED}.{topic}")
+    text = table.properties.get(property_of(topic))
     return FedTo.parse(text) if text else None
 
 
 def note(catalog: Catalog, name: TableName, topic: str, fed: FedTo) -> None:
     """Tells the table; raises as `commit` does."""
-    set_properties(catalog, name, {f"{_FED}.{topic}": replace(fed, rows=None).text()})
+    set_properties(catalog, name, {property_of(topic): replace(fed, rows=None).text()})
 
 
 def latest(*known: FedTo | None) -> FedTo | None:
@@ -137,7 +151,7 @@ def has_news(table: Table, fed: FedTo) -> bool:
     return increment(table, fed.position).is_due
 
 
-def batches(table: Table, fed: FedTo | None, size: int) -> Iterator[Rows]:
+def batches(table: Table, fed: FedTo | None, size: int, topic_id: str) -> Iterator[Rows]:
     """All rows behind a position, oldest snapshot first; where nothing was fed yet, all that are there.
 
     Raises:
@@ -152,7 +166,7 @@ def batches(table: Table, fed: FedTo | None, size: int) -> Iterator[Rows]:
             some = list(islice(rows, size))
             done, sent = done + len(some), sent + len(some)
             at = Position(str(table.metadata.table_uuid), snapshot.snapshot_id, snapshot.sequence_number or 0)
-            yield Rows(some, FedTo(at, None if done == total else done, whole, sent))
+            yield Rows(some, FedTo(at, None if done == total else done, whole, sent, topic_id))
 
 
 def _parts(table: Table, fed: FedTo | None) -> Iterator[tuple[Snapshot, bool, int]]:
