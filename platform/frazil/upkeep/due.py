@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -29,17 +29,8 @@ PATIENCE = 5.0
 """Seconds for which one call looks into tables."""
 
 
-@dataclass(slots=True)
-class Memory:
-    """What earlier looks found; who looks again and again keeps it."""
-
-    locations: dict[TableName, str] = field(default_factory=dict)
-    tables: dict[TableName, Known] = field(default_factory=dict)
-
-    def forget(self, name: TableName) -> None:
-        """Drops a table."""
-        self.locations.pop(name, None)
-        self.tables.pop(name, None)
+Memory = dict[TableName, Known]
+"""What earlier looks found; who looks again and again keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +67,7 @@ def look_for_work(
     A memory that is kept between calls makes quiet tables cheap. At most `most` tables are looked into, and
     none after `patience` seconds. `kinds` are those that are asked for; None: all.
     """
-    memory, kinds = memory or Memory(), kinds or KINDS.values()
+    memory, kinds = Memory() if memory is None else memory, kinds or KINDS.values()
     names = {things(spec, connections.settings).table: spec for spec in specs}
     with catalog_errors(connections.settings):
         pointers = list(load_pointers(connections.catalog, names, _still_known(memory, names)))
@@ -84,11 +75,11 @@ def look_for_work(
         for pointer in pointers:
             _take_in(pointer, names[pointer.name], memory)
         there = [p.name for p in pointers if p.location]
-        wanted = [n for n in there if any(kind.needs_look(memory.tables[n], now) for kind in kinds)]
-        wanted.sort(key=lambda name: _looked(memory.tables[name]))
+        wanted = [n for n in there if any(kind.needs_look(memory[n], now) for kind in kinds)]
+        wanted.sort(key=lambda name: _looked(memory[name]))
         unread, late = _look(wanted[:most], memory, connections, now, patience, kinds)
     return Outlook(
-        due=tuple(work for name in there for work in _works(memory.tables[name], now, kinds)),
+        due=tuple(work for name in there for work in _works(memory[name], now, kinds)),
         looked_at=len(there),
         changed=sum(p.table is not None for p in pointers),
         looked_into=len(wanted[:most]) - late,
@@ -106,19 +97,19 @@ def _works(known: Known, now: float, kinds: Collection[Kind]) -> Iterable[Work]:
 
 def _still_known(memory: Memory, names: Mapping[TableName, AnyTable]) -> dict[TableName, str]:
     """Locations of what is remembered under the same spec; the rest is forgotten."""
-    for name in [n for n, known in memory.tables.items() if names.get(n) != known.spec]:
-        memory.forget(name)
-    return dict(memory.locations)
+    for name in [n for n, known in memory.items() if names.get(n) != known.spec]:
+        del memory[name]
+    return {name: known.location for name, known in memory.items()}
 
 
 def _take_in(pointer: Pointer, spec: AnyTable, memory: Memory) -> None:
     name = pointer.name
     if pointer.location is None:
-        memory.forget(name)
+        memory.pop(name, None)
     elif pointer.table:
-        known = memory.tables.get(name) or Known(spec, str(name), read_facts(pointer.table.metadata))
-        memory.tables[name] = replace(known, facts=read_facts(pointer.table.metadata))
-        memory.locations[name] = pointer.location
+        facts = read_facts(pointer.table.metadata)
+        known = memory.get(name) or Known(spec, str(name), facts)
+        memory[name] = replace(known, facts=facts, location=pointer.location)
 
 
 def _looked(known: Known) -> float:
@@ -149,7 +140,7 @@ def _look(
             return
         try:
             table = load_table(connections.catalog, name)
-            memory.tables[name] = _looked_into(memory.tables[name], table, now, kinds)
+            memory[name] = _looked_into(memory[name], table, now, kinds)
         except Exception as e:
             if is_outage(e):
                 raise

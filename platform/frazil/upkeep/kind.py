@@ -68,6 +68,7 @@ class Known:
 
     Args:
         history: What its snapshots told when somebody last looked.
+        location: Of its metadata.
     """
 
     spec: AnyTable
@@ -75,6 +76,7 @@ class Known:
     facts: Facts
     history: History | None = None
     findings: Mapping[str, Finding] = field(default_factory=dict)
+    location: str = ""
 
     def age(self, kind: Kind, now: float) -> float:
         """Seconds since the last work of a kind; infinite where there was none."""
