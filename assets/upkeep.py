@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations`: Dagster compares the types of an op's arguments, not their names.
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dagster as dg
@@ -40,19 +40,17 @@ class UpkeepConfig(dg.Config):
     reasons: dict[str, str] = Field({}, description="Why, by table: noted in the snapshots.")
 
 
-def upkeep_jobs(
-    tables: Sequence[PipelineTable], clock: Callable[[], float] = time.time
-) -> list[dg.JobDefinition]:
-    """A job for each kind of upkeep of these tables; the clock tells seconds since the epoch."""
-    return [_job(kind, tables, clock) for kind in KINDS.values()]
+def upkeep_jobs(tables: Sequence[PipelineTable]) -> list[dg.JobDefinition]:
+    """A job for each kind of upkeep of these tables."""
+    return [_job(kind, tables) for kind in KINDS.values()]
 
 
-def _job(kind: Kind, tables: Sequence[PipelineTable], clock: Callable[[], float]) -> dg.JobDefinition:
+def _job(kind: Kind, tables: Sequence[PipelineTable]) -> dg.JobDefinition:
     @dg.op(name=kind.step, description=kind.about, out=dg.Out(dg.Nothing))
     def step(
         context: dg.OpExecutionContext, config: UpkeepConfig, frazil: FrazilConnections
     ) -> Iterator[Any]:
-        now, connections = clock(), frazil.connections
+        now, connections = time.time(), frazil.connections
         with engine_errors():
             works = _works(kind, tables, config, connections, now)
         failed: dict[str, Exception] = {}

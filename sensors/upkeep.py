@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import dagster as dg
 
@@ -24,15 +24,11 @@ TABLES = "frazil/tables"
 _SHOWN = 3
 
 
-def upkeep_sensor(
-    tables: Sequence[PipelineTable],
-    jobs: Sequence[dg.JobDefinition],
-    clock: Callable[[], float] = time.time,
-) -> dg.SensorDefinition:
+def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefinition]) -> dg.SensorDefinition:
     """At most one run per kind and tick, for all tables that are due.
 
     Tables that a run of the same kind works on, and those that one failed at a moment ago, are left
-    out. Suspended tables are kept up like all others. The clock tells seconds since the epoch.
+    out. Suspended tables are kept up like all others.
     """
     specs, names = [t.spec for t in tables], [str(t.things.table) for t in tables]
     memory = Memory()
@@ -49,7 +45,7 @@ def upkeep_sensor(
     ) -> list[dg.RunRequest] | dg.SkipReason:
         instance = context.instance
         try:
-            seen = look_for_work(specs, frazil.connections, clock(), memory)
+            seen = look_for_work(specs, frazil.connections, time.time(), memory)
         except FrazilError as e:
             return dg.SkipReason(str(e))
         held = upkeep_at_work(instance, names) | upkeep_resting(instance, names)

@@ -73,13 +73,9 @@ def open_catalog(settings: Settings) -> Catalog:
     with catalog_errors(settings):
         if settings.catalog == "rest":
             return open_rest(properties, (CONNECT_SECONDS, READ_SECONDS))
-        return _glue(settings, properties)
+        from pyiceberg.catalog.glue import GlueCatalog  # imports boto3, which REST needs not
 
-
-def _glue(settings: Settings, properties: dict[str, str]) -> Catalog:
-    from pyiceberg.catalog.glue import GlueCatalog
-
-    return GlueCatalog("frazil", client=glue_client(settings), **properties)
+        return GlueCatalog("frazil", client=glue_client(settings), **properties)
 
 
 def glue_client(settings: Settings) -> Any:
@@ -121,11 +117,7 @@ def load_table_or_none(catalog: Catalog, name: TableName) -> Table | None:
 
 
 def load_table(catalog: Catalog, name: TableName) -> Table:
-    """The table as it is now.
-
-    Raises:
-        NotYetError: There is none.
-    """
+    """The table as it is now; raises NotYetError where there is none."""
     if table := load_table_or_none(catalog, name):
         return table
     raise _missing(name)
@@ -153,9 +145,6 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
     """Turns "nobody answers" of any catalog client into one clear error.
 
     Commits do not come here: `tables.commit` says itself what is known of one whose answer was lost.
-
-    Raises:
-        PartDownError: The catalog or the storage below it does not answer.
     """
     try:
         yield

@@ -49,11 +49,7 @@ def write_properties(write: Write) -> dict[str, str]:
 
 
 def arrange(spec: AnyTable, name: TableName, catalog: Catalog, table: Table) -> Table:
-    """Gives a table the layout that its spec asks for; old files keep theirs until they are rewritten.
-
-    Raises:
-        SpecError: The spec names a column that is not there, or that can't be used so.
-    """
+    """Gives a table the layout that its spec asks for; old files keep theirs until they are rewritten."""
     if _asked(spec) == _applied(table):
         return table
 

@@ -40,11 +40,7 @@ class _Done:
 
 
 def migrate(tx: Transaction, migrations: Sequence[Migration], wanted: Struct) -> list[Verdict]:
-    """Stages the migrations that the schemas now ask for, and remembers them in the table.
-
-    Raises:
-        ConfigureError: One does not fit the table or the schemas.
-    """
+    """Stages the migrations that the schemas now ask for, and remembers them in the table."""
     before = _read(tx.table_metadata)
     now, found = dict(before), []
     coming: set[str] = set()

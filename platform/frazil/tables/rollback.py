@@ -72,9 +72,6 @@ def turn_back(
 
     Args:
         to: A snapshot's id, or a moment: the newest ancestor of the head that is not younger is meant.
-
-    Raises:
-        RepairError: Nothing tells the position of that snapshot any more.
     """
     turns: list[Turn[E]] = []
 

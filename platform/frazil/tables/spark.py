@@ -76,11 +76,7 @@ def in_background(session: SparkSession) -> SparkSession:
 
 @contextmanager
 def spark_errors(settings: Settings) -> Iterator[None]:
-    """Turns "nobody answers" into one clear error.
-
-    Raises:
-        PartDownError: No Spark Connect server answers.
-    """
+    """Turns "nobody answers" into one clear error."""
     try:
         yield
     except Exception as e:

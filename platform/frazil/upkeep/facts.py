@@ -144,16 +144,11 @@ class Pointer:
 def load_pointers(
     catalog: Catalog, names: Iterable[TableName], known: Mapping[TableName, str]
 ) -> Iterator[Pointer]:
-    """The tables, in order.
+    """The tables, in order; `known` says where the metadata was that was last seen of each.
 
     Glue tells the metadata's location of a hundred tables per request; a REST catalog tells it with
     the metadata, of which only the newest snapshots are asked for, and which is not parsed where the
-    location is the one that is known.
-
-    `known` says where the metadata was that was last seen of each.
-
-    Raises:
-        Exception: The catalog does not answer. A fault of one table stands in its `Pointer`.
+    location is the one that is known. A fault of one table stands in its `Pointer`.
     """
     names = list(names)
     load = _loader(catalog, names)

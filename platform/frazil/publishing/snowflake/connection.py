@@ -82,12 +82,7 @@ def open_snowflake(settings: Settings) -> Iterator[SnowflakeConnection]:
 
 @contextmanager
 def connection_errors(settings: Settings) -> Iterator[None]:
-    """Turns the connector's errors of logging in, and of losing the server, into clear ones.
-
-    Raises:
-        PartDownError: Snowflake does not answer.
-        ConfigureError: Snowflake refuses the login.
-    """
+    """Turns the connector's errors of logging in, and of losing the server, into clear ones."""
     from snowflake.connector.errors import DatabaseError, HttpError, OperationalError, ProgrammingError
 
     try:
@@ -144,11 +139,7 @@ def columns_or_none(connection: SnowflakeConnection, sql: str) -> tuple[tuple[st
 
 @contextmanager
 def statement_errors(where: str) -> Iterator[None]:
-    """Turns refused statements into errors that say what to do.
-
-    Raises:
-        FrazilError: Snowflake refused a statement.
-    """
+    """Turns refused statements into errors that say what to do."""
     from snowflake.connector.errors import ProgrammingError
 
     try:

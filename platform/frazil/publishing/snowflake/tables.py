@@ -74,7 +74,22 @@ class Snowflake:
 
     def column_type(self, kind: IcebergType) -> str:
         """See `Target`."""
-        return _type(kind)
+        from pyiceberg import types as t
+
+        match kind:
+            case t.StructType():
+                fields = ", ".join(f"{f.name} {self.column_type(f.field_type)}" for f in kind.fields)
+                return f"OBJECT({fields})"
+            case t.ListType():
+                return f"ARRAY({self.column_type(kind.element_type)})"
+            case t.MapType():
+                return f"MAP({self.column_type(kind.key_type)}, {self.column_type(kind.value_type)})"
+            case t.DecimalType():
+                return f"NUMBER({kind.precision},{kind.scale})"
+            case t.FixedType():
+                return f"BINARY({len(kind)})"
+            case _:
+                return _TYPES.get(str(kind), str(kind).upper())
 
     def sync(self, connections: Connections) -> Shown:
         """See `Target`; the clean view is kept in step with the table."""
@@ -164,22 +179,3 @@ def _make_volume(connection: SnowflakeConnection, volume: Volume) -> None:
 def _base_url(described: list[tuple[Any, ...]]) -> str:
     found = [row[3] for row in described if str(row[1]).startswith("STORAGE_LOCATION_")]
     return str(json.loads(found[0])["STORAGE_BASE_URL"])
-
-
-def _type(kind: IcebergType) -> str:
-    from pyiceberg import types as t
-
-    match kind:
-        case t.StructType():
-            fields = ", ".join(f"{f.name} {_type(f.field_type)}" for f in kind.fields)
-            return f"OBJECT({fields})"
-        case t.ListType():
-            return f"ARRAY({_type(kind.element_type)})"
-        case t.MapType():
-            return f"MAP({_type(kind.key_type)}, {_type(kind.value_type)})"
-        case t.DecimalType():
-            return f"NUMBER({kind.precision},{kind.scale})"
-        case t.FixedType():
-            return f"BINARY({len(kind)})"
-        case _:
-            return _TYPES.get(str(kind), str(kind).upper())

@@ -59,11 +59,7 @@ def rewrite(
     order: Iterable[SortTerm],
     branch: str,
 ) -> Rewritten:
-    """Writes the files of one round anew, on a new branch; rows stay as they come where `order` is empty.
-
-    Raises:
-        AuditFailedError: The new files do not hold the rows of the old ones.
-    """
+    """Writes the files of one round anew, on a new branch; rows stay as they come where `order` is empty."""
     _make_branch(connections, name, head, plan, branch)
     rows = _rows(connections, name, head, plan, branch)
     # Ten: behind all others Spark is slow to commit, and what is landed meanwhile makes it a conflict.

@@ -54,9 +54,6 @@ def compact(
     """Makes few files of many, and few manifests of many; see `Order`.
 
     `on_step` is told planned, and of each round written and published.
-
-    Raises:
-        AuditFailedError: The new files do not hold the rows of the old ones; nothing of them is visible.
     """
     with catalog_errors(connections.settings):
         return _Compaction(spec, connections, now, reason, on_step).run(dry_run, everything)

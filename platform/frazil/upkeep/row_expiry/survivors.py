@@ -61,9 +61,6 @@ def write_survivors(
     """Reads the mixed files of the head with whatever deletes rows in them, and writes what is not past.
 
     `find` tells the files of a head that hold rows which are past.
-
-    Raises:
-        AuditFailedError: What was written is not what was read less what is past.
     """
     past = _make_branch(connections, name, find, branch)
     if not past.mixed:
