@@ -183,17 +183,10 @@ def standing(
     later: Collection[str] = (),
     coming: Collection[str] = (),
 ) -> Standing:
-    """What to do about a migration that was not applied yet.
+    """What to do about a migration that was not applied yet, by the columns that are there and wanted.
 
-    Args:
-        migration: As the spec has it.
-        table: The table's columns.
-        wanted: The columns that the newest schemas ask for.
-        later: Columns that later migrations name, as in a chain of renames.
-        coming: Columns that earlier migrations will make, once they are due.
-
-    Raises:
-        ConfigureError: It fits neither the table nor the schemas.
+    `later` are columns that later migrations name, as in a chain of renames; `coming` are columns that
+    earlier ones will make, once they are due. Raises ConfigureError where it fits neither table nor schemas.
     """
     have, asked = find(table, migration.column), find(wanted, migration.column)
     if have is None:

@@ -72,11 +72,7 @@ PLAIN_FORMATS: dict[str, Format] = {"bytes": Plain("bytes"), "string": Plain("st
 
 
 def schema_format(kind: str, subject: str) -> SchemaFormat:
-    """A format by the registry's name.
-
-    Raises:
-        ConfigureError: Frazil does not know it.
-    """
+    """A format by the registry's name; raises ConfigureError where Frazil does not know it."""
     if kind not in SCHEMA_FORMATS:
         *most, last = (f.title for f in SCHEMA_FORMATS.values())
         raise ConfigureError(

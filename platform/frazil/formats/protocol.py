@@ -59,23 +59,14 @@ KEY, VALUE = Half("key"), Half("value")
 
 @dataclass(frozen=True, slots=True)
 class WriterSchema:
-    """One version of a subject.
+    """One version of a subject: a schema, and the texts of all that it refers to."""
 
-    Args:
-        schema_id: The id that stands in the records.
-        version: Its number within the subject.
-        text: The schema itself.
-        kind: Its format, by the registry's name: `AVRO`, `JSON`, `PROTOBUF`.
-        references: Other subjects that it needs, as (name, subject, version).
-        dependencies: Their texts by name, deepest first.
-    """
-
-    schema_id: int
-    version: int
+    schema_id: int  # stands in the records
+    version: int  # within the subject
     text: str
-    kind: str
-    references: tuple[tuple[str, str, int], ...] = ()
-    dependencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    kind: str  # its format, by the registry's name: `AVRO`, `JSON`, `PROTOBUF`
+    references: tuple[tuple[str, str, int], ...] = ()  # to others, as (name, subject, version)
+    dependencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # by name, deepest first
 
 
 class Decoder(Protocol):
@@ -101,35 +92,20 @@ class Decoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HalfSchemas:
-    """How one half of a topic's records is written, and how the spec wants it read.
-
-    Args:
-        half: Key or value.
-        format: What decodes it.
-        subject: Of the registry; named in errors even where there is none.
-        writers: The subject's schemas of this format, oldest first; the last one is the reader.
-        framed: Whether Confluent's header stands before each payload; else all are of the newest schema.
-        record_type: Full name of the record, where a schema declares several.
-        strict: Whether every rule of the schema must hold, not only types and required fields.
-        renames: Approved renames, as (from, to).
-    """
+    """How one half of a topic's records is written, and how the spec wants it read."""
 
     half: Half
     format: Format
-    subject: str
-    writers: tuple[WriterSchema, ...] = ()
-    framed: bool = True
-    record_type: str | None = None
-    strict: bool = False
-    renames: tuple[tuple[str, str], ...] = ()
+    subject: str  # named in errors even where the registry has none
+    writers: tuple[WriterSchema, ...] = ()  # of this format, oldest first; the last one is the reader
+    framed: bool = True  # with Confluent's header before each payload; else all are of the newest schema
+    record_type: str | None = None  # full name of the record, where a schema declares several
+    strict: bool = False  # every rule of the schema must hold, not only types and required fields
+    renames: tuple[tuple[str, str], ...] = ()  # that were approved, as (from, to)
 
     @property
     def columns(self) -> Struct:
-        """The columns that the half becomes, by its newest schema.
-
-        Raises:
-            SchemaRefusedError: No column can hold them.
-        """
+        """What it becomes by its newest schema; raises SchemaRefusedError where no column can hold that."""
         return self.format.columns(self)
 
 

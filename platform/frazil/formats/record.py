@@ -33,21 +33,13 @@ _NULL = {"bad": ("false", "true"), "skip": ("false", "false"), "keep": ("true", 
 
 @dataclass(frozen=True, slots=True)
 class RecordDecoder:
-    """Decodes records of one topic: key and value, each by a decoder of its own. A null key is no error.
-
-    Args:
-        key: For keys.
-        value: For values.
-        columns: What both become.
-        on_null_value: What a null value is: bad, left out, or a row of key and metadata.
-        others: Schema ids of records that belong to other tables; they are left out.
-    """
+    """Decodes records of one topic: key and value, each by a decoder of its own. A null key is no error."""
 
     key: Decoder
     value: Decoder
     columns: RecordColumns
     on_null_value: str = "bad"
-    others: tuple[int, ...] = ()
+    others: tuple[int, ...] = ()  # schema ids of records that belong to other tables, and are left out
 
     def decode(self, frame: DataFrame) -> DataFrame:
         """Adds what both halves' decoders add, and `OK` and `BAD`."""
@@ -84,12 +76,8 @@ class RecordDecoder:
 def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfSchemas:
     """How a half is written: as the spec says, else as the registry does.
 
-    A key without a subject is bytes. A value without one is an error: bytes by mistake could never
-    become columns again.
-
-    Raises:
-        MissingError: There is no subject for the value.
-        ConfigureError: The subject is of another format than the spec says.
+    A key without a subject is bytes. A value without one is a MissingError: bytes by mistake could never
+    become columns again. A subject of another format than the spec says is a ConfigureError.
     """
     wanted = spec.key_format if half == KEY else spec.value_format
     if wanted in PLAIN_FORMATS:
@@ -130,9 +118,6 @@ def file_fields(spec: TableSpec) -> tuple[Field, ...] | None:
     """The table's columns by the schema files beside the pipeline; None where the registry alone knows them.
 
     A key without a file may have a schema in the registry all the same. Most have none, and are bytes.
-
-    Raises:
-        SpecError: No table can hold what a file describes.
     """
     key = _file_columns(spec, KEY, spec.key_format, spec.key_schema)
     value = _file_columns(spec, VALUE, spec.value_format, spec.value_schema)

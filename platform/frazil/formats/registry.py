@@ -61,12 +61,8 @@ def registry_client(settings: Settings) -> RegistryClient:
 def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema, ...]:
     """All versions of a subject, oldest first; one small request where nothing changed.
 
-    Versions and ids do not change, but a subject can be deleted for good and made again. Then its
-    newest version is another one, and everything is read anew.
-
-    Raises:
-        MissingError: There is no such subject.
-        PartDownError: The registry does not answer.
+    Versions and ids do not change, but a subject can be deleted for good and made again. Then its newest
+    version is another one, and everything is read anew. Raises MissingError where there is no such subject.
     """
     with _registry_errors(client, subject):
         newest = _writer_schema(client.get_version(subject, "latest"))
@@ -104,11 +100,7 @@ class WantedSchema:
 
 
 def read_schema(file: Path) -> WantedSchema:
-    """The schema of a file, whose suffix says its format.
-
-    Raises:
-        SpecError: It can't be read, or is no schema of that format.
-    """
+    """The schema of a file, whose suffix says its format; a SpecError where it is none."""
     kind = SCHEMA_KINDS[file.suffix]
     try:
         text = file.read_text(encoding="utf-8")

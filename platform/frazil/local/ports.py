@@ -70,16 +70,7 @@ def recall(memory: Path) -> Ports:
 
 
 def choose(memory: Path, chosen: Mapping[str, int] | None = None, offset: int | None = None) -> Ports:
-    """The ports of this start.
-
-    Args:
-        memory: The file in which `remember` keeps the ports of the last start.
-        chosen: Ports given one by one; they win.
-        offset: Added to every default; forgets what was remembered.
-
-    Raises:
-        ConfigureError: Two parts would share a port, or a number is no port.
-    """
+    """The ports of this start: those of the last one, or the defaults with an offset; those chosen win."""
     base = recall(memory) if offset is None else _moved(offset)
     ports = {**base, **(chosen or {})}
     by_number: dict[int, str] = {}

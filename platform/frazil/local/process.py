@@ -91,12 +91,8 @@ def start(
 ) -> Running:
     """Starts a process in a session of its own, so that it outlives the terminal.
 
-    Args:
-        command: Program and arguments; no secrets, everybody can read them.
-        environment: What it gets beside our own environment.
-        folder: Its working directory.
-        log: Where its output goes; the log of the start before is kept beside it.
-        file: Where to write down which process it is.
+    It works in `folder` and writes to `log`, beside which the log of the start before is kept. Which process
+    it is stands in `file`. The command must hold no secrets, for everybody can read it.
     """
     if log.exists():
         log.replace(log.with_suffix(".previous.log"))
@@ -141,10 +137,7 @@ def find(file: Path) -> Running | None:
 
 
 def stop(running: Running, file: Path, patience: float = _PATIENCE) -> None:
-    """Asks the process to end, then ends what is left of it and its children; deletes its file.
-
-    It may take `patience` seconds to end by itself.
-    """
+    """Gives a process some seconds to end, then kills what is left of it and its children; deletes its file."""
     family = running.family
     _each(psutil.Process.terminate, family[:1])
     psutil.wait_procs(family[:1], timeout=patience)

@@ -16,44 +16,27 @@ _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopba
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to start a server's process: its command, without secrets, for everybody can read it.
+    """How to start a server's process."""
 
-    The environment comes on top of our own.
-    """
-
-    command: Sequence[str]
-    environment: Mapping[str, str] = field(default_factory=dict)
+    command: Sequence[str]  # without secrets: everybody can read it
+    environment: Mapping[str, str] = field(default_factory=dict)  # on top of our own
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One part of the stack.
+    """One part of the stack."""
 
-    Args:
-        name: For people, files and `--only`.
-        ports: Names of the ports that it listens on.
-        launch: Gets ready whatever the server needs (jars, files) and says how to start it.
-        ask: Sends the server a real request; raises if the answer is not a good one.
-        after: Parts that start before it and stop after it.
-        patience: Seconds that its process may do nothing while there is no good answer.
-        background: Once it is up, all others have the CPU first.
-    """
-
-    name: str
-    ports: tuple[str, ...]
-    launch: Callable[[], Launch]
-    ask: Callable[[], None]
-    after: tuple[str, ...] = ()
-    patience: float = 300.0
-    background: bool = False
+    name: str  # for people, files and `--only`
+    ports: tuple[str, ...]  # names of those that it listens on
+    launch: Callable[[], Launch]  # gets ready whatever it needs (jars, files), says how to start it
+    ask: Callable[[], None]  # sends it a real request, raises if the answer is not a good one
+    after: tuple[str, ...] = ()  # parts that start before it and stop after it
+    patience: float = 300.0  # seconds that its process may do nothing while there is no good answer
+    background: bool = False  # once it is up, all others have the CPU first
 
 
 def get(url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None) -> bytes:
-    """The answer to one request.
-
-    Raises:
-        OSError: There is none, or it is an error.
-    """
+    """The answer to one request; an OSError where there is none, or it is an error."""
     request = urllib.request.Request(url, data=body, headers=dict(headers or {}))
     with _opener.open(request, timeout=_SECONDS) as answer:
         return bytes(answer.read())

@@ -51,15 +51,9 @@ class Stack:
         self._given_up = threading.Event()
 
     def up(self, report: Report, only: Collection[str] = ()) -> None:
-        """Starts what does not run, and waits until all of it answers: for a slow part as long as it moves.
+        """Starts parts that do not run, by default of all; waits for a slow one as long as it moves.
 
-        Args:
-            report: Told of progress, from several threads.
-            only: Names of parts; by default all.
-
-        Raises:
-            ConfigureError: A port is taken.
-            PartDownError: A part did not come up; the text has the end of its log.
+        Several threads report. Raises PartDownError, with the end of its log, where a part did not come up.
         """
         servers = self._chosen(only)
         self._given_up.clear()

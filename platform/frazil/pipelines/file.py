@@ -27,15 +27,12 @@ T = TypeVar("T", bound=AnyTable)
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """One folder of tables, as its defs.yaml tells them: those made of topics, and those made of others.
-
-    `lines` and `derived_lines` are the line of each in defs.yaml.
-    """
+    """One folder of tables, as its defs.yaml tells them: those made of topics, and those made of others."""
 
     name: str
     folder: Path
     tables: tuple[TableSpec, ...] = ()
-    lines: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()  # in defs.yaml, one for each of the tables
     derived: tuple[DerivedSpec, ...] = ()
     derived_lines: tuple[int, ...] = ()
 
@@ -93,11 +90,7 @@ _MODELS: Mapping[str, type[_TopicsDocument] | type[_DerivedDocument]] = {
 
 
 def load_pipeline(folder: Path) -> Pipeline | None:
-    """The pipeline of one folder, or None where its defs.yaml holds other components only.
-
-    Raises:
-        SpecError: The file can't be understood; the text names line, field and mistake.
-    """
+    """The pipeline of one folder, or None where its defs.yaml holds other components only."""
     found: dict[str, tuple[tuple[Any, ...], tuple[int, ...]]] = {}
     for document in read_documents(folder / FILE):
         if kind := _kind(document):

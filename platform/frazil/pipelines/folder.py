@@ -32,8 +32,7 @@ def load_pipelines(
 ) -> tuple[Pipeline, ...]:
     """All pipelines by name: of some folders, or of those of the profile in force.
 
-    Raises:
-        SpecError: A folder is missing, a file is wrong, or two tables are the same thing.
+    A SpecError tells of a missing folder, a mistake in a file, or two tables that are the same thing.
     """
     settings = settings or Settings.load()
     found = [

@@ -45,11 +45,7 @@ class Document:
 
 
 def read_documents(file: Path) -> list[Document]:
-    """The documents of a YAML file.
-
-    Raises:
-        SpecError: It is not there, no YAML, or says one name twice.
-    """
+    """The documents of a YAML file; a SpecError where it is none, or says one name twice."""
     try:
         return list(_documents(file, file.read_text(encoding="utf-8")))
     except yaml.MarkedYAMLError as e:
@@ -104,11 +100,7 @@ class TemplateMistake(Exception):
 
 
 def fill_in(value: Any, place: Place = ()) -> Any:
-    """The same value, as YAML gives it; every text with `{{ }}` in it is what the environment makes of it.
-
-    Raises:
-        TemplateMistake: The environment lacks a variable, or the template asks for anything else.
-    """
+    """The same value, as YAML gives it; every text with `{{ }}` in it is what the environment makes of it."""
     if isinstance(value, dict):
         return {key: fill_in(part, (*place, key)) for key, part in value.items()}
     if isinstance(value, list):

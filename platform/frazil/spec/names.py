@@ -45,11 +45,7 @@ class TableName:
 
     @classmethod
     def parse(cls, text: str, default_namespace: str) -> TableName:
-        """`namespace.table` or `table`.
-
-        Raises:
-            ConfigureError: There is more than one dot, or an empty part.
-        """
+        """Reads `namespace.table` or `table`."""
         parts = text.split(".")
         if len(parts) > 2 or not all(parts):
             raise ConfigureError(f"{text!r} is no table name.", todo="Write namespace.table.")

@@ -74,11 +74,7 @@ class SortTerm(Part):
 
 
 def _sort_term(text: str) -> SortTerm:
-    """`column [asc|desc] [nulls first|last]`, or `zorder(a, b)`; nulls are least, as in Spark.
-
-    Raises:
-        ValueError: It is neither.
-    """
+    """Reads `column [asc|desc] [nulls first|last]`, or `zorder(a, b)`; nulls are least, as in Spark."""
     if curve := _ZORDER.fullmatch(text.strip()):
         return SortTerm(columns=tuple(c.strip() for c in curve["columns"].split(",")), zorder=True)
     plain = _SORT.fullmatch(text.strip())

@@ -39,16 +39,10 @@ _AMBIGUOUS = ({"int", "long"}, {"float", "double"})
 def parse_avro(
     text: str, subject: str, dependencies: Iterable[tuple[str, str]] = (), root: str = "value"
 ) -> dict[str, Any]:
-    """The tree of a schema.
+    """The tree of a schema; `dependencies` are those that it refers to, by name, deepest first.
 
-    Args:
-        text: The schema as the registry gives it.
-        subject: Named in errors.
-        dependencies: Schemas that it refers to, by name, deepest first.
-        root: Names the only field, where the schema is no record: in Avro's binary form both are the same.
-
-    Raises:
-        SchemaRefusedError: It is recursive or too deep, or refers to what is not there.
+    `root` names the only field where the schema is no record: in Avro's binary form both are the same. Raises
+    SchemaRefusedError where it is recursive or too deep, or refers to what is not there.
     """
     expander = _Expander(subject)
     try:

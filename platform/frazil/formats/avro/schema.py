@@ -1,9 +1,7 @@
 """Avro schema to logical schema, and back for records that Frazil itself writes.
 
-Rules: Confluent's `AvroToLogicalTypeConverter`, but for time-of-day.
-
-Time-of-day becomes a bigint of microseconds: Spark cannot even load an Iceberg table with a `time`
-column ("Spark does not support time fields").
+Rules: Confluent's `AvroToLogicalTypeConverter`, but for time-of-day, which becomes a bigint of microseconds:
+Spark cannot even load an Iceberg table with a `time` column ("Spark does not support time fields").
 """
 
 from __future__ import annotations
@@ -165,11 +163,7 @@ def _has_map(kind: Type) -> bool:
 
 
 def avro_record(fields: Struct, name: str, namespace: str) -> dict[str, Any]:
-    """A record's schema. Records within it are named after it and their place in it.
-
-    Raises:
-        SpecError: Two columns have the same name in Avro.
-    """
+    """A record's schema; records within it are named after it and their place in it."""
     return {
         **_own_record(fields, avro_name(name)),
         "namespace": ".".join(map(avro_name, namespace.split("."))),

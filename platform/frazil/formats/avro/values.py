@@ -125,15 +125,10 @@ def _is_cut(decimal: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """SQL over a value as Spark decoded it.
+    """SQL over a value as Spark decoded it."""
 
-    Args:
-        value: The value in the table's type; None where a cast is enough.
-        check: Whether nothing was lost; null for a null, None where nothing can be lost.
-    """
-
-    value: str | None = None
-    check: str | None = None
+    value: str | None = None  # in the table's type; None where a cast is enough
+    check: str | None = None  # whether nothing was lost; null for a null, None where nothing can be lost
 
     def __bool__(self) -> bool:
         return self.value is not None or self.check is not None

@@ -38,11 +38,7 @@ _LONGEST_NAME = 255
 
 
 def compiled(writer: WriterSchema, subject: str) -> bytes:
-    """The schema and all that it imports, as a serialized `FileDescriptorSet`.
-
-    Raises:
-        SchemaRefusedError: protoc refuses it; the text is protoc's.
-    """
+    """The schema and all that it imports, as a serialized `FileDescriptorSet`, where protoc takes it."""
     try:
         return _compile(writer.text, writer.dependencies)
     except ValueError as e:

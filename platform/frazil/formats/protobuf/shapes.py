@@ -75,15 +75,9 @@ def _with_presence(entry: DescriptorProto) -> None:
 
 
 def columns_array(message: Descriptor, found: pa.StructArray) -> pa.StructArray:
-    """The columns of messages that are there or null.
+    """The columns of messages that are there or null; `found` are their fields as ptars reads `shapes_of` them.
 
-    Args:
-        message: Their type.
-        found: Its fields by name, as ptars reads `shapes_of` the type's file.
-
-    Raises:
-        Doubt: A value fits no column, or google.protobuf might read another one.
-        pyarrow.ArrowInvalid: A value fits no column.
+    Raises Doubt or pyarrow.ArrowInvalid where a value fits no column, or google.protobuf might read another.
     """
     parts = dict(zip([f.name for f in found.type], found.flatten(), strict=True))
     columns = {f.name: _field(f, parts[f.name], found.null_count) for f in pb.regular_fields(message)}

@@ -50,15 +50,10 @@ class Chance:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the next records begin: what stands in their headers, and which of a seed's they are.
+    """Where the next records begin: what stands in their headers, and which of a seed's they are."""
 
-    Args:
-        generation: How many generators wrote to the topic before.
-        iteration: How many records they wrote.
-    """
-
-    generation: int = 0
-    iteration: int = 0
+    generation: int = 0  # generators that wrote to the topic before
+    iteration: int = 0  # records that they wrote
 
     def headers(self) -> Iterator[Headers]:
         """The headers of one record after the other, as Kafka Connect writes them by default.

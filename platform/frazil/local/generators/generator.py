@@ -15,7 +15,7 @@ from frazil.connections import Connections
 from frazil.formats.registry import WantedSchema
 from frazil.kafka.facts import topic_facts
 from frazil.kafka.provisioning import TopicState, provide_topic
-from frazil.local.generators.chance import Chance, Clock, Origin, next_origin, utc_now
+from frazil.local.generators.chance import Chance, Origin, next_origin
 from frazil.local.generators.producer import Record, produce_batches
 from frazil.settings import Settings
 from frazil.spec.topic import TableSpec
@@ -28,21 +28,13 @@ _TICK = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """What is made up for one topic.
+    """What is made up for one topic."""
 
-    Args:
-        topic: Where to, where nobody says otherwise.
-        value: The schema of the values; the pipeline of the topic ships the same.
-        records: Endless records, by a source of chance, the topic's schema ids, and where they go on.
-        key: The schema of the keys; none where they have none.
-        partitions: Of a topic that must be made.
-    """
-
-    topic: str
-    value: WantedSchema
-    records: Callable[[Chance, TopicState, Origin], Iterator[Record]]
+    topic: str  # where to, where nobody says otherwise
+    value: WantedSchema  # the pipeline of the topic ships the same
+    records: Callable[[Chance, TopicState, Origin], Iterator[Record]]  # endless, from the origin on
     key: WantedSchema | None = None
-    partitions: int = 6
+    partitions: int = 6  # of a topic that must be made
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +56,6 @@ def generate(
     count: int | None = None,
     rate: float | None = None,
     seed: int | None = None,
-    clock: Clock = utc_now,
     on_progress: Callable[[int], None] = lambda _: None,
     stop: threading.Event | None = None,
 ) -> GeneratedReport:
@@ -77,18 +68,13 @@ def generate(
         count: How many; without it until `stop`.
         rate: How many a second; without it as fast as Kafka takes them.
         seed: The same seed gives the same records; a topic that has some of them gets the next ones.
-        clock: What today is, for records that speak of it.
         on_progress: Told from time to time how many were handed over.
         stop: Ends it early.
-
-    Raises:
-        DifferentError: A subject holds another schema.
-        PartDownError: Kafka or the registry does not answer.
     """
     stop = stop or threading.Event()
     topic = topic or generator.topic
     state = _provide(generator, topic, Clients(settings))
-    chance = Chance(random.getrandbits(32) if seed is None else seed, clock)
+    chance = Chance(random.getrandbits(32) if seed is None else seed)
     records = generator.records(chance, state, next_origin(settings, topic))
     batches = _paced(islice(records, count), rate, stop)
     done = produce_batches(settings, topic, batches, on_progress=on_progress)
@@ -126,12 +112,9 @@ def generate_several(
     on_progress: Callable[[str, int], None] = lambda *_: None,
     stop: threading.Event | None = None,
 ) -> list[GeneratedReport]:
-    """Produces records of each at the same time; those of one seed speak of the same people.
+    """As `generate`, for each at the same time; those of one seed speak of the same people.
 
-    For `count`, `rate`, `seed` and `stop` see `generate`; they hold for each one.
-
-    Raises:
-        FrazilError: One of them failed; the others were stopped, what they produced stays.
+    Where one fails, the others are stopped; what they produced stays.
     """
     stop = stop or threading.Event()
     seed = random.getrandbits(32) if seed is None else seed

@@ -52,13 +52,10 @@ def produce(
     *,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> Produced:
-    """Produces all records and waits until the broker has them.
+    """Produces all records to a topic that exists, and waits until the broker has them.
 
-    The topic must exist; `on_progress` is told from time to time how many were handed over.
-
-    Raises:
-        PartDownError: Kafka does not answer.
-        FrazilError: Kafka refused a record; those before it may have arrived.
+    `on_progress` is told from time to time how many were handed over. Where Kafka refuses a record, those
+    before it may have arrived.
     """
     left = iter(records)
     batches = iter(lambda: list(islice(left, _BATCH)), [])

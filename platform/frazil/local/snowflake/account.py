@@ -64,11 +64,7 @@ class Session:
     schema: str | None
 
     def full(self, name: Name) -> Name:
-        """A table's name with database and schema.
-
-        Raises:
-            Refused: The name is short and the session has no current database or schema.
-        """
+        """A table's name with database and schema; refuses a short one that the session can't complete."""
         current = (self.database, self.schema)[: max(0, 3 - len(name))]
         known = tuple(part for part in current if part is not None)
         if len(known) < len(current):
@@ -86,11 +82,7 @@ class Account:
         self._one_at_a_time = threading.Lock()
 
     def execute(self, statement: Statement, session: Session) -> Result | None:
-        """The statement's result, or None if fakesnow must do it after all.
-
-        Raises:
-            Refused: Snowflake would refuse it, too.
-        """
+        """The statement's result, or None if fakesnow must do it after all; refuses what Snowflake would."""
         of_table = isinstance(statement, Refresh | Call | DropDatabase)
         of_table = of_table or getattr(statement, "kind", None) == "ICEBERG TABLE"
         with self._one_at_a_time:

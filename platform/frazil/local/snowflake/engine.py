@@ -160,15 +160,9 @@ def text(value: str) -> str:
 
 
 def merged(connection: Any, body: Mapping[str, Any]) -> Result:
-    """Carries out a MERGE, by duckdb itself.
+    """Carries out a request's MERGE, by duckdb itself; refuses what it does not take.
 
     fakesnow makes a table of candidates first, which fails in a transaction and without a current database.
-
-    The connection is fakesnow's, the body a request: a statement, and values bound to its placeholders.
-
-    Raises:
-        Refused: duckdb does not take it.
-        SqlglotError: It can't be read.
     """
     bindings = body.get("bindings") or {}
     values = [from_binding(bindings[str(place)]) for place in range(1, len(bindings) + 1)]

@@ -36,11 +36,7 @@ _SYSTEM_FUNCTIONS = ("SYSTEM$VERIFY_EXTERNAL_VOLUME", "SYSTEM$GET_ICEBERG_TABLE_
 
 
 def parse_statement(sql: str) -> Statement | None:
-    """The statement, or None if it is one for fakesnow.
-
-    Raises:
-        Refused: It begins like one of ours, but can't be read.
-    """
+    """The statement, or None if it is one for fakesnow; refuses what begins like ours and can't be read."""
     tokens = _tokens(sql)
     parse = _PARSERS.get(tokens.word())
     tokens.take(tokens.word())

@@ -124,11 +124,7 @@ def described_user(user: Stored) -> Result:
 
 
 def login(objects: Objects, account: str, name: str, token: str) -> Stored:
-    """The user who proves with a token to hold one of its keys.
-
-    Raises:
-        LoginRefused: There is no such user, it is disabled, or no key fits.
-    """
+    """The user who proves with a token to hold one of its keys; LoginRefused where nobody does."""
 
     def login_name(user: Stored) -> str:
         return user.text("LOGIN_NAME", user.plain_name).upper()
