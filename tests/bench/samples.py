@@ -15,7 +15,7 @@ import fastavro
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from frazil.local.generators.chance import Chance, Origin
-from frazil.local.generators.datagen import SCHEMA, trades
+from frazil.local.generators.datagen import STOCK_TRADES, trades
 from frazil.local.generators.producer import Record
 
 __all__ = ["AVRO_IDS", "NARROW", "WIDE", "Fields", "Kind", "Sample", "Trades", "sample"]
@@ -143,7 +143,7 @@ class Trades:
 
     name: str = "trades"
     kind: Kind = "avro"
-    schemas: tuple[str, ...] = (SCHEMA,)
+    schemas: tuple[str, ...] = (STOCK_TRADES.value.text,)
 
     def records(self, schema_ids: Sequence[int]) -> Iterator[Record]:
         """Trades without end."""

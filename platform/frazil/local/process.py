@@ -137,7 +137,7 @@ def find(file: Path) -> Running | None:
 
 
 def stop(running: Running, file: Path, patience: float = _PATIENCE) -> None:
-    """Gives a process some seconds to end, then kills what is left of it and its children; deletes its file."""
+    """Gives a process some seconds to end, then kills it and its children; deletes its file."""
     family = running.family
     _each(psutil.Process.terminate, family[:1])
     psutil.wait_procs(family[:1], timeout=patience)

@@ -11,7 +11,7 @@ import fastavro
 import pytest
 
 from frazil.local.generators.chance import Chance, Origin
-from frazil.local.generators.datagen import SCHEMA, trades
+from frazil.local.generators.datagen import STOCK_TRADES, trades
 
 COUNT = 60_000
 
@@ -22,7 +22,9 @@ Values = list[dict[str, Any]]
 def decode(value: bytes | None) -> dict[str, Any]:
     assert value is not None
     rest = io.BytesIO(value[5:])
-    record: Any = fastavro.schemaless_reader(rest, fastavro.parse_schema(json.loads(SCHEMA)), None)
+    record: Any = fastavro.schemaless_reader(
+        rest, fastavro.parse_schema(json.loads(STOCK_TRADES.value.text)), None
+    )
     assert rest.read() == b"", "bytes are left over"
     return dict(record)
 
@@ -42,7 +44,7 @@ def test_every_value_stands_behind_its_schema_id(records: Records) -> None:
 
 
 def test_bytes_are_those_of_an_avro_writer(records: Records, values: Values) -> None:
-    schema = fastavro.parse_schema(json.loads(SCHEMA))
+    schema = fastavro.parse_schema(json.loads(STOCK_TRADES.value.text))
     for (_, value, *_), fields in zip(records[:2000], values, strict=False):
         stream = io.BytesIO()
         fastavro.schemaless_writer(stream, schema, fields)

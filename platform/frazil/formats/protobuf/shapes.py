@@ -75,7 +75,7 @@ def _with_presence(entry: DescriptorProto) -> None:
 
 
 def columns_array(message: Descriptor, found: pa.StructArray) -> pa.StructArray:
-    """The columns of messages that are there or null; `found` are their fields as ptars reads `shapes_of` them.
+    """The columns of messages that are there or null, by their fields as ptars reads `shapes_of` the file.
 
     Raises Doubt or pyarrow.ArrowInvalid where a value fits no column, or google.protobuf might read another.
     """

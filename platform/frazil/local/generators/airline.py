@@ -15,7 +15,7 @@ from typing import Any
 from frazil.formats.registry import WantedSchema
 from frazil.local.generators.chance import Chance, Clock
 from frazil.local.generators.encode import Make, Prepare, Values, encoded
-from frazil.local.generators.generator import Generator
+from frazil.local.generators.generator import Generator, shipped_schema
 
 __all__ = ["AIRPORTS", "SKYONE", "SKYONE_AVRO", "SUNSET", "SUNSET_AVRO", "addresses", "ticket"]
 
@@ -30,59 +30,6 @@ CENT = Decimal("0.01")
 """Prices are whole dollars, with two digits behind the point: as many as the schema says."""
 
 _TIME = "%Y-%m-%d %H:%M:%S"
-
-JSON_TICKET = """{
-  "$schema": "http://json-schema.org/draft-07/schema#",
-  "title": "AirlineData",
-  "description": "A flight that somebody booked.",
-  "type": "object",
-  "properties": {
-    "email_address": {"type": "string", "description": "Who flies.", "connect.index": 0},
-    "departure_time": {"type": "string", "description": "In UTC.", "connect.index": 1},
-    "departure_airport_code": {"type": "string", "connect.index": 2},
-    "arrival_time": {"type": "string", "description": "In UTC.", "connect.index": 3},
-    "arrival_airport_code": {"type": "string", "connect.index": 4},
-    "flight_duration": {"type": "integer", "description": "Minutes.", "connect.index": 5},
-    "flight_number": {"type": "string", "connect.index": 6},
-    "confirmation_code": {"type": "string", "connect.index": 7},
-    "ticket_price": {
-      "type": "number",
-      "description": "US dollars.",
-      "connect.index": 8,
-      "connect.type": "bytes",
-      "connect.parameters": {"connect.decimal.precision": "10", "scale": "2"}
-    },
-    "aircraft": {"type": "string", "connect.index": 9},
-    "booking_agency_email": {"type": "string", "connect.index": 10}
-  },
-  "required": ["flight_duration"]
-}
-"""
-
-AVRO_TICKET = """{
-  "type": "record",
-  "name": "AirlineAvroData",
-  "namespace": "kickstarter.model",
-  "doc": "A flight that somebody booked.",
-  "fields": [
-    {"name": "email_address", "type": "string", "doc": "Who flies."},
-    {"name": "departure_time", "type": "string", "doc": "In UTC."},
-    {"name": "departure_airport_code", "type": "string"},
-    {"name": "arrival_time", "type": "string", "doc": "In UTC."},
-    {"name": "arrival_airport_code", "type": "string"},
-    {"name": "flight_duration", "type": "long", "doc": "Minutes."},
-    {"name": "flight_number", "type": "string"},
-    {"name": "confirmation_code", "type": "string"},
-    {
-      "name": "ticket_price",
-      "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2},
-      "doc": "US dollars."
-    },
-    {"name": "aircraft", "type": "string"},
-    {"name": "booking_agency_email", "type": "string"}
-  ]
-}
-"""
 
 
 def addresses(chance: Chance) -> tuple[str, ...]:
@@ -131,7 +78,7 @@ def _capitals(dice: random.Random, count: int) -> str:
     return "".join(dice.choices(ascii_uppercase, k=count))
 
 
-_JSON, _AVRO = WantedSchema("JSON", JSON_TICKET), WantedSchema("AVRO", AVRO_TICKET)
+_JSON, _AVRO = shipped_schema("ticket.json"), shipped_schema("ticket.avsc")
 
 
 def _airline(topic: str, name: str, prefix: str, value: WantedSchema) -> Generator:

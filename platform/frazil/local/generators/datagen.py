@@ -10,44 +10,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from frazil.formats.registry import WantedSchema
 from frazil.local.generators.chance import BLOCK, Chance, Origin
 from frazil.local.generators.encode import encoded
-from frazil.local.generators.generator import Generator
+from frazil.local.generators.generator import Generator, shipped_schema
 from frazil.local.generators.producer import Record
 
-__all__ = ["SCHEMA", "STOCK_TRADES", "USERS", "trades"]
-
-SCHEMA = """{
-  "type": "record",
-  "name": "StockTrade",
-  "namespace": "ksql",
-  "doc": "A hypothetical stock trade with some known test stock symbols.",
-  "fields": [
-    {"name": "side", "type": "string", "doc": "BUY or SELL."},
-    {"name": "quantity", "type": "int", "doc": "Number of shares."},
-    {"name": "symbol", "type": "string", "doc": "A test stock symbol."},
-    {"name": "price", "type": "int", "doc": "Price in pennies."},
-    {"name": "account", "type": "string", "doc": "The account of the trade."},
-    {"name": "userid", "type": "string", "doc": "Who executed the trade."}
-  ]
-}
-"""
-"""The same text lies beside the pipeline of these trades, which the engine must not read."""
-
-_USER = """{
-  "type": "record",
-  "name": "users",
-  "namespace": "ksql",
-  "doc": "A user, as it stood when the record was written.",
-  "fields": [
-    {"name": "registertime", "type": "long", "doc": "Milliseconds since 1970."},
-    {"name": "userid", "type": "string"},
-    {"name": "regionid", "type": "string"},
-    {"name": "gender", "type": "string", "doc": "MALE, FEMALE or OTHER."}
-  ]
-}
-"""
+__all__ = ["STOCK_TRADES", "USERS", "trades"]
 
 _SIDES = ("BUY", "SELL")
 _QUANTITIES = range(1, 5000)
@@ -110,9 +78,9 @@ def _user(dice: random.Random) -> tuple[bytes, dict[str, Any]]:
 
 STOCK_TRADES = Generator(
     "stock_trades",
-    WantedSchema("AVRO", SCHEMA),
+    shipped_schema("stock_trades.avsc"),
     lambda chance, state, origin: trades(chance, state.schema_id or 0, origin),
 )
 
-_USER_SCHEMA = WantedSchema("AVRO", _USER)
-USERS = Generator("users", _USER_SCHEMA, encoded("users", lambda _: _user, _USER_SCHEMA))
+_USER = shipped_schema("users.avsc")
+USERS = Generator("users", _USER, encoded("users", lambda _: _user, _USER))

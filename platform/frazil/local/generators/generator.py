@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from frazil.clients import Clients
 from frazil.connections import Connections
@@ -18,9 +19,9 @@ from frazil.kafka.provisioning import TopicState, provide_topic
 from frazil.local.generators.chance import Chance, Origin, next_origin
 from frazil.local.generators.producer import Record, produce_batches
 from frazil.settings import Settings
-from frazil.spec.topic import TableSpec
+from frazil.spec.topic import SCHEMA_KINDS, TableSpec
 
-__all__ = ["GeneratedReport", "Generator", "generate", "generate_several"]
+__all__ = ["GeneratedReport", "Generator", "generate", "generate_several", "shipped_schema"]
 
 _BATCH = 5000
 _TICK = 0.05
@@ -31,10 +32,16 @@ class Generator:
     """What is made up for one topic."""
 
     topic: str  # where to, where nobody says otherwise
-    value: WantedSchema  # the pipeline of the topic ships the same
+    value: WantedSchema
     records: Callable[[Chance, TopicState, Origin], Iterator[Record]]  # endless, from the origin on
     key: WantedSchema | None = None
     partitions: int = 6  # of a topic that must be made
+
+
+def shipped_schema(file: str) -> WantedSchema:
+    """A schema of the folder beside this module; the pipeline of the topic ships the same."""
+    path = Path(__file__).parent / "schemas" / file
+    return WantedSchema(SCHEMA_KINDS[path.suffix], path.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,52 +6,10 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from frazil.formats.registry import WantedSchema
 from frazil.local.generators.encode import encoded
-from frazil.local.generators.generator import Generator
+from frazil.local.generators.generator import Generator, shipped_schema
 
 __all__ = ["SHIPMENTS"]
-
-SHIPMENT = """syntax = "proto3";
-
-package logistics;
-
-import "google/protobuf/timestamp.proto";
-
-// A shipment, as it stood when the record was written.
-message Shipment {
-  string shipment_id = 1;
-  Status status = 2;
-  google.protobuf.Timestamp updated_at = 3;
-  Address destination = 4;
-  repeated Parcel parcels = 5;
-  optional string note = 6;
-  map<string, string> labels = 7;
-  oneof carrier {
-    string truck = 8;
-    int64 flight = 9;
-  }
-}
-
-enum Status {
-  STATUS_UNKNOWN = 0;
-  PACKED = 1;
-  ON_ITS_WAY = 2;
-  DELIVERED = 3;
-}
-
-message Address {
-  string street = 1;
-  string city = 2;
-  string country = 3;
-}
-
-message Parcel {
-  int32 grams = 1;
-  double value = 2;
-  bool fragile = 3;
-}
-"""
 
 CITIES = (("Bergen", "NO"), ("Oulu", "FI"), ("Kiruna", "SE"), ("Nuuk", "GL"), ("Yellowknife", "CA"))
 STATUSES = ("PACKED", "ON_ITS_WAY", "DELIVERED")
@@ -84,5 +42,5 @@ def _parcel(chance: random.Random) -> dict[str, Any]:
     }
 
 
-_VALUE = WantedSchema("PROTOBUF", SHIPMENT)
+_VALUE = shipped_schema("shipments.proto")
 SHIPMENTS = Generator("shipments", _VALUE, encoded("shipments", lambda _: _shipment, _VALUE), partitions=3)
