@@ -12,7 +12,7 @@ from pathlib import Path
 
 from frazil.errors import ConfigureError
 
-__all__ = ["Credentials", "Home", "KeyPair", "s3_credentials", "snowflake_keys", "write_private"]
+__all__ = ["Credentials", "Home", "KeyPair", "s3_credentials", "snowflake_keys", "template", "write_private"]
 
 
 class Home:
@@ -51,6 +51,11 @@ class Home:
             shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(self.root / "data", ignore_errors=True)
         self.profile.unlink(missing_ok=True)
+
+
+def template(name: str) -> str:
+    """A file of settings for one of the servers, from the folder beside this module."""
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
 def write_private(path: Path, text: str, *, once: bool = False) -> None:

@@ -10,34 +10,12 @@ import uuid
 from pathlib import Path
 
 from frazil.errors import PartDownError
-from frazil.local.home import Home
+from frazil.local.home import Home, template
 from frazil.local.jars import Jars
 from frazil.local.ports import LOOPBACK, Ports, url
 from frazil.local.server import Launch, Server, get
 
 __all__ = ["kafka", "registry", "registry_url"]
-
-_PROPERTIES = """process.roles=broker,controller
-node.id=1
-controller.quorum.bootstrap.servers={host}:{controller}
-listeners=PLAINTEXT://{host}:{broker},CONTROLLER://{host}:{controller}
-advertised.listeners=PLAINTEXT://{host}:{broker},CONTROLLER://{host}:{controller}
-controller.listener.names=CONTROLLER
-inter.broker.listener.name=PLAINTEXT
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
-log.dirs={data}
-num.partitions=3
-auto.create.topics.enable=false
-offsets.topic.replication.factor=1
-offsets.topic.num.partitions=4
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-transaction.state.log.num.partitions=4
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
-group.initial.rebalance.delay.ms=0
-log.cleaner.dedupe.buffer.size=16777216
-"""
 
 _JVM = ("-XX:+UseSerialGC", "-XX:-UsePerfData")
 _OF_KAFKA = ("-Xms256m", "-Xmx768m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
@@ -51,8 +29,8 @@ def kafka(home: Home, ports: Ports, java: Path, jars: Jars) -> Server:
     def launch() -> Launch:
         data = home.data("kafka")
         properties = data / "server.properties"
-        listeners = {"broker": ports["kafka"], "controller": ports["kafka-controller"]}
-        properties.write_text(_PROPERTIES.format(host=LOOPBACK, data=data / "log", **listeners))
+        told = {"host": LOOPBACK, "broker": ports["kafka"], "controller": ports["kafka-controller"]}
+        properties.write_text(template("server.properties").format(data=data / "log", **told))
         classes = os.pathsep.join(map(str, jars.paths("kafka")))
         program = (str(java / "bin" / "java"), *_JVM, *_OF_KAFKA, f"-Djava.io.tmpdir={home.scratch}")
         if not (data / "log" / "meta.properties").exists():

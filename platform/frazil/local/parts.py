@@ -8,7 +8,15 @@ from typing import Any
 
 from frazil.errors import ConfigureError
 from frazil.local.cloud import BUCKET, TABLE_BUCKET, aws, snowflake, storage
-from frazil.local.home import Credentials, Home, KeyPair, s3_credentials, snowflake_keys, write_private
+from frazil.local.home import (
+    Credentials,
+    Home,
+    KeyPair,
+    s3_credentials,
+    snowflake_keys,
+    template,
+    write_private,
+)
 from frazil.local.jars import Jars, cache_folder, java_home, read_lock
 from frazil.local.kafka import kafka, registry, registry_url
 from frazil.local.ports import LOOPBACK, Ports, choose, recall, remember, url
@@ -23,20 +31,6 @@ SNOWFLAKE_USER = "FRAZIL"
 
 _CHOICES = ("cluster", "catalog", "glue_database", "glue_warehouse", "pipelines")
 """Settings that a user may change in the file; the next start leaves them as they are."""
-
-_DAGSTER = """# Written by `frazil up` when it was missing; yours to change.
-telemetry:
-  enabled: false
-concurrency:
-  pools:
-    # One run at a time for each table: a landing and an upkeep run of it would fight.
-    granularity: run
-    default_limit: 1
-  runs:
-    max_concurrent_runs: 4
-freshness:
-  enabled: true
-"""
 
 
 def known_stack(home: Home) -> Stack:
@@ -88,7 +82,7 @@ def make_dagster_home(home: Home) -> None:
     """Makes DAGSTER_HOME, if it is missing."""
     home.dagster.mkdir(mode=0o700, exist_ok=True)
     if not (file := home.dagster / "dagster.yaml").exists():
-        file.write_text(_DAGSTER)
+        file.write_text(template("dagster.yaml"))
 
 
 def _values(home: Home, ports: Ports, credentials: Credentials, keys: KeyPair) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from frazil.local.home import Credentials, Home
+from frazil.local.home import Credentials, Home, template
 from frazil.local.jars import Jars
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server
@@ -37,28 +37,7 @@ _CONSUMERS = {
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
 }
 
-_LOGGING = """rootLogger.level = warn
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex
-"""
-
-# Landings first: their pool asks for every core, upkeep's for none, and gets what is left over. In the
-# order of arrival a small landing waits for all tasks of a compaction.
-_POOLS_FILE = "pools.xml"
-_POOLS = """<?xml version="1.0"?>
-<allocations>
-  <pool name="default">
-    <schedulingMode>FIFO</schedulingMode><weight>4</weight><minShare>{cores}</minShare>
-  </pool>
-  <pool name="{upkeep}">
-    <schedulingMode>FIFO</schedulingMode><weight>1</weight><minShare>0</minShare>
-  </pool>
-</allocations>
-"""
+_POOLS = "pools.xml"
 
 # The serial collector stops every core for one: 4 of the 14 s in which two cores land a hot partition.
 # Java compiles no method beyond 8,000 bytes of bytecode unless told to; Spark writes such methods for the
@@ -104,8 +83,8 @@ class Spark:
 
         def launch() -> Launch:
             data = self.home.data(name)
-            (data / "log4j2.properties").write_text(_LOGGING)
-            (data / _POOLS_FILE).write_text(_POOLS.format(cores=cores(), upkeep=UPKEEP_POOL))
+            (data / "log4j2.properties").write_text(template("log4j2.properties"))
+            (data / _POOLS).write_text(template(_POOLS).format(cores=cores(), upkeep=UPKEEP_POOL))
             properties = data / "spark.properties"
             told = self._properties(data, port, heap)
             properties.write_text("".join(f"{key} {value}\n" for key, value in told.items()))
@@ -129,7 +108,7 @@ class Spark:
             **_CONSUMERS,
             "spark.scheduler.mode": "FAIR",
             # No URI: Hadoop takes %20 for three letters of a folder's name.
-            "spark.scheduler.allocation.file": f"file://{data / _POOLS_FILE}",
+            "spark.scheduler.allocation.file": f"file://{data / _POOLS}",
             "spark.local.dir": data / "local",
             "spark.sql.warehouse.dir": data / "warehouse",
             "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",

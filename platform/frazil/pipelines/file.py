@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -52,39 +52,25 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class _Attributes(_Strict):
+class _Attributes(_Strict, Generic[T]):
     group: str | None = Field(None, pattern=r"^[A-Za-z0-9_]+$")
     owners: Owners = ()
+    tables: tuple[T, ...] = Field(min_length=1)
 
 
-class _Topics(_Attributes):
-    tables: tuple[TableSpec, ...] = Field(min_length=1)
-
-
-class _Derived(_Attributes):
-    tables: tuple[DerivedSpec, ...] = Field(min_length=1)
-
-
-class _Document(_Strict):
+class _Document(_Strict, Generic[T]):
     """What is `Any` here is Dagster's own and checked there."""
 
     type: str
     requirements: Any = None
     post_processing: Any = None
     template_vars_module: Any = None
+    attributes: _Attributes[T]
 
 
-class _TopicsDocument(_Document):
-    attributes: _Topics
-
-
-class _DerivedDocument(_Document):
-    attributes: _Derived
-
-
-_MODELS: Mapping[str, type[_TopicsDocument] | type[_DerivedDocument]] = {
-    "TopicTables": _TopicsDocument,
-    "DerivedTables": _DerivedDocument,
+_MODELS: Mapping[str, type[_Document[Any]]] = {
+    "TopicTables": _Document[TableSpec],
+    "DerivedTables": _Document[DerivedSpec],
 }
 """By the name of the component, whatever module it is from."""
 
@@ -113,9 +99,7 @@ def _files(spec: AnyTable) -> Iterator[tuple[str, Path]]:
     return ((name, value) for name, value in spec if isinstance(value, Path))
 
 
-def _tables(
-    document: Document, model: type[_TopicsDocument] | type[_DerivedDocument]
-) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+def _tables(document: Document, model: type[_Document[Any]]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     """The document's tables, and the line of each."""
     try:
         # What is not an attribute is Dagster's own, templates and all.
