@@ -133,6 +133,7 @@ class DeriveConfig(dg.Config):
     """How to derive."""
 
     rebuild: bool = Field(False, description="Make all rows anew from the whole inputs, in one commit.")
+    accept_loss: int = Field(0, description="Rows that a rebuild may lose: its inputs no longer hold them.")
 
 
 def derived_asset(table: DerivedTable) -> dg.AssetsDefinition:
@@ -146,7 +147,7 @@ def derived_asset(table: DerivedTable) -> dg.AssetsDefinition:
         connections, run = frazil.connections, context.run.run_id
         with engine_errors():
             try:
-                report = derive(table.spec, connections, rebuild=config.rebuild, run_id=run)
+                report = derive(table.spec, connections, run_id=run, **config.model_dump())
             except OvertakenError as e:
                 context.log.warning(str(e))
                 report = None

@@ -108,6 +108,12 @@ class PositionLostError(RepairError):
     exit_code = 3
 
 
+class RowsLostError(RepairError):
+    """A rebuild would lose rows of a table, for its inputs no longer hold what they were made of."""
+
+    exit_code = 3
+
+
 class AuditFailedError(RepairError):
     """What was written does not add up with what was planned; nothing of it is visible."""
 

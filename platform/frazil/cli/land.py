@@ -51,6 +51,10 @@ FromHere = Annotated[
     typer.Option("--from-here", help="A query that was changed makes the rows that come; the others stay."),
 ]
 
+RowsLost = Annotated[
+    int, typer.Option("--accept-loss", help="Rows that a rebuild may lose: its inputs no longer hold them.")
+]
+
 
 @app.command("land")
 def land_command(
@@ -143,7 +147,7 @@ def show_landings(reports: list[LandingReport]) -> None:
 @app.command("derive")
 def derive_command(
     tables: Tables = None, every: AllTables = False, rebuild: Rebuild = False, from_here: FromHere = False,
-    as_json: Json = False,
+    accept_loss: RowsLost = 0, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Bring tables made of others up to what their inputs hold now, each after those that it reads."""
     if rebuild and from_here:
@@ -152,8 +156,8 @@ def derive_command(
 
     def do(spec: DerivedSpec, on_step: OnStep) -> DeriveReport:
         return derive(
-            spec, selection.connections, rebuild=rebuild, from_here=from_here, run_id=run_id(),
-            on_step=on_step,
+            spec, selection.connections, rebuild=rebuild, from_here=from_here, accept_loss=accept_loss,
+            run_id=run_id(), on_step=on_step,
         )  # fmt: skip
 
     results = each(selection, "deriving", do)

@@ -107,7 +107,7 @@ def keep_letters(box: LetterBox) -> None:
         table = create_table(box.catalog, name, _FIELDS, _PARTITION_BY, _PROPERTIES)
     drop_outlived(box.catalog, name, table)
     before = DerivedLedger.newest(table.metadata, whatever_it_holds=box.plan.whole)
-    if before and before.derivation not in (box.plan.letters, *box.ours):
+    if before and not box.plan.rebuild and before.derivation not in (box.plan.letters, *box.ours):
         raise overtaken(box.name)
     new = box.plan.increments if box.plan.whole else _not_kept(box, before)
     if not box.plan.whole and all(n.rows == 0 for n in new.values()):
@@ -134,7 +134,7 @@ def _publish(
             files = append(box.catalog, name, table, _stamped(rows, branch), branch, Write())
     entry = replace(box.ledger, rows=files.rows, removed=0, bad=0, late=0, watermark=None)
     base = before.derivation if before else ""
-    publish(box.catalog, name, Derived(files, entry, base, whole=box.plan.whole))
+    publish(box.catalog, name, Derived(files, entry, base, box.plan.whole, box.plan.rebuild))
 
 
 def _stamped(rows: DataFrame, derivation: str) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -14,22 +14,21 @@ from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
 from frazil.derive.dead_letters import LetterBox, bad_count, bad_rows, good_rows, keep_letters
 from frazil.derive.feeds.feed import FeedReport, feed
-from frazil.derive.inputs import Increment, rows_of
+from frazil.derive.inputs import Increment, rows_of, rows_read, whole
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import ensure_output
-from frazil.derive.plan import Plan, make_plan
+from frazil.derive.plan import Plan, load_inputs, make_plan, refuse_loss
 from frazil.derive.publish import Derived
+from frazil.derive.report import DeriveReport, nothing_new, report_of
 from frazil.derive.write import Result, Step, Task, Watched, derivation_job
-from frazil.errors import CommitConflictError, FrazilError
-from frazil.spec.derived import DerivedKind, DerivedSpec
+from frazil.errors import CommitConflictError, FrazilError, OvertakenError
+from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
-from frazil.tables.branches import DERIVING, drop_outlived, leave_branch, new_branch
+from frazil.tables.branches import DERIVING, REBUILDING, drop_outlived, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
-from frazil.tables.commit import Committed
 from frazil.tables.faults import spark_job
 from frazil.tables.pyiceberg import drop_old_metadata
-from frazil.tables.snapshots import ancestors
 from frazil.tables.stage import publish
 
 if TYPE_CHECKING:
@@ -37,105 +36,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 __all__ = ["DeriveReport", "derive"]
-
-
-@dataclass(frozen=True, slots=True)
-class DeriveReport:
-    """What one call of `derive` did.
-
-    Args:
-        snapshot_id: The head of `main` now.
-        done: Whether a snapshot was made.
-        whole: Whether all inputs were read, and not only what is new in them.
-        rows: Rows that were written.
-        removed: Rows that were replaced.
-        bad: Dead letters: rows that the query calls bad, or of windows far ahead of the clock.
-        late: Rows of windows that were closed.
-        input_rows: Rows that were read, by the inputs' own metadata.
-        state_bytes: Bytes of the output's own files that were read to merge with.
-        files: Data files that were written.
-        watermark: Microseconds since the epoch.
-        inputs: The snapshot of each input that the table now holds.
-        rolled_back_to: The snapshot to which the table went back first, because an input had.
-        conflicts: How often publishing was tried again because others had committed in between.
-        fed: Records that the table's topic got.
-        text: All of this in a sentence.
-    """
-
-    table: str
-    kind: DerivedKind
-    snapshot_id: int | None = None
-    done: bool = False
-    whole: bool = False
-    rows: int = 0
-    removed: int = 0
-    total_rows: int = 0
-    bad: int = 0
-    late: int = 0
-    input_rows: int = 0
-    input_bytes: int = 0
-    state_bytes: int = 0
-    files: int = 0
-    watermark: int | None = None
-    inputs: dict[str, int] | None = None
-    rolled_back_to: int | None = None
-    conflicts: int = 0
-    fed: int = 0
-    seconds: float = 0.0
-    text: str = ""
-
-
-def _nothing(spec: DerivedSpec, table: str, plan: Plan) -> DeriveReport:
-    """The report of a derivation that found nothing new."""
-    head = next(ancestors(plan.table.metadata), None) if plan.table else None
-    before = plan.before
-    return DeriveReport(
-        table=table,
-        kind=spec.kind,
-        snapshot_id=head.snapshot_id if head else None,
-        total_rows=before.total_rows if before else 0,
-        watermark=before.watermark if before else None,
-        inputs={name: p.snapshot for name, p in before.inputs.items()} if before else {},
-        rolled_back_to=plan.rolled_back_to,
-        text=f"Nothing new for {table}: it holds all that its inputs do{_went_back(plan)}.",
-    )
-
-
-def _report(
-    spec: DerivedSpec, table: str, plan: Plan, entry: DerivedLedger, result: Result, published: Committed
-) -> DeriveReport:
-    """The report of a derivation that is published."""
-    before = plan.before.total_rows if plan.before else 0
-    removed = before if plan.whole else sum(result.removed.values())
-    rows, size = (sum(getattr(new, what) for new in plan.increments.values()) for what in ("rows", "bytes"))
-    apart = "".join(f", {n} {word}" for n, word in ((entry.bad, "bad"), (entry.late, "late")) if n)
-    read = f"{'all' if plan.whole else 'new'} {rows} rows of {', '.join(sorted(plan.inputs))}"
-    return DeriveReport(
-        table=table,
-        kind=spec.kind,
-        snapshot_id=published.snapshot_id,
-        done=True,
-        whole=plan.whole,
-        rows=entry.rows,
-        removed=removed,
-        total_rows=before - removed + entry.rows,
-        bad=entry.bad,
-        late=entry.late,
-        input_rows=rows,
-        input_bytes=size,
-        state_bytes=result.state_bytes,
-        files=len(result.staged.files),
-        watermark=entry.watermark,
-        inputs={name: p.snapshot for name, p in plan.positions.items()},
-        rolled_back_to=plan.rolled_back_to,
-        conflicts=published.conflicts,
-        text=f"{table}: {entry.rows} rows written of {read}{apart}{_went_back(plan)}.",
-    )
-
-
-def _went_back(plan: Plan) -> str:
-    where = plan.rolled_back_to
-    return f"; an input was rolled back, so it went back to snapshot {where} first" if where else ""
 
 
 _TRIES = 5
@@ -149,6 +49,7 @@ def derive(
     now: float | None = None,
     rebuild: bool = False,
     from_here: bool = False,
+    accept_loss: int = 0,
     run_id: str = "",
     on_step: Step = lambda _: None,
 ) -> DeriveReport:
@@ -160,12 +61,14 @@ def derive(
         now: The clock, in seconds since the epoch: what the query calls `:now`.
         rebuild: Make all of it anew from the whole inputs, in one commit.
         from_here: Let a query that was changed make the rows that come; those that are there stay.
+        accept_loss: How many rows that the inputs no longer hold a rebuild may do without.
         run_id: Noted in the snapshot.
         on_step: See `Step`.
 
     Raises:
         MissingError: An input is not there.
         PositionLostError: Nothing tells any more what is new in an input; a rebuild helps.
+        RowsLostError: A rebuild would lose more rows than that.
         QueryChangedError: The rows that are there come from another query; a rebuild helps.
         OvertakenError: Another derivation of the same table was quicker; nothing of this one is visible.
         FrazilError: See docs/derive.md for the others. Never is a part of a derivation visible.
@@ -174,7 +77,7 @@ def derive(
     clock = time.time() if now is None else now
     with catalog_errors(connections.settings):
         report = _Derivation(spec, connections, clock, run_id, on_step).run(
-            rebuild=rebuild, from_here=from_here
+            rebuild=rebuild, from_here=from_here, accept_loss=accept_loss
         )
         if spec.feeds:
             report = _fed(report, feed(spec, connections, on_step=on_step))
@@ -201,17 +104,27 @@ class _Derivation:
         self._done = on_step
         self._branches: list[str] = []
 
-    def run(self, *, rebuild: bool, from_here: bool) -> DeriveReport:
+    def run(self, *, rebuild: bool = False, from_here: bool = False, accept_loss: int = 0) -> DeriveReport:
         """Plans, and does it unless nothing is new."""
         plan = make_plan(self._catalog, self._name, self._computation, rebuild=rebuild, from_here=from_here)
+        if plan.rebuild:
+            refuse_loss(self._connections, self._name, plan, accept_loss)
         if plan.table:
             drop_outlived(self._catalog, self._name, plan.table)
         self._done("planned")
         if not plan.due:
-            return _nothing(self._spec, str(self._name), plan)
+            return nothing_new(self._spec, str(self._name), plan)
         with self._rows(plan, plan.increments) as rows:
             table = self._output(plan, rows)
-            return self._derive(plan, table, rows)
+            report = self._derive(plan, table, rows)
+        return self._caught_up(report) if plan.rebuild else report
+
+    def _caught_up(self, report: DeriveReport) -> DeriveReport:
+        """What came during a rebuild is read at once: derivations whose place it took had shown it."""
+        try:
+            return report.followed_by(self.run())
+        except OvertakenError:  # who was quicker has read it
+            return report
 
     @contextmanager
     def _rows(self, plan: Plan, new: Mapping[str, Increment]) -> Iterator[DataFrame]:
@@ -231,7 +144,7 @@ class _Derivation:
 
     def _derive(self, plan: Plan, table: Table, rows: DataFrame) -> DeriveReport:
         for attempt in range(_TRIES):
-            self._branches.append(branch := new_branch(DERIVING))
+            self._branches.append(branch := new_branch(REBUILDING if plan.rebuild else DERIVING))
             watched = Watched(self._name, rows, bad_count(rows))
             try:
                 result = self._kind.write(self._task(plan, table, good_rows(watched.rows), branch))
@@ -270,6 +183,7 @@ class _Derivation:
             rows=result.rows,
             bad=bad,
             late=result.late,
+            read=self._read(plan),
             mixed=int(plan.mixed),
             watermark=result.watermark,
             now=self._now,
@@ -277,10 +191,18 @@ class _Derivation:
             version=version("frazil"),
         )
         self._keep_letters(plan, table, entry)
-        staged = Derived(result.staged, entry, plan.base, whole=plan.whole, removed=result.removed)
+        staged = Derived(result.staged, entry, plan.base, plan.whole, plan.rebuild, result.removed)
         published = publish(self._catalog, self._name, staged)
         self._done("published")
-        return _report(self._spec, str(self._name), plan, entry, result, published)
+        return report_of(self._spec, str(self._name), plan, entry, result, published)
+
+    def _read(self, plan: Plan) -> dict[str, int]:
+        """How many rows of each input were read."""
+        found = {}
+        for name in plan.names.values():
+            table, new = plan.inputs[str(name)], plan.increments[str(name)]
+            found[str(name)] = rows_read(self._connections, name, table, new)
+        return found
 
     def _keep_letters(self, plan: Plan, table: Table, entry: DerivedLedger) -> None:
         """Keeps bad and late rows apart; takes those of before away where all is made anew."""
@@ -288,6 +210,8 @@ class _Derivation:
         anew = plan.whole and load_table_or_none(self._catalog, self._name.dead_letters)
         if not (entry.bad or late or anew):
             return
+        if plan.rebuild:
+            plan, entry = self._up_to_now(plan, entry)
 
         @contextmanager
         def letters(new: Mapping[str, Increment]) -> Iterator[DataFrame | None]:
@@ -298,3 +222,9 @@ class _Derivation:
 
         keep_letters(LetterBox(self._catalog, self._name, plan, entry, letters, self._branches))
         self._done("kept")
+
+    def _up_to_now(self, plan: Plan, entry: DerivedLedger) -> tuple[Plan, DerivedLedger]:
+        """A rebuild keeps letters of all rows that are there now: derivations in between kept theirs."""
+        _, inputs = load_inputs(self._catalog, self._computation, self._name.namespace)
+        plan = replace(plan, inputs=inputs, increments={name: whole(table) for name, table in inputs.items()})
+        return plan, replace(entry, inputs=plan.positions)

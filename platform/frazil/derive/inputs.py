@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
+from frazil.connections import Connections
 from frazil.derive.ledger import Position
 from frazil.errors import MissingError, PositionLostError
 from frazil.formats.types import from_iceberg, spark_type
@@ -14,7 +15,7 @@ from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.tables.manifests import rows_added, rows_held
 from frazil.tables.snapshots import ancestors, is_first, summary_of
-from frazil.tables.spark import spark_name
+from frazil.tables.spark import live_rows, spark_name
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -30,7 +31,9 @@ __all__ = [
     "increment",
     "is_unmoved",
     "none_went_back",
+    "rows_lost",
     "rows_of",
+    "rows_read",
     "since",
     "standing",
     "whole",
@@ -142,6 +145,25 @@ def increment(table: Table, position: Position) -> Increment:
         raise _rewritten(table, changed[-1])
     rows, size = sum(rows_added(table, s) for s in added), sum(_number(s, "added-files-size") for s in added)
     return Increment(position.snapshot, at_head(table), len(news), rows, size)
+
+
+def rows_read(connections: Connections, name: TableName, table: Table, new: Increment) -> int:
+    """How many rows an increment has, without those that delete files took away."""
+    if new.since is not None:
+        return new.rows
+    return live_rows(connections, name, table.metadata.snapshot_by_id(new.to.snapshot))
+
+
+def rows_lost(connections: Connections, name: TableName, table: Table, position: Position, read: int) -> int:
+    """How many rows that were read up to a position an input no longer holds.
+
+    They are more where it has also lost the snapshots that tell what came behind the position.
+    """
+    if str(table.metadata.table_uuid) != position.uuid:
+        return read
+    newer = (s for s in ancestors(table.metadata) if (s.sequence_number or 0) > position.sequence)
+    added = sum(rows_added(table, s) for s in newer if _operation(s) == "append")
+    return max(0, read + added - live_rows(connections, name, table.current_snapshot()))
 
 
 def is_unmoved(table: Table, position: Position) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
 from frazil.tables.ledger import Codec, Entry
@@ -30,6 +30,9 @@ Inputs = Annotated[
 ]
 
 
+Counts = Annotated[Mapping[str, int], Codec(json.dumps, json.loads)]
+
+
 @dataclass(frozen=True)
 class DerivedLedger(Entry):
     """What one derivation wrote into its snapshot.
@@ -44,6 +47,7 @@ class DerivedLedger(Entry):
         late: Rows of windows that were closed.
         total_rows: Rows of the table.
         total_bad: All bad rows since the table was made or rebuilt; `total_late` likewise.
+        read: Rows that were read of each input since the table was made or rebuilt.
         mixed: 1 where rows of an earlier query stand beside those of this one.
         watermark: Microseconds since the epoch; no window that begins before it is complete is open.
         now: The clock of the run, seconds since the epoch: what `:now` was.
@@ -63,6 +67,7 @@ class DerivedLedger(Entry):
     total_rows: int = 0
     total_bad: int = 0
     total_late: int = 0
+    read: Counts = field(default_factory=dict)
     mixed: int = 0
     watermark: int | None = None
     now: float | None = None
@@ -71,10 +76,12 @@ class DerivedLedger(Entry):
 
     def following(self, before: DerivedLedger | None) -> DerivedLedger:
         """The same, with the totals that it has behind another ledger; none before: all is made anew."""
+        read = before.read if before else {}
         return replace(
             self,
             total_rows=before.total_rows + self.rows - self.removed if before else self.rows,
             total_bad=self.bad + (before.total_bad if before else 0),
+            read={name: rows + read.get(name, 0) for name, rows in self.read.items()},
             mixed=max(self.mixed, before.mixed if before else 0),
             total_late=self.late + (before.total_late if before else 0),
         ).handed_on(before)

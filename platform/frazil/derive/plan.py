@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from frazil.connections import Connections
 from frazil.derive.computation import Computation
 from frazil.derive.inputs import (
     Increment,
@@ -15,12 +16,13 @@ from frazil.derive.inputs import (
     increment,
     is_unmoved,
     none_went_back,
+    rows_lost,
     standing,
     whole,
 )
 from frazil.derive.ledger import DerivedLedger, Position
 from frazil.derive.write import overtaken
-from frazil.errors import DifferentError, PositionLostError, QueryChangedError
+from frazil.errors import DifferentError, PositionLostError, QueryChangedError, RowsLostError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table, load_table_or_none
 from frazil.tables.commit import commit
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["Plan", "load_inputs", "make_plan"]
+__all__ = ["Plan", "load_inputs", "make_plan", "refuse_loss"]
 
 Names = Mapping[str, TableName]
 """The tables that a query reads, by the name that the user gave each."""
@@ -54,6 +56,7 @@ class Plan:
         before: The output's newest ledger; None where nothing was derived yet.
         whole: Whether all rows are made anew.
         increments: What is to be read, by `namespace.table`.
+        rebuild: Whether a person asked for it: then it takes the place of derivations that are quicker.
         mixed: Whether a query begins here whose rows stand beside those of another one.
         letters: The newest derivation that kept dead letters of the output; empty: there was none.
         rolled_back_to: The snapshot to which the output went back, because an input had.
@@ -66,6 +69,7 @@ class Plan:
     whole: bool
     increments: Mapping[str, Increment]
     due: bool
+    rebuild: bool = False
     mixed: bool = False
     letters: str = ""
     rolled_back_to: int | None = None
@@ -133,7 +137,30 @@ def make_plan(
     if everything:
         due = _is_due(computation, before, inputs, rebuild=rebuild)
     letters_of = kept.derivation if kept else ""
-    return Plan(names, inputs, table, before, everything, new, due, mixed, letters_of, went_back)
+    wins = rebuild and before is not None and computation.spec.kind != "full"
+    return Plan(names, inputs, table, before, everything, new, due, wins, mixed, letters_of, went_back)
+
+
+def refuse_loss(connections: Connections, name: TableName, plan: Plan, accepted: int) -> None:
+    """Refuses a rebuild without rows that the table was made of, and its inputs no longer hold.
+
+    Raises:
+        RowsLostError: They are more than were accepted.
+    """
+    assert plan.before
+    read, lost = plan.before.read, dict[str, int]()
+    for each in plan.names.values():
+        if position := plan.before.inputs.get(said := str(each)):
+            lost[said] = rows_lost(connections, each, plan.inputs[said], position, read.get(said, 0))
+    if (total := sum(lost.values())) <= accepted:
+        return
+    raise RowsLostError(
+        f"A rebuild of {name} would lose what was made of {total} rows: its inputs no longer hold them.",
+        where="; ".join(f"{each}: {n} of {read[each]} rows that were read" for each, n in lost.items() if n),
+        meaning="Nothing was changed.",
+        todo=f"`frazil derive {name} --rebuild --accept-loss {total}` gives them up; where only the query "
+        "changed, --from-here keeps the rows that are there.",
+    )
 
 
 def _news(inputs: Inputs, before: DerivedLedger | None) -> dict[str, Increment]:

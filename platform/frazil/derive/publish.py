@@ -34,12 +34,14 @@ class Derived(Staged):
         ledger: What the snapshot will say, but for its totals.
         base: The derivation whose ledger was the newest one when this one was planned; empty: there was none.
         whole: Whether the files replace all files of the table.
+        takes_over: Whether it follows whatever derivation is the newest by now.
         removed: Else the files that they replace: path to rows.
     """
 
     ledger: DerivedLedger
     base: str
     whole: bool = False
+    takes_over: bool = False
     removed: Mapping[str, int] = field(default_factory=dict)
 
     work: ClassVar[str] = "derivation"
@@ -50,7 +52,7 @@ class Derived(Staged):
         """See `Staged.upon`. A rebuild may leave the position as it is, so it goes by the derivation."""
         before = DerivedLedger.newest(table.metadata, whatever_it_holds=self.whole)
         newest = before.derivation if before else ""
-        if newest != self.base:
+        if newest != self.base and not self.takes_over:
             raise OvertakenError(
                 f"Another derivation of {name}, or a rollback, was quicker; this one was dropped.",
                 where=f"newest is {newest or 'none'}, planned behind {self.base or 'none'}",

@@ -22,6 +22,7 @@ __all__ = [
     "DERIVING",
     "EXPIRING",
     "LANDING",
+    "REBUILDING",
     "REDRIVE",
     "at_work",
     "branch_from_head",
@@ -35,7 +36,7 @@ __all__ = [
     "started_at",
 ]
 
-LANDING, REDRIVE, DERIVING = "landing_", "redrive_", "deriving_"
+LANDING, REDRIVE, DERIVING, REBUILDING = "landing_", "redrive_", "deriving_", "rebuilding_"
 """Prefixes of branches that bring rows."""
 
 EXPIRING, COMPACTING = "expiring_", "compaction_"

@@ -91,6 +91,36 @@ def test_of_two_at_once_one_publishes_and_the_other_says_it_was_overtaken(
     goes_on(made, source)
 
 
+@pytest.mark.parametrize("dies", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_rebuild_takes_the_place_of_derivations_that_were_quicker(
+    connections: Connections, fresh_name: str, tmp_path: Path, kind: str, dies: bool
+) -> None:
+    made, source = in_between(connections, tmp_path, fresh_name, kind)
+    quicker = iter([made])
+
+    def meanwhile(step: str) -> None:
+        if step == "written" and (other := next(quicker, None)):
+            other.derive()
+            source.trades(0, 4)
+            other.derive()
+        if step == "kept" and dies:
+            raise Dead
+
+    if dies and kind == "rows":
+        with pytest.raises(Dead):
+            made.derive(rebuild=True, on_step=meanwhile)
+    else:
+        report = made.derive(rebuild=True, on_step=meanwhile)
+        assert (report.whole, report.inputs) == (True, {str(source.name): source.head})
+    assert not made.derive().done
+    if kind == "rows":
+        assert made.rows("quantity") == [(1,), (2,), (3,), (4,)]
+        assert [reason for reason, _ in made.dead_letters()] == ["none", "none"]
+    else:
+        assert made.rows("quantity", "trades") == [(10, 6)]
+
+
 def test_a_rollback_takes_the_position_back_with_the_rows(source: Source, make_table: MakeTable) -> None:
     source.trades(1)
     made = make_table(KINDS["rows"].format(source.name.table))

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from frazil.errors import PositionLostError
+from frazil.errors import PositionLostError, RowsLostError
 from frazil.upkeep.compaction.run import compact
 from kit.made import Made, MakeTable, Source, make_source
 
@@ -105,8 +105,11 @@ def test_rows_that_were_changed_ask_for_a_rebuild(source: Source, made: Made, ch
         source.table.overwrite(source.table.scan().to_arrow().slice(0, 1))
     with pytest.raises(PositionLostError, match="changed or deleted"):
         made.derive()
+    gone = 1 if change == "delete" else 2  # then both, and one came anew
+    with pytest.raises(RowsLostError, match=rf": {gone} of 2 rows that were read"):
+        made.derive(rebuild=True)
 
-    made.derive(rebuild=True)
+    made.derive(rebuild=True, accept_loss=gone)
 
     assert quantities(made) == sorted(r["quantity"] for r in source.table.scan().to_arrow().to_pylist())
 
@@ -117,8 +120,12 @@ def test_another_table_of_the_same_name_asks_for_a_rebuild(source: Source, made:
     with pytest.raises(PositionLostError, match="another table"):
         made.derive()
 
-    assert made.derive(rebuild=True).rows == 1
+    with pytest.raises(RowsLostError, match="--accept-loss 2"):
+        made.derive(rebuild=True, accept_loss=1)
+
+    assert made.derive(rebuild=True, accept_loss=2).rows == 1
     assert quantities(made) == [9]
+    assert made.derive(rebuild=True).rows == 1, "what was accepted is not asked for again"
 
 
 def test_a_table_of_derived_tables_goes_back_with_all_before_it(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
-from frazil.derive.inputs import at_head, increment, whole
+from frazil.connections import Connections
+from frazil.derive.inputs import at_head, increment, rows_lost, whole
+from frazil.derive.ledger import Position
 from frazil.landing.acceptance import foreign_commits
+from frazil.spec.names import TableName
 
 ROWS = pa.table({"n": [1, 2, 3]})
 
@@ -40,6 +45,39 @@ def test_rows_are_counted_in_manifests_where_a_summary_does_not_count_them(table
     assert increment(silent(table), position).rows == 2
     assert increment(table, position).is_due
     assert whole(table).rows == 5
+
+
+NAME = TableName("ns", "a")
+NOBODY = cast("Connections", None)  # asked for rows only where there are delete files
+
+
+def lost(table: Table, position: Position, read: int) -> int:
+    return rows_lost(NOBODY, NAME, table, position, read)
+
+
+def test_rows_that_are_gone_from_an_input_are_lost_whatever_came_later(table: Table) -> None:
+    position = at_head(table)
+    table.append(ROWS)
+    assert lost(table, position, read=3) == 0
+
+    table.delete("n = 1")
+
+    assert lost(table, position, read=3) == 2, "one of those that came later is not told apart"
+    assert lost(table, at_head(table), read=6) == 2
+
+
+def test_what_a_rollback_took_away_is_lost_and_what_came_instead_makes_no_good(table: Table) -> None:
+    first = at_head(table)
+    table.append(ROWS)
+    position = at_head(table)
+    table.manage_snapshots().rollback_to_snapshot(first.snapshot).commit()
+    table.append(ROWS)
+
+    assert lost(table, position, read=6) == 3
+
+
+def test_nothing_that_was_read_is_known_to_be_in_another_table_of_the_name(table: Table) -> None:
+    assert lost(table, replace(at_head(table), uuid="another"), read=3) == 3
 
 
 def test_a_commit_that_counts_nothing_may_have_changed_rows(table: Table) -> None:
