@@ -9,14 +9,17 @@ from __future__ import annotations
 import fcntl
 import getpass
 import os
+import random
 import tempfile
 from pathlib import Path
 
 from frazil.local.home import Home
 from frazil.local.parts import known_stack, prepared_stack
-from frazil.local.ports import free_offset
+from frazil.local.ports import DEFAULTS, is_taken
 
-__all__ = ["bring_down", "bring_up", "is_to_stay", "shared_home"]
+__all__ = ["bring_down", "bring_up", "free_offset", "is_to_stay", "shared_home"]
+
+_OFFSETS = range(1000, 17_000, 7)  # beyond, Linux hands ports out to clients
 
 
 def shared_home() -> Home:
@@ -28,6 +31,14 @@ def shared_home() -> Home:
 def is_to_stay(home: Home) -> bool:
     """Whether the stack shall go on after the tests; to be asked before they start."""
     return bool(os.environ.get("FRAZIL_TEST_KEEP")) or known_stack(home).is_running()
+
+
+def free_offset() -> int:
+    """An offset at which no default port is taken, found at random so that two seldom agree."""
+    for offset in random.sample(_OFFSETS, len(_OFFSETS)):
+        if not any(is_taken(port + offset) for port in DEFAULTS.values()):
+            return offset
+    raise AssertionError("no offset leaves all ports of a stack free")
 
 
 def bring_up(home: Home) -> None:

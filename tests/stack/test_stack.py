@@ -28,8 +28,9 @@ from pyiceberg.types import LongType, NestedField
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.local.home import Home
-from frazil.local.ports import LOOPBACK, free_offset
+from frazil.local.ports import LOOPBACK
 from frazil.settings import Settings
+from kit.shared_stack import free_offset
 from kit.waiting import PATIENCE
 
 FRAZIL = Path(sys.executable).parent / "frazil"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from decimal import Context, Inexact, InvalidOperation
+from decimal import Decimal as Number
 from operator import eq
 from typing import ClassVar, Literal, TypeVar, cast
 
@@ -44,6 +46,15 @@ class Decimal(_Scalar):
 
     def __str__(self) -> str:
         return f"decimal({self.precision},{self.scale})"
+
+    def holds(self, number: Number) -> bool:
+        """Whether a number fits without being rounded."""
+        exact = Context(prec=self.precision, traps=[Inexact, InvalidOperation])
+        try:
+            exact.quantize(number, Number(1).scaleb(-self.scale))
+        except (Inexact, InvalidOperation):
+            return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import socket
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from frazil.errors import ConfigureError
 from frazil.local.home import write_private
 
 __all__ = [
-    "DEFAULTS", "LOOPBACK", "Ports", "choose", "free_offset", "is_taken", "parse", "recall", "remember",
+    "DEFAULTS", "LOOPBACK", "Ports", "choose", "is_taken", "parse", "recall", "remember",
     "taken", "url",
 ]  # fmt: skip
 
@@ -32,8 +31,6 @@ DEFAULTS: Ports = {
     "glue": 5557, "snowflake": 5558,
     "spark": 15002, "spark-upkeep": 15003,
 }  # fmt: skip
-
-_OFFSETS = range(1000, 17_000, 7)  # beyond, Linux hands ports out to clients
 
 
 def url(ports: Ports, name: str) -> str:
@@ -87,14 +84,6 @@ def choose(memory: Path, chosen: Mapping[str, int] | None = None, offset: int | 
 def remember(memory: Path, ports: Ports) -> None:
     """Keeps the choice for the next start."""
     write_private(memory, json.dumps({"ports": dict(ports)}, indent=2) + "\n")
-
-
-def free_offset() -> int:
-    """An offset at which no default port is taken, found at random so that two seldom agree."""
-    for offset in random.sample(_OFFSETS, len(_OFFSETS)):
-        if not any(is_taken(port + offset) for port in DEFAULTS.values()):
-            return offset
-    raise ConfigureError("No offset leaves all ports of a stack free.", todo="Stop other stacks.")
 
 
 def is_taken(port: int) -> bool:

@@ -24,12 +24,12 @@ from frazil.errors import PartDownError
 from frazil.landing.land import land
 from frazil.local.home import Home
 from frazil.local.parts import prepared_stack
-from frazil.local.ports import free_offset
 from frazil.local.stack import Stack
 from frazil.settings import Settings
 from frazil.spec.topic import TableSpec
 from kit.killed import NAMESPACE, compaction_process, landing_process
 from kit.leftovers import cleaned_up, unnamed
+from kit.shared_stack import free_offset
 from kit.stored import files_under
 from kit.topics import Topic, create_topic
 from kit.waiting import PATIENCE, wait_for

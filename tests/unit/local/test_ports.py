@@ -8,17 +8,8 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import ConfigureError
-from frazil.local.ports import (
-    DEFAULTS,
-    LOOPBACK,
-    choose,
-    free_offset,
-    is_taken,
-    parse,
-    recall,
-    remember,
-    taken,
-)
+from frazil.local.ports import DEFAULTS, LOOPBACK, choose, is_taken, parse, recall, remember, taken
+from kit.shared_stack import free_offset
 
 
 @pytest.fixture

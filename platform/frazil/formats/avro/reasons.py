@@ -6,7 +6,7 @@ import io
 import json
 import struct
 from collections.abc import Iterable
-from decimal import Context, Inexact, InvalidOperation
+from decimal import Context
 from decimal import Decimal as Number
 from functools import cached_property
 from typing import Any
@@ -127,12 +127,7 @@ def _decimal(scale: int, wanted: Decimal, value: bytes, path: str) -> str | None
     if not value:
         return f"field {path}: no bytes are no decimal"
     number = Number(int.from_bytes(value, signed=True)).scaleb(-scale, Context(prec=10_000))
-    exact = Context(prec=wanted.precision, traps=[Inexact, InvalidOperation])
-    try:
-        number.quantize(Number(1).scaleb(-wanted.scale), context=exact)
-    except (Inexact, InvalidOperation):
-        return f"field {path}: {number} does not fit decimal({wanted.precision},{wanted.scale})"
-    return None
+    return None if wanted.holds(number) else f"field {path}: {number} does not fit {wanted}"
 
 
 def _takes_null(node: Any) -> bool:

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from decimal import Context, Decimal, Inexact, InvalidOperation
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -182,11 +182,7 @@ def _integer(node: Scalar, found: Any) -> Iterator[Reason]:
 
 def _exact(node: Scalar, found: Decimal) -> Iterator[Reason]:
     assert isinstance(node.type, logical.Decimal)
-    try:
-        Context(prec=node.type.precision, traps=[Inexact, InvalidOperation]).quantize(
-            found, Decimal(1).scaleb(-node.type.scale)
-        )
-    except (Inexact, InvalidOperation):
+    if not node.type.holds(found):
         yield "range", f"{found!s:.100} does not fit {node.type}"
 
 

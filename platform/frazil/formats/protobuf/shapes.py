@@ -83,7 +83,11 @@ def columns_array(message: Descriptor, found: pa.StructArray) -> pa.StructArray:
     columns = {f.name: _field(f, parts[f.name], found.null_count) for f in pb.regular_fields(message)}
     for oneof in pb.oneofs(message):
         columns[oneof.name] = _oneof(oneof, parts)
-    return _struct(columns, found.is_null() if found.null_count else None)
+    return _struct(columns, _missing(found))
+
+
+def _missing(found: pa.Array) -> pa.Array | None:
+    return found.is_null() if found.null_count else None
 
 
 def _struct(columns: dict[str, pa.Array], missing: pa.Array | None) -> pa.StructArray:
@@ -117,8 +121,7 @@ def sum_of(numbers: list[pa.Array]) -> pa.Array:
 
 
 def _list(field: FieldDescriptor, found: pa.ListArray) -> pa.ListArray:
-    missing = found.is_null() if found.null_count else None
-    return pa.ListArray.from_arrays(found.offsets, _single(field, found.values), mask=missing)
+    return pa.ListArray.from_arrays(found.offsets, _single(field, found.values), mask=_missing(found))
 
 
 def _map(field: FieldDescriptor, found: pa.ListArray) -> pa.MapArray:
@@ -127,8 +130,8 @@ def _map(field: FieldDescriptor, found: pa.ListArray) -> pa.MapArray:
     if keys.null_count or (items.null_count and field.message_type.GetOptions().map_entry):
         raise Doubt(f"{field.full_name} has an entry without key or value")
     _check_unique(found, keys, field)
-    missing = found.is_null() if found.null_count else None
-    return pa.MapArray.from_arrays(found.offsets, _single(key, keys), _single(item, items), mask=missing)
+    keys, items = _single(key, keys), _single(item, items)
+    return pa.MapArray.from_arrays(found.offsets, keys, items, mask=_missing(found))
 
 
 def _check_unique(found: pa.ListArray, keys: pa.Array, field: FieldDescriptor) -> None:

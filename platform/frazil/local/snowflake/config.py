@@ -10,11 +10,10 @@ from botocore.config import Config as ClientConfig
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
-from pyiceberg.io import FileIO, load_file_io
 
 from frazil.local.snowflake.answers import Refused
 
-__all__ = ["Config", "file_io", "glue_pointer", "list_problem"]
+__all__ = ["Config", "glue_pointer", "list_problem"]
 
 
 class Config(BaseSettings):
@@ -31,6 +30,16 @@ class Config(BaseSettings):
     access_key: SecretStr = Field(validation_alias="AWS_ACCESS_KEY_ID")
     secret_key: SecretStr = Field(validation_alias="AWS_SECRET_ACCESS_KEY")
     region: str = Field("us-east-1", validation_alias="AWS_REGION")
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Access to the files of tables, as PyIceberg has it."""
+        return {
+            "s3.endpoint": self.s3_endpoint,
+            "s3.region": self.region,
+            "s3.access-key-id": self.access_key.get_secret_value(),
+            "s3.secret-access-key": self.secret_key.get_secret_value(),
+        }
 
 
 def glue_pointer(config: Config, database: str, table: str) -> str:
@@ -56,17 +65,6 @@ def list_problem(config: Config, base_url: str) -> str | None:
     except (ClientError, BotoCoreError) as e:
         return _reason(e)
     return None
-
-
-def file_io(config: Config) -> FileIO:
-    """PyIceberg's access to the files of tables."""
-    properties = {
-        "s3.endpoint": config.s3_endpoint,
-        "s3.region": config.region,
-        "s3.access-key-id": config.access_key.get_secret_value(),
-        "s3.secret-access-key": config.secret_key.get_secret_value(),
-    }
-    return load_file_io(properties, location="s3://any")
 
 
 def _client(config: Config, service: str, endpoint: str) -> Any:

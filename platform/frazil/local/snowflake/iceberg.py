@@ -10,7 +10,7 @@ from pyiceberg.types import NestedField
 
 from frazil.local.snowflake.answers import Refused, already_there, missing, unsupported
 from frazil.local.snowflake.columns import shown_column
-from frazil.local.snowflake.config import Config, file_io, glue_pointer
+from frazil.local.snowflake.config import Config, glue_pointer
 from frazil.local.snowflake.engine import ICEBERG_TABLE, drop_database, own_cursor, text
 from frazil.local.snowflake.objects import Objects, Stored
 from frazil.local.snowflake.statements import Create, Name, Properties
@@ -54,7 +54,7 @@ class IcebergTables:
     def columns(self, name: Name) -> list[NestedField]:
         """A table's columns, as its metadata has them."""
         location = self.get(name).text("METADATA_LOCATION")
-        return list(_static_table(self._config, location).schema().fields)
+        return list(StaticTable.from_metadata(location, self._config.files).schema().fields)
 
     def create(self, statement: Create) -> bool:
         """Makes the table; answers False if it was there and may be."""
@@ -124,7 +124,7 @@ def _check_location(location: str, volume: Stored) -> None:
 
 
 def _check_deletes(config: Config, location: str) -> None:
-    table = _static_table(config, location)
+    table = StaticTable.from_metadata(location, config.files)
     snapshot = table.current_snapshot()
     for manifest in snapshot.manifests(table.io) if snapshot else []:
         if manifest.content != ManifestContent.DELETES:
@@ -133,10 +133,6 @@ def _check_deletes(config: Config, location: str) -> None:
             if entry.data_file.content == DataFileContent.EQUALITY_DELETES:
                 problem = "SQL execution error: Equality deletes on Iceberg tables are not supported"
                 raise Refused(91968, "0A000", f"{problem}: {entry.data_file.file_path}")
-
-
-def _static_table(config: Config, location: str) -> StaticTable:
-    return StaticTable.from_metadata(location, properties=file_io(config).properties)
 
 
 def _select(cursor: Any, location: str) -> str:
