@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from frazil.local.snowflake.answers import Refused, Result, already_there, message, missing
-from frazil.local.snowflake.columns import described_columns
 from frazil.local.snowflake.config import Config
 from frazil.local.snowflake.iceberg import IcebergTables
 from frazil.local.snowflake.listings import listed, listed_grants, table_information
@@ -159,7 +158,7 @@ class Account:
         full = session.full(statement.name)
         if statement.plain and self._tables.find(full) is None:
             return None
-        return described_columns(self._tables.columns(full))
+        return self._tables.described(full)
 
     def _call(self, statement: Call, session: Session) -> Result:
         name = parse_name(statement.argument)

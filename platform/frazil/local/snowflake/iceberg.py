@@ -1,4 +1,8 @@
-"""Iceberg tables of a Glue catalog: views of the metadata that Glue showed at the last refresh."""
+"""Iceberg tables of a Glue catalog: views of the metadata that Glue showed at the last refresh.
+
+Lists, structs and maps become VARIANT (fakesnow keeps it as JSON), with bytes inside of them in hexadecimal.
+A FLOAT has eight bytes; the rest stays as duckdb reads it.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,9 @@ from typing import Any
 
 from pyiceberg.manifest import DataFileContent, ManifestContent
 from pyiceberg.table import StaticTable
-from pyiceberg.types import NestedField
+from pyiceberg.types import DecimalType, FixedType, IcebergType, ListType, MapType, StructType
 
-from frazil.local.snowflake.answers import Refused, already_there, missing, unsupported
-from frazil.local.snowflake.columns import shown_column
+from frazil.local.snowflake.answers import Refused, Result, already_there, missing, unsupported
 from frazil.local.snowflake.config import Config, glue_pointer
 from frazil.local.snowflake.engine import ICEBERG_TABLE, drop_database, own_cursor, text
 from frazil.local.snowflake.objects import Objects, Stored
@@ -23,6 +26,23 @@ _SCHEMA = "select 1 from duckdb_schemas() where database_name = ? and schema_nam
 _RELATION = """
 select 1 from information_schema.tables where table_catalog = ? and table_schema = ? and table_name = ?
 """
+
+# https://docs.snowflake.com/en/user-guide/tables-iceberg-data-types
+_TYPES = {
+    "boolean": "BOOLEAN", "int": "NUMBER(10,0)", "long": "NUMBER(19,0)", "float": "FLOAT", "double": "FLOAT",
+    "date": "DATE", "time": "TIME(6)", "timestamp": "TIMESTAMP_NTZ(6)", "timestamptz": "TIMESTAMP_LTZ(6)",
+    "timestamp_ns": "TIMESTAMP_NTZ(9)", "timestamptz_ns": "TIMESTAMP_LTZ(9)",
+    "string": "VARCHAR(16777216)", "binary": "BINARY(8388608)", "uuid": "BINARY(16)",
+}  # fmt: skip
+_PLAIN = (None, "N", "N", None, None)
+"""No default, no key, no check, no expression."""
+_DESCRIBED = (
+    "name", "type", "kind", "null?", "default", "primary key", "unique key", "check", "expression",
+    "comment", "policy name", "privacy domain",
+)  # fmt: skip
+
+_NESTED = ("list", "struct", "map")
+_CASTS = {"float": "DOUBLE", "uuid": "VARCHAR", "timestamp_ns": "TIMESTAMP"}
 
 
 class IcebergTables:
@@ -51,10 +71,15 @@ class IcebergTables:
         """All tables, by name."""
         return [t for t in self._objects.all("ICEBERG TABLE") if self.find(t.name)]
 
-    def columns(self, name: Name) -> list[NestedField]:
-        """A table's columns, as its metadata has them."""
+    def described(self, name: Name) -> Result:
+        """DESC TABLE: the columns, as the table's metadata has them."""
         location = self.get(name).text("METADATA_LOCATION")
-        return list(StaticTable.from_metadata(location, self._config.files).schema().fields)
+        columns = StaticTable.from_metadata(location, self._config.files).schema().fields
+        rows = tuple(
+            (c.name, _type(c.field_type), "COLUMN", "N" if c.required else "Y", *_PLAIN, c.doc, None, None)
+            for c in columns
+        )
+        return Result(_DESCRIBED, rows)
 
     def create(self, statement: Create) -> bool:
         """Makes the table; answers False if it was there and may be."""
@@ -139,8 +164,56 @@ def _select(cursor: Any, location: str) -> str:
     scan = f"iceberg_scan({text(location)})"
     relation = cursor.sql(f"SELECT * FROM {scan}")
     columns = zip(relation.columns, relation.types, strict=True)
-    return f"SELECT {', '.join(shown_column(*column) for column in columns)} FROM {scan}"
+    return f"SELECT {', '.join(_shown(*column) for column in columns)} FROM {scan}"
 
 
 def _upper(properties: Properties, name: str) -> str:
     return str(properties.get(name, "")).upper()
+
+
+def _type(kind: IcebergType) -> str:
+    match kind:
+        case DecimalType():
+            return f"NUMBER({kind.precision},{kind.scale})"
+        case FixedType():
+            return f"BINARY({len(kind)})"
+        case ListType():
+            return f"ARRAY({_type(kind.element_type)})"
+        case MapType():
+            return f"MAP({_type(kind.key_type)}, {_type(kind.value_type)})"
+        case StructType():
+            return f"OBJECT({', '.join(f'{f.name} {_type(f.field_type)}' for f in kind.fields)})"
+    return _TYPES.get(str(kind), "VARIANT")
+
+
+def _shown(name: str, kind: Any) -> str:
+    """One column of a view, under its own name; its kind is a `DuckDBPyType`."""
+    column = double_quoted(name)
+    if kind.id in _NESTED:
+        return f"to_json({_inside(column, kind)}) AS {column}"
+    cast = _CASTS.get(kind.id)
+    return f"CAST({column} AS {cast}) AS {column}" if cast else column
+
+
+def _inside(expression: str, kind: Any, depth: int = 0) -> str:
+    if kind.id == "blob":
+        return f"hex({expression})"
+    if "BLOB" not in str(kind):
+        return expression
+    item = f"x{depth}"
+    children = dict(kind.children)
+    if kind.id == "list":
+        return f"list_transform({expression}, lambda {item}: {_inside(item, children['child'], depth + 1)})"
+    if kind.id == "struct":
+        return _struct(expression, children, depth)
+    entry = _struct(item, children, depth + 1)
+    return f"map_from_entries(list_transform(map_entries({expression}), lambda {item}: {entry}))"
+
+
+def _struct(expression: str, children: dict[str, Any], depth: int) -> str:
+    fields = ", ".join(
+        f"{double_quoted(name)} := {_inside(f'{expression}.{double_quoted(name)}', kind, depth + 1)}"
+        for name, kind in children.items()
+    )
+    packed = f"struct_pack({fields})"
+    return f"CASE WHEN {expression} IS NULL THEN NULL ELSE {packed} END"
