@@ -141,7 +141,7 @@ def stage(lake: Lake, branch: str, *quantities: int) -> Landed:
     lake.append(*quantities, branch=branch)
     at = position(lake.table).get(0, 0)
     entry = ledger(at, at + len(quantities), branch)
-    return Landed(_files(lake.table, branch), entry, position(lake.table) or None)
+    return Landed(_files(lake.table, branch), entry, read_ledger(lake.table.metadata))
 
 
 def landed(lake: Lake, *quantities: int) -> int:

@@ -102,6 +102,13 @@ def create_topic(admin: AdminClient, name: str, partitions: int, config: dict[st
     wait_for(lambda: topic_facts(admin, [name]))
 
 
+def make_anew(topic: Topic) -> None:
+    """Deletes the topic, and makes one of its name."""
+    for future in topic.connections.admin.delete_topics([topic.name], operation_timeout=30).values():
+        future.result(PATIENCE)
+    create_topic(topic.connections.admin, topic.name, 1, {})
+
+
 MakeTopic = Callable[..., Topic]
 """`make_topic(partitions=2, config={...}, on_bad_record="skip")`: the rest goes into the spec."""
 

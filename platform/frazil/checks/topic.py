@@ -49,8 +49,9 @@ def count_rows(subject: Subject[TableSpec]) -> Verdict:
     adds_up = ledger.offsets == rows + ledger.known
     broken = _breaks(table)
     others = "" if adds_up else _others(subject.things.table, table)
+    equal = "=" if adds_up else "!="
     text = (
-        f"{ledger.offsets} offsets of {len(ledger.spans)} partitions landed {'=' if adds_up else '!='} "
+        f"{ledger.offsets} offsets of {len(ledger.spans)} partitions landed{_of_earlier(ledger)} {equal} "
         f"{rows} rows + {_known(ledger)}; {broken or 'spans are contiguous'}.{others}"
     )
     return Verdict(adds_up and not broken, text, _numbers(ledger, rows))
@@ -61,9 +62,9 @@ def count_offsets(subject: Subject[TableSpec]) -> Verdict:
     ledger = read_ledger(load_table(subject.connections.catalog, subject.things.table).metadata)
     if ledger is None:
         return _EMPTY
-    counts = _count_by_partition(subject)
+    counts = _count_by_partition(subject, ledger)
     rows = sum(c["n"] for c in counts.values())
-    twice = sum(c["n"] - c["unique"] for c in counts.values())
+    twice = sum(c["twice"] for c in counts.values())
     holes = ledger.offsets - (rows - twice)
     stray = [p for p, c in counts.items() if not _in_range(ledger, p, c)]
     passed = not twice and holes == ledger.known and not stray
@@ -162,6 +163,11 @@ def _known(ledger: Ledger) -> str:
     return f"{bad} bad or left out + {gaps} known gaps{lost} + {expired} expired{accepted}"
 
 
+def _of_earlier(ledger: Ledger) -> str:
+    logs = len(ledger.earlier_logs)
+    return f", those of {logs} earlier log{'s' * (logs > 1)} included," if logs else ""
+
+
 def _others(name: TableName, table: Table) -> str:
     """The newest commit that explains the difference, and what to do about it."""
     newest = next(iter(foreign_commits(table.metadata)), None)
@@ -178,6 +184,8 @@ def _others(name: TableName, table: Table) -> str:
 def _breaks(table: Table) -> str:
     """Where the spans of two landings in a row do not meet, as far back as snapshots are kept."""
     for (_, newer), (_, older) in pairwise(ledgers(table.metadata)):
+        if newer.log != older.log:
+            continue
         for p, (start, _) in sorted(newer.spans.items()):
             end = older.position.get(p, start)
             if start != end + newer.lost.get(p, 0):
@@ -185,22 +193,31 @@ def _breaks(table: Table) -> str:
     return ""
 
 
-def _count_by_partition(subject: Subject[TableSpec]) -> dict[int, dict[str, Any]]:
+def _count_by_partition(subject: Subject[TableSpec], ledger: Ledger) -> dict[int, dict[str, Any]]:
+    """An offset may be there once for each log that held it."""
     names = {c.word: c.name(subject.spec.metadata_names) for c in metadata_columns(subject.spec)}
     partition, offset = quoted(names["partition"]), quoted(names["offset"])
+    each = f"SELECT {partition} AS p, {offset} AS o, count(1) AS n FROM {spark_name(subject.things.table)}"
     rows = subject.connections.spark.sql(
-        f"SELECT {partition} AS p, count(1) AS n, count(DISTINCT {offset}) AS unique, "
-        f"min({offset}) AS first, max({offset}) AS last "
-        f"FROM {spark_name(subject.things.table)} GROUP BY {partition}"
+        f"SELECT p, sum(n) AS n, sum(greatest(n - {_times(ledger)}, 0)) AS twice, "
+        f"min(o) AS first, max(o) AS last FROM ({each} GROUP BY 1, 2) GROUP BY p"
     ).collect()
     return {row["p"]: row.asDict() for row in rows}
 
 
+def _times(ledger: Ledger) -> str:
+    """How often an offset may be there, as SQL."""
+    if not ledger.earlier_logs:
+        return "1"
+    spans = [each for _, log in ledger.logs for each in log.items()]
+    held = [f"int(p = {p} AND o BETWEEN {start} AND {to - 1})" for p, (start, to) in spans]
+    return f"greatest(1, {' + '.join(held)})"
+
+
 def _in_range(ledger: Ledger, partition: int, counts: dict[str, Any]) -> bool:
-    if partition not in ledger.spans:
-        return False
-    inside = ledger.start[partition] <= counts["first"]
-    return bool(inside and counts["last"] < ledger.position[partition])
+    spans = [log[partition] for _, log in ledger.logs if partition in log]
+    first, last = (min(s for s, _ in spans), max(t for _, t in spans)) if spans else (0, 0)
+    return bool(first <= counts["first"] and counts["last"] < last)
 
 
 def _numbers(ledger: Ledger, rows: int) -> dict[str, Number]:

@@ -15,6 +15,7 @@ from frazil.derive.ledger import DerivedLedger
 from frazil.errors import FrazilError
 from frazil.formats.record import topic_columns
 from frazil.landing.evolve import plan_evolution
+from frazil.landing.history import unguarded
 from frazil.landing.ledger import Ledger, ledgers
 from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
@@ -76,9 +77,13 @@ def _derived(spec: DerivedSpec, state: dict[str, Any], table: Table | None) -> d
 
 
 def _landed(spec: AnyTable, connections: Connections, table: Table | None) -> dict[str, Any]:
-    newest = islice(ledgers(table.metadata) if table else (), _NEWEST)
+    newest = list(islice(ledgers(table.metadata) if table else (), _NEWEST))
     asked = _verdicts(spec, connections, table) if table and isinstance(spec, TableSpec) else []
-    return {"schema": asked, "landings": [_landing(*pair) for pair in newest]}
+    return {
+        "schema": asked,
+        "not_guarded": [{"what": what} for _, ledger in newest[:1] for what in unguarded(ledger)],
+        "landings": [_landing(*pair) for pair in newest],
+    }
 
 
 def _verdicts(spec: TableSpec, connections: Connections, table: Table) -> list[dict[str, Any]]:
@@ -101,6 +106,7 @@ def _landing(snapshot: Snapshot, ledger: Ledger) -> dict[str, Any]:
         "expired": ledger.expired,
         "gaps": sum(ledger.gaps.values()),
         "run_id": ledger.run_id,
+        "log": ledger.log,
         "spans": {str(p): list(s) for p, s in ledger.spans.items()},
     }
 

@@ -55,22 +55,29 @@ RowsLost = Annotated[
     int, typer.Option("--accept-loss", help="Rows that a rebuild may lose: its inputs no longer hold them.")
 ]
 
+AdoptTopic = Annotated[
+    bool,
+    typer.Option(
+        help="Land a topic that was made again, or whose log was cut, as it is now: beside the old rows."
+    ),
+]
+
 
 @app.command("land")
 def land_command(
     tables: Tables = None, every: AllTables = False, max_records: MaxRecords = None,
-    accept_loss: AcceptLoss = None, sync: Sync = True, as_json: Json = False,
+    accept_loss: AcceptLoss = None, adopt_topic: AdoptTopic = False, sync: Sync = True, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Land topics into their tables, up to what is in Kafka now, and show them where they are published."""
     selection = select_topics(tables, every=every)
     lost = dict(map(_span, accept_loss or ()))
-    if lost and len(tables or ()) != 1:
-        raise typer.BadParameter("--accept-loss speaks of the partitions of one table: name that one.")
+    if (lost or adopt_topic) and len(tables or ()) != 1:
+        raise typer.BadParameter("--accept-loss and --adopt-topic speak of one table's topic: name that one.")
 
     def do(spec: TableSpec, on_step: OnStep) -> LandingReport:
         return land(
             spec, selection.connections, run_id=run_id(), max_records=max_records, accept_loss=lost,
-            on_step=on_step,
+            adopt_topic=adopt_topic, on_step=on_step,
         )  # fmt: skip
 
     results = each(selection, "landing", do, every=every)

@@ -1,4 +1,4 @@
-"""Leader epochs along a partition, read from the records' own batches, and tallies of records.
+"""Leader epochs along a partition, logs that were cut, and tallies of records.
 
 Spark's Kafka source does not give the leader epoch. Along a partition it never falls, so one record
 nearly always tells all: where the first of a span has the partition's current epoch, so have the rest.
@@ -12,7 +12,7 @@ from frazil.kafka.probe import ONE_RECORD, Found, open_probe
 from frazil.kafka.tally import Tally
 from frazil.settings import Settings
 
-__all__ = ["epoch_steps", "leader_epochs", "tally_records"]
+__all__ = ["epoch_steps", "forks", "leader_epochs", "tally_records"]
 
 Span = tuple[int, int]
 Look = Callable[[Mapping[int, int]], Mapping[int, Found]]
@@ -40,6 +40,21 @@ def leader_epochs(
         return {p: [] for p in spans}
     with open_probe(settings, topic, **ONE_RECORD) as probe:
         return {p: [] for p in spans} | epoch_steps(probe.first, busy, current or {})
+
+
+def forks(settings: Settings, topic: str, seen: Mapping[int, Found]) -> dict[int, int]:
+    """Where the log is no longer the one that was read: the first offset of each partition that is another's.
+
+    Args:
+        seen: By partition the next offset, and a leader epoch that no offset before it exceeds.
+
+    Raises:
+        PartDownError: Kafka does not answer.
+    """
+    if not seen:
+        return {}
+    with open_probe(settings, topic, **ONE_RECORD, **{"isolation.level": "read_uncommitted"}) as probe:
+        return probe.forks(seen)
 
 
 def epoch_steps(

@@ -13,7 +13,10 @@ from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
 from frazil.errors import NotYetError
 from frazil.kafka.clients import kafka_errors
 
-__all__ = ["TopicFacts", "describe", "topic_fact", "topic_facts"]
+__all__ = ["NO_ID", "TopicFacts", "describe", "topic_fact", "topic_facts"]
+
+NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+"""The id of every topic of a broker that gives none: before 2.8, or one that only speaks Kafka's protocol."""
 
 _WHERE = "Kafka's admin API"
 _GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
@@ -35,7 +38,7 @@ class TopicFacts:
     """A topic at one moment.
 
     Args:
-        topic_id: Its identity; another one after the topic was deleted and made again.
+        topic_id: Its identity; another one after the topic was deleted and made again; or NO_ID.
         first: The log start offset of each partition.
         end: The last stable offset of each partition: what read_committed may see, exclusive.
         leader_epochs: The current leader epoch of each partition, -1 where Kafka does not tell.

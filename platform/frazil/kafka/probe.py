@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,9 @@ Found = tuple[int, int]
 
 ONE_RECORD = {"fetch.message.max.bytes": 65536, "queued.min.messages": 1, "fetch.wait.max.ms": 10}
 """librdkafka settings for looking at single records: little is fetched beyond them."""
+
+_FORK = re.compile(r"broker end offset is (-?\d+)")
+"""How librdkafka says that the broker holds less of a leader epoch, or (-1) never had it."""
 
 _PATIENCE = 10.0
 """Seconds of silence after which the broker is asked whether it is there at all."""
@@ -59,6 +63,26 @@ class Probe:
                 elif partition not in found:
                     found[partition] = message
                     self._leave(partition)
+        return found
+
+    def forks(self, seen: Mapping[int, Found]) -> dict[int, int]:
+        """See `frazil.kafka.epochs.forks`."""
+        places = [TopicPartition(self._topic, p, at, leader_epoch=epoch) for p, (at, epoch) in seen.items()]
+        with kafka_errors(f"topic {self._topic}"):
+            self._reader.assign(places)
+        left, found = set(seen), dict[int, int]()
+        while left:
+            message = self._next()
+            partition = message.partition()
+            error = message.error()
+            if partition not in left:
+                continue
+            if error and (fork := _FORK.search(error.str())):
+                found[partition] = max(0, int(fork[1]))
+            elif error and error.code() != KafkaError._AUTO_OFFSET_RESET:  # retention: the plan tells
+                self._check(error)
+            left.discard(partition)
+            self._leave(partition)
         return found
 
     def tally(self, spans: Mapping[int, tuple[int, int]]) -> dict[int, Tally]:

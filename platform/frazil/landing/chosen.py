@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from frazil.errors import ConfigureError
 from frazil.formats.columns import metadata_columns
 from frazil.landing.bad_records import MOST
-from frazil.landing.dead_letters import DeadLetter, of_topic, read_letters
+from frazil.landing.dead_letters import DeadLetter, of_log, read_letters
 from frazil.landing.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
@@ -37,6 +37,7 @@ class Chosen:
         head: The table's snapshot that was looked at.
         ledger: The newest one at that snapshot.
         names: The table's columns of partition and offset.
+        among: The rows of the table that may be of these dead letters.
     """
 
     letters: tuple[DeadLetter, ...]
@@ -46,6 +47,7 @@ class Chosen:
     ledger: Ledger
     names: tuple[str, str]
     past: int = 0
+    among: BooleanExpression | None = None
 
     @property
     def waiting(self) -> int:
@@ -67,18 +69,27 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     head = table.current_snapshot() if table else None
     if kept is None or table is None or ledger is None or head is None:
         return Chosen((), 0, 0, 0, EMPTY, names)
-    rows = _rows(kept, where, ledger.topic_id)
+    rows = _rows(kept, where, ledger.log)
     asked = {key: at for key, at in _keys(kept, rows) if ledger.covers(*key)}
-    held = keys_in(table, asked, names)
+    among = _of_times(spec, asked.values()) if ledger.earlier_logs else None
+    held = keys_in(table, asked, names, among)
     missing = {key for key, at in asked.items() if key not in held and not _is_past(at, ledger)}
     letters = read_letters(kept, rows, set(sorted(missing)[:MOST]))
     past = len(asked) - len(held) - len(missing)
-    return Chosen(tuple(letters), len(asked), len(held), head.snapshot_id, ledger, names, past)
+    return Chosen(tuple(letters), len(asked), len(held), head.snapshot_id, ledger, names, past, among)
 
 
 def _offset_columns(spec: TableSpec) -> tuple[str, str]:
     names = {c.word: c.name(spec.metadata_names) for c in metadata_columns(spec)}
     return names["partition"], names["offset"]
+
+
+def _of_times(spec: TableSpec, times: Iterable[datetime | None]) -> BooleanExpression:
+    """Rows with one of these timestamps: partition and offset alone may be those of another log's record."""
+    from pyiceberg.expressions import In
+
+    (name,) = (c.name(spec.metadata_names) for c in metadata_columns(spec) if c.word == "timestamp")
+    return In(term=name, literals={at for at in times if at is not None})
 
 
 def _keys(kept: Table, where: BooleanExpression) -> Iterator[tuple[Key, datetime | None]]:
@@ -94,8 +105,8 @@ def _is_past(at: datetime | None, ledger: Ledger) -> bool:
     return cutoff is not None and at is not None and 0 <= at.timestamp() * 1000 < cutoff
 
 
-def _rows(kept: Table, where: str, topic_id: str) -> BooleanExpression:
-    """What a user's filter means, among the dead letters of the topic that the table holds.
+def _rows(kept: Table, where: str, log: str) -> BooleanExpression:
+    """What a user's filter means, among the dead letters of the log that the table stands in.
 
     Raises:
         ConfigureError: It is no filter.
@@ -117,4 +128,4 @@ def _rows(kept: Table, where: str, topic_id: str) -> BooleanExpression:
             meaning="Nothing was redriven.",
             todo=f"Write column = 'text', column > number, and, or, not, in (...); columns: {columns}.",
         ) from None
-    return And(asked, of_topic(topic_id)) if "topic_id" in kept.schema().column_names else asked
+    return And(asked, of_log(log)) if "topic_id" in kept.schema().column_names else asked

@@ -32,7 +32,7 @@ __all__ = [
     "DeadLetters",
     "keep_dead_letters",
     "letters_schema",
-    "of_topic",
+    "of_log",
     "read_letters",
     "survey",
 ]
@@ -52,7 +52,9 @@ _FIELDS = (
     Field("timestamp_type", _INT, optional=True, doc="As Kafka numbers them: 0 made, 1 appended."),
     Field("leader_epoch", _INT, optional=True),
     Field("landing", _STRING, optional=True, doc="frazil.landing of the landing that met the record."),
-    Field("topic_id", _STRING, optional=True, doc="Of the topic; another one after it was made anew."),
+    Field(
+        "topic_id", _STRING, optional=True, doc="Of the topic; another one after it was made anew, or cut."
+    ),
 )
 _PARTITION_BY = (("day", "timestamp"),)
 _PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
@@ -132,20 +134,20 @@ def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Se
     """
     table = _table(catalog, name.dead_letters)
     before = read_ledger(table.metadata) or EMPTY
-    ahead = before.position if before.topic_id == ledger.topic_id else {}
-    kept = _kept(table, ledger.topic_id, ahead, bad)
+    ahead = before.position if before.log == ledger.log else {}
+    kept = _kept(table, ledger.log, ahead, bad)
     rows = [_row(ledger, b) for b in bad if b.key not in kept]
     if rows:
         entry = _ahead(ledger, ahead, len(rows))
-        staged = _Kept(StagedFiles(_data_files(table, rows)), entry, before.position, last=before.landing)
+        staged = _Kept(StagedFiles(_data_files(table, rows)), entry, before, last=before.landing)
         publish(catalog, name.dead_letters, staged)
 
 
-def of_topic(topic_id: str) -> BooleanExpression:
-    """The dead letters of one topic, and not of another one that bore its name; old ones name none."""
+def of_log(log: str) -> BooleanExpression:
+    """The dead letters of one log, and not of another one of its name; old ones name none."""
     from pyiceberg.expressions import EqualTo, IsNull, Or
 
-    return Or(EqualTo(term="topic_id", value=topic_id), IsNull(term="topic_id"))
+    return Or(EqualTo(term="topic_id", value=log), IsNull(term="topic_id"))
 
 
 def read_letters(table: Table, where: BooleanExpression, keys: Collection[Key]) -> list[DeadLetter]:
@@ -193,10 +195,10 @@ def _with_all_fields(table: Table) -> Transaction:
     return tx
 
 
-def _kept(table: Table, topic_id: str, position: Mapping[int, int], bad: Iterable[BadRecord]) -> set[Key]:
+def _kept(table: Table, log: str, position: Mapping[int, int], bad: Iterable[BadRecord]) -> set[Key]:
     """What a landing that died kept. Asked of the rows: that landing may have found other records bad."""
     behind = [b.key for b in bad if b.offset < position.get(b.partition, 0)]
-    return keys_in(table, behind, where=of_topic(topic_id))
+    return keys_in(table, behind, where=of_log(log))
 
 
 def _ahead(ledger: Ledger, kept: Mapping[int, int], rows: int) -> Ledger:
@@ -204,6 +206,7 @@ def _ahead(ledger: Ledger, kept: Mapping[int, int], rows: int) -> Ledger:
     return Ledger(
         topic=ledger.topic, topic_id=ledger.topic_id, spans=spans, start=ledger.start, records=rows,
         landing=ledger.landing, run_id=ledger.run_id, version=ledger.version,
+        earlier_logs=ledger.earlier_logs,
     )  # fmt: skip
 
 
@@ -214,7 +217,7 @@ def _row(ledger: Ledger, bad: BadRecord) -> dict[str, Any]:
         "reason_code": bad.reason_code,
         "reason": bad.reason,
         "landing": ledger.landing,
-        "topic_id": ledger.topic_id,
+        "topic_id": ledger.log,
     }
     return {f.name: told[f.name] if f.name in told else bad.record[f.name] for f in _FIELDS}
 

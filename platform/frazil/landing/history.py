@@ -1,38 +1,33 @@
-"""What became of a topic since its table was landed: recreated, cut, or eaten by retention."""
+"""A table's position beside the log that it speaks of: what waits, what is lost, what became of the log."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from frazil.errors import FrazilError, OffsetsLostError, TopicChangedError
-from frazil.kafka.facts import TopicFacts
-from frazil.landing.ledger import Ledger, Span
+from frazil.kafka.epochs import forks
+from frazil.kafka.facts import NO_ID, TopicFacts
+from frazil.landing.ledger import EarlierLog, Ledger, Span
+from frazil.settings import Settings
+from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 
-__all__ = [
-    "NOTHING",
-    "Accepted",
-    "check_losses",
-    "check_topic",
-    "lost_offsets",
-    "recreated",
-    "starts",
-    "trouble",
-]
+__all__ = ["NOTHING", "Accepted", "History", "look", "lost_offsets", "recreated", "starts", "unguarded"]
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Offsets whose loss the table's owner accepts: some of each partition, or any."""
+    """What the table's owner accepts: offsets that are lost, some of each partition or any; another log."""
 
     spans: Mapping[int, Span] = field(default_factory=dict)
     any: bool = False
+    topic: bool = False
 
     @classmethod
-    def by(cls, spec: TableSpec, spans: Mapping[int, Span] | None = None) -> Accepted:
+    def by(cls, spec: TableSpec, spans: Mapping[int, Span] | None = None, *, topic: bool = False) -> Accepted:
         """What a spec accepts by itself, and what is accepted once."""
-        return cls(spans or {}, any=spec.on_lost_records == "record")
+        return cls(spans or {}, any=spec.on_lost_records == "record", topic=topic)
 
     def covers(self, partition: int, lost: Span) -> bool:
         """Whether all of them were accepted."""
@@ -44,30 +39,181 @@ NOTHING = Accepted()
 """No loss is accepted."""
 
 
-def check_topic(facts: TopicFacts, ledger: Ledger) -> None:
-    """The topic is the one that was landed, and its log still reaches the position.
+@dataclass(frozen=True, slots=True)
+class History:
+    """A topic at one moment, and what its table holds of it.
+
+    Args:
+        forks: By partition the first offset at which the log no longer holds what was landed.
+    """
+
+    table: TableName
+    facts: TopicFacts
+    ledger: Ledger | None
+    forks: Mapping[int, int] = field(default_factory=dict)
+    accepted: Accepted = NOTHING
+
+    @property
+    def position(self) -> Mapping[int, int]:
+        """Per partition the next offset; empty before the first landing."""
+        return self.ledger.position if self.ledger else {}
+
+    @property
+    def lost(self) -> dict[int, Span]:
+        """See `lost_offsets`."""
+        return lost_offsets(self.facts, self.position)
+
+    @property
+    def trouble(self) -> FrazilError | None:
+        """Why the next landing would refuse the topic, if it would."""
+        try:
+            self.settled()
+        except (TopicChangedError, OffsetsLostError) as e:
+            return e
+        return None
+
+    def settled(self) -> History:
+        """The same where a landing may go on; with a ledger of the log as it is now, where that is accepted.
+
+        Raises:
+            TopicChangedError: The topic was recreated, or its log was cut.
+            OffsetsLostError: The topic no longer holds records that were not landed.
+        """
+        changed = self._changed()
+        if changed and not self.accepted.topic:
+            raise changed
+        found = replace(self, ledger=self._adopted()) if changed else self
+        found._check_losses()
+        return found
+
+    def _changed(self) -> TopicChangedError | None:
+        if self.ledger is None:
+            return None
+        if self._is_other:
+            was = f"the table holds records of {self.ledger.topic_id}"
+            return recreated(self.facts.topic, self.facts.topic_id, was, self.table)
+        return self._cut_error() if self._cut else None
+
+    @property
+    def _is_other(self) -> bool:
+        """Whether the topic was made again; brokers that give no id don't tell."""
+        ids = {self.facts.topic_id, self.ledger.topic_id if self.ledger else NO_ID}
+        return len(ids) > 1 and NO_ID not in ids
+
+    @property
+    def _cut(self) -> dict[int, int]:
+        """By partition where its log was cut; -1 where the partition is gone."""
+        short = {p: self.facts.end.get(p, -1) for p, at in self.position.items()}
+        return {p: end for p, end in short.items() if end < self.position[p]} | dict(self.forks)
+
+    def _cut_error(self) -> TopicChangedError:
+        def told(partition: int, at: int) -> str:
+            how = "is gone" if at < 0 else f"ends at {at}"
+            how = f"was cut at {at} and grew again" if partition in self.forks else how
+            return f"partition {partition} {how}, landed to {self.position[partition]}"
+
+        return TopicChangedError(
+            f"The log of topic {self.facts.topic} was cut before the table's position.",
+            where=", ".join(told(*each) for each in sorted(self._cut.items())),
+            meaning="Was a leader elected uncleanly, or a broker restored? The table has rows that the topic "
+            "lost. Nothing was landed.",
+            todo=f"Find out what happened. {_adopt(self.table)} lands what the log holds from there on, and "
+            "keeps those rows.",
+        )
+
+    def _adopted(self) -> Ledger | None:
+        """The ledger as if the table stood in the log as it is now; what it held of others is kept in it."""
+        ledger, facts = self.ledger, self.facts
+        if ledger is None:
+            return None
+        _, landed = ledger.logs[-1]
+        if self._is_other:
+            back = _landed_before(ledger.earlier_logs, facts)
+            here = {p: (first, first) for p, first in facts.first.items()} | dict(back[1] if back else {})
+            earlier = tuple(log for log in ledger.earlier_logs if log is not back)
+            return _moved(ledger, facts, here, (*earlier, (ledger.topic_id, landed)))
+        left = {p: span for p, span in landed.items() if p in self._cut}
+        again = {p: max(at, facts.first[p]) for p, at in self._cut.items() if at >= 0}
+        here = {p: span for p, span in landed.items() if p not in left} | {
+            p: (at, at) for p, at in again.items()
+        }
+        kept = {p: epoch for p, epoch in ledger.leader_epochs.items() if p not in left}
+        log = (ledger.topic_id, left)
+        return replace(_moved(ledger, facts, here, (*ledger.earlier_logs, log)), leader_epochs=kept)
+
+    def _check_losses(self) -> None:
+        lost = {p: span for p, span in self.lost.items() if not self.accepted.covers(p, span)}
+        if not lost:
+            return
+        flags = " ".join(f"--accept-loss {p}:{a}-{b}" for p, (a, b) in lost.items())
+        raise OffsetsLostError(
+            f"Topic {self.facts.topic} no longer holds records that were not landed.",
+            where=", ".join(f"partition {p}: [{a}, {b})" for p, (a, b) in lost.items()),
+            meaning=f"{sum(b - a for a, b in lost.values())} offsets are lost. Nothing was landed.",
+            todo=f"Restore the records; or go on without them: `frazil land {self.table} {flags}`, which "
+            "notes the loss. Lengthen the topic's retention or land more often.",
+        )
+
+
+def look(
+    settings: Settings,
+    table: TableName,
+    facts: TopicFacts,
+    ledger: Ledger | None,
+    accepted: Accepted = NOTHING,
+) -> History:
+    """A topic beside its table. Where its leader changed and records wait, the broker is asked for a fork.
+
+    All offsets of a position are of the leader epoch that was noted with it, or of an earlier one: where
+    later ones begin before the position, the log was cut and grew again.
 
     Raises:
-        TopicChangedError: It was recreated, or its log was cut.
+        PartDownError: Kafka does not answer.
     """
-    if facts.topic_id != ledger.topic_id:
-        raise recreated(facts.topic, facts.topic_id, f"the table holds records of {ledger.topic_id}")
-    gone = sorted(set(ledger.position) - set(facts.first))
-    short = [p for p, at in sorted(ledger.position.items()) if p not in gone and facts.end[p] < at]
-    if gone or short:
-        what = ", ".join(
-            [f"partition {p} is gone" for p in gone]
-            + [f"partition {p} ends at {facts.end[p]}, landed to {ledger.position[p]}" for p in short]
-        )
-        raise TopicChangedError(
-            f"Topic {facts.topic} ends before the table's position.",
-            where=what,
-            meaning="The log was cut (unclean leader election, a restored broker?). Nothing was landed.",
-            todo="Find out what happened to the topic; then land it into a table of another name.",
-        )
+    history = History(table, facts, ledger, accepted=accepted)
+    if ledger is None or history._is_other:
+        return history
+    doubtful = {
+        p: (ledger.position[p], epoch)
+        for p, epoch in ledger.leader_epochs.items()
+        if epoch >= 0
+        and facts.leader_epochs.get(p, -1) not in (-1, epoch)
+        and facts.end[p] != ledger.position[p]
+    }
+    return replace(history, forks=forks(settings, facts.topic, doubtful))
 
 
-def recreated(topic: str, topic_id: str, was: str) -> TopicChangedError:
+def _landed_before(logs: tuple[EarlierLog, ...], facts: TopicFacts) -> EarlierLog | None:
+    """What was landed of a topic before another one took its name, where its log still reaches so far."""
+    newest = next((log for log in reversed(logs) if log[0] == facts.topic_id), None)
+    reaches = newest and all(to <= facts.end.get(p, -1) for p, (_, to) in newest[1].items())
+    return newest if reaches else None
+
+
+def _moved(
+    ledger: Ledger, facts: TopicFacts, here: Mapping[int, Span], earlier: tuple[EarlierLog, ...]
+) -> Ledger:
+    return replace(
+        ledger,
+        topic_id=facts.topic_id,
+        spans={p: (to, to) for p, (_, to) in here.items()},
+        start={p: start for p, (start, _) in here.items()},
+        leader_epochs={},
+        earlier_logs=earlier,
+    )
+
+
+def unguarded(ledger: Ledger) -> list[str]:
+    """What may become of the topic without anybody noticing, for want of what its broker does not tell."""
+    beyond = "and grows past the position is taken for the one that was landed."
+    told = {
+        f"The broker gives no topic id: a topic that is made again {beyond}": ledger.topic_id == NO_ID,
+        f"The broker gives no leader epochs: a log that is cut {beyond}": -1 in ledger.leader_epochs.values(),
+    }
+    return [sentence for sentence, holds in told.items() if holds]
+
+
+def recreated(topic: str, topic_id: str, was: str, table: TableName) -> TopicChangedError:
     """The error for a topic that is no longer the one that was looked at; its id is empty if it is gone."""
     if not topic_id:
         return TopicChangedError(
@@ -80,8 +226,13 @@ def recreated(topic: str, topic_id: str, was: str) -> TopicChangedError:
         f"Topic {topic} was deleted and made again since it was last looked at.",
         where=f"topic id {topic_id}, {was}",
         meaning="Offsets start anew: landing on would skip or double records. Nothing was landed.",
-        todo="Land the new topic into a table of another name, or drop the old table.",
+        todo=f"{_adopt(table)} lands the new topic from its first offset, beside the rows of the old one; or "
+        "land it into a table of another name.",
     )
+
+
+def _adopt(table: TableName) -> str:
+    return f"`frazil land {table} --adopt-topic`"
 
 
 def starts(facts: TopicFacts, position: Mapping[int, int]) -> dict[int, int]:
@@ -96,33 +247,3 @@ def lost_offsets(facts: TopicFacts, position: Mapping[int, int]) -> dict[int, Sp
     """
     begins = starts(facts, position) if position else {}
     return {p: (position.get(p, 0), at) for p, at in begins.items() if at > position.get(p, 0)}
-
-
-def check_losses(topic: str, lost: Mapping[int, Span], accepted: Accepted) -> None:
-    """Whatever was lost was accepted.
-
-    Raises:
-        OffsetsLostError: It was not.
-    """
-    refused = {p: span for p, span in lost.items() if not accepted.covers(p, span)}
-    if not refused:
-        return
-    flags = " ".join(f"--accept-loss {p}:{a}-{b}" for p, (a, b) in refused.items())
-    raise OffsetsLostError(
-        f"Topic {topic} no longer holds records that were not landed.",
-        where=", ".join(f"partition {p}: [{a}, {b})" for p, (a, b) in refused.items()),
-        meaning=f"{sum(b - a for a, b in refused.values())} offsets are lost. Nothing was landed.",
-        todo=f"Restore the records; or go on without them: `frazil land TABLE {flags}`, which notes the "
-        "loss. Lengthen the topic's retention or land more often.",
-    )
-
-
-def trouble(facts: TopicFacts, ledger: Ledger | None, accepted: Accepted) -> FrazilError | None:
-    """Why the next landing would refuse the topic, if it would."""
-    try:
-        if ledger:
-            check_topic(facts, ledger)
-        check_losses(facts.topic, lost_offsets(facts, ledger.position if ledger else {}), accepted)
-    except (TopicChangedError, OffsetsLostError) as e:
-        return e
-    return None

@@ -20,7 +20,7 @@ from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.evolve import fitting
 from frazil.landing.faults import landing_job
-from frazil.landing.history import Accepted, recreated
+from frazil.landing.history import Accepted, look, recreated
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, Span, bytes_per_record, read_ledger
 from frazil.landing.plan import Plan, cut, make_plan
@@ -63,13 +63,14 @@ def land(
     max_records: int | None = None,
     past: Collection[Key] = (),
     accept_loss: Mapping[int, Span] | None = None,
+    adopt_topic: bool = False,
     on_step: Step = lambda _: None,
 ) -> LandingReport:
     """Lands a topic up to its last stable offsets, or `max_records` of it.
 
     Several landings follow each other while the spec's caps are in the way. A bad record that is named
     in `past` stops nothing: it is left out, and counted. So are offsets in `accept_loss` that the topic no
-    longer holds.
+    longer holds. With `adopt_topic` a topic that was made again, or cut, is landed as it is now.
 
     Raises:
         SuspendedError: A bad record stops the table; what was good before it is published.
@@ -79,7 +80,8 @@ def land(
         FrazilError: See docs/landing.md for the others. Never is a part of a landing visible.
     """
     begun = time.monotonic()
-    landing = _Landing(spec, connections, run_id, on_step, past, Accepted.by(spec, accept_loss))
+    accepted = Accepted.by(spec, accept_loss, topic=adopt_topic)
+    landing = _Landing(spec, connections, run_id, on_step, past, accepted)
     with catalog_errors(connections.settings):
         report, more = landing.once(max_records)
         while more and max_records is None:
@@ -109,11 +111,12 @@ class _Landing:
         decoder, table = fitting(self._connections.catalog, self._name, self._prepared)
         drop_outlived(self._connections.catalog, self._name, table)
         ledger = read_ledger(table.metadata)
-        plan = make_plan(facts, ledger, max_records or self._cap(table), self._accepted)
+        history = look(self._connections.settings, self._name, facts, ledger, self._accepted)
+        plan = make_plan(history, max_records or self._cap(table))
         self._done("planned")
         if not plan.offsets:
-            return (self._note(plan, ledger) if plan.lost else self._nothing()), False
-        return self._land(plan, ledger, decoder, table), plan.capped
+            return (self._note(plan) if plan.lost or plan.adopts else self._nothing()), False
+        return self._land(plan, decoder, table), plan.capped
 
     def _facts(self) -> TopicFacts:
         try:
@@ -121,9 +124,8 @@ class _Landing:
         except NotYetError:
             table = load_table_or_none(self._connections.catalog, self._name)
             if ledger := read_ledger(table.metadata) if table else None:
-                raise recreated(
-                    self._spec.topic, "", f"the table holds records of {ledger.topic_id}"
-                ) from None
+                was = f"the table holds records of {ledger.topic_id}"
+                raise recreated(self._spec.topic, "", was, self._name) from None
             raise
 
     def _prepared(self) -> tuple[RecordDecoder, Table]:
@@ -131,7 +133,7 @@ class _Landing:
         table = ensure_table(self._spec, self._name, self._connections.catalog, decoder.columns)
         return decoder, table
 
-    def _land(self, plan: Plan, ledger: Ledger | None, decoder: RecordDecoder, table: Table) -> LandingReport:
+    def _land(self, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
         branch = new_branch(LANDING)
         try:
             records = self._records(plan)
@@ -139,12 +141,12 @@ class _Landing:
             bad = self._bad(records, decoder, plan, written)
             self._same_topic(plan)
             if not bad or self._spec.on_bad_record != "suspend":
-                return self._publish(plan, ledger, table, written, bad)
+                return self._publish(plan, table, written, bad)
         except FrazilError:
             self._drop(branch)
             raise
         self._drop(branch)
-        raise self._suspend(bad, plan, ledger, decoder)
+        raise self._suspend(bad, plan, decoder)
 
     def _records(self, plan: Plan) -> DataFrame:
         settings = self._connections.settings
@@ -171,17 +173,17 @@ class _Landing:
         found = find_bad(records, decoder, plan, written)
         return [b for b in found if b.key not in self._past]
 
-    def _suspend(
-        self, bad: Sequence[BadRecord], plan: Plan, ledger: Ledger | None, decoder: RecordDecoder
-    ) -> FrazilError:
+    def _suspend(self, bad: Sequence[BadRecord], plan: Plan, decoder: RecordDecoder) -> FrazilError:
         """Lands what lies before the first bad record of each partition, then stops the table."""
         first = first_bad(bad)
         shorter = plan.until({p: r.offset for p, r in first.items()})
         catalog = self._connections.catalog
         if shorter.offsets:
-            self._land(shorter, ledger, decoder, load_table(catalog, self._name))
-        elif plan.lost or ledger is None:  # without a position, nobody would miss what retention takes next
-            self._note(shorter, ledger)
+            self._land(shorter, decoder, load_table(catalog, self._name))
+        elif (
+            plan.lost or plan.before is None or plan.adopts
+        ):  # else nobody would miss what retention takes next
+            self._note(shorter)
         error = suspended(self._name, plan.topic, first)
 
         def still(table: Table) -> bool:
@@ -201,14 +203,13 @@ class _Landing:
         found = describe(self._connections.admin, [plan.topic]).get(plan.topic)
         topic_id = str(found.topic_id) if found else ""
         if topic_id != plan.topic_id:
-            raise recreated(plan.topic, topic_id, f"the records were planned of {plan.topic_id}")
+            raise recreated(plan.topic, topic_id, f"the records were planned of {plan.topic_id}", self._name)
 
-    def _note(self, plan: Plan, ledger: Ledger | None) -> LandingReport:
+    def _note(self, plan: Plan) -> LandingReport:
         """Publishes a position, and what was lost before it, without a record."""
         nothing = Written(new_branch(LANDING), 0, 0, 0, 0, (), None)
-        entry = self._ledger(plan, ledger, nothing, {}, 0)
-        base = ledger.position if ledger else None
-        published = publish(self._connections.catalog, self._name, Landed(StagedFiles(), entry, base))
+        entry = self._ledger(plan, nothing, {}, 0)
+        published = publish(self._connections.catalog, self._name, Landed(StagedFiles(), entry, plan.before))
         self._done("published")
         return report_of(self._name, entry, published, 0)
 
@@ -217,12 +218,7 @@ class _Landing:
         leave_branch(self._connections.catalog, self._name, branch)
 
     def _publish(
-        self,
-        plan: Plan,
-        ledger: Ledger | None,
-        before: Table,
-        written: Written,
-        bad: Sequence[BadRecord],
+        self, plan: Plan, before: Table, written: Written, bad: Sequence[BadRecord]
     ) -> LandingReport:
         held = readable(self._connections.settings, plan, written.read)
         table = load_table(self._connections.catalog, self._name)
@@ -232,18 +228,15 @@ class _Landing:
             raise branch_gone(landing_job(plan, before, written.branch))
         audit(plan, written, table.metadata.snapshot_by_id(staged.tip), held)
         self._done("audited")
-        entry = self._ledger(plan, ledger, written, gaps_of(plan, held), len(bad))
+        entry = self._ledger(plan, written, gaps_of(plan, held), len(bad))
         if bad:
             keep_dead_letters(self._connections.catalog, self._name, entry, bad)
-        base = ledger.position if ledger else None
-        published = publish(self._connections.catalog, self._name, Landed(staged, entry, base))
+        published = publish(self._connections.catalog, self._name, Landed(staged, entry, plan.before))
         self._done("published")
         return report_of(self._name, entry, published, len(staged.files))
 
-    def _ledger(
-        self, plan: Plan, before: Ledger | None, written: Written, gaps: Mapping[int, int], dead: int
-    ) -> Ledger:
-        start = dict(before.start) if before else {}
+    def _ledger(self, plan: Plan, written: Written, gaps: Mapping[int, int], dead: int) -> Ledger:
+        start = dict(plan.upon.start) if plan.upon else {}
         return Ledger(
             topic=plan.topic,
             topic_id=plan.topic_id,
@@ -254,6 +247,8 @@ class _Landing:
             skipped=written.bad + written.skipped - dead,
             gaps=gaps,
             lost={p: to - first for p, (first, to) in plan.lost.items()},
+            leader_epochs=plan.epochs,
+            earlier_logs=plan.upon.earlier_logs if plan.upon else (),
             bytes=written.bytes,
             schema_ids=written.schema_ids,
             max_timestamp=written.max_timestamp,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,6 +13,7 @@ from frazil.tables.keys import NAMES, Key, keys_in
 from frazil.tables.stage import Staged
 
 if TYPE_CHECKING:
+    from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table
 
 __all__ = ["Landed", "Redriven"]
@@ -25,22 +25,22 @@ class Landed(Staged):
 
     Args:
         ledger: What the snapshot will say, but for its totals.
-        base: The position that the plan started from; None where the table had none.
+        base: The newest ledger when it was planned; None where the table had none.
     """
 
     rivals: ClassVar[str] = LANDING
 
     ledger: Ledger
-    base: Mapping[int, int] | None
+    base: Ledger | None
 
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`."""
         before = read_ledger(table.metadata)
-        position = before.position if before else None
-        if position != self.base:
+        now, then = (ledger and ledger.place for ledger in (before, self.base))
+        if now != then:
             raise OvertakenError(
                 f"Another landing of {name} was quicker; this one was dropped.",
-                where=f"position now {position}, planned from {dict(self.base or {})}",
+                where=f"position now {now}, planned from {then}",
                 meaning="Every record is in the table exactly once; nothing of this landing is visible.",
                 todo="Nothing. Land again if more records wait.",
             )
@@ -55,12 +55,14 @@ class Redriven(Landed):
         head: The snapshot of `main` that held none of the records.
         names: The table's columns of partition and offset.
         expired: Rows that had expired at that snapshot.
+        among: The rows that may be of these records.
     """
 
     head: int = 0
     keys: frozenset[Key] = frozenset()
     names: tuple[str, str] = NAMES
     expired: int = 0
+    among: BooleanExpression | None = None
 
     resumes: ClassVar[bool] = False
     rivals: ClassVar[str] = ""
@@ -79,9 +81,11 @@ class Redriven(Landed):
 
     def _passed(self, before: Ledger) -> bool:
         """Whether the position went back, or rows expired, which may have been of these records."""
-        return before.total_expired != self.expired or not all(before.covers(*key) for key in self.keys)
+        same = self.base is not None and self.base.log == before.log
+        covered = same and all(before.covers(*key) for key in self.keys)
+        return before.total_expired != self.expired or not covered
 
     def _held(self, table: Table) -> bool:
         head = table.current_snapshot()
         looked_at = head is not None and head.snapshot_id == self.head
-        return not looked_at and bool(keys_in(table, self.keys, self.names))
+        return not looked_at and bool(keys_in(table, self.keys, self.names, self.among))

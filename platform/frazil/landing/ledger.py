@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EMPTY",
+    "EarlierLog",
     "Ledger",
     "Span",
     "bytes_per_record",
@@ -25,6 +26,9 @@ __all__ = [
 
 Span = tuple[int, int]
 """One partition's half-open range of offsets, [from, to)."""
+
+EarlierLog = tuple[str, Mapping[int, Span]]
+"""The id of a topic, and what was landed of it before it was made again, or cut."""
 
 
 def _by_partition(numbers: Mapping[int, object]) -> str:
@@ -38,6 +42,15 @@ Spans = Annotated[
     Mapping[int, Span],
     Codec(_by_partition, lambda text: {int(p): (a, b) for p, (a, b) in json.loads(text).items()}),
 ]
+Logs = Annotated[
+    tuple[EarlierLog, ...],
+    Codec(
+        lambda logs: json.dumps([[id_, dict(spans)] for id_, spans in logs], separators=(",", ":")),
+        lambda text: tuple(
+            (id_, {int(p): (a, b) for p, (a, b) in spans.items()}) for id_, spans in json.loads(text)
+        ),
+    ),
+]
 Ids = Annotated[
     tuple[int, ...],
     Codec(lambda ids: ",".join(map(str, ids)), lambda text: tuple(map(int, filter(None, text.split(","))))),
@@ -49,7 +62,8 @@ class Ledger(Entry):
     """What one landing wrote into its snapshot, with running totals since the table's first one.
 
     `spans` names every known partition, an idle one with an empty span: so the newest ledger alone
-    is the whole position. `lost`: offsets before the spans that the topic no longer held.
+    is the whole position. `lost`: offsets before the spans that the topic no longer held. `leader_epochs`:
+    what the partitions' leaders were at when the position was taken, no offset before it is of a later one.
     """
 
     MARK: ClassVar[str] = "frazil.spans"
@@ -68,6 +82,8 @@ class Ledger(Entry):
     because: str = ""
     gaps: Numbers = field(default_factory=dict)
     lost: Numbers = field(default_factory=dict)
+    leader_epochs: Numbers = field(default_factory=dict)
+    earlier_logs: Logs = ()
     bytes: int = 0
     total_records: int = 0
     total_bad: int = 0
@@ -90,8 +106,25 @@ class Ledger(Entry):
 
     @property
     def offsets(self) -> int:
-        """How many offsets were landed since the table's first one."""
-        return sum(at - self.start.get(p, at) for p, at in self.position.items())
+        """How many offsets were landed since the table's first one, those of earlier logs included."""
+        return sum(to - start for _, spans in self.logs for start, to in spans.values())
+
+    @property
+    def logs(self) -> tuple[EarlierLog, ...]:
+        """What was landed of each log, the present one last."""
+        here = {p: (self.start.get(p, at), at) for p, at in self.position.items()}
+        return (*self.earlier_logs, (self.topic_id, here))
+
+    @property
+    def log(self) -> str:
+        """A name of the log that the position speaks of: the topic's id, and how often it was cut."""
+        cuts = sum(topic_id == self.topic_id for topic_id, _ in self.earlier_logs)
+        return f"{self.topic_id}/{cuts}" if cuts else self.topic_id
+
+    @property
+    def place(self) -> tuple[str, Mapping[int, int]]:
+        """The log and the position in it."""
+        return self.log, self.position
 
     @property
     def read(self) -> int:
@@ -121,6 +154,8 @@ class Ledger(Entry):
             topic_id=before.topic_id,
             spans={p: (at, at) for p, at in before.position.items()},
             start=before.start,
+            leader_epochs=before.leader_epochs,
+            earlier_logs=before.earlier_logs,
             max_timestamp=before.max_timestamp,
         ).following(before)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from frazil.kafka.facts import TopicFacts
-from frazil.landing.history import NOTHING, Accepted, check_losses, check_topic, lost_offsets, starts
+from frazil.landing.history import History, starts
 from frazil.landing.ledger import Ledger, Span
 
 __all__ = ["Plan", "Slice", "cut", "make_plan"]
@@ -23,7 +22,8 @@ class Plan:
     """The spans of one landing; idle partitions have empty ones.
 
     `capped`: more waits than was planned. `leader_epochs`: the partitions' current ones. `lost`: offsets
-    before the spans that are given up, because the topic no longer holds them.
+    before the spans that are given up, because the topic no longer holds them. `before`: the table's newest
+    ledger; `upon`: the same, or what it becomes where another log is adopted.
     """
 
     topic: str
@@ -32,11 +32,25 @@ class Plan:
     capped: bool
     leader_epochs: Mapping[int, int] = field(default_factory=dict)
     lost: Mapping[int, Span] = field(default_factory=dict)
+    before: Ledger | None = None
+    upon: Ledger | None = None
 
     @property
     def offsets(self) -> int:
         """How many offsets are planned, gaps included."""
         return sum(to - start for start, to in self.spans.values())
+
+    @property
+    def adopts(self) -> bool:
+        """Whether it goes on in another log than the table's."""
+        return self.before is not self.upon
+
+    @property
+    def epochs(self) -> dict[int, int]:
+        """The leader epochs to be noted: of an idle partition as it was, for nobody compared its log."""
+        noted = self.upon.leader_epochs if self.upon else {}
+        current = {p: self.leader_epochs.get(p, -1) for p in self.spans}
+        return {p: epoch if p in self.busy else noted.get(p, epoch) for p, epoch in current.items()}
 
     @property
     def busy(self) -> Slice:
@@ -49,27 +63,18 @@ class Plan:
         return replace(self, spans=spans)
 
 
-def make_plan(
-    facts: TopicFacts, ledger: Ledger | None, max_records: int, accepted: Accepted = NOTHING
-) -> Plan:
+def make_plan(history: History, max_records: int) -> Plan:
     """Plans from the table's position to the topic's last stable offsets.
 
     Args:
-        facts: The topic as Kafka's admin API tells it.
-        ledger: The table's newest ledger; None where nothing was landed yet.
         max_records: Most offsets to plan; the cap is shared in proportion to what waits.
-        accepted: Lost offsets that may be left behind.
 
     Raises:
         TopicChangedError: The topic was recreated, or its log was cut below the position.
         OffsetsLostError: Retention removed records that were not landed yet.
     """
-    if ledger:
-        check_topic(facts, ledger)
-    position = ledger.position if ledger else {}
-    lost = lost_offsets(facts, position)
-    check_losses(facts.topic, lost, accepted)
-    begins = starts(facts, position)
+    here, facts = history.settled(), history.facts
+    begins = starts(facts, here.position)
     waiting = {p: facts.end[p] - start for p, start in begins.items()}
     taken = _share(waiting, max_records)
     return Plan(
@@ -78,7 +83,9 @@ def make_plan(
         spans={p: (start, start + taken[p]) for p, start in begins.items()},
         capped=sum(waiting.values()) > max_records,
         leader_epochs=facts.leader_epochs,
-        lost=lost,
+        lost=here.lost,
+        before=history.ledger,
+        upon=here.ledger,
     )
 
 

@@ -160,9 +160,9 @@ class _Redrive:
         files = self._audited(written)
         self._done("audited")
         staged = Redriven(
-            files, self._ledger(written), chosen.ledger.position,
+            files, self._ledger(written), chosen.ledger,
             chosen.head, frozenset(letter.key for letter in chosen.letters), chosen.names,
-            chosen.ledger.total_expired,
+            chosen.ledger.total_expired, chosen.among,
         )  # fmt: skip
         published = publish(self._connections.catalog, self._name, staged)
         self._done("published")

@@ -8,6 +8,7 @@ from frazil.connections import Connections
 from frazil.errors import ConfigureError
 from frazil.kafka.facts import topic_fact
 from frazil.landing.evolve import SUSPENDED_BY
+from frazil.landing.history import starts
 from frazil.landing.land import Step, land
 from frazil.landing.ledger import read_ledger
 from frazil.landing.report import LandingReport
@@ -58,10 +59,10 @@ def _may_be_left_out(
         )
     facts = topic_fact(connections.admin, spec.topic)
     ledger = read_ledger(load_table(connections.catalog, name).metadata)
-    starts = {**facts.first, **(ledger.position if ledger else {})}
+    begins = starts(facts, ledger.position if ledger else {})
     for partition, offset in past:
-        if not starts.get(partition, 0) <= offset < facts.end.get(partition, 0):
-            waits = ", ".join(f"{p}: [{starts[p]}, {end})" for p, end in sorted(facts.end.items()))
+        if not begins.get(partition, 0) <= offset < facts.end.get(partition, 0):
+            waits = ", ".join(f"{p}: [{begins[p]}, {end})" for p, end in sorted(facts.end.items()))
             raise ConfigureError(
                 f"Record {partition}:{offset} of topic {spec.topic} does not wait to be landed.",
                 where=f"what waits, by partition: {waits}",

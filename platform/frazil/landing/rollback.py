@@ -71,18 +71,25 @@ def _position(turn: Turn[Ledger]) -> Mapping[int, int]:
 
 
 def _again(turn: Turn[Ledger]) -> dict[int, Span]:
-    """Per partition what was landed behind the snapshot."""
-    now, then = Ledger.newest(turn.table.metadata, whatever_it_holds=True), _position(turn)
-    spans = {p: (then.get(p, now.start.get(p, at)), at) for p, at in now.position.items()} if now else {}
+    """Per partition what was landed behind the snapshot, of the log that the table stands in."""
+    now, then = _newest(turn), turn.told.entry
+    held = then.position if then and now and then.log == now.log else {}
+    spans = {p: (held.get(p, now.start.get(p, at)), at) for p, at in now.position.items()} if now else {}
     return {p: (start, to) for p, (start, to) in spans.items() if start < to}
 
 
 def _lost(turn: Turn[Ledger], topic: TopicFacts | None) -> int:
-    """How many of those offsets no landing can read any more."""
-    again, now = _again(turn), Ledger.newest(turn.table.metadata, whatever_it_holds=True)
-    if topic is None or now is None or topic.topic_id != now.topic_id:
-        return sum(to - start for start, to in again.values())
-    return sum(max(0, min(topic.first.get(p, to), to) - start) for p, (start, to) in again.items())
+    """How many offsets behind the snapshot no landing can read any more: all those of earlier logs, too."""
+    again, now, then = _again(turn), _newest(turn), turn.told.entry
+    everything = sum(to - start for start, to in again.values())
+    if now is None or topic is None or topic.topic_id != now.topic_id:
+        return everything
+    earlier = now.offsets - (then.offsets if then else 0) - everything
+    return earlier + sum(max(0, min(topic.first.get(p, to), to) - start) for p, (start, to) in again.items())
+
+
+def _newest(turn: Turn[Ledger]) -> Ledger | None:
+    return Ledger.newest(turn.table.metadata, whatever_it_holds=True)
 
 
 def _lossy(name: TableName, turn: Turn[Ledger], lost: int) -> OffsetsLostError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal
 from frazil.connections import Connections
 from frazil.errors import FrazilError, TopicChangedError
 from frazil.kafka.facts import TopicFacts, topic_facts
-from frazil.landing.history import Accepted, starts, trouble
+from frazil.landing.history import Accepted, look, starts
 from frazil.landing.ledger import Ledger, bytes_per_record, ledgers, read_ledger
+from frazil.settings import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import started_at
@@ -21,6 +22,7 @@ from frazil.tables.snapshots import summary_of
 from frazil.tables.stage import SUSPENDED
 
 if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
 
@@ -73,12 +75,9 @@ def table_states(
     now = clock()
     with catalog_errors(connections.settings), ThreadPoolExecutor(_AT_ONCE) as pool:
         catalog = connections.catalog
-        names = [things(s, connections.settings).table for s in specs]
-        tables: Iterable[Table | None] = pool.map(lambda n: load_table_or_none(catalog, n), names)
-        return [
-            _state(s, str(n), t, facts.get(s.topic), now)
-            for s, n, t in zip(specs, names, tables, strict=True)
-        ]
+        return list(
+            pool.map(lambda s: _state(s, connections.settings, catalog, facts.get(s.topic), now), specs)
+        )
 
 
 def waiting(facts: TopicFacts, position: Mapping[int, int]) -> int:
@@ -87,18 +86,20 @@ def waiting(facts: TopicFacts, position: Mapping[int, int]) -> int:
 
 
 def _state(
-    spec: TableSpec, name: str, table: Table | None, facts: TopicFacts | None, now: float
+    spec: TableSpec, settings: Settings, catalog: Catalog, facts: TopicFacts | None, now: float
 ) -> TableState:
+    name = things(spec, settings).table
+    table = load_table_or_none(catalog, name)
     ledger, unknown = _told(table)
     position = ledger.position if ledger else {}
     lag = waiting(facts, position) if facts else 0
     landed_at = _landed_at(table, ledger) if table and ledger else None
     summary = _summary(table)
     stopped = unknown or (table.properties.get(SUSPENDED, "") if table else "")
-    refused = trouble(facts, ledger, Accepted.by(spec)) if facts else None
+    refused = look(settings, name, facts, ledger, Accepted.by(spec)).trouble if facts else None
     head = table.current_snapshot() if table else None
     return TableState(
-        identifier=name,
+        identifier=str(name),
         topic=spec.topic,
         mode=spec.mode,
         snapshot_id=head.snapshot_id if head else None,

@@ -31,7 +31,7 @@ FORMAT = "frazil.ledger"
 SEQUENCE = "frazil.ledger-sequence"
 """In the table's properties only: the sequence number of the snapshot that the copy was made of."""
 
-_VERSION = (2, 0)
+_VERSION = (2, 1)
 _OTHERS = ("frazil.upkeep", "frazil.suspended", "frazil.migrations", "frazil.layout", "frazil.fed.")
 """Beginnings of what else stands beside a ledger."""
 

@@ -140,7 +140,7 @@ def test_offsets_that_are_gone_are_given_up_as_the_error_says(
     vague = frazil("land", "--all", "--accept-loss", "0:10-12")
     landed = frazil("land", name, "--accept-loss", "0:10-12", "--json")
 
-    assert (stopped.code, "frazil land TABLE --accept-loss 0:10-12" in stopped.err) == (1, True)
+    assert (stopped.code, f"frazil land {name} --accept-loss 0:10-12" in stopped.err) == (1, True)
     assert (waits["lag"], waits["lost"], waits["state"]) == (3, 2, "records lost")
     assert (nonsense.code, vague.code) == (2, 2)
     assert "write PARTITION:FROM-TO" in " ".join(nonsense.err.split())

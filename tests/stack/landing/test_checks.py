@@ -190,7 +190,7 @@ def test_a_row_that_no_landing_brought_is_out_of_range(
 def test_spans_that_do_not_meet_are_named(landed: Topic) -> None:
     before = ledger(landed)
     torn = replace(before, spans={0: (12, 15)}, records=0, gaps={0: 5}, landing="torn")
-    publish(landed.connections.catalog, landed.things.table, Landed(StagedFiles(), torn, before.position))
+    publish(landed.connections.catalog, landed.things.table, Landed(StagedFiles(), torn, before))
 
     result = check(landed, "row_count")
 

@@ -183,7 +183,7 @@ def test_how_often_publishing_was_tried_again_is_counted(landed: Topic) -> None:
     published = publish(
         landed.connections.catalog,
         landed.things.table,
-        Interrupted(StagedFiles(), entry, before.position, others=others),
+        Interrupted(StagedFiles(), entry, before, others=others),
     )
 
     assert (published.conflicts, published.snapshot_id) == (2, head(landed))

@@ -13,7 +13,7 @@ from frazil.kafka.facts import topic_fact
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
 from frazil.landing.state import TableState, table_states
-from kit.topics import Topic, create_topic
+from kit.topics import Topic, make_anew
 from kit.waiting import PATIENCE, wait_for
 
 
@@ -87,13 +87,6 @@ def test_a_first_landing_begins_where_the_topic_begins(topic: Topic) -> None:
 
     assert land(topic.spec, topic.connections).spans == {0: (4, 6)}
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
-
-
-def make_anew(topic: Topic) -> None:
-    """Deletes the topic, and makes one of its name."""
-    for future in topic.connections.admin.delete_topics([topic.name], operation_timeout=30).values():
-        future.result(PATIENCE)
-    create_topic(topic.connections.admin, topic.name, 1, {})
 
 
 def test_a_recreated_topic_is_recognised_by_its_id(topic: Topic) -> None:

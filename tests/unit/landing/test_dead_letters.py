@@ -13,7 +13,7 @@ from pyiceberg.expressions import AlwaysTrue
 
 from frazil.landing import dead_letters
 from frazil.landing.bad_records import BadRecord
-from frazil.landing.dead_letters import keep_dead_letters, letters_schema, of_topic, read_letters, survey
+from frazil.landing.dead_letters import keep_dead_letters, letters_schema, of_log, read_letters, survey
 from frazil.landing.ledger import Ledger
 from frazil.spec.names import TableName
 from frazil.tables.keys import keys_in
@@ -98,7 +98,7 @@ def test_a_bad_record_of_a_topic_that_was_made_anew_is_kept_beside_the_old_ones_
     table = catalog.load_table(NAME.dead_letters.identifier)
 
     assert kept(catalog) == [(0, 1), (0, 1), (0, 7)]
-    (letter,) = read_letters(table, of_topic("anew"), {(0, 1), (0, 7)})
+    (letter,) = read_letters(table, of_log("anew"), {(0, 1), (0, 7)})
     assert (letter.raw_value, letter.topic_id) == (b"anew", "anew")
 
 

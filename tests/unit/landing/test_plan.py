@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 from frazil.errors import OffsetsLostError, TopicChangedError
 from frazil.kafka.facts import TopicFacts
-from frazil.landing.history import Accepted
+from frazil.landing.history import NOTHING, Accepted, History
 from frazil.landing.ledger import Ledger
-from frazil.landing.plan import MIN_SLICE, Plan, cut, make_plan
+from frazil.landing.plan import MIN_SLICE, Plan, cut
+from frazil.landing.plan import make_plan as plan_of
+from frazil.spec.names import TableName
 
 MANY = 10**9
 
@@ -21,6 +23,10 @@ def facts(first: dict[int, int], end: dict[int, int], topic_id: str = "a") -> To
 
 def ledger(position: dict[int, int], topic_id: str = "a") -> Ledger:
     return Ledger("trades", topic_id, {p: (0, to) for p, to in position.items()}, dict.fromkeys(position, 0))
+
+
+def make_plan(facts: TopicFacts, ledger: Ledger | None, most: int, accepted: Accepted = NOTHING) -> Plan:
+    return plan_of(History(TableName("shop", "trades"), facts, ledger, accepted=accepted), most)
 
 
 def test_a_first_landing_starts_at_the_first_offsets_that_kafka_still_holds() -> None:
@@ -51,7 +57,7 @@ def test_a_loss_that_is_accepted_is_noted_and_the_plan_goes_on_behind_it(accepte
 
 @pytest.mark.parametrize("accepted", [Accepted({0: (7, 11)}), Accepted({0: (8, 12)}), Accepted({1: (7, 12)})])
 def test_a_loss_is_refused_where_less_was_accepted(accepted: Accepted) -> None:
-    with pytest.raises(OffsetsLostError, match="--accept-loss 0:7-12"):
+    with pytest.raises(OffsetsLostError, match=r"frazil land shop\.trades --accept-loss 0:7-12"):
         make_plan(facts({0: 12}, {0: 20}), ledger({0: 7}), MANY, accepted)
 
 
