@@ -33,9 +33,9 @@ from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import branch_from_head, drop_branch
 from frazil.tables.catalog import catalog_errors
+from frazil.tables.commit import remove_properties, set_properties
 from frazil.tables.layout import arrange
 from frazil.tables.manifests import HeadReader
-from frazil.tables.properties import remove_properties, set_properties
 from frazil.tables.replacement import same_rows, upon
 from frazil.tables.stage import StagedFiles, publish, staged_files
 from frazil.upkeep.compaction.run import put_in_place

@@ -15,9 +15,8 @@ from frazil.formats.types import as_stored, from_iceberg, iceberg_type
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
-from frazil.tables.commit import commit, is_staged
+from frazil.tables.commit import commit, is_staged, set_properties
 from frazil.tables.migrations import migrate, retired
-from frazil.tables.properties import set_properties
 from frazil.tables.stage import SUSPENDED
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import LANDING, branch_from_head, drop_outlived, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.commit import set_properties
 from frazil.tables.faults import branch_gone
 from frazil.tables.keys import Key
-from frazil.tables.properties import set_properties
 from frazil.tables.pyiceberg import drop_old_metadata
 from frazil.tables.stage import SUSPENDED, StagedFiles, publish, staged_files
 

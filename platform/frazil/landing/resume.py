@@ -15,8 +15,8 @@ from frazil.landing.report import LandingReport
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.commit import remove_properties
 from frazil.tables.keys import Key
-from frazil.tables.properties import remove_properties
 from frazil.tables.stage import SUSPENDED
 
 __all__ = ["resume"]

@@ -11,100 +11,75 @@ __all__ = ["SPARK_CATALOG", "pyiceberg_properties", "spark_properties"]
 SPARK_CATALOG = "frazil"
 """Name under which Spark sessions know the catalog."""
 
+Properties = dict[str, str | None]
+"""None: the client's own default."""
+
 
 def pyiceberg_properties(settings: Settings) -> dict[str, str]:
     """The owning catalog for `pyiceberg.catalog.load_catalog`."""
-    own, _ = _CATALOGS[settings.catalog]
-    return _present({**own(settings), **_pyiceberg_storage(settings)})
-
-
-def spark_properties(settings: Settings) -> dict[str, str]:
-    """The owning catalog for Spark, without the `spark.sql.catalog.<name>.` in front."""
-    _, own = _CATALOGS[settings.catalog]
-    return _present({**own(settings), **_spark_storage(settings)})
-
-
-def _pyiceberg_rest(settings: Settings) -> dict[str, str | None]:
-    return {
-        "type": "rest",
-        "uri": settings.rest_uri,
-        "warehouse": settings.warehouse,
-        "rest.sigv4.max-retries": "0",  # a replayed commit would look like a refusal
-        **_signing(settings),
-    }
-
-
-def _signing(settings: Settings) -> dict[str, str | None]:
-    if not settings.rest_signing_name:
-        return {}
-    return {
-        "rest.sigv4-enabled": "true",
-        "rest.signing-name": settings.rest_signing_name,
-        "rest.signing-region": settings.s3_region,
-    }
-
-
-def _pyiceberg_glue(settings: Settings) -> dict[str, str | None]:
-    return {
-        "type": "glue",
-        "warehouse": settings.glue_warehouse,
-        "glue.endpoint": settings.glue_endpoint,
-        "glue.region": settings.s3_region,
-    }
-
-
-def _spark_rest(settings: Settings) -> dict[str, str | None]:
-    return {
-        "type": "rest",
-        "uri": settings.rest_uri,
-        "warehouse": settings.warehouse,
-        "rest.access-key-id": _text(settings.s3_access_key),
-        "rest.secret-access-key": _text(settings.s3_secret_key),
-        "rest.client.connection-timeout-ms": "5000",
-        "rest.client.socket-timeout-ms": "60000",
-        **_signing(settings),
-    }
-
-
-def _spark_glue(settings: Settings) -> dict[str, str | None]:
-    # Its Glue client takes credentials and region from the server's environment only.
-    return {
-        "type": "glue",
-        "warehouse": settings.glue_warehouse,
-        "glue.endpoint": settings.glue_endpoint,
-        "glue.skip-archive": "true",
-    }
-
-
-_CATALOGS = {"rest": (_pyiceberg_rest, _spark_rest), "glue": (_pyiceberg_glue, _spark_glue)}
-"""By the setting `catalog`: what PyIceberg is told of it, and what Spark is."""
-
-
-def _pyiceberg_storage(settings: Settings) -> dict[str, str | None]:
-    return {
-        "client.region": settings.s3_region,
+    both, own, _ = _CATALOGS[settings.catalog](settings)
+    storage = {
         "client.access-key-id": _text(settings.s3_access_key),
         "client.secret-access-key": _text(settings.s3_secret_key),
-        "s3.endpoint": settings.s3_endpoint,
         "s3.region": settings.s3_region,
-        "s3.path-style-access": "true" if settings.s3_endpoint else None,
         "s3.access-key-id": _text(settings.s3_access_key),
         "s3.secret-access-key": _text(settings.s3_secret_key),
         "s3.connect-timeout": "5",
         "s3.request-timeout": "60",
     }
+    return _present({**both, **own, **_storage(settings), **storage})
 
 
-def _spark_storage(settings: Settings) -> dict[str, str | None]:
-    return {
+def spark_properties(settings: Settings) -> dict[str, str]:
+    """The owning catalog for Spark, without the `spark.sql.catalog.<name>.` in front."""
+    both, _, own = _CATALOGS[settings.catalog](settings)
+    storage = {
         "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
-        "client.region": settings.s3_region,
-        "s3.endpoint": settings.s3_endpoint,
-        "s3.path-style-access": "true" if settings.s3_endpoint else None,
         "s3.access-key-id": _text(settings.s3_access_key),
         "s3.secret-access-key": _text(settings.s3_secret_key),
         # Others commit to the same tables: a cached table would plan on an old head.
         "cache-enabled": "false",
+    }
+    return _present({**both, **own, **_storage(settings), **storage})
+
+
+def _rest(settings: Settings) -> tuple[Properties, Properties, Properties]:
+    both: Properties = {"type": "rest", "uri": settings.rest_uri, "warehouse": settings.warehouse}
+    if settings.rest_signing_name:
+        both |= {
+            "rest.sigv4-enabled": "true",
+            "rest.signing-name": settings.rest_signing_name,
+            "rest.signing-region": settings.s3_region,
+        }
+    pyiceberg: Properties = {"rest.sigv4.max-retries": "0"}  # a replayed commit would look like a refusal
+    spark: Properties = {
+        "rest.access-key-id": _text(settings.s3_access_key),
+        "rest.secret-access-key": _text(settings.s3_secret_key),
+        "rest.client.connection-timeout-ms": "5000",
+        "rest.client.socket-timeout-ms": "60000",
+    }
+    return both, pyiceberg, spark
+
+
+def _glue(settings: Settings) -> tuple[Properties, Properties, Properties]:
+    both: Properties = {
+        "type": "glue",
+        "warehouse": settings.glue_warehouse,
+        "glue.endpoint": settings.glue_endpoint,
+    }
+    # Spark's Glue client takes credentials and region from the server's environment only.
+    return both, {"glue.region": settings.s3_region}, {"glue.skip-archive": "true"}
+
+
+_CATALOGS = {"rest": _rest, "glue": _glue}
+"""By the setting `catalog`: what both clients are told of it, PyIceberg alone, and Spark alone."""
+
+
+def _storage(settings: Settings) -> Properties:
+    return {
+        "client.region": settings.s3_region,
+        "s3.endpoint": settings.s3_endpoint,
+        "s3.path-style-access": "true" if settings.s3_endpoint else None,
     }
 
 
@@ -112,5 +87,5 @@ def _text(secret: SecretStr | None) -> str | None:
     return secret.get_secret_value() if secret else None
 
 
-def _present(properties: dict[str, str | None]) -> dict[str, str]:
+def _present(properties: Properties) -> dict[str, str]:
     return {name: value for name, value in properties.items() if value is not None}

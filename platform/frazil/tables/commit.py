@@ -33,8 +33,10 @@ __all__ = [
     "commit",
     "is_staged",
     "move_ref",
+    "remove_properties",
     "remove_ref",
     "remove_snapshots",
+    "set_properties",
 ]
 
 TRIES = 30
@@ -203,6 +205,33 @@ def _behind(name: TableName, now: int, newest: int) -> ClockError:
         meaning="Nothing was committed: Java, Rust and Go refuse a table whose log goes back by a minute.",
         todo="Set the clocks of all machines that write to the table by NTP; then try again.",
     )
+
+
+def set_properties(
+    catalog: Catalog,
+    name: TableName,
+    properties: dict[str, str],
+    only: Callable[[Table], bool] = lambda _: True,
+) -> None:
+    """Sets table properties, if the table's present head is one that they are `only` for."""
+
+    def stage(table: Table) -> Transaction | None:
+        if not only(table) or not properties.items() - table.properties.items():
+            return None
+        return table.transaction().set_properties(properties)
+
+    commit(catalog, name, stage, work="change of properties")
+
+
+def remove_properties(catalog: Catalog, name: TableName, keys: Iterable[str]) -> None:
+    """Removes those of the table properties that are there."""
+    gone = tuple(keys)
+
+    def stage(table: Table) -> Transaction | None:
+        there = [key for key in gone if key in table.properties]
+        return table.transaction().remove_properties(*there) if there else None
+
+    commit(catalog, name, stage, work="change of properties")
 
 
 def is_staged(tx: Transaction) -> bool:

@@ -15,7 +15,7 @@ from frazil.publishing.targets import targets_of
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, is_conflict, load_table
-from frazil.tables.properties import set_properties
+from frazil.tables.commit import set_properties
 from frazil.tables.spark import spark_errors
 from frazil.upkeep.kind import AS_USUAL, Kind, Order, Work
 from frazil.upkeep.work import LastWork, WorkReport, only_upkeep_since, remembered

@@ -14,7 +14,7 @@ from frazil.landing.ledger import read_ledger
 from frazil.landing.plan import MIN_SLICE
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
-from frazil.tables.properties import set_properties
+from frazil.tables.commit import set_properties
 from frazil.tables.spark import spark_name
 from kit.duck import duckdb_on
 from kit.stored import stored

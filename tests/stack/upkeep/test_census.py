@@ -25,7 +25,7 @@ from frazil.settings import Settings
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from frazil.tables.properties import set_properties
+from frazil.tables.commit import set_properties
 from frazil.tables.spark import spark_name
 from frazil.upkeep.census import census_of
 from frazil.upkeep.due import Memory, look_for_work

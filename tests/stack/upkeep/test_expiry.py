@@ -13,7 +13,7 @@ from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.landing.ledger import ledger_of
 from frazil.spec.topic import TableSpec
-from frazil.tables.properties import set_properties
+from frazil.tables.commit import set_properties
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry import expire
 from kit.opened import data_files, table_of

@@ -13,7 +13,7 @@ from frazil.errors import CommitConflictError, SpecError
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
-from frazil.tables.properties import set_properties
+from frazil.tables.commit import set_properties
 from frazil.upkeep.compaction.run import compact
 from kit.opened import table_of
 from kit.topics import Topic, topic_maker

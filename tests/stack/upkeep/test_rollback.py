@@ -18,7 +18,7 @@ from frazil.landing.ledger import ledger_of, read_ledger
 from frazil.landing.redrive import redrive
 from frazil.landing.rollback import roll_back
 from frazil.tables.branches import branch_from_head
-from frazil.tables.properties import set_properties
+from frazil.tables.commit import set_properties
 from frazil.tables.stage import SUSPENDED
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.row_expiry.run import expire_rows

@@ -19,8 +19,8 @@ from frazil.derive.inputs import increment, since, standing
 from frazil.derive.ledger import Position
 from frazil.errors import PositionLostError
 from frazil.spec.names import TableName
+from frazil.tables.commit import set_properties
 from frazil.tables.manifests import added_files, data_files
-from frazil.tables.properties import set_properties
 from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:
