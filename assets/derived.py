@@ -19,7 +19,7 @@ from frazil.derive.queries.check import known_tables
 from frazil.derive.queries.columns import Column, lineage
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
 from frazil.errors import OvertakenError
-from frazil.pipelines.folder import Pipeline
+from frazil.pipelines.file import Pipeline
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName

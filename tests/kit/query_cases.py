@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from frazil.derive.queries.columns import UNKNOWN
+from frazil.derive.queries.types import UNKNOWN
 from frazil.spec.derived import Parameter
 
 __all__ = ["PARAMETERS", "RIGHT", "TABLES", "WRONG"]

@@ -16,10 +16,10 @@ from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger, Position
 from frazil.derive.output import cast, types_in, types_of
 from frazil.derive.plan import load_inputs
-from frazil.derive.queries.columns import UNKNOWN, typed
+from frazil.derive.queries.columns import typed
 from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.queries.syntax import function_name, is_sketch
-from frazil.derive.queries.types import wider
+from frazil.derive.queries.types import UNKNOWN, wider
 from frazil.derive.state import derived_states
 from frazil.landing.ledger import read_ledger
 from frazil.quoting import quoted

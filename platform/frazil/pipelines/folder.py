@@ -15,7 +15,7 @@ from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
-__all__ = ["Pipeline", "load_pipelines", "pipeline_folders"]
+__all__ = ["load_pipelines", "pipeline_folders"]
 
 
 def pipeline_folders(settings: Settings) -> list[Path]:

@@ -8,8 +8,9 @@ from pyspark.errors import AnalysisException
 
 from frazil.connections import Connections
 from frazil.derive.queries.check import columns_held, known_tables
-from frazil.derive.queries.columns import UNKNOWN, Column, typed
+from frazil.derive.queries.columns import Column, typed
 from frazil.derive.queries.query import parse_query, read_query
+from frazil.derive.queries.types import UNKNOWN
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
 from frazil.spec.names import TableName, things

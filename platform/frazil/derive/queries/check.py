@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
-from frazil.derive.queries.columns import UNKNOWN, Column, typed
+from frazil.derive.queries.columns import Column, typed
 from frazil.derive.queries.legality import odd_fields, unfit
 from frazil.derive.queries.query import ERROR_COLUMN, Mistake, Query, read_query, refusal
 from frazil.derive.queries.scopes import ALL, nearest
 from frazil.derive.queries.syntax import input_name, input_tables, start_of
 from frazil.derive.queries.totals import merge_of, shadowed, unmergeable
+from frazil.derive.queries.types import UNKNOWN
 from frazil.errors import ConfigureError, SpecError
 from frazil.formats.record import file_fields
 from frazil.formats.types import spark_type
-from frazil.pipelines.folder import Pipeline
+from frazil.pipelines.file import Pipeline
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
