@@ -177,25 +177,21 @@ def dead_letters_metadata(letters: DeadLetters, table: str) -> Metadata:
     return found
 
 
-def _upkeep_metadata(report: WorkReport) -> Metadata:
-    """One run of upkeep on one table; each kind's numbers are plots of their own."""
+def upkeep_observation(names: Things, report: WorkReport) -> dg.AssetObservation:
+    """What was done to an Iceberg table. No materialization: its rows are as old as before.
+
+    Each kind's numbers are plots of their own.
+    """
     counted = {"done": int(report.done), "conflicts": report.conflicts, "seconds": report.seconds}
-    return {
+    metadata = {
         "upkeep": report.kind,
         "text": report.text,
         "dry_run": report.dry_run,
         "snapshot_id": report.snapshot_id or 0,
         **{f"{report.kind}/{name}": number for name, number in {**counted, **report.numbers}.items()},
     }
-
-
-def upkeep_observation(things: Things, report: WorkReport) -> dg.AssetObservation:
-    """What was done to an Iceberg table. No materialization: its rows are as old as before."""
-    return dg.AssetObservation(
-        asset_key=dg.AssetKey(things.iceberg_path),
-        description=report.text,
-        metadata=_upkeep_metadata(report),
-    )
+    key = dg.AssetKey(names.iceberg_path)
+    return dg.AssetObservation(key, description=report.text, metadata=metadata)
 
 
 def shown_materializations(schema: Schema, shown: Iterable[Shown]) -> Iterator[dg.AssetMaterialization]:

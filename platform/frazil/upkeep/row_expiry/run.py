@@ -195,7 +195,8 @@ class _RowExpiry:
             self._done("published")
         past = tried[done.snapshot_id]
         written = survivors if done.snapshot_id else Survivors()
-        return self._report(past, written, done.snapshot_id, done.conflicts)
+        report = self._report(past, written)
+        return replace(report, snapshot_id=done.snapshot_id, conflicts=done.conflicts)
 
     def _books(self, table: Table, expired: int) -> dict[str, str]:
         """The ledger of the new snapshot; none where no row went, or where nothing was ever landed."""
@@ -220,53 +221,34 @@ class _RowExpiry:
 
     def _would(self, past: PastRows, mixed: int | None) -> WorkReport:
         """The report of a dry run; where the rows of mixed files can't be counted, it tells the most."""
+        if mixed is not None:
+            return self._report(past, Survivors(expired=mixed), "Would delete", dry_run=True)
         at_most = sum(entry.data_file.record_count for entry in past.mixed)
-        report = self._report(past, Survivors(expired=at_most if mixed is None else mixed), dry_run=True)
-        said = "Would delete up to " if mixed is None else "Would delete "
-        return replace(report, text=report.text.replace("Would delete ", said, 1))
+        return self._report(past, Survivors(expired=at_most), "Would delete up to", dry_run=True)
 
     def _report(
-        self,
-        past: PastRows,
-        survivors: Survivors,
-        snapshot_id: int | None = None,
-        conflicts: int = 0,
-        *,
-        dry_run: bool = False,
+        self, past: PastRows, survivors: Survivors, verb: str = "Deleted", *, dry_run: bool = False
     ) -> WorkReport:
-        numbers = _numbers(past, survivors)
-        return WorkReport(
-            table=str(self._name),
-            kind="row_expiry",
-            done=bool(past),
-            text=_text(self._cutoff, past, numbers, dry_run=dry_run),
-            snapshot_id=snapshot_id,
-            numbers=numbers,
-            conflicts=conflicts,
-            dry_run=dry_run,
-        )
+        kept = sum(file.file_size_in_bytes for file in survivors.staged.files)
+        numbers = {
+            "rows": past.rows + survivors.expired,
+            "files": len(past.whole),
+            "files_rewritten": len(past.mixed),
+            "bytes_freed": past.bytes - kept,
+            "files_waiting": past.waiting,
+            "files_unjudged": past.unjudged,
+        }
+        text = _text(self._cutoff, past, numbers, verb, "in all" if dry_run else "freed")
+        return WorkReport(str(self._name), "row_expiry", bool(past), text, numbers=numbers, dry_run=dry_run)
 
 
-def _numbers(past: PastRows, survivors: Survivors) -> dict[str, int]:
-    kept = sum(file.file_size_in_bytes for file in survivors.staged.files)
-    return {
-        "rows": past.rows + survivors.expired,
-        "files": len(past.whole),
-        "files_rewritten": len(past.mixed),
-        "bytes_freed": past.bytes - kept,
-        "files_waiting": past.waiting,
-        "files_unjudged": past.unjudged,
-    }
-
-
-def _text(cutoff: Cutoff, past: PastRows, n: dict[str, int], *, dry_run: bool) -> str:
+def _text(cutoff: Cutoff, past: PastRows, n: dict[str, int], verb: str, bytes_are: str) -> str:
     before = datetime.fromtimestamp(cutoff.at / 1000, UTC).isoformat(sep=" ", timespec="seconds")
     told = f"No file holds enough rows older than {before}"
     if past:
-        verb, size = ("Would delete", "bytes in all") if dry_run else ("Deleted", "bytes freed")
         told = (
             f"{verb} {n['rows']} rows older than {before}: {n['files']} files by metadata alone, "
-            f"{n['files_rewritten']} rewritten; {n['bytes_freed']} {size}"
+            f"{n['files_rewritten']} rewritten; {n['bytes_freed']} bytes {bytes_are}"
         )
     waiting = f"; {n['files_waiting']} files that hold younger rows, too, wait" if n["files_waiting"] else ""
     blind = f"; {n['files_unjudged']} have no statistics of {cutoff.column}" if n["files_unjudged"] else ""
