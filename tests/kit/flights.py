@@ -9,8 +9,7 @@ from typing import Any
 from frazil.formats.registry import WantedSchema
 from frazil.local.generators.airline import addresses, ticket
 from frazil.local.generators.chance import Chance
-from frazil.local.generators.encode import Make, encoded
-from frazil.local.generators.generator import Generator
+from frazil.local.generators.generator import Make, encoded
 
 __all__ = ["FLIGHTS"]
 
@@ -60,4 +59,4 @@ def _flights(chance: Chance) -> Make:
 
 
 _VALUE, _KEY = WantedSchema("AVRO", VALUE), WantedSchema("AVRO", KEY)
-FLIGHTS = Generator("flights", _VALUE, encoded("flights", _flights, _VALUE, _KEY), _KEY, partitions=1)
+FLIGHTS = encoded("flights", _VALUE, _flights, key=_KEY, partitions=1)

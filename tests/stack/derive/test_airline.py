@@ -13,7 +13,7 @@ import pytest
 from frazil.connections import Connections
 from frazil.local.generators.airline import SKYONE
 from frazil.local.generators.chance import Chance
-from frazil.local.generators.encode import encoder
+from frazil.local.generators.generator import encoder
 from kit.shipped import Pipeline, Row, derived_spec, transformed
 
 NOW = datetime(2026, 3, 5, 12, tzinfo=UTC)

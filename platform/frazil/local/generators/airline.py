@@ -12,10 +12,8 @@ from decimal import Decimal
 from string import ascii_uppercase
 from typing import Any
 
-from frazil.formats.registry import WantedSchema
 from frazil.local.generators.chance import Chance, Clock
-from frazil.local.generators.encode import Make, Prepare, Values, encoded
-from frazil.local.generators.generator import Generator, shipped_schema
+from frazil.local.generators.generator import Make, Prepare, Values, encoded, shipped_schema
 
 __all__ = ["AIRPORTS", "SKYONE", "SKYONE_AVRO", "SUNSET", "SUNSET_AVRO", "addresses", "ticket"]
 
@@ -81,11 +79,7 @@ def _capitals(dice: random.Random, count: int) -> str:
 _JSON, _AVRO = shipped_schema("ticket.json"), shipped_schema("ticket.avsc")
 
 
-def _airline(topic: str, name: str, prefix: str, value: WantedSchema) -> Generator:
-    return Generator(topic, value, encoded(name, _tickets(prefix), value), partitions=1)
-
-
-SKYONE = _airline("skyone", "skyone", "SKY1", _JSON)
-SUNSET = _airline("sunset", "sunset", "SUN", _JSON)
-SKYONE_AVRO = _airline("skyone_avro", "skyone", "SKY1", _AVRO)
-SUNSET_AVRO = _airline("sunset_avro", "sunset", "SUN", _AVRO)
+SKYONE = encoded("skyone", _JSON, _tickets("SKY1"), partitions=1)
+SUNSET = encoded("sunset", _JSON, _tickets("SUN"), partitions=1)
+SKYONE_AVRO = encoded("skyone_avro", _AVRO, _tickets("SKY1"), name="skyone", partitions=1)
+SUNSET_AVRO = encoded("sunset_avro", _AVRO, _tickets("SUN"), name="sunset", partitions=1)

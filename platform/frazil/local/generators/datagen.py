@@ -11,8 +11,7 @@ from itertools import islice
 from typing import Any
 
 from frazil.local.generators.chance import BLOCK, Chance, Origin
-from frazil.local.generators.encode import encoded
-from frazil.local.generators.generator import Generator, shipped_schema
+from frazil.local.generators.generator import Generator, encoded, shipped_schema
 from frazil.local.generators.producer import Record
 
 __all__ = ["STOCK_TRADES", "USERS", "trades"]
@@ -82,5 +81,4 @@ STOCK_TRADES = Generator(
     lambda chance, state, origin: trades(chance, state.schema_id or 0, origin),
 )
 
-_USER = shipped_schema("users.avsc")
-USERS = Generator("users", _USER, encoded("users", lambda _: _user, _USER))
+USERS = encoded("users", shipped_schema("users.avsc"), lambda _: _user)

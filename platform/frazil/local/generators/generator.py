@@ -1,30 +1,52 @@
-"""Made-up records of one topic, or of several at once, at a rate, to a count, or until stopped."""
+"""Made-up records of one topic, or of several at once, at a rate, to a count, or until stopped.
+
+Their values are encoded by libraries that the landing does not decode with.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from frazil.clients import Clients
 from frazil.connections import Connections
+from frazil.formats.protocol import WriterSchema
 from frazil.formats.registry import WantedSchema
 from frazil.kafka.facts import topic_facts
 from frazil.kafka.provisioning import TopicState, provide_topic
-from frazil.local.generators.chance import Chance, Origin, next_origin
+from frazil.local.generators.chance import BLOCK, Chance, Origin, next_origin
 from frazil.local.generators.producer import Record, produce_batches
 from frazil.settings import Settings
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec
 
-__all__ = ["GeneratedReport", "Generator", "generate", "generate_several", "shipped_schema"]
+__all__ = [
+    "GeneratedReport", "Generator", "Make", "Values", "encoded", "encoder", "generate", "generate_several",
+    "shipped_schema",
+]  # fmt: skip
 
 _BATCH = 5000
 _TICK = 0.05
+
+
+Values = Mapping[str, Any]
+"""One key or value, by field."""
+
+Encode = Callable[[Values], bytes]
+
+Make = Callable[[random.Random], tuple[bytes | Values | None, Values]]
+"""Makes up one key, if any, and one value."""
+
+Prepare = Callable[[Chance], Make]
+"""Draws what all records of a run share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +64,75 @@ def shipped_schema(file: str) -> WantedSchema:
     """A schema of the folder beside this module; the pipeline of the topic ships the same."""
     path = Path(__file__).parent / "schemas" / file
     return WantedSchema(SCHEMA_KINDS[path.suffix], path.read_text(encoding="utf-8"))
+
+
+def encoded(
+    topic: str,
+    value: WantedSchema,
+    prepare: Prepare,
+    *,
+    name: str | None = None,
+    key: WantedSchema | None = None,
+    partitions: int = 6,
+) -> Generator:
+    """Records that are made up one by one; of one name and seed they are the same, whatever their format.
+
+    The name is the topic's by default. Where keys are bytes, or there are none, they have no schema.
+    """
+
+    def records(chance: Chance, state: TopicState, origin: Origin) -> Iterator[Record]:
+        make = prepare(chance)
+        encode = encoder(value, state.schema_id or 0)
+        encode_key = encoder(key, state.key_schema_id or 0) if key else None
+        headers = origin.headers()
+        for dice, left_out in chance.blocks(name or topic, origin.iteration):
+            for made, values in islice((make(dice) for _ in range(BLOCK)), left_out, None):
+                yield _key(made, encode_key), encode(values), next(headers), None, None
+
+    return Generator(topic, value, records, key, partitions)
+
+
+def encoder(schema: WantedSchema, schema_id: int) -> Encode:
+    """An encoder to Confluent's wire format."""
+    prefix = b"\0" + schema_id.to_bytes(4, "big")
+    encode = {"AVRO": _avro, "JSON": _json, "PROTOBUF": _protobuf}[schema.kind](schema.text)
+    return lambda values: prefix + encode(values)
+
+
+def _key(made: bytes | Values | None, encode: Encode | None) -> bytes | None:
+    if isinstance(made, Mapping):
+        return encode(made) if encode else None
+    return made
+
+
+def _avro(text: str) -> Encode:
+    import fastavro
+
+    schema = fastavro.parse_schema(json.loads(text))
+
+    def encode(values: Values) -> bytes:
+        stream = io.BytesIO()
+        fastavro.schemaless_writer(stream, schema, values)
+        return stream.getvalue()
+
+    return encode
+
+
+def _json(_: str) -> Encode:
+    """JSON has one kind of number; amounts of money this small lose nothing as a float."""
+    return lambda values: json.dumps(values, separators=(",", ":"), default=float).encode()
+
+
+def _protobuf(text: str) -> Encode:
+    """The file's first message; a zero byte after the schema id says so."""
+    from google.protobuf.json_format import ParseDict
+    from google.protobuf.message_factory import GetMessageClass
+
+    from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
+
+    file = file_of(compiled(WriterSchema(0, 0, text, "PROTOBUF"), "of the generator"))
+    message = GetMessageClass(message_at(file, (0,)))
+    return lambda values: b"\0" + bytes(ParseDict(values, message()).SerializeToString())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from frazil.local.generators.encode import encoded
-from frazil.local.generators.generator import Generator, shipped_schema
+from frazil.local.generators.generator import encoded, shipped_schema
 
 __all__ = ["SHIPMENTS"]
 
@@ -42,5 +41,4 @@ def _parcel(chance: random.Random) -> dict[str, Any]:
     }
 
 
-_VALUE = shipped_schema("shipments.proto")
-SHIPMENTS = Generator("shipments", _VALUE, encoded("shipments", lambda _: _shipment, _VALUE), partitions=3)
+SHIPMENTS = encoded("shipments", shipped_schema("shipments.proto"), lambda _: _shipment, partitions=3)
