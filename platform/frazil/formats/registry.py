@@ -29,7 +29,7 @@ from frazil.settings import Settings
 from frazil.spec.topic import SCHEMA_KINDS
 
 __all__ = [
-    "RegistryClient", "WantedSchema", "differences", "newest_version", "read_schema", "register",
+    "RegistryClient", "WantedSchema", "differences", "read_schema", "register",
     "registry_client", "subject_versions", "version_like",
 ]  # fmt: skip
 
@@ -111,28 +111,21 @@ def read_schema(file: Path) -> WantedSchema:
     return WantedSchema(kind, text, str(file))
 
 
-def newest_version(client: RegistryClient, subject: str) -> WriterSchema | None:
-    """The newest version of a subject, none where there is no such subject."""
-    try:
-        return subject_versions(client, subject)[-1]
-    except MissingError:
-        return None
+def version_like(client: RegistryClient, subject: str, wanted: WantedSchema | None) -> WriterSchema | None:
+    """The newest version of a subject, or the newest that equals a schema; None where there is no subject.
 
-
-def version_like(client: RegistryClient, subject: str, wanted: WantedSchema) -> WriterSchema | None:
-    """The newest version of a subject that equals a schema, none where there is no such subject.
-
-    Raises:
-        DifferentError: The subject is there, and none of its versions is this schema.
+    Raises DifferentError where no version is the schema that is wanted.
     """
     try:
         versions = subject_versions(client, subject)
     except MissingError:
         return None
+    newest = versions[-1]
+    if wanted is None:
+        return newest
     for version in reversed(versions):
         if not differences(version, wanted):
             return version
-    newest = versions[-1]
     raise DifferentError(
         f"Subject {subject} holds another schema than the spec.",
         where="; ".join([wanted.source, f"version {newest.version}", *differences(newest, wanted)[:5]]),

@@ -14,7 +14,6 @@ from frazil.formats.protocol import WriterSchema
 from frazil.formats.registry import (
     RegistryClient,
     WantedSchema,
-    newest_version,
     read_schema,
     register,
     version_like,
@@ -111,8 +110,7 @@ def provide_topic(
 
 
 def _look(registry: RegistryClient, name: str, wanted: WantedSchema | None) -> _Subject:
-    found = version_like(registry, name, wanted) if wanted else newest_version(registry, name)
-    return _Subject(name, wanted, found)
+    return _Subject(name, wanted, version_like(registry, name, wanted))
 
 
 def _as_specified(admin: AdminClient, spec: TableSpec) -> bool:
