@@ -1,0 +1,11 @@
+-- INFORMATION_SCHEMA.TABLES of a database, behind what fakesnow selects.
+CREATE OR REPLACE VIEW ${catalog}._fs_information_schema._fs_tables AS
+SELECT * FROM (${tables}) UNION ALL BY NAME
+SELECT
+    database_name AS "TABLE_CATALOG",
+    schema_name AS "TABLE_SCHEMA",
+    view_name AS "TABLE_NAME",
+    'SYSADMIN' AS "TABLE_OWNER",
+    CASE WHEN comment = 'ICEBERG TABLE' THEN 'BASE TABLE' ELSE 'VIEW' END AS "TABLE_TYPE",
+    CASE WHEN comment = 'ICEBERG TABLE' THEN 'YES' ELSE 'NO' END AS "IS_ICEBERG"
+FROM duckdb_views() WHERE database_name = '${catalog}' AND schema_name != '_fs_information_schema'
