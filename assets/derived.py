@@ -1,9 +1,9 @@
 """Tables that are made of others: what is known of each when definitions load, and the step that fills it."""
 
 # No `from __future__ import annotations`: Dagster compares the types of arguments, not their names.
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,18 +15,16 @@ from assets.described import PipelineTable, after_upstream, asset_spec, op_name
 from assets.outcome import engine_errors
 from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport, derive
-from frazil.derive.queries.check import known_tables
-from frazil.derive.queries.columns import Column, lineage
+from frazil.derive.queries.check import Known
+from frazil.derive.queries.columns import lineage
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
 from frazil.errors import OvertakenError
-from frazil.pipelines.file import Pipeline
-from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from resources.connections import FrazilConnections
 from resources.metadata import derive_metadata, table_metadata
 
-__all__ = ["KNOWN", "DeriveConfig", "DerivedTable", "Known", "derived_asset"]
+__all__ = ["KNOWN", "DeriveConfig", "DerivedTable", "derived_asset"]
 
 _ABOUT = """Iceberg table `{table}`, made of {inputs} (kind `{kind}`). Materializing it reads what is new in \
 them since the snapshots that the table itself records, and adds each row once. `rebuild: true` in the \
@@ -39,21 +37,8 @@ _ICEBERG = {
 """What Iceberg calls types that Spark calls otherwise: after a run the columns are told in its words."""
 
 
-@dataclass(frozen=True)
-class Known:
-    """The columns of all tables of some pipelines, found when first asked for."""
-
-    pipelines: Sequence[Pipeline]
-    settings: Settings
-
-    @cached_property
-    def columns(self) -> Mapping[TableName, Sequence[Column] | None]:
-        """Columns by table; None where only a server knows them."""
-        return known_tables(self.pipelines, self.settings)
-
-
-KNOWN: ContextVar[Known | None] = ContextVar("known", default=None)
-"""What is known while Dagster builds components, which take no arguments; None: nothing."""
+KNOWN: ContextVar[Known] = ContextVar("known")
+"""The columns of all tables while Dagster builds components, which take no arguments."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +46,7 @@ class DerivedTable(PipelineTable):
     """A table that is made of others."""
 
     spec: DerivedSpec
-    known: Known | None = None
+    known: Known = field(default_factory=dict)
 
     @cached_property
     def query(self) -> Query | None:
@@ -90,7 +75,7 @@ class DerivedTable(PipelineTable):
     @cached_property
     def columns(self) -> dg.TableSchema | None:
         """See `PipelineTable`; by the query, and the schema files of the topics at its roots."""
-        columns = self._known.get(self.things.table)
+        columns = self.known.get(self.things.table)
         if not columns:
             return None
         return dg.TableSchema([dg.TableColumn(name, _ICEBERG.get(kind, kind)) for name, kind in columns])
@@ -98,7 +83,7 @@ class DerivedTable(PipelineTable):
     @cached_property
     def lineage(self) -> dg.TableColumnLineage | None:
         """The columns of its inputs that each of its columns is made of, where theirs are known."""
-        tables = {name: self._known.get(table) for name, table in self.inputs.items()}
+        tables = {name: self.known.get(table) for name, table in self.inputs.items()}
         known = {name: columns for name, columns in tables.items() if columns is not None}
         if self.query is None or len(known) < len(tables):
             return None
@@ -116,10 +101,6 @@ class DerivedTable(PipelineTable):
     def file(self) -> Path | None:
         """See `PipelineTable`."""
         return self.spec.sql or self.spec.python
-
-    @property
-    def _known(self) -> Mapping[TableName, Sequence[Column] | None]:
-        return self.known.columns if self.known else {}
 
     def _columns(self, parts: Iterable[tuple[str, str]]) -> list[dg.TableColumnDep]:
         tables = self.inputs

@@ -29,7 +29,7 @@ class DerivedTables(PipelineComponent):
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Assets and checks of all tables."""
-        settings, known = Settings.load(), KNOWN.get()
+        settings, known = Settings.load(), KNOWN.get({})
         tables = [
             DerivedTable(spec, settings, origin, known) for spec, origin in self.written(self.tables, context)
         ]

@@ -10,7 +10,7 @@ import dagster as dg
 
 from assets.checks import check_keys
 from assets.component import folder_definitions
-from assets.derived import KNOWN, DerivedTable, Known
+from assets.derived import KNOWN, DerivedTable
 from assets.described import PipelineTable, TopicTable
 from assets.upkeep import upkeep_jobs
 from frazil.derive.queries.check import check_queries
@@ -39,10 +39,9 @@ def defs() -> dg.Definitions:
     settings = Settings.load()
     folders = pipeline_folders(settings)
     pipelines = load_pipelines(folders, settings)
-    check_queries(pipelines, settings)
+    KNOWN.set(check_queries(pipelines, settings).columns)
     topics = [TopicTable(spec, settings) for p in pipelines for spec in p.tables]
     derived = [DerivedTable(spec, settings) for p in pipelines for spec in p.derived]
-    KNOWN.set(Known(pipelines, settings))
     return dg.Definitions.merge(*map(folder_definitions, folders), _around(topics, derived, settings))
 
 

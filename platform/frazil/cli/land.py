@@ -16,7 +16,7 @@ from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import OnStep, Results, each, run_id
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_derived, select_topics
 from frazil.derive.derive import DeriveReport, derive
-from frazil.derive.queries.check import check_queries, in_order
+from frazil.derive.queries.check import check_queries
 from frazil.landing.land import land
 from frazil.landing.ledger import Span
 from frazil.landing.report import LandingReport
@@ -178,8 +178,7 @@ def _ordered(selection: Selection[DerivedSpec]) -> Selection[DerivedSpec]:
     settings = selection.connections.settings
     chosen = {names.table: spec for spec, names in selection.pairs}
     pipelines = load_pipelines(settings=settings)
-    check_queries(pipelines, settings)
-    order = (things(spec, settings).table for spec in in_order(pipelines, settings))
+    order = (things(spec, settings).table for spec in check_queries(pipelines, settings).derived)
     return Selection(tuple(chosen[name] for name in order if name in chosen), selection.connections)
 
 

@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from frazil.connections import Connections
-from frazil.derive.queries.check import columns_held, known_tables
+from frazil.derive.queries.check import check_queries, columns_held
 from frazil.derive.queries.columns import Column, typed
 from frazil.derive.queries.query import parse_query, read_query
 from frazil.derive.queries.types import UNKNOWN
@@ -144,7 +144,7 @@ def test_every_query_of_the_pipelines_gives_the_columns_that_were_told(
 ) -> None:
     settings = Settings()
     pipelines = load_pipelines(pipeline_folders(settings), settings)
-    known = known_tables(pipelines, settings)
+    known = check_queries(pipelines, settings).columns
 
     for spec in (spec for pipeline in pipelines for spec in pipeline.derived if spec.sql):
         query, name = read_query(spec), things(spec, settings).table

@@ -25,14 +25,22 @@ from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 
-__all__ = ["check_queries", "columns_held", "in_order", "known_tables"]
+__all__ = ["AllTables", "Known", "check_queries", "columns_held"]
 
 Known = dict[TableName, Sequence[Column] | None]
-"""The columns of tables, or None where only a server knows them."""
+"""The columns of tables, of types that may be `unknown`; None where only a server knows them."""
 
 
 Kinds = Mapping[TableName, str]
 """All tables: `landed`, or the kind of a derived one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllTables:
+    """The derived tables of all pipelines, each after those that it reads, and every table's columns."""
+
+    derived: tuple[DerivedSpec, ...]
+    columns: Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +60,6 @@ class _Made:
     inputs: Mapping[str, TableName]
 
 
-def in_order(pipelines: Sequence[Pipeline], settings: Settings) -> tuple[DerivedSpec, ...]:
-    """The derived tables of all pipelines, each after those that it reads.
-
-    Raises:
-        SpecError: A query can't be understood, or a table reads itself, by whatever way.
-    """
-    return tuple(made.spec for made in _all_sorted(pipelines, settings))
-
-
-def known_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Known:
-    """The columns of every table; types may be `unknown`.
-
-    Raises:
-        SpecError: A query can't be understood, or names a column that its input has not; or no table can hold
-            what a schema file describes.
-    """
-    known = _landed_tables(pipelines, settings)
-    for made in _all_sorted(pipelines, settings):
-        known[made.name] = columns_held(_columns_made(made, known))
-    return known
-
-
 def _landed_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Known:
     known: Known = {}
     for spec in (spec for pipeline in pipelines for spec in pipeline.tables):
@@ -83,22 +69,11 @@ def _landed_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Known:
     return known
 
 
-def _written(pipelines: Sequence[Pipeline]) -> Iterator[tuple[DerivedSpec, str]]:
-    """The derived tables of all pipelines, each with its place."""
-    for pipeline in pipelines:
-        for spec, line in zip(pipeline.derived, pipeline.derived_lines, strict=True):
-            yield spec, f"{pipeline.file}:{line}"
-
-
 def _made(spec: DerivedSpec, place: str, settings: Settings) -> _Made:
     name = things(spec, settings).table
     query = read_query(spec) if spec.sql else None
     written = query.inputs if query else spec.inputs
     return _Made(spec, place, name, query, {text: TableName.parse(text, name.namespace) for text in written})
-
-
-def _all_sorted(pipelines: Sequence[Pipeline], settings: Settings) -> list[_Made]:
-    return _sorted([_made(spec, place, settings) for spec, place in _written(pipelines)])
 
 
 def _sorted(tables: Sequence[_Made]) -> list[_Made]:
@@ -132,11 +107,12 @@ def columns_held(columns: Sequence[Column] | None) -> Sequence[Column] | None:
     return [(name, longer.get(kind, kind)) for name, kind in columns if name != ERROR_COLUMN]
 
 
-def check_queries(pipelines: Sequence[Pipeline], settings: Settings) -> None:
+def check_queries(pipelines: Sequence[Pipeline], settings: Settings) -> AllTables:
     """Refuses pipelines whose queries can't be run, or not by the kind of their table.
 
     Raises:
-        SpecError: Every mistake of every query, with its file and line.
+        SpecError: Every mistake of every query, with its file and line; or no table can hold what a schema
+            file describes.
     """
     told: list[str] = []
     made, kinds = _read(pipelines, settings, told), _kinds(pipelines, settings)
@@ -150,18 +126,21 @@ def check_queries(pipelines: Sequence[Pipeline], settings: Settings) -> None:
         told += _mistakes(table, kinds, known)
     if told:
         raise SpecError("\n".join(told), todo="Mend the files; nothing was started.")
+    return AllTables(tuple(table.spec for table in ordered), known)
 
 
 def _read(pipelines: Sequence[Pipeline], settings: Settings, told: list[str]) -> list[_Made]:
     """The derived tables whose queries can be understood; what is wrong with others is told."""
     found = []
-    for spec, place in _written(pipelines):
-        try:
-            found.append(_made(spec, place, settings))
-        except SpecError as e:
-            told.append(e.what)
-        except ConfigureError as e:
-            told.append(f"{place}: {e.what} {e.todo}")
+    for pipeline in pipelines:
+        for spec, line in zip(pipeline.derived, pipeline.derived_lines, strict=True):
+            place = f"{pipeline.file}:{line}"
+            try:
+                found.append(_made(spec, place, settings))
+            except SpecError as e:
+                told.append(e.what)
+            except ConfigureError as e:
+                told.append(f"{place}: {e.what} {e.todo}")
     return found
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.derive.queries.check import check_queries, in_order, known_tables
+from frazil.derive.queries.check import check_queries
 from frazil.errors import SpecError
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
@@ -50,17 +50,17 @@ def refusal(folder: Path) -> list[str]:
 
 
 def known(folder: Path, table: str) -> list[tuple[str, str]] | None:
-    found = known_tables(load_pipelines([folder], SETTINGS), SETTINGS)[TableName("local", table)]
+    found = check_queries(load_pipelines([folder], SETTINGS), SETTINGS).columns[TableName("local", table)]
     return None if found is None else list(found)
 
 
 def test_the_pipelines_of_the_checkout_hold_no_mistake() -> None:
     pipelines = load_pipelines(pipeline_folders(SETTINGS), SETTINGS)
 
-    check_queries(pipelines, SETTINGS)
+    found = check_queries(pipelines, SETTINGS)
 
     assert any(pipeline.derived for pipeline in pipelines)
-    assert all(columns for columns in known_tables(pipelines, SETTINGS).values())
+    assert all(columns for columns in found.columns.values())
 
 
 def test_a_wrong_column_in_a_pipeline_of_the_checkout_is_found(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_tables_come_after_those_that_they_are_made_of(pipeline: Write) -> None:
         first=("", "SELECT symbol FROM trades"),
     )
 
-    assert [s.table for s in in_order(load_pipelines([folder], SETTINGS), SETTINGS)] == [
+    assert [s.table for s in check_queries(load_pipelines([folder], SETTINGS), SETTINGS).derived] == [
         "first", "middle", "last",
     ]  # fmt: skip
 
