@@ -6,7 +6,6 @@ import hashlib
 import importlib.util
 import json
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ Frames = Mapping[str, "DataFrame"]
 
 
 @dataclass(frozen=True)
-class Computation(ABC):
+class Computation:
     """How the rows of a derived table are made.
 
     Args:
@@ -46,10 +45,6 @@ class Computation(ABC):
     query: Query | None
     code: str
 
-    @abstractmethod
-    def upon(self, spark: SparkSession, frames: Frames, now: float) -> Any:
-        """A context that gives the rows made of those of the inputs; valid as long as it is open."""
-
     @property
     def fingerprint(self) -> str:
         """Stays the same as long as equal inputs make equal rows."""
@@ -61,8 +56,27 @@ class Computation(ABC):
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
-    def _parameters(self, now: float) -> dict[str, Any]:
-        return {**self.spec.parameters, NOW: datetime.fromtimestamp(now, UTC)}
+    @contextmanager
+    def upon(self, spark: SparkSession, frames: Frames, now: float) -> Iterator[DataFrame]:
+        """The rows made of those of the inputs; valid as long as the context is open.
+
+        A function is told the clock as the parameter `now`.
+        """
+        known = {**self.spec.parameters, NOW: datetime.fromtimestamp(now, UTC)}
+        if self.query is None:
+            assert self.spec.python
+            yield _function(self.spec.python)(dict(frames), known)
+            return
+        # Several derivations share a session, so the names of views are nobody else's.
+        views = {name: f"frazil_{token_hex(8)}" for name in frames}
+        try:
+            for name, frame in frames.items():
+                frame.createOrReplaceTempView(views[name])
+            named = [*self.query.parameters, *([NOW] if self.uses_now else [])]
+            yield spark.sql(self.query.upon(views), args={name: known[name] for name in named})
+        finally:
+            for view in views.values():
+                spark.catalog.dropTempView(view)
 
 
 def computation_of(spec: DerivedSpec) -> Computation:
@@ -74,51 +88,20 @@ def computation_of(spec: DerivedSpec) -> Computation:
     if spec.python:
         code = spec.python.read_bytes()
         uses_now = re.search(rf"\b{NOW}\b".encode(), code) is not None
-        return _Function(spec, spec.inputs, uses_now, None, hashlib.sha256(code).hexdigest(), spec.python)
+        return Computation(spec, spec.inputs, uses_now, None, hashlib.sha256(code).hexdigest())
     query = read_query(spec)
     refuse_unfit(query, spec)
-    return _Select(spec, query.inputs, query.uses_now, query, query.fingerprint, query)
+    return Computation(spec, query.inputs, query.uses_now, query, query.fingerprint)
 
 
-@dataclass(frozen=True)
-class _Select(Computation):
-    """A SELECT."""
-
-    select: Query
-
-    @contextmanager
-    def upon(self, spark: SparkSession, frames: Frames, now: float) -> Iterator[DataFrame]:
-        """Several derivations share a session, so the names of views are nobody else's."""
-        views = {name: f"frazil_{token_hex(8)}" for name in frames}
-        try:
-            for name, frame in frames.items():
-                frame.createOrReplaceTempView(views[name])
-            known = self._parameters(now)
-            named = [*self.select.parameters, *([NOW] if self.select.uses_now else [])]
-            yield spark.sql(self.select.upon(views), args={name: known[name] for name in named})
-        finally:
-            for view in views.values():
-                spark.catalog.dropTempView(view)
-
-
-@dataclass(frozen=True)
-class _Function(Computation):
-    """A function `derive(inputs, parameters) -> DataFrame` in a file."""
-
-    file: Path
-
-    @contextmanager
-    def upon(self, spark: SparkSession, frames: Frames, now: float) -> Iterator[DataFrame]:
-        """The function is told the clock as the parameter `now`."""
-        yield self._function()(dict(frames), self._parameters(now))
-
-    def _function(self) -> Any:
-        spec = importlib.util.spec_from_file_location(f"frazil_derive_{token_hex(8)}", self.file)
-        assert spec
-        assert spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        function = getattr(module, "derive", None)
-        if not callable(function):
-            raise SpecError(f"{self.file}: there is no function derive(inputs, parameters) in it")
-        return function
+def _function(file: Path) -> Any:
+    """The function `derive(inputs, parameters) -> DataFrame` of a file."""
+    spec = importlib.util.spec_from_file_location(f"frazil_derive_{token_hex(8)}", file)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    function = getattr(module, "derive", None)
+    if not callable(function):
+        raise SpecError(f"{file}: there is no function derive(inputs, parameters) in it")
+    return function

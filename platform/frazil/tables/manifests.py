@@ -181,10 +181,24 @@ def _rows(files: Iterable[DataFile]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Data files of a head that can hold certain rows, and all entries of the manifests that were read."""
+    """Data files of a head that can hold certain rows.
+
+    Args:
+        named: All live entries of the manifests that were read for it, by the manifest's path.
+    """
 
     entries: Entries
     named: Mapping[str, Entries]
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """How many rows each has, by path."""
+        return {e.data_file.file_path: e.data_file.record_count for e in self.entries}
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all of them."""
+        return sum(e.data_file.file_size_in_bytes for e in self.entries)
 
 
 def files_matching(table: Table, where: BooleanExpression) -> Candidates:

@@ -18,50 +18,24 @@ from frazil.derive.write import MARK, Result, Task, Watched, asked, write_counte
 from frazil.errors import CommitConflictError
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import TableName
 from frazil.tables.branches import branch_from_head
 from frazil.tables.commit import commit
-from frazil.tables.manifests import Entries, files_matching
+from frazil.tables.manifests import Candidates, files_matching
 from frazil.tables.spark import spark_name
 from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
-    from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
 
-__all__ = ["Merging", "Older", "State", "Totals", "touched"]
+__all__ = ["Merging", "Older", "State", "Totals"]
 
 
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """Some data files of a table's head."""
-
-    table: Table
-    entries: Entries
-
-    @property
-    def rows(self) -> dict[str, int]:
-        """How many rows each has, by path."""
-        return {e.data_file.file_path: e.data_file.record_count for e in self.entries}
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of all of them."""
-        return sum(e.data_file.file_size_in_bytes for e in self.entries)
-
-
-def touched(table: Table, inside: BooleanExpression) -> Touched:
-    """The files of the head that can hold a row for which `inside` is true. Opens no data file."""
-    return Touched(table, files_matching(table, inside).entries)
-
-
-def _branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) -> int:
+def _branch_of(task: Task, files: Candidates) -> int:
     """Makes a branch that holds nothing but those files, and what deletes rows in them; its snapshot's id."""
     from frazil.tables.rewrite import stage_branch
 
-    head = files.table.metadata.current_snapshot_id
+    head, name = task.table.metadata.current_snapshot_id, task.name
 
     def stage(table: Table) -> Transaction:
         if table.metadata.current_snapshot_id != head:
@@ -71,10 +45,10 @@ def _branch_of(catalog: Catalog, name: TableName, files: Touched, branch: str) -
                 todo="Nothing: it tries again.",
             )
         tx = table.transaction()
-        stage_branch(tx, branch, files.entries, MARK)
+        stage_branch(tx, task.branch, files.entries, MARK)
         return tx
 
-    return commit(catalog, name, stage, work="branch").snapshot_id or 0
+    return commit(task.connections.catalog, name, stage, work="branch").snapshot_id or 0
 
 
 @dataclass(frozen=True)
@@ -152,8 +126,8 @@ class Merging(ABC):
         more = self.result(task, facts)
         if not facts["rows"]:
             return Result(StagedFiles(), **more)
-        there = touched(task.table, box.expression)
-        snapshot = _branch_of(task.connections.catalog, task.name, there, task.branch)
+        there = files_matching(task.table, box.expression)
+        snapshot = _branch_of(task, there)
         task.done("branched")
         delta = task.delta.where(self.counted(task))
         state = State(self._at(task, snapshot) if there.entries else None, self.older(task, box, delta))

@@ -8,13 +8,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from frazil.derive.merging.box import Box, Side
-from frazil.derive.merging.merge import Older, State, Totals, touched
+from frazil.derive.merging.merge import Older, State, Totals
 from frazil.derive.output import cast, types_in
 from frazil.derive.write import Task, derivation_job
 from frazil.errors import SpecError
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec, Window
 from frazil.tables.faults import spark_job
+from frazil.tables.manifests import files_matching
 from frazil.tables.spark import spark_name
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def _rows_before(task: Task, keys: Box, since: Side, delta: DataFrame) -> Older:
 
 def _within(task: Task, keys: Box, past: Side, since: Side) -> Older:
     box, head = Box((*keys.sides, past)), str(task.table.metadata.current_snapshot_id)
-    files = touched(task.table, box.expression)
+    files = files_matching(task.table, box.expression)
     if not files.entries:
         return Older()
     rows = task.connections.spark.read.option("versionAsOf", head).table(spark_name(task.name))
