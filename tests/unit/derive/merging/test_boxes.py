@@ -19,7 +19,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import TruncateTransform, YearTransform
 
 from frazil.derive.merging.box import Box, Side, box_from, measures
-from frazil.derive.merging.merge import touched
+from frazil.tables.manifests import files_matching
 
 KINDS = {
     "n": "bigint",
@@ -107,27 +107,27 @@ def test_no_file_that_holds_a_key_is_missed(filled: Filled, name: str) -> None:
     chance = random.Random(name)
     for _ in range(10):
         values = [row(chance, chance.randint(-20, 20))[name] for _ in range(chance.randint(1, 3))]
-        found = touched(filled.table, Box((side(name, values),)).expression)
+        found = files_matching(filled.table, Box((side(name, values),)).expression)
 
         assert filled.holding(name, values) <= set(found.rows), values
 
 
 def test_files_beyond_are_left_alone(filled: Filled) -> None:
     numbers, days = Side("n", "bigint", 0, 9), Side("y", "date", 8, 99)
-    near = touched(filled.table, Box((numbers,)).expression)
-    nearer = touched(filled.table, Box((numbers, days)).expression)
+    near = files_matching(filled.table, Box((numbers,)).expression)
+    nearer = files_matching(filled.table, Box((numbers, days)).expression)
 
     assert 0 < len(nearer.entries) < len(near.entries) < len(filled.files)
     assert nearer.bytes == sum(e.data_file.file_size_in_bytes for e in nearer.entries)
 
 
 def test_without_bounds_every_file_counts(filled: Filled) -> None:
-    assert set(touched(filled.table, Box().expression).rows) == set(filled.files)
+    assert set(files_matching(filled.table, Box().expression).rows) == set(filled.files)
     assert Box().sql == "true"
 
 
 def test_a_key_that_is_always_missing_is_looked_for_where_it_is_missing(filled: Filled) -> None:
-    found = touched(filled.table, Box((side("n", [None]),)).expression)
+    found = files_matching(filled.table, Box((side("n", [None]),)).expression)
 
     assert set(found.rows) == filled.holding("n", [None])
 
