@@ -110,9 +110,5 @@ WRONG = [
     ("SELECT * EXCEPT (pric) FROM ns.prices", "q.sql:1:18: pric: did you mean price?"),
     ("SELECT adress.* FROM trades", "q.sql:1:8: adress: no column of trades; did you mean address?"),
     ("SELECT transform(items, i -> i.n + nn) AS a FROM trades", "q.sql:1:36: nn: no column of trades"),
-    (
-        "SELECT price FROM trades WHERE `$$timestamp` > 'yesterday'",
-        "q.sql:1:48: 'yesterday': beside a time it is the clock; write :now",
-    ),
 ]
 """A query and how the mistake in it is told."""

@@ -24,20 +24,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
-    "Increment",
-    "Inputs",
-    "all_held",
-    "at_head",
-    "increment",
-    "is_unmoved",
-    "none_went_back",
-    "rows_lost",
-    "rows_of",
-    "rows_read",
-    "since",
-    "standing",
-    "whole",
-]
+    "Increment", "Inputs", "all_held", "at_head", "increment", "is_unmoved", "none_went_back", "rows_lost",
+    "rows_of", "rows_read", "since", "standing", "whole",
+]  # fmt: skip
 
 Inputs = Mapping[str, "Table"]
 """The inputs as they are now, by `namespace.table`."""

@@ -38,18 +38,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 __all__ = [
-    "MARK",
-    "Kind",
-    "Result",
-    "Step",
-    "Task",
-    "Watched",
-    "append",
-    "asked",
-    "derivation_job",
-    "overtaken",
+    "MARK", "Kind", "Result", "Step", "Task", "Watched", "append", "asked", "derivation_job", "overtaken",
     "write_counted",
-]
+]  # fmt: skip
 
 
 Step = Callable[[str], None]

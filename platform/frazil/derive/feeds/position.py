@@ -31,17 +31,8 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 __all__ = [
-    "FedTo",
-    "Rows",
-    "batches",
-    "committed",
-    "group_of",
-    "has_news",
-    "latest",
-    "note",
-    "noted",
-    "property_of",
-]
+    "FedTo", "Rows", "batches", "committed", "group_of", "has_news", "latest", "note", "noted", "property_of",
+]  # fmt: skip
 
 _TIMEOUT = 10.0
 

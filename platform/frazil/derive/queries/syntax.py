@@ -11,24 +11,10 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 
 __all__ = [
-    "branches",
-    "cte_of",
-    "function_name",
-    "input_name",
-    "input_tables",
-    "is_aggregate",
-    "is_chance",
-    "is_clock",
-    "is_moment",
-    "is_sketch",
-    "names_of",
-    "output_of",
-    "parameters_of",
-    "parsed",
-    "start_of",
-    "windows_of",
-    "words_of",
-]
+    "branches", "cte_of", "function_name", "input_name", "input_tables", "is_aggregate", "is_chance",
+    "is_clock", "is_moment", "is_sketch", "names_of", "output_of", "parameters_of", "parsed", "start_of",
+    "windows_of", "words_of",
+]  # fmt: skip
 
 
 def parsed(text: str) -> list[exp.Expr]:
@@ -185,8 +171,8 @@ _CLOCKS = {
     "localtimestamp", "now",
 }  # fmt: skip
 
-_MOMENT = re.compile(r"\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
-"""How texts begin that Spark takes for a time of the present day where it wants a time; a zone may follow."""
+_MOMENT = re.compile(r"\s*(now|today|tomorrow|yesterday)\s*", re.IGNORECASE)
+"""Texts that Spark takes for a time of the present day where it wants a time."""
 
 _READ_AS_TIME = {
     "date_add", "date_trunc", "to_date", "to_timestamp_ltz", "to_timestamp_ntz", "try_to_date",
@@ -224,7 +210,7 @@ def is_clock(node: exp.Expr) -> bool:
 def is_moment(node: exp.Expr) -> bool:
     """Whether it is a text that is the time of day where a time is wanted."""
     text = node.unnest()
-    return text.is_string and _MOMENT.match(text.name) is not None
+    return text.is_string and _MOMENT.fullmatch(text.name) is not None
 
 
 def is_sketch(node: exp.Expr) -> bool:

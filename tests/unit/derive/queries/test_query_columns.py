@@ -34,6 +34,13 @@ def test_a_wrong_column_is_told_with_its_place_and_the_nearest_name(text: str, t
     assert line.startswith(told)
 
 
+def test_a_text_that_stands_beside_a_time_is_the_clock() -> None:
+    told = "'yesterday': beside a time it is the clock; write :now"
+
+    assert refusal("SELECT price FROM trades WHERE `$$timestamp` > 'yesterday'") == [f"q.sql:1:48: {told}"]
+    assert refusal("SELECT coalesce(`$$timestamp`, 'yesterday') AS a FROM trades") == [f"q.sql:1:32: {told}"]
+
+
 def test_all_wrong_columns_are_told_in_their_order() -> None:
     lines = refusal("SELECT pricee, symbl FROM trades WHERE quantiy > 1")
 
