@@ -51,16 +51,12 @@ _SKEW = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A table after a commit.
-
-    Args:
-        snapshot_id: The snapshot that the commit made; None where it made none, or nothing was to be done.
-        conflicts: How often it was tried again on a newer head.
-    """
+    """A table after a commit."""
 
     table: Table
+    # The snapshot that the commit made; None where it made none, or nothing was to be done.
     snapshot_id: int | None
-    conflicts: int = 0
+    conflicts: int = 0  # how often it was tried again on a newer head
 
 
 def commit(

@@ -42,23 +42,19 @@ _SILENT = {
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A Spark job, as far as its errors speak of it.
-
-    Args:
-        unseen: What is true of the data wherever the job fails; it writes to a branch, if at all.
-        silent: Signs of further parts that did not answer, by the part.
-        known: Further errors, looked for before those that any job has.
-        otherwise: Further errors, looked for after them.
-        overtaken: Called where the job's branch is gone: the error, if others published meanwhile.
-    """
+    """A Spark job, as far as its errors speak of it."""
 
     work: str
     of: str
-    unseen: str
+    unseen: str  # what is true of the data wherever the job fails; it writes to a branch, if at all
     again: str
+    # Signs of further parts that did not answer, by the part.
     silent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Further errors, looked for before those that any job has.
     known: Callable[[str], FrazilError | None] = lambda _: None
+    # Further errors, looked for after them.
     otherwise: Callable[[PySparkException], FrazilError | None] = lambda _: None
+    # Called where the job's branch is gone: the error, if others published meanwhile.
     overtaken: Callable[[], FrazilError | None] = lambda: None
 
 

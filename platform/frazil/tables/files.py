@@ -18,23 +18,16 @@ _FILE_PATH = 2147483546
 
 @dataclass(frozen=True, slots=True)
 class LiveFile:
-    """One data file.
-
-    Args:
-        records: Rows in it, deleted ones too.
-        sequence: Sequence number of the commit that brought the file.
-        deleted: Rows that delete files of this data file alone take away.
-        snapshot_id: The snapshot that brought the file; None where it is not known.
-    """
+    """One data file."""
 
     path: str
     bytes: int
-    records: int
+    records: int  # rows in it, deleted ones too
     partition: tuple[Any, ...] = ()
     spec_id: int = 0
-    sequence: int = 0
-    deleted: int = 0
-    snapshot_id: int | None = None
+    sequence: int = 0  # sequence number of the commit that brought the file
+    deleted: int = 0  # rows that delete files of this data file alone take away
+    snapshot_id: int | None = None  # the snapshot that brought the file; None where it is not known
 
     @property
     def deleted_share(self) -> float:
@@ -44,17 +37,12 @@ class LiveFile:
 
 @dataclass(frozen=True, slots=True)
 class Deletes:
-    """The delete files of a snapshot.
-
-    Args:
-        rows: Rows that those by position take away.
-        equality: Files whose deleted rows are not known without reading.
-    """
+    """The delete files of a snapshot."""
 
     files: int = 0
     bytes: int = 0
-    rows: int = 0
-    equality: int = 0
+    rows: int = 0  # rows that those by position take away
+    equality: int = 0  # files whose deleted rows are not known without reading
 
 
 def live_file(entry: ManifestEntry, deleted: Mapping[str, int]) -> LiveFile:

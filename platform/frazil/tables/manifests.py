@@ -46,20 +46,13 @@ _SMALL = 4 * 2**20
 
 @dataclass(frozen=True)
 class Head:
-    """The files of the head of `main`.
-
-    Args:
-        manifests: Its manifests that name live files.
-        named: The data files that each data manifest names, by the manifest's path.
-        deleting: The delete files.
-        layout: Id of the partition spec that new files have.
-    """
+    """The files of the head of `main`."""
 
     snapshot: Snapshot
-    manifests: tuple[ManifestFile, ...]
-    named: Mapping[str, Entries]
-    deleting: Entries
-    layout: int
+    manifests: tuple[ManifestFile, ...]  # its manifests that name live files
+    named: Mapping[str, Entries]  # the data files that each data manifest names, by the manifest's path
+    deleting: Entries  # the delete files
+    layout: int  # id of the partition spec that new files have
 
     @property
     def deletes(self) -> Deletes:

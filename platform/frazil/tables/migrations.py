@@ -27,16 +27,11 @@ MIGRATIONS = "frazil.migrations"
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """A migration that is not applied again.
-
-    Args:
-        field_id: Of the column; 0 where nothing was to be done.
-        kept: Whether that column is still there, though no schema knows it.
-    """
+    """A migration that is not applied again."""
 
     did: str
-    field_id: int = 0
-    kept: bool = False
+    field_id: int = 0  # of the column; 0 where nothing was to be done
+    kept: bool = False  # whether that column is still there, though no schema knows it
 
 
 def migrate(tx: Transaction, migrations: Sequence[Migration], wanted: Struct) -> list[Verdict]:

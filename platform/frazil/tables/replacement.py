@@ -24,22 +24,14 @@ __all__ = ["Replacement", "overtaken", "replacing", "same_rows", "upon"]
 
 @dataclass(frozen=True)
 class Replacement:
-    """Data files in the place of others.
+    """Data files in the place of others."""
 
-    Args:
-        gone: Paths of the manifests that the head no longer names.
-        removed: Entries of the files that go.
-        kept: The other live entries of the manifests that are gone.
-        known: Paths of all manifests of the head that was read.
-        sequence: Sequence number that the new files bear; None: that of their commit.
-    """
-
-    gone: frozenset[str]
-    removed: Entries = ()
-    kept: Entries = ()
+    gone: frozenset[str]  # paths of the manifests that the head no longer names
+    removed: Entries = ()  # entries of the files that go
+    kept: Entries = ()  # the other live entries of the manifests that are gone
     added: tuple[DataFile, ...] = ()
-    known: frozenset[str] = frozenset()
-    sequence: int | None = None
+    known: frozenset[str] = frozenset()  # paths of all manifests of the head that was read
+    sequence: int | None = None  # sequence number that the new files bear; None: that of their commit
 
     @property
     def paths(self) -> frozenset[str]:

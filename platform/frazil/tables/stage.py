@@ -39,16 +39,11 @@ SUSPENDED = "frazil.suspended"
 
 @dataclass(frozen=True, slots=True)
 class StagedFiles:
-    """Data files that are written and audited.
-
-    Args:
-        branch: The branch that names them; empty where none does.
-        tip: The branch's snapshot that was audited.
-    """
+    """Data files that are written and audited."""
 
     files: tuple[DataFile, ...] = ()
-    branch: str = ""
-    tip: int = 0
+    branch: str = ""  # the branch that names them; empty where none does
+    tip: int = 0  # the branch's snapshot that was audited
 
     @property
     def rows(self) -> int:

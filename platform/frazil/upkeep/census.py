@@ -44,14 +44,9 @@ class SizeClass:
 
 @dataclass(frozen=True, slots=True)
 class PartitionCensus:
-    """The files of one partition.
+    """The files of one partition."""
 
-    Args:
-        partition: As a path, such as `ts_day=2026-01-01`; empty where the table has no partitions.
-        deleted_rows: Rows that delete files of single data files take away.
-    """
-
-    partition: str
+    partition: str  # as a path, such as `ts_day=2026-01-01`; empty where the table has no partitions
     spec_id: int
     values: tuple[Any, ...]
     sizes: tuple[SizeClass, ...]
@@ -60,7 +55,7 @@ class PartitionCensus:
     records: int
     small_files: int
     small_bytes: int
-    deleted_rows: int
+    deleted_rows: int  # rows that delete files of single data files take away
     gain: Gain
 
     @property
@@ -115,58 +110,40 @@ def _path(table: Table, values: tuple[Any, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DeadBranch:
-    """A branch whose work ended without publishing it; its files are nobody's once it is dropped.
-
-    Args:
-        age: Seconds since its work began.
-        files: Data files that its newest commit added.
-    """
+    """A branch whose work ended without publishing it; its files are nobody's once it is dropped."""
 
     name: str
-    age: float
-    files: int
+    age: float  # seconds since its work began
+    files: int  # data files that its newest commit added
     bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """How one table stands.
-
-    Args:
-        at: When it was taken, in seconds since the epoch.
-        head: Snapshot that was looked at; None where there is none.
-        target: Size in bytes that data files should have.
-        ideal: Data files that a compaction would leave.
-        saved: Files fewer by a compaction.
-        metadata_bytes: Size of the metadata file, which every commit writes again.
-        oldest: Age of the oldest snapshot in seconds.
-        copies: Bytes that only older snapshots hold, most of them of files that a compaction replaced.
-        most_copies: How many such bytes there may be; with more, a compaction spares what one has written.
-        unreachable: Snapshots that no branch and no tag leads to.
-    """
+    """How one table stands."""
 
     table: str
-    at: float
-    head: int | None
-    target: int
+    at: float  # when it was taken, in seconds since the epoch
+    head: int | None  # snapshot that was looked at; None where there is none
+    target: int  # size in bytes that data files should have
     files: int
     bytes: int
     records: int
     small_files: int
     small_bytes: int
-    ideal: int
-    saved: int
+    ideal: int  # data files that a compaction would leave
+    saved: int  # files fewer by a compaction
     sizes: tuple[SizeClass, ...]
     partitions: tuple[PartitionCensus, ...]
     deletes: Deletes
     manifests: int
     manifest_bytes: int
-    metadata_bytes: int
+    metadata_bytes: int  # size of the metadata file, which every commit writes again
     snapshots: int
-    oldest: float | None
-    copies: int
-    most_copies: int
-    unreachable: int
+    oldest: float | None  # age of the oldest snapshot in seconds
+    copies: int  # bytes that only older snapshots hold, most of them of files that a compaction replaced
+    most_copies: int  # how many such bytes there may be; with more, a compaction spares what one has written
+    unreachable: int  # snapshots that no branch and no tag leads to
     dead_branches: tuple[DeadBranch, ...]
     last: Mapping[str, LastWork]
 

@@ -35,20 +35,13 @@ Memory = dict[TableName, Known]
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """One look at all tables.
-
-    Args:
-        looked_at: How many tables are there.
-        changed: How many of them had new metadata.
-        looked_into: How many had their manifests or snapshots read.
-        waiting: How many must still be looked into, by the next call.
-    """
+    """One look at all tables."""
 
     due: tuple[Work, ...]
-    looked_at: int
-    changed: int
-    looked_into: int
-    waiting: int
+    looked_at: int  # how many tables are there
+    changed: int  # how many of them had new metadata
+    looked_into: int  # how many had their manifests or snapshots read
+    waiting: int  # how many must still be looked into, by the next call
     missing: tuple[str, ...]
     failed: Mapping[str, str]
 

@@ -38,14 +38,10 @@ class Facts:
 
     `files`, `bytes` and `delete_files` are None where the summary lacks them, as with some writers;
     only the manifests tell them then.
-
-    Args:
-        head: Snapshot of `main`; None where there is none.
-        commits: How many snapshots there ever were, those of branches too; None before format 2.
     """
 
-    head: int | None
-    commits: int | None
+    head: int | None  # snapshot of `main`; None where there is none
+    commits: int | None  # how many snapshots there ever were, those of branches too; None before format 2
     files: int | None
     bytes: int | None
     delete_files: int | None
@@ -54,22 +50,14 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What the snapshots tell together.
+    """What the snapshots tell together."""
 
-    Args:
-        head: The head that it was read at.
-        oldest: When the oldest snapshot was made, in seconds since the epoch.
-        compacted_to: Sequence number of the newest compaction, which left the files up to there.
-        quiet: Nothing but compaction happened since the last one, and that one got nowhere.
-        copies: What the snapshots hold and the head does not.
-    """
-
-    head: int | None
+    head: int | None  # the head that it was read at
     snapshots: int
-    oldest: float | None
-    compacted_to: int = 0
-    quiet: bool = False
-    copies: Copies = field(default_factory=Copies)
+    oldest: float | None  # when the oldest snapshot was made, in seconds since the epoch
+    compacted_to: int = 0  # sequence number of the newest compaction, which left the files up to there
+    quiet: bool = False  # nothing but compaction happened since the last one, and that one got nowhere
+    copies: Copies = field(default_factory=Copies)  # what the snapshots hold and the head does not
 
 
 def read_facts(metadata: TableMetadata) -> Facts:
@@ -127,16 +115,12 @@ _LOCATION = re.compile(r'\s*\{\s*"metadata-location"\s*:\s*"([^"\\]+)"')
 
 @dataclass(frozen=True)
 class Pointer:
-    """One table as the catalog has it.
-
-    Args:
-        location: Of its metadata; None where there is no such table, or where it could not be loaded.
-        table: None where its metadata is known already; it may have only the snapshots that a branch or
-            a tag names.
-    """
+    """One table as the catalog has it."""
 
     name: TableName
+    # Of its metadata; None where there is no such table, or where it could not be loaded.
     location: str | None = None
+    # None where its metadata is known already; it may have only the snapshots that a branch or a tag names.
     table: Table | None = None
     error: Exception | None = None
 

@@ -24,17 +24,11 @@ __all__ = ["AS_USUAL", "Finding", "Kind", "Known", "Order", "Reason", "View", "W
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How work is to be done.
+    """How work is to be done."""
 
-    Args:
-        reason: Why it is done now; noted in the snapshots, or told in the report.
-        dry_run: Tell only what would be done.
-        everything: A compaction rewrites all files, also those that are as they should be.
-    """
-
-    reason: str = ""
-    dry_run: bool = False
-    everything: bool = False
+    reason: str = ""  # why it is done now; noted in the snapshots, or told in the report
+    dry_run: bool = False  # tell only what would be done
+    everything: bool = False  # a compaction rewrites all files, also those that are as they should be
 
 
 AS_USUAL = Order()
@@ -50,33 +44,23 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a kind of upkeep found when it looked into a table.
+    """What a kind of upkeep found when it looked into a table."""
 
-    Args:
-        at: When it looked, in seconds since the epoch.
-        told: What it found; only that kind knows what it means.
-    """
-
-    at: float
+    at: float  # when it looked, in seconds since the epoch
     facts: Facts
-    told: Any
+    told: Any  # what it found; only that kind knows what it means
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of one table.
-
-    Args:
-        history: What its snapshots told when somebody last looked.
-        location: Of its metadata.
-    """
+    """What is known of one table."""
 
     spec: AnyTable
     table: str
     facts: Facts
-    history: History | None = None
+    history: History | None = None  # what its snapshots told when somebody last looked
     findings: Mapping[str, Finding] = field(default_factory=dict)
-    location: str = ""
+    location: str = ""  # of its metadata
 
     def age(self, kind: Kind, now: float) -> float:
         """Seconds since the last work of a kind; infinite where there was none."""

@@ -29,18 +29,12 @@ __all__ = ["Outcome", "do_work", "show", "work_on"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one piece of work.
-
-    Args:
-        report: What was done; None where it failed.
-        shown: Targets that were brought in step.
-        error: Why the work was not done or, where there is a report, not shown.
-    """
+    """What became of one piece of work."""
 
     work: Work
-    report: WorkReport | None = None
-    shown: tuple[Shown, ...] = ()
-    error: Exception | None = None
+    report: WorkReport | None = None  # what was done; None where it failed
+    shown: tuple[Shown, ...] = ()  # targets that were brought in step
+    error: Exception | None = None  # why the work was not done or, where there is a report, not shown
 
 
 def do_work(

@@ -36,37 +36,26 @@ _PROPERTY = "frazil.upkeep."
 
 @dataclass(frozen=True, slots=True)
 class WorkReport:
-    """What one run of upkeep did to one table.
-
-    Args:
-        done: Whether anything was changed or, on a dry run, would be.
-        text: What was done and what it gained, or why nothing was done: a sentence with numbers.
-        snapshot_id: The snapshot that the work made on `main`, if it made one.
-        conflicts: How often a commit was tried again on a new head.
-    """
+    """What one run of upkeep did to one table."""
 
     table: str
     kind: str
-    done: bool
-    text: str
-    snapshot_id: int | None = None
+    done: bool  # whether anything was changed or, on a dry run, would be
+    text: str  # what was done and what it gained, or why nothing was done: a sentence with numbers
+    snapshot_id: int | None = None  # the snapshot that the work made on `main`, if it made one
     numbers: Mapping[str, Number] = field(default_factory=dict)
-    conflicts: int = 0
+    conflicts: int = 0  # how often a commit was tried again on a new head
     dry_run: bool = False
     seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class LastWork:
-    """What a table remembers of its last work of one kind.
+    """What a table remembers of its last work of one kind."""
 
-    Args:
-        at: When it ended, in seconds since the epoch.
-        snapshot_id: The head of `main` when it ended; the table is quiet while that is still the head.
-    """
-
-    at: float
+    at: float  # when it ended, in seconds since the epoch
     text: str
+    # The head of `main` when it ended; the table is quiet while that is still the head.
     snapshot_id: int | None
 
 

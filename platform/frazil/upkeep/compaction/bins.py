@@ -25,18 +25,13 @@ _FULL = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Which sizes are right, in bytes, and how many bytes may be written again.
-
-    Args:
-        sorts: Whether Spark shuffles the rows into order; it cuts the files itself then.
-        share: Old copies that there may be, per byte of the table.
-    """
+    """Which sizes are right, in bytes, and how many bytes may be written again."""
 
     target: int
     small: int
     large: int
-    sorts: bool = False
-    share: float = 0.0
+    sorts: bool = False  # whether Spark shuffles the rows into order; it cuts the files itself then
+    share: float = 0.0  # old copies that there may be, per byte of the table
 
     @classmethod
     def of(cls, upkeep: Upkeep, target: int, *, sorts: bool = False) -> Rule:
@@ -93,18 +88,13 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """The files that a compaction would rewrite, and how many they would become; false where there are none.
-
-    Args:
-        large: Files that are too large, and would be cut.
-        deleted: Files with enough deleted rows to be rewritten.
-    """
+    """The files that a compaction would rewrite, and how many they would become; false without any."""
 
     files: int = 0
     bytes: int = 0
     into: int = 0
-    large: int = 0
-    deleted: int = 0
+    large: int = 0  # files that are too large, and would be cut
+    deleted: int = 0  # files with enough deleted rows to be rewritten
 
     @property
     def saved(self) -> int:

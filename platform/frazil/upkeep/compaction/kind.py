@@ -18,22 +18,17 @@ __all__ = ["Compaction", "Prospect"]
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What a compaction of one table would find.
-
-    Args:
-        waiting: Bytes of small files that wait for a compaction; what the last one left does not wait.
-        thrifty: Whether small files are left alone, because there would be more.
-    """
+    """What a compaction of one table would find."""
 
     files: int = 0
     small_files: int = 0
-    waiting: int = 0
+    waiting: int = 0  # bytes of small files that wait for a compaction; what the last one left does not wait
     gain: Gain = field(default_factory=Gain)
     manifests: int = 0
     small_manifests: int = 0
     copies: int = 0
     most_copies: int = 0
-    thrifty: bool = False
+    thrifty: bool = False  # whether small files are left alone, because there would be more
 
     @property
     def numbers(self) -> dict[str, Number]:

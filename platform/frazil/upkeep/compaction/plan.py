@@ -49,18 +49,12 @@ class Copies:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The bins of a table, by partition.
-
-    Args:
-        copies: Bytes that only older snapshots hold.
-        allowed: How many such bytes there may be.
-        thrifty: Whether some bins are lean, because there would be too many.
-    """
+    """The bins of a table, by partition."""
 
     bins: Mapping[Partition, list[Bin]] = field(default_factory=dict)
-    copies: int = 0
-    allowed: int = 0
-    thrifty: bool = False
+    copies: int = 0  # bytes that only older snapshots hold
+    allowed: int = 0  # how many such bytes there may be
+    thrifty: bool = False  # whether some bins are lean, because there would be too many
 
 
 def read_copies(metadata: TableMetadata) -> Copies:
@@ -149,18 +143,12 @@ _BYTES = 2**30
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one call of Iceberg's procedure rewrites; each is published by itself, so a kill loses one.
-
-    Args:
-        group: The most bytes that Spark rewrites in one job.
-        target: Size of the new files, for Iceberg's arithmetic.
-        older: Whether the files are of an older layout.
-    """
+    """What one call of Iceberg's procedure rewrites; each is published by itself, so a kill loses one."""
 
     bins: tuple[Bin, ...]
-    group: int
-    target: int
-    older: bool = False
+    group: int  # the most bytes that Spark rewrites in one job
+    target: int  # size of the new files, for Iceberg's arithmetic
+    older: bool = False  # whether the files are of an older layout
 
     @property
     def files(self) -> tuple[LiveFile, ...]:

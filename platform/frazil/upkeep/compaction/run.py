@@ -193,22 +193,16 @@ def put_in_place(
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What rounds did; several can be added up.
-
-    Args:
-        written: Bytes of the new files.
-        overtaken: Rounds that were dropped, because others changed their files.
-        snapshot_id: The newest snapshot that was made.
-    """
+    """What rounds did; several can be added up."""
 
     files: int = 0
     bytes: int = 0
     into: int = 0
-    written: int = 0
+    written: int = 0  # bytes of the new files
     rounds: int = 0
     conflicts: int = 0
-    overtaken: int = 0
-    snapshot_id: int | None = None
+    overtaken: int = 0  # rounds that were dropped, because others changed their files
+    snapshot_id: int | None = None  # the newest snapshot that was made
 
     def __add__(self, other: _Done) -> _Done:
         names = [f.name for f in fields(self) if f.name != "snapshot_id"]

@@ -85,22 +85,16 @@ class Cutoff:
 
 @dataclass(frozen=True, slots=True)
 class PastRows:
-    """The files of one snapshot that hold rows which are past.
-
-    Args:
-        mixed: Files to be rewritten without such rows: the oldest ones, as many as may be.
-        waiting: How many straddle the cutoff, and are left for later.
-        unjudged: How many have no statistics of the timestamp.
-        named: Live entries of the manifests that name all of these, by the manifest's path.
-        deletes: Paths of the manifests that name delete files: where there are any, only reading tells
-            how many rows a file has.
-    """
+    """The files of one snapshot that hold rows which are past."""
 
     whole: Entries = ()
-    mixed: Entries = ()
-    waiting: int = 0
-    unjudged: int = 0
+    mixed: Entries = ()  # files to be rewritten without such rows: the oldest ones, as many as may be
+    waiting: int = 0  # how many straddle the cutoff, and are left for later
+    unjudged: int = 0  # how many have no statistics of the timestamp
+    # Live entries of the manifests that name all of these, by the manifest's path.
     named: Mapping[str, Entries] = field(default_factory=dict)
+    # Paths of the manifests that name delete files: where there are any, only reading tells how many rows
+    # a file has.
     deletes: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:

@@ -32,16 +32,11 @@ _MARK = "frazil.plan"
 
 @dataclass(frozen=True)
 class Survivors:
-    """What stays of some data files.
+    """What stays of some data files."""
 
-    Args:
-        replaced: Paths of the files that were read.
-        deletes: Manifests of delete files that were applied.
-        staged: The new files; without a branch where nothing had to be read.
-    """
-
-    replaced: frozenset[str] = frozenset()
-    deletes: frozenset[str] = frozenset()
+    replaced: frozenset[str] = frozenset()  # paths of the files that were read
+    deletes: frozenset[str] = frozenset()  # manifests of delete files that were applied
+    # The new files; without a branch where nothing had to be read.
     staged: StagedFiles = field(default_factory=StagedFiles)
     expired: int = 0
 
