@@ -152,8 +152,10 @@ def grown(spec: AnyTable, connections: Connections, brought: Metadata) -> dg.Ass
 def shown_metadata(shown: Shown, schema: Schema) -> Metadata:
     """A table as a target shows it; its columns are those of the asset that it follows."""
     counted = {} if shown.rows is None else {"dagster/row_count": shown.rows}
+    replaced = {"replaced_foreign_metadata": shown.replaced} if shown.replaced else {}
     return {
         **counted,
+        **replaced,
         "dagster/table_name": shown.name,
         "dagster/column_schema": column_schema(schema),
         "dagster/column_lineage": column_lineage((f.name for f in schema.fields), shown.upstream),

@@ -44,7 +44,7 @@ from frazil.upkeep.expiry import expire
 __all__ = ["COMMITS", "NAME", "Lake", "bare", "lake_on", "landed", "make", "make_letters", "position"]
 
 NAME = TableName("n", "t")
-SPEC = TableSpec(topic="t", namespace="n")
+SPEC = TableSpec(topic="t", namespace="n", publish=[])
 COLUMNS = RecordColumns(Struct(()), Struct((Field("quantity", Primitive("long")),)))
 WIDER = RecordColumns(Struct(()), Struct((*COLUMNS.value, Field("note", Primitive("string"), optional=True))))
 

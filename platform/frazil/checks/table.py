@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.checks.result import Number, Subject, Verdict
-from frazil.publishing.target import Target
+from frazil.publishing.pointer import is_foreign, is_in_step, ways_on
+from frazil.publishing.target import Shown, Target
 from frazil.spec.table import AnyTable, Upkeep
 from frazil.tables.catalog import load_table
 from frazil.tables.snapshots import summary_of
 from frazil.tables.spark import live_rows
 from frazil.upkeep.census import Census, census_of
 from frazil.upkeep.compaction.bins import DELETED_SHARE
+from frazil.upkeep.references import Reader, followers_of, pointer_of
 from frazil.upkeep.work import size_text
 
 if TYPE_CHECKING:
@@ -24,6 +27,9 @@ __all__ = ["compare_shown", "judge_files", "rows_in_files"]
 _SLACK = 4
 """How many times what asks for upkeep may pile up before the check warns."""
 
+_EARLY = 7
+"""Share of the time after which expiry no longer waits for a reader that is behind: a day of a week."""
+
 _SPARE_FILES = 500
 """Files that a compaction would save: small ones may be many long before they add up to much."""
 
@@ -33,7 +39,7 @@ class _Limit:
     told: str
     value: float
     most: float
-    command: str
+    todo: str
 
     @property
     def broken(self) -> bool:
@@ -42,11 +48,13 @@ class _Limit:
 
 def judge_files(subject: Subject[AnyTable]) -> Verdict:
     """The census within limits well above those at which upkeep acts: does upkeep keep up?"""
-    census = census_of(subject.spec, subject.connections, time.time())
-    limits = _limits(census, subject.spec.upkeep)
+    now, name = time.time(), subject.things.table
+    census = census_of(subject.spec, subject.connections, now)
+    table = load_table(subject.connections.catalog, name)
+    late = _late(followers_of(subject.spec, subject.connections, name, table), subject.spec.upkeep, now)
+    limits = [*_limits(census, subject.spec.upkeep, str(name)), *late]
     broken = [limit for limit in limits if limit.broken]
-    name = subject.things.table
-    mends = dict.fromkeys(f"`frazil {limit.command} {name}`" for limit in broken)
+    mends = dict.fromkeys(limit.todo for limit in broken)
     text = (
         f"{census.files} data files of {size_text(census.bytes)}, {census.ideal} after a compaction; "
         f"{'; '.join(limit.told for limit in broken or limits)}"
@@ -55,32 +63,43 @@ def judge_files(subject: Subject[AnyTable]) -> Verdict:
     return Verdict(not broken, text, census.numbers, severity="WARN")
 
 
-def _limits(census: Census, upkeep: Upkeep) -> list[_Limit]:
+def _late(readers: Iterable[Reader], upkeep: Upkeep, now: float) -> list[_Limit]:
+    """Those for whom expiry keeps snapshots, long before it lets go of them."""
+    bound = upkeep.keep_for_readers.total_seconds()
+    limits = [_Limit(r.told(bound), r.lag(now), bound / _EARLY, r.todo) for r in readers]
+    return [limit for limit in limits if limit.broken]
+
+
+def _limits(census: Census, upkeep: Upkeep, name: str) -> list[_Limit]:
+    compact = f"`frazil compact {name}`"
     small = sum(p.small_bytes for p in census.partitions if p.gain.saved)
     most = (upkeep.small_bytes, upkeep.manifests, upkeep.max_snapshots)
     most_small, most_manifests, most_snapshots = (_SLACK * int(limit) for limit in most)
     return [
         _Limit(
             f"small files to be compacted hold {size_text(small)}, {size_text(most_small)} allowed",
-            small, most_small, "compact",
+            small, most_small, compact,
         ),
         _Limit(
             f"{census.saved} files too many, {_SPARE_FILES} allowed",
-            census.saved, _SPARE_FILES, "compact",
+            census.saved, _SPARE_FILES, compact,
         ),
         _Limit(
             f"delete files take away {census.deleted_share:.1%} of the rows, {DELETED_SHARE:.0%} allowed",
-            census.deleted_share, DELETED_SHARE, "compact",
+            census.deleted_share, DELETED_SHARE, compact,
         ),
         _Limit(
             f"{census.manifests} manifests, {most_manifests} allowed",
-            census.manifests, most_manifests, "compact",
+            census.manifests, most_manifests, compact,
         ),
         _Limit(
             f"{census.snapshots} snapshots, {most_snapshots} allowed",
-            census.snapshots, most_snapshots, "expire",
+            census.snapshots, most_snapshots, f"`frazil expire {name}`",
         ),
-        _Limit(f"{len(census.dead_branches)} dead branches", len(census.dead_branches), 0, "orphans"),
+        _Limit(
+            f"{len(census.dead_branches)} dead branches",
+            len(census.dead_branches), 0, f"`frazil orphans {name}`",
+        ),
     ]  # fmt: skip
 
 
@@ -94,12 +113,15 @@ def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
     if shown is None:
         missing = f"{word.capitalize()} has no {target.relations[0]}: {todo} makes it."
         return Verdict(False, missing, {"iceberg_metadata": table.metadata_location, f"{word}_metadata": ""})
-    agree = shown.metadata_location == table.metadata_location and shown.rows in (None, rows)
+    foreign = is_foreign(table, shown)
+    agree = not foreign and is_in_step(table, shown.metadata_location) and shown.rows in (None, rows)
+    mends = f": {todo} mends it{_kept_for(target, subject, shown, table)}."
+    others = f". Frazil did not put that there. {ways_on(str(subject.things.table))}"
     counted = "" if shown.rows is None else f"{shown.rows} rows of "
     text = (
         f"{word.capitalize()} shows {counted}{shown.name} as of {_file(shown.metadata_location)}; "
         f"Iceberg holds {rows} rows in {_file(table.metadata_location)}"
-        f"{'.' if agree else f': {todo} mends it.'}"
+        f"{'.' if agree else others if foreign else mends}"
     )
     numbers: dict[str, Number] = {
         f"{word}_metadata": shown.metadata_location,
@@ -108,6 +130,13 @@ def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
         **({} if shown.rows is None else {f"{word}_rows": shown.rows}),
     }
     return Verdict(agree, text, numbers)
+
+
+def _kept_for(target: Target, subject: Subject[AnyTable], shown: Shown, table: Table) -> str:
+    """Until when expiry keeps what a target shows that is behind."""
+    reader = pointer_of(target, shown, table)
+    bound = subject.spec.upkeep.keep_for_readers.total_seconds()
+    return f"; {reader.told(bound)}" if reader and reader.since else ""
 
 
 def _file(location: str) -> str:

@@ -102,6 +102,8 @@ def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json 
         for table, shown in results.done.items():
             names = (Text.assemble((s.path[0], "bold"), f" {s.name}") for s in shown)
             console.print(Text(table), *names, "changed" if any(s.changed for s in shown) else "")
+            for s in filter(lambda s: s.replaced, shown):
+                console.print(Text(f"  {s.name}: replaced {s.replaced}, which another engine put there"))
     results.exit()
 
 
@@ -110,6 +112,7 @@ def _synced(shown: Iterable[Shown]) -> dict[str, Any]:
     return {
         s.path[0]: {"name": s.name, "metadata_location": s.metadata_location, "changed": s.changed}
         | ({} if s.rows is None else {"rows": s.rows})
+        | ({"replaced_foreign_metadata": s.replaced} if s.replaced else {})
         for s in shown
     }
 

@@ -45,7 +45,6 @@ _FIELDS = (
     Field("found_at", Primitive("timestamptz"), doc="When that was."),
 )
 _PARTITION_BY = (("day", "found_at"),)
-_PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
 
 Letters = Callable[["Mapping[str, Increment]"], AbstractContextManager["DataFrame | None"]]
 """What of some increments is to be kept, as `reason` and `row`; None: nothing."""
@@ -104,7 +103,7 @@ def keep_letters(box: LetterBox) -> None:
     name = box.name.dead_letters
     table = load_with_head(box.catalog, name)
     if table is None:
-        table = create_table(box.catalog, name, _FIELDS, _PARTITION_BY, _PROPERTIES)
+        table = create_table(box.catalog, name, _FIELDS, _PARTITION_BY, {})
     drop_outlived(box.catalog, name, table)
     before = DerivedLedger.newest(table.metadata, whatever_it_holds=box.plan.whole)
     if before and not box.plan.rebuild and before.derivation not in (box.plan.letters, *box.ours):

@@ -14,7 +14,7 @@ from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
 from frazil.derive.dead_letters import LetterBox, bad_count, bad_rows, good_rows, keep_letters
 from frazil.derive.feeds.feed import FeedReport, feed
-from frazil.derive.inputs import Increment, rows_of, rows_read, whole
+from frazil.derive.inputs import Increment, note_reader, rows_of, rows_read, whole
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import ensure_output
@@ -28,7 +28,6 @@ from frazil.spec.names import things
 from frazil.tables.branches import DERIVING, REBUILDING, drop_outlived, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.faults import spark_job
-from frazil.tables.pyiceberg import drop_old_metadata
 from frazil.tables.stage import publish
 
 if TYPE_CHECKING:
@@ -111,6 +110,8 @@ class _Derivation:
             refuse_loss(self._connections, self._name, plan, accept_loss)
         if plan.table:
             drop_outlived(self._catalog, self._name, plan.table)
+        if self._spec.kind != "full":  # which reads all that is there, and need not be waited for
+            note_reader(self._catalog, plan.names.values(), plan.inputs, self._name)
         self._done("planned")
         if not plan.due:
             return nothing_new(self._spec, str(self._name), plan)
@@ -175,7 +176,6 @@ class _Derivation:
         )
 
     def _publish(self, plan: Plan, table: Table, result: Result, bad: int, branch: str) -> DeriveReport:
-        drop_old_metadata(table, load_table(self._catalog, self._name))
         entry = DerivedLedger(
             inputs=plan.positions,
             query=self._computation.fingerprint,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
@@ -13,19 +13,22 @@ from frazil.errors import MissingError, PositionLostError
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
+from frazil.tables.commit import set_properties
+from frazil.tables.ledger import FORMAT
 from frazil.tables.manifests import rows_added, rows_held
 from frazil.tables.snapshots import ancestors, is_first, summary_of
 from frazil.tables.spark import live_rows, spark_name
 
 if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
-    "Increment", "Inputs", "all_held", "at_head", "increment", "is_unmoved", "none_went_back", "rows_lost",
-    "rows_of", "rows_read", "since", "standing", "whole",
+    "Increment", "Inputs", "all_held", "at_head", "increment", "is_unmoved", "none_went_back", "note_reader",
+    "readers_of", "rows_lost", "rows_of", "rows_read", "since", "standing", "whole",
 ]  # fmt: skip
 
 Inputs = Mapping[str, "Table"]
@@ -82,6 +85,26 @@ def none_went_back(positions: Mapping[str, Position], inputs: Inputs) -> bool:
         for name, position in positions.items()
         if name in inputs
     )
+
+
+_READER = "frazil.reader."
+"""Property of an input, with the table behind it that reads it."""
+
+
+def note_reader(catalog: Catalog, names: Iterable[TableName], inputs: Inputs, reader: TableName) -> None:
+    """Lets inputs know who reads them, once: their expiry leaves alone what that one has yet to read.
+
+    A table without a ledger is another tool's: Frazil does not expire its snapshots, nor write to it.
+    """
+    for name in names:
+        known = inputs[str(name)].properties
+        if FORMAT in known and f"{_READER}{reader}" not in known:
+            set_properties(catalog, name, {f"{_READER}{reader}": "derived"})
+
+
+def readers_of(table: Table) -> tuple[str, ...]:
+    """The tables that are made of a table, or once were."""
+    return tuple(key.removeprefix(_READER) for key in table.properties if key.startswith(_READER))
 
 
 _ROW_EXPIRY = ("frazil.upkeep", "row_expiry")

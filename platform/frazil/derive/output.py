@@ -121,11 +121,8 @@ def _evolved(name: TableName, catalog: Catalog, table: Table, wanted: Struct) ->
 
 def _properties(spec: DerivedSpec, made_of: str) -> dict[str, str]:
     return {
-        "format-version": "2",
         "comment": spec.description or f"Made of {made_of} by Frazil.",
         **write_properties(spec.write),
-        "write.metadata.delete-after-commit.enabled": "true",
-        "write.metadata.previous-versions-max": "100",
         "write.metadata.metrics.max-inferred-column-defaults": "1000",
     }
 

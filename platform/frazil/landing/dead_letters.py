@@ -57,7 +57,6 @@ _FIELDS = (
     ),
 )
 _PARTITION_BY = (("day", "timestamp"),)
-_PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +181,7 @@ def letters_schema() -> Schema:
 def _table(catalog: Catalog, own: TableName) -> Table:
     table = load_with_head(catalog, own)
     if table is None:
-        return create_table(catalog, own, _FIELDS, _PARTITION_BY, _PROPERTIES)
+        return create_table(catalog, own, _FIELDS, _PARTITION_BY, {})
     if len(table.schema().fields) < len(_FIELDS):  # made by an earlier version
         return commit(catalog, own, _with_all_fields, work="schema change").table
     return table

@@ -35,7 +35,6 @@ from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.commit import set_properties
 from frazil.tables.faults import branch_gone
 from frazil.tables.keys import Key
-from frazil.tables.pyiceberg import drop_old_metadata
 from frazil.tables.stage import SUSPENDED, StagedFiles, publish, staged_files
 
 if TYPE_CHECKING:
@@ -222,7 +221,6 @@ class _Landing:
     ) -> LandingReport:
         held = readable(self._connections.settings, plan, written.read)
         table = load_table(self._connections.catalog, self._name)
-        drop_old_metadata(before, table)
         staged = staged_files(table, written.branch)
         if staged is None:
             raise branch_gone(landing_job(plan, before, written.branch))

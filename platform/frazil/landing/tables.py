@@ -36,11 +36,8 @@ def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, columns: Re
 
 def _properties(spec: TableSpec) -> dict[str, str]:
     return {
-        "format-version": "2",
         "comment": spec.description or f"Kafka topic {spec.topic}, landed by Frazil.",
         **write_properties(spec.write),
-        "write.metadata.delete-after-commit.enabled": "true",
-        "write.metadata.previous-versions-max": "100",
         # Else 100: behind as many fields of a record no metadata column has any, and no time prunes.
         "write.metadata.metrics.max-inferred-column-defaults": "1000",
         # Statistics of opaque bytes prune nothing and bloat manifests.

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import stamina
 
 from frazil.connections import Connections
-from frazil.errors import CommitConflictError, PartDownError
+from frazil.errors import CommitConflictError, PartDownError, RepairError
+from frazil.publishing.pointer import is_foreign, ways_on
 from frazil.publishing.target import Shown
 from frazil.settings import Settings
 from frazil.spec.names import AssetPath, things
@@ -23,11 +24,15 @@ from frazil.tables.catalog import catalog_errors, is_lost, load_table
 from frazil.tables.pyiceberg import glue_table, glue_type
 
 if TYPE_CHECKING:
+    from pyiceberg.table import Table
     from pyiceberg.types import IcebergType
 
 __all__ = ["Glue"]
 
 T = TypeVar("T")
+
+_PUT = "frazil.metadata_location"
+"""Parameter of an entry: the metadata that Frazil put there. Other engines move Iceberg's own only."""
 
 _MEANING = "The Iceberg table is right; its Glue entry may be behind."
 
@@ -45,6 +50,7 @@ class Glue:
 
     def __init__(self, spec: AnyTable, settings: Settings) -> None:
         self._settings, self._table = settings, things(spec, settings).table
+        self._restores = spec.foreign_commits == "restore"
         self.database = settings.glue_database or self._table.namespace
 
     @property
@@ -86,34 +92,56 @@ class Glue:
         The entry's version is read before the table's metadata: so an update that Glue accepts never
         moves the pointer back.
         """
-        sent: set[str] = set()
+        sent: dict[str, str] = {}
         with self._errors():
             for attempt in stamina.retry_context(on=_Again, attempts=8, wait_initial=0.05, wait_max=1.0):
                 with attempt:
                     return self._sync_once(connections, sent)
         raise AssertionError("the last attempt returns or raises")
 
-    def _sync_once(self, connections: Connections, sent: set[str]) -> Shown:
+    def _sync_once(self, connections: Connections, sent: dict[str, str]) -> Shown:
         """One attempt.
 
         Args:
-            sent: Locations that earlier attempts sent; this one's is added.
+            sent: Locations that earlier attempts sent, with the foreign one that each replaces; this one's is
+                added.
         """
         client = connections.glue
         self._make_database(client)
         entry = self._entry(client)
         with catalog_errors(self._settings):
             table = load_table(connections.catalog, self._table)
-        if entry and _location(entry) == table.metadata_location:
-            return self._shown(entry, changed=table.metadata_location in sent)
-        sent.add(table.metadata_location)
-        wanted = glue_table(table, self._table.table, entry)
+        current = table.metadata_location
+        if entry and _parameter(entry, "metadata_location") == current:
+            return self._shown(entry, changed=current in sent, replaced=_first(sent))
+        sent[current] = self._foreign(entry, table) if entry else ""
+        wanted = glue_table(table, self._table.table, entry, {_PUT: current})
         if entry is None:
             _send(client, partial(client.create_table, DatabaseName=self.database, TableInput=wanted))
         else:
             update = partial(client.update_table, DatabaseName=self.database, TableInput=wanted)
             _send(client, partial(update, VersionId=entry["VersionId"], SkipArchive=True))
-        return self._shown(self._entry(client) or {}, changed=True)
+        return self._shown(self._entry(client) or {}, changed=True, replaced=_first(sent))
+
+    def _foreign(self, entry: dict[str, Any], table: Table) -> str:
+        """The metadata that another engine put there; empty where none did, or that is gone.
+
+        Raises:
+            RepairError: There is some, and the spec does not say to replace it.
+        """
+        shown = self._shown(entry, changed=False)
+        if not is_foreign(table, shown):
+            return ""
+        if not self._restores:
+            raise RepairError(
+                f"Another engine committed to the Glue entry {shown.name}, or the entry is of another table.",
+                where=f"it names {shown.metadata_location or 'no metadata'}; the Iceberg table {self._table} "
+                f"is at {table.metadata_location}",
+                meaning="The Iceberg table is right, and lacks what the other engine wrote. The entry was "
+                "left as it is, and what it shows is not deleted.",
+                todo=ways_on(str(self._table)),
+            )
+        return shown.metadata_location or "no metadata"
 
     def _make_database(self, client: Any) -> None:
         try:
@@ -130,15 +158,17 @@ class Glue:
             return None
         return entry
 
-    def _shown(self, entry: dict[str, Any], *, changed: bool) -> Shown:
+    def _shown(self, entry: dict[str, Any], *, changed: bool, replaced: str = "") -> Shown:
         version = str(entry.get("VersionId", ""))
         return Shown(
             self.path,
             self.upstream,
             self.relations[0],
-            _location(entry),
+            _parameter(entry, "metadata_location"),
             changed,
             facts={"version": int(version) if version.isdigit() else 0},
+            put=_parameter(entry, _PUT),
+            replaced=replaced,
         )
 
     @contextmanager
@@ -190,5 +220,10 @@ def _ask(question: Callable[[], T]) -> T:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _location(entry: dict[str, Any]) -> str:
-    return str(entry.get("Parameters", {}).get("metadata_location", ""))
+def _first(sent: dict[str, str]) -> str:
+    """The foreign metadata that one of the attempts found."""
+    return next(filter(None, sent.values()), "")
+
+
+def _parameter(entry: dict[str, Any], name: str) -> str:
+    return str(entry.get("Parameters", {}).get(name, ""))

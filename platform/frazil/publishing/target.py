@@ -28,6 +28,8 @@ class Shown:
         upstream: The asset that it follows.
         name: What it is queried by.
         metadata_location: The metadata file that is shown.
+        put: The metadata file that Frazil last put there; None where nobody else can put one there.
+        replaced: What another engine had put there until just now.
     """
 
     path: AssetPath
@@ -37,6 +39,8 @@ class Shown:
     changed: bool = False
     rows: int | None = None
     facts: Mapping[str, Fact] = field(default_factory=dict)
+    put: str | None = None
+    replaced: str = ""
 
 
 class Target(Protocol):

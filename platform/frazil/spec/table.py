@@ -115,6 +115,11 @@ class Upkeep(Part):
     max_snapshots: int = Field(
         1000, ge=1, description="Most snapshots that are kept: each commit writes all of them down again."
     )
+    keep_for_readers: Duration = Field(
+        timedelta(days=7),
+        description="How long expiry waits for Glue, Snowflake, derived tables and feeds that are behind; "
+        "`max_snapshots` does not count then.",
+    )
     expire_every: Duration = Field(timedelta(hours=1), description="Time between two expiries.")
     orphans_after: Duration = Field(
         timedelta(days=3), description="Age of files that no snapshot names before they are deleted."
@@ -148,6 +153,11 @@ class AnyTable(Part):
         json_schema_extra={"items": {"enum": list(THROUGH)}},
     )
 
+    foreign_commits: Literal["alarm", "restore"] = Field(
+        "alarm",
+        description="Another engine committed to the Glue entry: fail and leave it, or put Frazil's back.",
+    )
+
     description: str = Field("", description="For people, shown in the Dagster UI.")
     owners: Owners = Field((), description="`team:name` or an e-mail address.")
     tags: dict[str, str] = Field(default_factory=dict, description="Tags of the assets.")
@@ -157,6 +167,16 @@ class AnyTable(Part):
     def _legal(cls, value: str | None) -> str | None:
         if value is not None and not re.fullmatch(r"[a-z0-9_]{1,255}", value):
             raise ValueError(f"{value!r}: use lower-case letters, digits and _ (Glue takes no other)")
+        return value
+
+    @field_validator("foreign_commits", mode="before")
+    @classmethod
+    def _not_adopted(cls, value: object) -> object:
+        if value == "adopt":
+            raise ValueError(
+                "adopt: Frazil can't take over what another engine wrote: its rows have no offsets. "
+                "Write alarm, and INSERT them into the Iceberg table, or restore"
+            )
         return value
 
     @field_validator("tags")

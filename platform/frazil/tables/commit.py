@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from frazil.errors import ClockError, CommitConflictError, CommitUnknownError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import is_conflict, is_lost, load_table, load_table_once
-from frazil.tables.pyiceberg import drop_old_metadata
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -169,11 +168,9 @@ def _sent(table: Table, tx: Transaction) -> Table:
 
     requirements = (*tx._requirements, AssertTableUUID(uuid=table.metadata.table_uuid))
     answer = table.catalog.commit_table(table, requirements, tx._updates)
-    after = Loaded(
+    return Loaded(
         table.name(), answer.metadata, answer.metadata_location, table.io, table.catalog, table.config
     )
-    drop_old_metadata(table, after)
-    return after
 
 
 def _keep_time(name: TableName, metadata: TableMetadata, tx: Transaction) -> None:

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
 
-__all__ = ["create_table", "load_with_head"]
+__all__ = ["METADATA_STAYS", "create_table", "load_with_head"]
+
+METADATA_STAYS = {"write.metadata.delete-after-commit.enabled": "false"}
+"""No writer deletes old metadata files: expiry does, which knows those that readers are still shown."""
+
+_ALWAYS = {"format-version": "2", "write.metadata.previous-versions-max": "100", **METADATA_STAYS}
 
 _TRIES = 5
 
@@ -35,11 +40,11 @@ def create_table(
     from pyiceberg.exceptions import TableAlreadyExistsError
 
     schema = to_iceberg(fields)
-    partitions = partition_spec(schema, transforms)
+    partitions, given = partition_spec(schema, transforms), _ALWAYS | properties
     for attempt in stamina.retry_context(on=is_lost, attempts=_TRIES, wait_initial=0.05, wait_max=1.0):
         with attempt, suppress(TableAlreadyExistsError):
             catalog.create_namespace_if_not_exists(name.namespace)
-            catalog.create_table(name.identifier, schema, partition_spec=partitions, properties=properties)
+            catalog.create_table(name.identifier, schema, partition_spec=partitions, properties=given)
     # Loaded, not as created: of two that create at once, SeaweedFS tells both that they did.
     return _with_head(catalog, name, load_table(catalog, name))
 

@@ -32,7 +32,14 @@ SEQUENCE = "frazil.ledger-sequence"
 """In the table's properties only: the sequence number of the snapshot that the copy was made of."""
 
 _VERSION = (2, 1)
-_OTHERS = ("frazil.upkeep", "frazil.suspended", "frazil.migrations", "frazil.layout", "frazil.fed.")
+_OTHERS = (
+    "frazil.upkeep",
+    "frazil.suspended",
+    "frazil.migrations",
+    "frazil.layout",
+    "frazil.fed.",
+    "frazil.reader.",
+)
 """Beginnings of what else stands beside a ledger."""
 
 T = TypeVar("T")

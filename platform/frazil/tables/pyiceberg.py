@@ -23,7 +23,6 @@ __all__ = [
     "all_match",
     "answered_table",
     "ask_for_head",
-    "drop_old_metadata",
     "glue_table",
     "glue_type",
     "may_match",
@@ -110,15 +109,6 @@ def open_rest(properties: Mapping[str, str], limits: tuple[float, float]) -> Res
     return LimitedRestCatalog("frazil", **properties)
 
 
-def drop_old_metadata(before: Table, after: Table) -> None:
-    """Deletes the metadata files that commits in between pushed out of the table's log.
-
-    PyIceberg does so with each commit of its own; over REST, Spark leaves it to the catalog, and SeaweedFS
-    does not: a landing a minute would leave a thousand files a day.
-    """
-    after.catalog._delete_old_metadata(after.io, before.metadata, after.metadata)
-
-
 def write_files(table: Table, frame: Any) -> tuple[DataFile, ...]:
     """Writes an Arrow table to data files that no snapshot names yet."""
     from pyiceberg.io.pyarrow import _dataframe_to_data_files
@@ -129,12 +119,17 @@ def write_files(table: Table, frame: Any) -> tuple[DataFile, ...]:
     return files
 
 
-def glue_table(table: Table, name: str, entry: dict[str, Any] | None) -> dict[str, Any]:
-    """What PyIceberg's own Glue catalog would write as the entry of a table, over the present one."""
+def glue_table(
+    table: Table, name: str, entry: dict[str, Any] | None, marks: Mapping[str, str]
+) -> dict[str, Any]:
+    """What PyIceberg's own Glue catalog would write as the entry of a table, over the present one.
+
+    `marks` are parameters beside Iceberg's own.
+    """
     from pyiceberg.catalog.glue import _construct_table_input
 
     previous = entry["Parameters"].get("metadata_location") if entry else None
-    properties = {k: v for k, v in table.properties.items() if k == "comment"}
+    properties = {k: v for k, v in table.properties.items() if k == "comment"} | dict(marks)
     return dict(
         _construct_table_input(name, table.metadata_location, properties, table.metadata, entry, previous)
     )

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.commit import commit, remove_ref, remove_snapshots
+from frazil.tables.commit import commit, remove_ref, remove_snapshots, set_properties
+from frazil.tables.create import METADATA_STAYS
 from frazil.upkeep.kind import Kind, Known, Order, Reason, View, since
+from frazil.upkeep.references import References, references_of
 from frazil.upkeep.retention import aged_refs, plan_expiry
 from frazil.upkeep.storage import (
     delete_files,
     kept_tables,
     may_delete_files,
     named_only_by,
+    old_metadata,
     read_present,
     statistics_of,
 )
@@ -25,6 +28,7 @@ from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
+    from pyiceberg.table.snapshots import Snapshot
 
 
 __all__ = ["Expiry", "expire"]
@@ -32,17 +36,23 @@ __all__ = ["Expiry", "expire"]
 _BATCH = 1000
 """Snapshots that one commit expires."""
 
-_KINDS = ("data_files", "delete_files", "manifests", "manifest_lists", "statistics")
+_KINDS = ("data_files", "delete_files", "manifests", "manifest_lists", "statistics", "metadata_files")
+
+_UNDER_WAY = 900.0
+"""Seconds after which a metadata file that the table does not name is of no commit that may still succeed."""
+
+_BY_WRITERS = next(iter(METADATA_STAYS))
 
 
 @dataclass(frozen=True, slots=True)
 class _Expired:
-    """What became of one table or, on a dry run, would become of it."""
+    """What became of one table or, on a dry run, would become of it; `kept`: for whom, in a sentence."""
 
     before: int
     expired: int = 0
     deleted: Mapping[str, int] = field(default_factory=dict)
     conflicts: int = 0
+    kept: str = ""
 
 
 class Expiry(Kind):
@@ -101,44 +111,50 @@ class _Expiry:
 
     def __init__(self, spec: AnyTable, connections: Connections, now: float) -> None:
         self.name = things(spec, connections.settings).table
-        self._upkeep = spec.upkeep
+        self._spec, self._connections, self._now = spec, connections, now
         self._catalog = connections.catalog
-        self._now = now
 
     def run(self, name: TableName, before: Table, dry_run: bool) -> _Expired:
         """Commits first, then deletes files: a run that dies in between leaves orphans, and nothing worse."""
-        ids, conflicts = self._ids(before), 0
-        if not ids:
-            return _Expired(len(before.snapshots()))
+        readers = references_of(self._spec, self._connections, name, before, self._now)
+        ids, conflicts = self._ids(before, readers), 0
+        if not dry_run and before.properties.get(_BY_WRITERS) == "true":  # as earlier versions made tables
+            set_properties(self._catalog, name, METADATA_STAYS)
         for start in range(0, 0 if dry_run else len(ids), _BATCH):
-            conflicts += self._commit(name, set(ids[start : start + _BATCH]))
-        stay, files = self._files(name, before, set(ids) if dry_run else set())
+            conflicts += self._commit(name, set(ids[start : start + _BATCH]), readers)
+        stay, files = self._files(name, before, set(ids) if dry_run else set(), readers) if ids else ((), {})
+        files["metadata_files"] = self._old_metadata(name, readers)
         if not dry_run:
             delete_files(before.io, (path for paths in files.values() for path in paths))
         deleted = {kind: len(paths) for kind, paths in files.items()}
-        return _Expired(len(before.snapshots()), len(set(ids) - stay), deleted, conflicts)
+        return _Expired(len(before.snapshots()), len({*ids} - {*stay}), deleted, conflicts, readers.text)
+
+    def _old_metadata(self, name: TableName, readers: References) -> list[str]:
+        """Those that the table no longer names, but for what readers are shown or a commit just wrote."""
+        before = self._now - max(_UNDER_WAY, readers.longest)
+        return old_metadata(self._catalog, name, before, readers.locations)
 
     def _files(
-        self, name: TableName, before: Table, would_go: set[int]
-    ) -> tuple[set[int], dict[str, list[str]]]:
+        self, name: TableName, before: Table, would_go: set[int], readers: References
+    ) -> tuple[Collection[int], dict[str, list[str]]]:
         """Ids of the snapshots that stay, and paths by kind of the files that only others named."""
 
         def read(after: Table) -> tuple[set[int], dict[str, list[str]]]:
             stay = {s.snapshot_id for s in after.snapshots()} - would_go
-            return stay, _files_of(before, after, stay)
+            return stay, _files_of(before, after, stay, readers.heads)
 
         gone = "Snapshots expired, but no file was deleted; those that only they named are orphans now."
         todo = "If a snapshot that stays needs it: roll back to another one (`frazil rollback`)."
         return read_present(self._catalog, name, read, "Nothing was changed." if would_go else gone, todo)
 
-    def _ids(self, table: Table) -> tuple[int, ...]:
-        return plan_expiry(table.metadata, self._upkeep, self._now)
+    def _ids(self, table: Table, readers: References) -> tuple[int, ...]:
+        return plan_expiry(table.metadata, self._spec.upkeep, self._now, readers.snapshots)
 
-    def _commit(self, name: TableName, batch: set[int]) -> int:
+    def _commit(self, name: TableName, batch: set[int], readers: References) -> int:
         """Expires a batch; gives how often that was refused. Each try asks anew which of them may go."""
 
         def stage(table: Table) -> Transaction | None:
-            ids = batch & set(self._ids(table))
+            ids = batch & set(self._ids(table, readers))
             if not ids:
                 return None
             tx = table.transaction()
@@ -151,12 +167,12 @@ class _Expiry:
         return commit(self._catalog, name, stage, work="snapshot expiry", todo=todo).conflicts
 
 
-def _files_of(before: Table, after: Table, stay: set[int]) -> dict[str, list[str]]:
+def _files_of(before: Table, after: Table, stay: set[int], shown: Sequence[Snapshot]) -> dict[str, list[str]]:
     gone = [s for s in before.snapshots() if s.snapshot_id not in stay]
     kept = [s for s in after.snapshots() if s.snapshot_id in stay]
     described = {path for path, of in statistics_of(after.metadata).items() if of in stay}
     once = {path for path, of in statistics_of(before.metadata).items() if of not in stay}
-    return {**named_only_by(before.io, gone, kept), "statistics": sorted(once - described)}
+    return {**named_only_by(before.io, gone, kept, shown), "statistics": sorted(once - described)}
 
 
 def _report(name: TableName, done: Mapping[TableName, _Expired], dry_run: bool, reason: str) -> WorkReport:
@@ -165,7 +181,7 @@ def _report(name: TableName, done: Mapping[TableName, _Expired], dry_run: bool, 
     return WorkReport(
         table=str(name),
         kind="expiry",
-        done=expired > 0,
+        done=bool(expired or deleted.total()),
         text=_text(done, deleted, dry_run) + (f" Why: {reason}" if reason else ""),
         numbers={
             "snapshots_before": before,
@@ -182,4 +198,5 @@ def _text(done: Mapping[TableName, _Expired], deleted: Mapping[str, int], dry_ru
     verb = "Would expire" if dry_run else "Expired"
     said = ", ".join(f"{d.expired:,} of {d.before:,} of {name}" for name, d in done.items())
     files = ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in deleted.items() if n)
-    return f"{verb} snapshots: {said}" + (f"; with them {files}." if files else ".")
+    kept = "".join(d.kept for d in done.values())
+    return f"{verb} snapshots: {said}" + (f"; with them {files}." if files else ".") + kept

@@ -12,6 +12,7 @@ from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.branches import at_work
 from frazil.upkeep.kind import Kind, Known, Order, Reason, since
+from frazil.upkeep.references import References, references_of
 from frazil.upkeep.storage import (
     StoredFile,
     delete_files,
@@ -84,11 +85,13 @@ def remove_orphans(
     # Only now: what was committed since the listing is known, and who was writing then still has a branch.
     tables = kept_tables(connections.catalog, name)
     newest = min(now - spec.upkeep.orphans_after.total_seconds(), *map(_begun, tables.values()))
-    found = [
-        _find(connections, each, tables[each], files, newest)
-        for each, files in listed.items()
-        if may_delete_files(tables[each])
-    ]
+
+    def look(each: TableName) -> _Found:
+        readers = references_of(spec, connections, each, tables[each], now)
+        old = [file for file in listed[each] if file.modified < min(newest, now - readers.longest)]
+        return _find(connections, tables[each], each, listed[each], old, readers)
+
+    found = [look(each) for each in listed if may_delete_files(tables[each])]
     if not dry_run:
         for each_table in found:
             delete_files(each_table.table.io, (file.path for file in each_table.orphans))
@@ -101,11 +104,15 @@ def _begun(table: Table) -> float:
 
 
 def _find(
-    connections: Connections, name: TableName, table: Table, listed: Sequence[StoredFile], newest: float
+    connections: Connections,
+    table: Table,
+    name: TableName,
+    listed: Sequence[StoredFile],
+    old: Sequence[StoredFile],
+    readers: References,
 ) -> _Found:
-    """The orphans of one table."""
-    old = [file for file in listed if file.modified < newest]
-    named = _named(connections, name) if old else set()
+    """The orphans of one table: of the old files those that it does not name, and no reader is shown."""
+    named = _named(connections, name, readers) if old else set()
     orphans = tuple(file for file in old if key_of(file.path) not in named)
     _refuse_other_spellings(name, orphans, named - {key_of(file.path) for file in listed})
     return _Found(table, len(listed), orphans)
@@ -125,11 +132,15 @@ def _refuse_other_spellings(name: TableName, orphans: Sequence[StoredFile], miss
             )
 
 
-def _named(connections: Connections, name: TableName) -> set[str]:
-    """Keys of the files that the table names."""
+def _named(connections: Connections, name: TableName, readers: References) -> set[str]:
+    """Keys of the files that the table names, and of those that readers are shown."""
     meaning = "Some of its snapshots can't be read; nothing was deleted."
     todo = "Roll back to a snapshot that can be read (`frazil rollback`), or bring the file back."
-    return read_present(connections.catalog, name, named_keys, meaning, todo)
+
+    def read(table: Table) -> set[str]:
+        return named_keys(table, readers.heads) | set(map(key_of, readers.locations))
+
+    return read_present(connections.catalog, name, read, meaning, todo)
 
 
 def _report(name: TableName, found: Sequence[_Found], dry_run: bool, reason: str) -> WorkReport:

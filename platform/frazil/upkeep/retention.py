@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from frazil.spec.table import Upkeep
@@ -26,8 +26,13 @@ _FAR = 1000
 """Commits of other tools on top of a ledger, beyond which it is not kept for them."""
 
 
-def plan_expiry(metadata: TableMetadata, upkeep: Upkeep, now: float) -> tuple[int, ...]:
-    """Ids of the snapshots to expire, in the table's order (docs/upkeep.md says what is kept, and why)."""
+def plan_expiry(
+    metadata: TableMetadata, upkeep: Upkeep, now: float, needed: Set[int] = frozenset()
+) -> tuple[int, ...]:
+    """Ids of the snapshots to expire, in the table's order (docs/upkeep.md says what is kept, and why).
+
+    `needed` are those that readers need (`references`).
+    """
     over = aged_refs(metadata, now)
     refs = {name: ref for name, ref in metadata.refs.items() if name not in over}
     kept = {ref.snapshot_id for ref in refs.values()}
@@ -41,6 +46,7 @@ def plan_expiry(metadata: TableMetadata, upkeep: Upkeep, now: float) -> tuple[in
             kept |= _of_line(line, name, ref, upkeep, now)
     kept |= _bases(metadata, set(main))
     kept |= _once_on_main(metadata, reachable, upkeep, now)
+    kept |= needed
     kept |= _what_tells_positions(metadata, kept & known)
     return tuple(s.snapshot_id for s in metadata.snapshots if s.snapshot_id not in kept)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError
+from frazil.publishing.pointer import is_foreign, metadata_shown
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
 from frazil.spec.names import TableName, things
@@ -99,25 +100,15 @@ def show(spec: AnyTable, connections: Connections, *, done: bool) -> Iterator[Sh
 
 
 def _is_behind(spec: AnyTable, shown: Shown | None, connections: Connections) -> bool:
-    """Whether the metadata shown is an older one, and nothing but upkeep happened since.
-
-    Glue and Snowflake may name anything: what is no neighbour of the table's own metadata is not read.
-    """
-    from pyiceberg.serializers import FromInputFile
-
+    """Whether the metadata shown is an older one, and nothing but upkeep happened since."""
     if shown is None:
         return False
     with catalog_errors(connections.settings):
         table = load_table(connections.catalog, things(spec, connections.settings).table)
-        places = (shown.metadata_location, table.metadata_location)
-        folder, own = (place.rpartition("/")[0] for place in places)
-        if places[0] == places[1] or folder != own:
+        if shown.metadata_location == table.metadata_location or is_foreign(table, shown):
             return False
-        try:
-            seen = FromInputFile.table_metadata(table.io.new_input(shown.metadata_location))
-        except FileNotFoundError:
-            return False
-        return only_upkeep_since(table.metadata, seen.current_snapshot_id)
+        seen = metadata_shown(table, shown.metadata_location)
+        return seen is not None and only_upkeep_since(table.metadata, seen.current_snapshot_id)
 
 
 def _shown(outcome: Outcome, connections: Connections) -> Outcome:

@@ -35,6 +35,7 @@ __all__ = [
     "may_delete_files",
     "named_keys",
     "named_only_by",
+    "old_metadata",
     "read_present",
     "statistics_of",
 ]
@@ -45,6 +46,7 @@ _GC_ENABLED = "gc.enabled"
 _FOLDERS = ("data", "metadata")
 """Where Iceberg writes. What else lies there is somebody's own, perhaps another table."""
 
+_METADATA = ".metadata.json"
 _DELETED_AT_ONCE = 8
 _TRIES = 3
 
@@ -90,7 +92,7 @@ def may_delete_files(table: Table) -> bool:
     return table.properties.get(_GC_ENABLED, "true").lower() != "false"
 
 
-def list_files(table: Table) -> Iterator[StoredFile]:
+def list_files(table: Table, folders: Sequence[str] = _FOLDERS) -> Iterator[StoredFile]:
     """All files in the table's own folders, whether a snapshot names them or not."""
     from pyarrow.fs import FileSelector, FileType
     from pyiceberg.io.pyarrow import PyArrowFileIO
@@ -98,7 +100,7 @@ def list_files(table: Table) -> Iterator[StoredFile]:
     location = table.location().rstrip("/")
     scheme, netloc, root = PyArrowFileIO.parse_location(location, table.io.properties)
     storage = PyArrowFileIO(table.io.properties).fs_by_scheme(scheme, netloc)
-    for folder in _FOLDERS:
+    for folder in folders:
         selector = FileSelector(f"{root}/{folder}", recursive=True, allow_not_found=True)
         for info in storage.get_file_info(selector):
             if info.type == FileType.File:
@@ -124,34 +126,59 @@ def key_of(path: str) -> str:
     return re.sub("//+", "/", key).lstrip("/")
 
 
-def named_keys(table: Table) -> set[str]:
-    """Keys of all files that any snapshot, or the table itself, names.
+def old_metadata(catalog: Catalog, name: TableName, before: float, shown: Iterable[str]) -> list[str]:
+    """Metadata files from before a time that the table no longer names, and that no target shows.
+
+    Listed first and loaded then: what was committed in between is known.
+    """
+    listed = list_files(load_table(catalog, name), ("metadata",))
+    old = [file.path for file in listed if file.path.endswith(_METADATA) and file.modified < before]
+    named = {key_of(path) for path in (*_own_files(load_table(catalog, name)), *shown)} if old else set()
+    return [path for path in old if key_of(path) not in named]
+
+
+def named_keys(table: Table, shown: Sequence[Snapshot] = ()) -> set[str]:
+    """Keys of all files that any snapshot, or the table itself, names; and what targets show, if it is there.
 
     Raises:
         FileNotFoundError: A file that must be read for it is gone; an expiry may be at work.
     """
     manifests = manifests_named(table.io, table.metadata.snapshots)
     content = content_named(table.io, manifests.values())
-    return {key_of(path) for path in (*_own_files(table), *manifests, *content)}
+    others = _foreign_files(table.io, shown, table.metadata.snapshots)
+    return {key_of(path) for path in (*_own_files(table), *manifests, *content, *others)}
 
 
-def named_only_by(io: FileIO, gone: Sequence[Snapshot], kept: Sequence[Snapshot]) -> dict[str, list[str]]:
-    """Paths by kind of the files that some snapshots name, and none of the kept ones.
+def named_only_by(
+    io: FileIO, gone: Sequence[Snapshot], kept: Sequence[Snapshot], shown: Sequence[Snapshot] = ()
+) -> dict[str, list[str]]:
+    """Paths by kind of the files that some snapshots name, and none of the kept ones or of those shown.
 
     What of the former an orphan removal was quicker to take is left out.
 
     Raises:
         FileNotFoundError: A file that the kept ones need is gone.
     """
-    others = manifests_named(io, kept)
-    manifests = {p: m for p, m in manifests_named(io, gone, may_miss=True).items() if p not in others}
+    others, foreign = manifests_named(io, kept), _foreign_files(io, shown, kept)
+    once = manifests_named(io, gone, may_miss=True)
+    manifests = {path: m for path, m in once.items() if path not in others and path not in foreign}
     content = content_named(io, manifests.values(), may_miss=True)
-    live = {key_of(path) for path in content_named(io, others.values())} if content else set()
+    named = (*content_named(io, others.values()), *foreign) if content else ()
+    live = {key_of(path) for path in named}
     found = defaultdict(list, manifest_lists=[s.manifest_list for s in gone], manifests=list(manifests))
     for path, kind in content.items():
         if key_of(path) not in live:
             found["delete_files" if kind else "data_files"].append(path)
     return dict(found)
+
+
+def _foreign_files(io: FileIO, shown: Sequence[Snapshot], own: Sequence[Snapshot]) -> set[str]:
+    """Files of snapshots that targets show and the table does not have: another engine's, or expired ones."""
+    known = {snapshot.snapshot_id for snapshot in own}
+    foreign = [snapshot for snapshot in shown if snapshot.snapshot_id not in known]
+    manifests = manifests_named(io, foreign, may_miss=True)
+    content = content_named(io, manifests.values(), may_miss=True)
+    return {*(snapshot.manifest_list for snapshot in foreign), *manifests, *content}
 
 
 def statistics_of(metadata: TableMetadata) -> dict[str, int]:

@@ -16,6 +16,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import set_properties
 from frazil.tables.spark import spark_name
+from frazil.upkeep.expiry import expire
 from kit.duck import duckdb_on
 from kit.stored import stored
 from kit.topics import MakeTopic, Topic
@@ -169,7 +170,7 @@ def test_one_hot_partition_is_landed_by_every_core(make_topic: MakeTopic) -> Non
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
-def test_landings_leave_no_old_metadata_files_behind(topic: Topic) -> None:
+def test_landings_leave_old_metadata_files_to_expiry_which_takes_them(topic: Topic) -> None:
     few = {"write.metadata.previous-versions-max": "3"}
     land(topic.spec, topic.connections)
     set_properties(topic.connections.catalog, topic.things.table, few)
@@ -177,6 +178,7 @@ def test_landings_leave_no_old_metadata_files_behind(topic: Topic) -> None:
     for _ in range(3):
         topic.trades(1)
         land(topic.spec, topic.connections)
+    expire(topic.spec, topic.connections, time.time() + 3600)
 
     assert stored(load_table(topic.connections.catalog, topic.things.table)).metadata_files == 4
 

@@ -209,5 +209,7 @@ def test_old_metadata_files_do_not_pile_up(lake: Connections, fresh_name: str) -
 
     for number in range(6):
         set_properties(lake.catalog, name, {"note": str(number)})
+    assert expire(topic.spec, topic.connections, time.time()).numbers["metadata_files_deleted"] == 0
+    expire(topic.spec, topic.connections, time.time() + 3600)
 
     assert stored(table_of(topic)).metadata_files <= 4

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyiceberg.catalog import Catalog
 from pyiceberg.catalog import glue as glue_module
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.expressions import visitors
@@ -25,7 +24,6 @@ ROOMS = {ENGINE / "tables" / name for name in ("commit.py", "rewrite.py", "pyice
 OF_TRANSACTIONS = ("_apply", "_requirements", "_updates", "_table")
 NAMES: list[tuple[Any, str]] = [
     *((Transaction, name) for name in OF_TRANSACTIONS),
-    (Catalog, "_delete_old_metadata"),
     (RestCatalog, "_create_session"),
     (RestCatalog, "_response_to_table"),
     (RestCatalog, "_split_identifier_for_path"),

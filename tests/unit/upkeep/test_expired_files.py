@@ -36,7 +36,7 @@ SCHEMA = pa.schema([pa.field("n", pa.int64())])
 MERGES = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "2"}
 """So that one file is named by several manifests, of which some expire."""
 UPKEEP = Upkeep(min_snapshots=1, keep_snapshots_for=timedelta(days=1))
-SPEC = TableSpec(topic="things", namespace="unit", table="things", upkeep=UPKEEP)
+SPEC = TableSpec(topic="things", namespace="unit", table="things", publish=[], upkeep=UPKEEP)
 STEPS = st.lists(
     st.one_of(
         st.just(("append", 0)),

@@ -1,0 +1,74 @@
+"""The metadata that a target shows: the table's own as it is now, an earlier one, or another engine's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from frazil.publishing.target import Shown
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyiceberg.table.metadata import TableMetadata
+
+__all__ = ["is_foreign", "is_in_step", "metadata_shown", "ways_on"]
+
+
+def metadata_shown(table: Table, location: str) -> TableMetadata | None:
+    """The metadata that a target names; None where the file is gone, or lies elsewhere.
+
+    Glue and Snowflake may name anything: what is no neighbour of the table's own metadata is not read.
+    """
+    from pyiceberg.serializers import FromInputFile
+
+    if location == table.metadata_location:
+        return table.metadata
+    if not _is_beside(table, location):
+        return None
+    try:
+        return FromInputFile.table_metadata(table.io.new_input(location))
+    except FileNotFoundError:
+        return None
+
+
+def is_in_step(table: Table, location: str) -> bool:
+    """Whether a target shows the table as it is; newer metadata may differ in Frazil's own notes."""
+    seen = metadata_shown(table, location)
+    return seen is not None and _visible(seen) == _visible(table.metadata)
+
+
+def _visible(metadata: TableMetadata) -> tuple[object, ...]:
+    notes = {key: value for key, value in metadata.properties.items() if not key.startswith("frazil.")}
+    return metadata.current_snapshot_id, metadata.current_schema_id, notes
+
+
+def is_foreign(table: Table, shown: Shown) -> bool:
+    """Whether another engine put there what a target shows: an INSERT or an OPTIMIZE of Athena, for example.
+
+    An entry of before Frazil noted what it puts there is judged by its snapshot. Metadata that is gone is
+    nobody's: nothing is lost with it.
+    """
+    location, log = shown.metadata_location, table.metadata.metadata_log
+    own = (table.metadata_location, shown.put, *(entry.metadata_file for entry in log))
+    if shown.put is None or (location and location in own):
+        return False
+    if not _is_beside(table, location):
+        return True
+    seen = metadata_shown(table, location)
+    return seen is not None and (bool(shown.put) or not _knows(table, seen.current_snapshot_id))
+
+
+def ways_on(table: str) -> str:
+    """What to do about a foreign commit."""
+    return (
+        "To take over what the other engine wrote, read it from that metadata file and INSERT it into the "
+        f"Iceberg table. To drop it: `foreign_commits: restore` in the spec, then `frazil sync {table}`. To "
+        "leave the entry to the other engine: publish to another `FRAZIL_GLUE_DATABASE`, or not to Glue."
+    )
+
+
+def _is_beside(table: Table, location: str) -> bool:
+    return location.rpartition("/")[0] == table.metadata_location.rpartition("/")[0]
+
+
+def _knows(table: Table, snapshot_id: int | None) -> bool:
+    return snapshot_id is None or table.metadata.snapshot_by_id(snapshot_id) is not None

@@ -1,0 +1,119 @@
+"""A table on disk that Glue shows, landed without Kafka or Spark; and the way on which Athena reads it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.table import StaticTable, Table
+
+from frazil.clients import Clients
+from frazil.formats.logical import Field, Primitive
+from frazil.publishing.glue import Glue
+from frazil.settings import Settings
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.commit import commit
+from frazil.tables.create import create_table
+from frazil.tables.pyiceberg import write_files
+from frazil.upkeep.expiry import expire
+from frazil.upkeep.orphans import remove_orphans
+from frazil.upkeep.work import WorkReport
+
+__all__ = ["DAY", "NAME", "Mirror"]
+
+NAME = TableName("unit", "orders")
+FEW = {"write.metadata.previous-versions-max": "5"}
+DAY = 86400.0
+
+
+@dataclass
+class Mirror:
+    """One table, its Glue entry, and how much was landed.
+
+    Args:
+        folder: Where its files are.
+        glue: The address of Glue.
+        spec: Of the table.
+    """
+
+    folder: Path
+    glue: str
+    spec: TableSpec
+    landed: int = 0
+    connections: Clients = field(init=False)
+
+    def __post_init__(self) -> None:
+        keys = {"s3_access_key": "key", "s3_secret_key": "secret"}
+        self.connections = Clients(Settings(glue_endpoint=self.glue, glue_database=self.folder.name, **keys))
+        catalog = InMemoryCatalog("unit", warehouse=self.folder.as_uri())
+        self.connections.__dict__["catalog"] = catalog
+        create_table(catalog, NAME, [Field("quantity", Primitive("long"), optional=True)], (), FEW)
+
+    @property
+    def table(self) -> Table:
+        """As the catalog that owns it has it now."""
+        return self.connections.catalog.load_table(NAME.identifier)
+
+    def land(self, times: int = 1, after_each: Callable[[], object] = lambda: None) -> None:
+        """Landings of one row each."""
+        for _ in range(times):
+            self._append(self.landed)
+            self.landed += 1
+            after_each()
+
+    def _append(self, quantity: int) -> None:
+        def stage(table: Table) -> Any:
+            tx = table.transaction()
+            with tx.update_snapshot().fast_append() as append:
+                for file in files:
+                    append.append_data_file(file)
+            return tx
+
+        table = self.table
+        files = write_files(table, pa.table({"quantity": [quantity]}, schema=table.schema().as_arrow()))
+        commit(self.connections.catalog, NAME, stage, work="landing")
+
+    def sync(self) -> str:
+        """Shows Glue what there is; the metadata that it shows then."""
+        return Glue(self.spec, self.connections.settings).sync(self.connections).metadata_location
+
+    @property
+    def shown(self) -> str:
+        """The metadata that Glue names."""
+        entry = self.connections.glue.get_table(DatabaseName=self.folder.name, Name=NAME.table)["Table"]
+        return str(entry["Parameters"]["metadata_location"])
+
+    def athena(self, location: str) -> list[int]:
+        """Rows by the way of Athena: Glue's pointer, its metadata, manifests, data files."""
+        read = StaticTable.from_metadata(location).scan().to_arrow()
+        return sorted(read["quantity"].to_pylist())
+
+    def land_unseen(self, times: int) -> None:
+        """Landings that Glue is not told of, and upkeep as often as it is due; Athena reads all the while."""
+        shown, before = self.shown, self.athena(self.shown)
+
+        def read() -> None:
+            if self.landed % 20 == 0:
+                self.keep_up()
+            if self.landed % 5 == 0:
+                assert self.athena(shown) == before
+
+        self.land(times, read)
+        assert self.shown == shown
+
+    def keep_up(self, days: float = 0.1) -> WorkReport:
+        """What the upkeep sensor asks for, so many days from now."""
+        now = time.time() + days * DAY
+        report = expire(self.spec, self.connections, now)
+        remove_orphans(self.spec, self.connections, now)
+        return report
+
+    def stored(self, suffix: str) -> set[str]:
+        """Files that are there."""
+        return {str(path) for path in self.folder.rglob(f"*{suffix}")}

@@ -1,0 +1,135 @@
+"""Another engine commits to the Glue entry: it is never overwritten silently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pydantic import ValidationError
+from pyiceberg.catalog.glue import GlueCatalog
+
+from frazil.checks.run import run_check
+from frazil.errors import RepairError
+from frazil.publishing.glue import Glue
+from frazil.spec.topic import TableSpec
+from frazil.upkeep.run import show
+from kit.lying import glue_in_process
+from kit.mirrored import NAME, Mirror
+
+
+@pytest.fixture(scope="module")
+def glue_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with glue_in_process(tmp_path_factory.mktemp("glue")) as url:
+        yield url
+
+
+@pytest.fixture
+def mirror(glue_url: str, tmp_path: Path) -> Mirror:
+    """Three rows, which Glue shows."""
+    mirror = Mirror(tmp_path, glue_url, TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"]))
+    mirror.land(3)
+    mirror.sync()
+    return mirror
+
+
+def inserted_by_athena(mirror: Mirror, quantity: int = 99) -> str:
+    """Commits through the Glue entry, as Athena does; the metadata that it names then."""
+    athena = GlueCatalog("athena", client=mirror.connections.glue)
+    table = athena.load_table((mirror.folder.name, NAME.table))
+    table.append(pa.table({"quantity": [quantity]}, schema=table.schema().as_arrow()))
+    return mirror.shown
+
+
+def restoring(mirror: Mirror) -> TableSpec:
+    return mirror.spec.model_copy(update={"foreign_commits": "restore"})
+
+
+@pytest.mark.parametrize("landings", [0, 1, 20])
+def test_a_foreign_commit_is_left_alone_and_both_metadata_files_and_the_ways_on_are_named(
+    mirror: Mirror, landings: int
+) -> None:
+    foreign = inserted_by_athena(mirror)
+    mirror.land(landings)
+
+    with pytest.raises(RepairError, match="Another engine committed") as refused:
+        mirror.sync()
+
+    assert mirror.shown == foreign
+    told = str(refused.value)
+    assert foreign in told
+    assert mirror.table.metadata_location in told
+    assert all(way in told for way in ("INSERT", "foreign_commits: restore", "FRAZIL_GLUE_DATABASE"))
+
+
+def test_the_check_fails_and_names_both_metadata_files_and_the_ways_on(mirror: Mirror) -> None:
+    foreign = inserted_by_athena(mirror)
+
+    found = run_check("glue_pointer", mirror.spec, mirror.connections)
+
+    assert found.failed
+    assert "Frazil did not put that there" in found.text
+    assert "foreign_commits: restore" in found.text
+    assert foreign.rpartition("/")[2] in found.text
+    assert found.numbers["iceberg_metadata"] == mirror.table.metadata_location
+
+
+def test_upkeep_does_not_move_an_entry_that_another_engine_moved(mirror: Mirror) -> None:
+    foreign = inserted_by_athena(mirror)
+
+    assert list(show(mirror.spec, mirror.connections, done=True)) == []
+    assert mirror.shown == foreign
+
+
+def test_what_another_engine_wrote_stays_readable_as_long_as_glue_names_it(mirror: Mirror) -> None:
+    foreign = inserted_by_athena(mirror)
+    mirror.land(20)
+
+    mirror.keep_up(days=30)
+
+    assert mirror.athena(foreign) == [0, 1, 2, 99]
+
+
+def test_restore_puts_the_pointer_back_and_tells_what_it_replaced(mirror: Mirror) -> None:
+    foreign = inserted_by_athena(mirror)
+    glue = Glue(restoring(mirror), mirror.connections.settings)
+
+    shown = glue.sync(mirror.connections)
+
+    assert mirror.shown == mirror.table.metadata_location
+    assert shown.replaced == foreign
+    assert not glue.sync(mirror.connections).replaced
+
+
+def test_files_of_a_commit_that_was_replaced_go_as_orphans(mirror: Mirror) -> None:
+    foreign = inserted_by_athena(mirror)
+    Glue(restoring(mirror), mirror.connections.settings).sync(mirror.connections)
+
+    mirror.keep_up(days=4)
+
+    assert foreign.removeprefix("file://") not in mirror.stored(".metadata.json")
+    assert mirror.athena(mirror.shown) == [0, 1, 2]
+
+
+def test_an_entry_of_another_table_is_not_overwritten(mirror: Mirror) -> None:
+    entry = {"Name": NAME.table, "TableType": "EXTERNAL_TABLE", "Parameters": {"classification": "parquet"}}
+    mirror.connections.glue.update_table(DatabaseName=mirror.folder.name, TableInput=entry)
+
+    with pytest.raises(RepairError, match="the entry is of another table"):
+        mirror.sync()
+
+
+def test_an_entry_of_before_frazil_noted_what_it_puts_there_is_its_own(mirror: Mirror) -> None:
+    entry = mirror.connections.glue.get_table(DatabaseName=mirror.folder.name, Name=NAME.table)["Table"]
+    wanted = {key: entry[key] for key in ("Name", "TableType", "StorageDescriptor", "Parameters")}
+    wanted["Parameters"].pop("frazil.metadata_location", "")
+    mirror.connections.glue.update_table(DatabaseName=mirror.folder.name, TableInput=wanted)
+    mirror.land(10)  # past the table's log
+
+    assert mirror.sync() == mirror.table.metadata_location
+
+
+def test_adoption_is_refused_in_a_plain_sentence() -> None:
+    with pytest.raises(ValidationError, match="can't take over what another engine wrote"):
+        TableSpec(topic="orders", foreign_commits="adopt")

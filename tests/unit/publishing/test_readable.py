@@ -1,0 +1,106 @@
+"""What is published stays readable: Glue's pointer is a reference, however many landings come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from frazil.spec.table import Upkeep
+from frazil.spec.topic import TableSpec
+from kit.lying import glue_in_process
+from kit.mirrored import NAME, Mirror
+from kit.wire import Wire, wired
+
+FEW = Upkeep(min_snapshots=2, max_snapshots=5)
+"""Far fewer snapshots than landings: what Glue shows is soon past them."""
+
+
+@pytest.fixture(scope="module")
+def wire_and_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, str]]:
+    with glue_in_process(tmp_path_factory.mktemp("glue")) as url, wired({"glue": url}) as (wire, urls):
+        yield wire, urls["glue"]
+
+
+@pytest.fixture
+def wire(wire_and_url: tuple[Wire, str]) -> Iterator[Wire]:
+    yield wire_and_url[0]
+    wire_and_url[0].calm()
+
+
+@pytest.fixture
+def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
+    spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"], upkeep=FEW)
+    return Mirror(tmp_path, wire_and_url[1], spec)
+
+
+def test_landings_behind_a_glue_that_is_not_moved_leave_what_it_shows_readable(mirror: Mirror) -> None:
+    mirror.land(3)
+    mirror.sync()
+
+    mirror.land_unseen(60)
+
+    assert mirror.athena(mirror.sync()) == list(range(63))
+    assert mirror.shown == mirror.table.metadata_location
+
+
+def test_while_glue_is_down_whatever_it_may_show_is_kept_and_one_sync_brings_it_in_step(
+    mirror: Mirror, wire: Wire
+) -> None:
+    mirror.land(3)
+    shown = mirror.sync()
+    wire.always("refused", lambda _: True)
+
+    def read() -> None:
+        if mirror.landed % 20 == 0:
+            assert "does not answer" in mirror.keep_up().text
+        assert mirror.athena(shown) == [0, 1, 2]
+
+    mirror.land(40, read)
+    wire.calm()
+
+    assert mirror.athena(mirror.sync()) == list(range(43))
+    assert "does not answer" not in mirror.keep_up().text
+    assert len(mirror.table.snapshots()) == FEW.max_snapshots
+
+
+def test_metadata_files_do_not_pile_up_once_nobody_is_shown_them(mirror: Mirror) -> None:
+    mirror.land(20)
+    mirror.sync()
+
+    report = mirror.keep_up()
+
+    assert report.numbers["metadata_files_deleted"] > 10
+    assert len(mirror.stored(".metadata.json")) == 1 + 5  # the table's log names five
+    assert not mirror.keep_up().numbers["metadata_files_deleted"]
+
+
+def test_a_metadata_file_that_a_commit_under_way_may_have_written_stays(mirror: Mirror) -> None:
+    mirror.land(20)
+
+    assert mirror.keep_up(days=0).numbers["metadata_files_deleted"] == 0
+
+
+def test_after_the_bound_expiry_lets_go_of_what_glue_shows(mirror: Mirror) -> None:
+    mirror.land(3)
+    shown = mirror.sync()
+    mirror.land(30)
+
+    within = mirror.keep_up(days=6.9)
+    assert "Kept for readers: glue" in within.text
+    assert mirror.athena(shown) == [0, 1, 2]
+    past = mirror.keep_up(days=7.1)
+
+    assert "Kept for readers" not in past.text
+    assert shown.removeprefix("file://") not in mirror.stored(".metadata.json")
+
+
+def test_a_table_of_an_earlier_version_no_longer_lets_its_writers_delete_metadata(mirror: Mirror) -> None:
+    with mirror.table.transaction() as tx:
+        tx.set_properties({"write.metadata.delete-after-commit.enabled": "true"})
+    mirror.land(1)
+
+    mirror.keep_up()
+
+    assert mirror.table.properties["write.metadata.delete-after-commit.enabled"] == "false"
