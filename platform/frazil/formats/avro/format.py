@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from frazil.formats.avro.pairs import misfit, reader_for
 from frazil.formats.avro.parser import PRIMITIVES, avro_text, parse_avro
 from frazil.formats.avro.reasons import AvroReasons
 from frazil.formats.avro.schema import avro_columns, avro_to_logical
-from frazil.formats.avro.values import ExactPair, conversion, exact_pair, group_key, utf8_check
+from frazil.formats.avro.values import conversion, exact_pair, group_key, utf8_check
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import first_of, spark_type
@@ -54,8 +53,8 @@ class Avro:
         return avro_to_logical(newest.text, schemas.subject, newest.dependencies, schemas.half.word)
 
     def decoder(self, schemas: HalfSchemas) -> AvroDecoder:
-        """See `Format.decoder`; an approved rename is an alias: the old field lands in the new column."""
-        return AvroDecoder(replace(schemas, writers=_with_aliases(schemas.writers, schemas.renames)))
+        """See `Format.decoder`."""
+        return AvroDecoder(schemas)
 
     def check(self, text: str) -> None:
         """See `SchemaFormat.check`."""
@@ -84,6 +83,7 @@ class AvroDecoder:
         self._version = f"version {newest.version} of subject {self._subject}"
         self._wire = WireFormat(schemas.framed, newest.schema_id)
         self._reader = self._parse(newest)
+        _alias(self._reader, schemas.renames)
         self.columns = avro_columns(self._reader, self._subject)
         self._trees: dict[int, Any] = {}
         self._unreadable: dict[int, str] = {}
@@ -124,9 +124,9 @@ class AvroDecoder:
         """Schema ids grouped by reader: the records of one group are converted and checked together."""
         groups: dict[str, tuple[Any, list[tuple[Column, Column]]]] = {}
         for schema_id, writer in self._trees.items():
-            pair = exact_pair(writer, reader_for(writer, self._reader))
-            _, decoded = groups.setdefault(group_key(pair.reader), (pair.reader, []))
-            decoded.append((self._own(half, schema_id), _decoded(self._wire.payload(half), pair)))
+            exact, reader = exact_pair(writer, reader_for(writer, self._reader))
+            _, decoded = groups.setdefault(group_key(reader), (reader, []))
+            decoded.append((self._own(half, schema_id), _decoded(self._wire.payload(half), exact, reader)))
         return list(groups.values())
 
     def explain(self, raw: bytes) -> Reason:
@@ -165,14 +165,14 @@ class AvroDecoder:
         return F.expr(self._wire.written_with(half, schema_id))
 
 
-def _decoded(payload: str, pair: ExactPair) -> Column:
+def _decoded(payload: str, writer: Any, reader: Any) -> Column:
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
 
     return from_avro(
         F.expr(f"concat({payload}, X'{SENTINEL}')"),
-        avro_text(_with_end(pair.writer)),
-        {"mode": "PERMISSIVE", "avroSchema": avro_text(_with_end(pair.reader))},
+        avro_text(_with_end(writer)),
+        {"mode": "PERMISSIVE", "avroSchema": avro_text(_with_end(reader))},
     )
 
 
@@ -190,34 +190,22 @@ def _with_end(tree: Any) -> dict[str, Any]:
     return {"type": "record", "name": "frazil.framed", "fields": fields}
 
 
-def _with_aliases(
-    writers: tuple[WriterSchema, ...], renames: Iterable[tuple[str, str]]
-) -> tuple[WriterSchema, ...]:
-    """The writers. The last one, which is the reader, also knows its fields by their former names."""
-    if not renames:
-        return writers
-    *older, newest = writers
-    schema = json.loads(newest.text)
+def _alias(reader: Any, renames: Iterable[tuple[str, str]]) -> None:
+    """Tells the reader its fields' former names: what was written by these lands in the new columns."""
     for was, now in renames:
         *parents, old = was.split(".")
-        for field in _fields(schema, parents):
+        for field in _fields(reader, parents):
             if field["name"] == now:
                 field["aliases"] = [*field.get("aliases", ()), old]
-    return (*older, replace(newest, text=json.dumps(schema)))
 
 
-def _fields(schema: Any, path: Sequence[str]) -> list[dict[str, Any]]:
-    """Fields of the record at a path; an empty list where no record is defined there."""
-    if isinstance(schema, list):
-        return [f for branch in schema for f in _fields(branch, path)]
-    if not isinstance(schema, dict):
-        return []
-    if isinstance(schema["type"], dict | list):
-        return _fields(schema["type"], path)
-    if "items" in schema or "values" in schema:
-        inside = path[:1] in (["element"], ["value"])
-        return _fields(schema.get("items", schema.get("values")), path[1:]) if inside else []
-    fields: list[dict[str, Any]] = schema.get("fields", [])
+def _fields(node: Any, path: Sequence[str]) -> list[dict[str, Any]]:
+    """Fields of the record at a path; none where there is no record."""
+    if isinstance(node, list):
+        return [f for branch in node for f in _fields(branch, path)]
+    if inner := node.get("items", node.get("values")):
+        return _fields(inner, path[1:]) if path[:1] in (["element"], ["value"]) else []
+    fields: list[dict[str, Any]] = node.get("fields", [])
     if not path:
         return fields
     return [f for field in fields if field["name"] == path[0] for f in _fields(field["type"], path[1:])]

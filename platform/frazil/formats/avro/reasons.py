@@ -28,7 +28,8 @@ class AvroReasons:
 
     @cached_property
     def _exact(self) -> Any:
-        return exact_pair(self._writer, reader_for(self._writer, self._reader)).writer
+        writer, _ = exact_pair(self._writer, reader_for(self._writer, self._reader))
+        return writer
 
     @cached_property
     def _parsed(self) -> Any:

@@ -22,7 +22,7 @@ from frazil.formats.types import spark_type
 from frazil.quoting import literal, quoted
 
 __all__ = [
-    "BOOLEAN", "DATE", "DAY", "INT", "Conversion", "ExactPair", "conversion", "exact_pair", "group_key",
+    "BOOLEAN", "DATE", "DAY", "INT", "Conversion", "conversion", "exact_pair", "group_key",
     "utf8_check",
 ]  # fmt: skip
 
@@ -42,18 +42,10 @@ DAY = {"time-millis": 86_399_999, "time-micros": 86_399_999_999}
 _INTS = "BETWEEN -2147483648 AND 2147483647"
 
 
-@dataclass(frozen=True, slots=True)
-class ExactPair:
-    """The writer's and the reader's tree, for Spark."""
-
-    writer: Any
-    reader: Any
-
-
-def exact_pair(writer: Any, reader: Any) -> ExactPair:
+def exact_pair(writer: Any, reader: Any) -> tuple[Any, Any]:
     """A writer and its reader, as `reader_for` gave it, with nothing that is read on trust."""
     wide = not (_mixes(writer) or _mixes(reader))
-    return ExactPair(_Exact(wide, defaults=False).tree(writer), _Exact(wide, defaults=True).tree(reader))
+    return _Exact(wide, defaults=False).tree(writer), _Exact(wide, defaults=True).tree(reader)
 
 
 @dataclass(frozen=True, slots=True)

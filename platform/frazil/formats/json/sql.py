@@ -49,7 +49,7 @@ def parsed_type(node: Node, exact: bool = False) -> str:
             return "variant"
 
 
-def members_types(node: Members, exact: bool = False) -> str:
+def members_types(node: Members, exact: bool) -> str:
     """The members of such a struct."""
     return ",".join(f"{quoted(m.name)}:{parsed_type(m.node, exact)}" for m in node.members)
 

@@ -7,6 +7,8 @@ lists of structs, and this house's own rules make values of them.
 
 from __future__ import annotations
 
+from functools import reduce
+
 import pyarrow as pa
 import pyarrow.compute as pc
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor, OneofDescriptor
@@ -106,18 +108,10 @@ def _field(field: FieldDescriptor, found: pa.Array, absent: int) -> pa.Array:
 
 def _oneof(oneof: OneofDescriptor, parts: dict[str, pa.Array]) -> pa.Array:
     members = {f.name: _single(f, parts[f.name]) for f in oneof.fields}
-    counts = sum_of([parts[name].is_valid().cast(pa.int8()) for name in members])
+    counts = reduce(pc.add, (parts[name].is_valid().cast(pa.int8()) for name in members))
     if len(counts) and pc.max(counts).as_py() > 1:
         raise Doubt(f"{oneof.full_name} has two members")
     return _struct(members, pc.equal(counts, 0))
-
-
-def sum_of(numbers: list[pa.Array]) -> pa.Array:
-    """The sum, element by element."""
-    first, *rest = numbers
-    for other in rest:
-        first = pc.add(first, other)
-    return first
 
 
 def _list(field: FieldDescriptor, found: pa.ListArray) -> pa.ListArray:
