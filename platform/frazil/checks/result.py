@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from frazil.connections import Connections
+from frazil.errors import RetryError
 from frazil.spec.names import AssetPath, Things
 from frazil.spec.table import AnyTable
 
@@ -23,7 +24,8 @@ Severity = Literal["ERROR", "WARN"]
 class CheckResult:
     """One check of one table: a sentence with the numbers that it compared, and the asset that it guards.
 
-    `skipped` is what could not be compared: nothing is known, neither good nor bad.
+    `skipped` is what could not be compared: nothing is known, neither good nor bad; `down` is why, where a
+    server does not answer.
     """
 
     check: str
@@ -34,6 +36,7 @@ class CheckResult:
     numbers: Mapping[str, Number]
     asset: AssetPath
     blocking: bool = False
+    down: RetryError | None = None
 
     @property
     def passed(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from frazil.checks.derived import compare_columns, compare_query, count_derived, judge_inputs
@@ -85,6 +86,15 @@ def run_check(name: str, spec: AnyTable, connections: Connections) -> CheckResul
     return _result(check, names, found)
 
 
+def _run_or_skip(name: str, spec: AnyTable, connections: Connections) -> CheckResult:
+    try:
+        return run_check(name, spec, connections)
+    except RetryError as e:
+        settings = connections.settings
+        skipped = Verdict.skip(e.what.rstrip("."))
+        return replace(_result(checks_of(spec, settings)[name], things(spec, settings), skipped), down=e)
+
+
 def freshness_results(
     seen: Iterable[tuple[TableSpec, TableState]], settings: Settings
 ) -> Iterator[CheckResult]:
@@ -102,11 +112,15 @@ def _result(check: Check, names: Things, found: Verdict) -> CheckResult:
 
 
 def run_checks(
-    specs: Iterable[AnyTable], connections: Connections, *, deep: bool = False
+    specs: Iterable[AnyTable], connections: Connections, *, deep: bool = False, partly: bool = False
 ) -> list[CheckResult]:
-    """Runs all checks of all tables, those that read the data only where asked for."""
+    """Runs all checks of all tables, those that read the data only where asked for.
+
+    `partly`: a check whose server does not answer is skipped; otherwise it ends them all.
+    """
+    run = _run_or_skip if partly else run_check
     return [
-        run_check(check.name, spec, connections)
+        run(check.name, spec, connections)
         for spec in specs
         for check in checks_of(spec, connections.settings).values()
         if deep or not check.deep

@@ -140,7 +140,7 @@ def _look(selection: Selection[AnyTable]) -> list[_Layers]:
     """All layers of all tables, every check made, the deep ones too."""
     connections = selection.connections
     results = run_checks(selection.specs, connections, deep=True)
-    pairs = zip(selection.pairs, states_of(selection), strict=True)
+    pairs = zip(selection.pairs, states_of(selection).reports, strict=True)
     return [_layers(connections, spec, names, state, results) for (spec, names), state in pairs]
 
 

@@ -9,7 +9,7 @@ import typer
 
 from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json, Selection, select
-from frazil.cli.tables import row_of, states_of
+from frazil.cli.tables import State, row_of, states_of
 from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger
 from frazil.errors import FrazilError
@@ -38,10 +38,16 @@ _NEWEST = 10
 @app.command("describe")
 def describe_command(table: Annotated[str, typer.Argument()], as_json: Json = False) -> None:
     """Show one table: its state, what it is made of, its columns and its last landings or derivations."""
-    told = _describe(select([table], every=False))
-    if as_json:
-        print_json(told)
-        return
+    selection = select([table], every=False)
+    results = states_of(selection)
+    if not results.done:
+        results.exit()
+    told = _describe(selection, results.reports[0])
+    print_json(told) if as_json else _show(told)
+    results.exit()
+
+
+def _show(told: dict[str, Any]) -> None:
     for name, value in told.items():
         console.print(name, style="bold")
         rows = value if isinstance(value, list) else [value]
@@ -49,9 +55,9 @@ def describe_command(table: Annotated[str, typer.Argument()], as_json: Json = Fa
             console.print("  ", *(f"{k}={v}" for k, v in row.items()))
 
 
-def _describe(selection: Selection[AnyTable]) -> dict[str, Any]:
+def _describe(selection: Selection[AnyTable], at: State) -> dict[str, Any]:
     (spec, names), connections = next(iter(selection.pairs)), selection.connections
-    state = row_of(states_of(selection)[0])
+    state = row_of(at)
     table = load_table_or_none(connections.catalog, names.table)
     own = _derived(spec, state, table) if isinstance(spec, DerivedSpec) else _landed(spec, connections, table)
     return {

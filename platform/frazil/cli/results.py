@@ -22,24 +22,25 @@ __all__ = ["OnStep", "Results", "each", "run_id"]
 
 S = TypeVar("S", bound=AnyTable)
 R = TypeVar("R", bound=Done)
+T = TypeVar("T")
 
 OnStep = Callable[[str], None]
 """Is told what is done right now."""
 
 
 @dataclass(frozen=True)
-class Results(Generic[R]):
+class Results(Generic[T]):
     """By table what was done, and what failed; a table whose report nobody could be told is in both.
 
     `awaited`: those of a whole folder whose topic, or which themselves, nobody has made yet.
     """
 
-    done: dict[str, R] = field(default_factory=dict)
+    done: dict[str, T] = field(default_factory=dict)
     failed: dict[str, FrazilError] = field(default_factory=dict)
     awaited: dict[str, NotYetError] = field(default_factory=dict)
 
     @property
-    def reports(self) -> list[R]:
+    def reports(self) -> list[T]:
         """What was done, in the order of the tables."""
         return list(self.done.values())
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from frazil.connections import Connections
-from frazil.errors import FrazilError, TopicChangedError
+from frazil.errors import FrazilError, PartDownError, TopicChangedError
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.history import Accepted, look, starts
 from frazil.landing.ledger import Ledger, bytes_per_record, ledgers, read_ledger
 from frazil.settings import Settings
-from frazil.spec.names import things
+from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import started_at
 from frazil.tables.catalog import catalog_errors, load_table_or_none
@@ -22,16 +22,18 @@ from frazil.tables.snapshots import summary_of
 from frazil.tables.stage import SUSPENDED
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
 
-__all__ = ["BLOCKED", "TableState", "table_states", "waiting"]
+__all__ = ["BLOCKED", "TableState", "known_states", "table_states", "waiting"]
 
 _AT_ONCE = 8
 
 
-State = Literal["new", "current", "behind", "suspended", "topic missing", "topic changed", "records lost"]
+State = Literal[
+    "new", "current", "behind", "suspended", "topic missing", "topic changed", "records lost", "unknown"
+]  # fmt: skip
+"""Unknown: Kafka does not answer."""
 
 BLOCKED: frozenset[State] = frozenset({"suspended", "topic changed", "records lost"})
 """No landing gets on before somebody does what the reason says."""
@@ -71,13 +73,35 @@ def table_states(
     Raises:
         PartDownError: Kafka or the catalog does not answer.
     """
-    facts = topic_facts(connections.admin, {s.topic for s in specs})
+    states, down = known_states(specs, connections, clock)
+    for error in down.values():
+        raise error
+    return states
+
+
+def known_states(
+    specs: Sequence[TableSpec], connections: Connections, clock: Callable[[], float] = time.time
+) -> tuple[list[TableState], dict[str, PartDownError]]:
+    """The states that can be told, as far as they can; and by table which part does not answer."""
+    down: dict[str, PartDownError] = {}
+    names = [things(spec, connections.settings).table for spec in specs]
+    try:
+        topics: Mapping[str, TopicFacts] | None = topic_facts(connections.admin, {s.topic for s in specs})
+    except PartDownError as e:
+        topics, down = None, dict.fromkeys(map(str, names), e)
     now = clock()
-    with catalog_errors(connections.settings), ThreadPoolExecutor(_AT_ONCE) as pool:
-        catalog = connections.catalog
-        return list(
-            pool.map(lambda s: _state(s, connections.settings, catalog, facts.get(s.topic), now), specs)
-        )
+
+    def state(spec: TableSpec, name: TableName) -> TableState | None:
+        try:
+            with catalog_errors(connections.settings):
+                table = load_table_or_none(connections.catalog, name)
+            return _state(spec, name, table, topics, connections.settings, now)
+        except PartDownError as e:
+            down[str(name)] = e
+            return None
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return [found for found in pool.map(state, specs, names) if found], down
 
 
 def waiting(facts: TopicFacts, position: Mapping[int, int]) -> int:
@@ -86,10 +110,14 @@ def waiting(facts: TopicFacts, position: Mapping[int, int]) -> int:
 
 
 def _state(
-    spec: TableSpec, settings: Settings, catalog: Catalog, facts: TopicFacts | None, now: float
+    spec: TableSpec,
+    name: TableName,
+    table: Table | None,
+    topics: Mapping[str, TopicFacts] | None,
+    settings: Settings,
+    now: float,
 ) -> TableState:
-    name = things(spec, settings).table
-    table = load_table_or_none(catalog, name)
+    facts = topics.get(spec.topic) if topics is not None else None
     ledger, unknown = _told(table)
     position = ledger.position if ledger else {}
     lag = waiting(facts, position) if facts else 0
@@ -109,7 +137,7 @@ def _state(
         position=position,
         lag=lag,
         freshness=None if landed_at is None else round(now - landed_at, 3) if lag else 0.0,
-        state=_word(facts, ledger, lag, stopped, refused),
+        state="unknown" if topics is None else _word(facts, ledger, lag, stopped, refused),
         reason=stopped or (f"{refused.what} {refused.where}: {refused.todo}" if refused else ""),
         bytes_per_record=bytes_per_record(table.metadata) if table and not unknown else None,
         landed_at=landed_at,

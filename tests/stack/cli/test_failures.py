@@ -172,7 +172,7 @@ def test_without_a_stack_every_command_says_so_with_exit_code_5(
 ) -> None:
     shell.write({"topic": "some_topic"})
 
-    said = shell(command, *([] if command in ("tables", "lag") else ["--all"]), **nowhere)
+    said = shell(command, *([] if command in ("tables", "lag") else ["--all"]), "--json", **nowhere)
 
     assert said.code == 5
     assert said.err.count("does not answer") == 1
@@ -200,3 +200,48 @@ def test_one_part_that_is_down_is_named_and_nothing_is_half_done(
     assert [r["records"] for r in after.document] == [10]
     refs = topic.connections.catalog.load_table(topic.things.table.identifier).metadata.refs
     assert list(refs) == ["main"]
+
+
+KAFKA, REGISTRY, CATALOG = "FRAZIL_BOOTSTRAP_SERVERS", "FRAZIL_SCHEMA_REGISTRY_URL", "FRAZIL_REST_URI"
+
+
+def test_without_kafka_the_tables_are_told_and_what_waits_is_not(
+    shell: Shell, topic: Topic, nowhere: dict[str, str], name: str
+) -> None:
+    land(topic.spec, topic.connections)
+    silent = {KAFKA: nowhere[KAFKA]}
+
+    tables, lag = shell("tables", "--json", **silent), shell("lag", "--json", **silent)
+
+    (state, error), *partitions = tables.document, *lag.document
+    assert (tables.code, lag.code, tables.err.count("Kafka does not answer")) == (5, 5, 1)
+    assert (state["state"], state["rows"], state["lag"]) == ("unknown", 10, None)
+    assert (error["table"], error["error"]["what"]) == (name, "Kafka does not answer.")
+    assert [(p["position"], p["end"], p["lag"]) for p in partitions[:-1]] == [
+        (10, None, None),
+        (0, None, None),
+    ]
+
+
+def test_without_the_catalog_the_ends_of_the_topics_are_told(
+    shell: Shell, topic: Topic, nowhere: dict[str, str], name: str
+) -> None:
+    lag = shell("lag", "--json", **{CATALOG: nowhere[CATALOG]})
+
+    *partitions, error = lag.document
+    assert (lag.code, error["table"]) == (5, name)
+    assert [(p["position"], p["end"], p["state"]) for p in partitions] == [
+        (None, 10, "unknown"), (None, 0, "unknown"),
+    ]  # fmt: skip
+
+
+def test_without_the_registry_all_checks_are_made_that_can_do_without(
+    shell: Shell, topic: Topic, nowhere: dict[str, str], name: str
+) -> None:
+    land(topic.spec, topic.connections)
+
+    said = shell("check", name, "--json", **{REGISTRY: nowhere[REGISTRY]})
+
+    status = {row["check"]: row["status"] for row in said.document}
+    assert (said.code, said.err.count("schema registry does not answer")) == (5, 1)
+    assert (status["row_count"], status["freshness"], status["schema"]) == ("passed", "passed", "skipped")
