@@ -21,13 +21,14 @@ from frazil.derive.output import ensure_output
 from frazil.derive.plan import Plan, load_inputs, make_plan, refuse_loss
 from frazil.derive.publish import Derived
 from frazil.derive.report import DeriveReport, nothing_new, report_of
-from frazil.derive.write import Result, Step, Task, Watched, derivation_job
+from frazil.derive.write import Result, Step, Task, derivation_job
 from frazil.errors import CommitConflictError, FrazilError, OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
 from frazil.tables.branches import DERIVING, REBUILDING, drop_outlived, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.faults import spark_job
+from frazil.tables.spark import Watched
 from frazil.tables.stage import publish
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class _Derivation:
     def _derive(self, plan: Plan, table: Table, rows: DataFrame) -> DeriveReport:
         for attempt in range(_TRIES):
             self._branches.append(branch := new_branch(REBUILDING if plan.rebuild else DERIVING))
-            watched = Watched(self._name, rows, bad_count(rows))
+            watched = Watched(rows, bad_count(rows), derivation_job(self._name))
             try:
                 result = self._kind.write(self._task(plan, table, good_rows(watched.rows), branch))
                 bad = watched.measured.get("bad", 0) + result.ahead

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import stamina
 
@@ -28,17 +28,17 @@ from frazil.spec.names import TableName
 from frazil.spec.table import Write
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, branch_gone, first_line, spark_job
-from frazil.tables.spark import spark_name
+from frazil.tables.spark import Watched, spark_name
 from frazil.tables.stage import StagedFiles, audit_failed, staged_files
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
     from pyspark.errors import PySparkException
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 __all__ = [
-    "MARK", "Kind", "Result", "Step", "Task", "Watched", "append", "asked", "derivation_job", "overtaken",
+    "MARK", "Kind", "Result", "Step", "Task", "append", "derivation_job", "overtaken",
     "write_counted",
 ]  # fmt: skip
 
@@ -223,10 +223,6 @@ def _written(table: Table, branch: str, job: Job) -> StagedFiles:
     raise branch_gone(job)
 
 
-Measures = Mapping[str, str]
-"""Aggregates in SQL, by alias."""
-
-
 def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
     """Appends rows to the task's branch, and counts them on the way.
 
@@ -234,7 +230,7 @@ def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
         AuditFailedError: The files hold more rows or fewer.
         FrazilError: See `append`.
     """
-    watched = Watched(task.name, rows, {"written": "count(1)"})
+    watched = Watched(rows, {"written": "count(1)"}, derivation_job(task.name))
     catalog, write = task.connections.catalog, task.spec.write
     files = append(catalog, task.name, task.table, watched.rows, task.branch, write)
     _audit(task.name, watched.measured["written"], files)
@@ -242,39 +238,7 @@ def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
     return files
 
 
-def asked(name: TableName, rows: DataFrame, measures: Measures) -> dict[str, Any]:
-    """Aggregates over some rows."""
-    with spark_job(derivation_job(name)):
-        found: dict[str, Any] = rows.agg(*_columns(measures)).collect()[0].asDict()
-    return found
-
-
-def _columns(measures: Measures) -> list[Column]:
-    from pyspark.sql import functions as F
-
-    return [F.expr(sql).alias(name) for name, sql in measures.items()]
-
-
 def _audit(name: TableName, written: int, files: StagedFiles) -> None:
     if files.rows != written:
         numbers = f"{written} rows written, {files.rows} in the new files"
         raise audit_failed(f"A derivation of {name}", numbers, "Derive again.")
-
-
-class Watched:
-    """Rows, and aggregates over them that are known once the rows were read."""
-
-    def __init__(self, name: TableName, rows: DataFrame, measures: Measures) -> None:
-        from pyspark.sql import Observation
-
-        self._name, self._plain, self._measures = name, rows, measures
-        self._seen = Observation()
-        self.rows = rows.observe(self._seen, *_columns(measures)) if measures else rows
-
-    @property
-    def measured(self) -> dict[str, Any]:
-        """The aggregates, by alias."""
-        if not self._measures:
-            return {}
-        # A busy Connect server waits 100 ms for what was observed, and then sends none.
-        return self._seen.get or asked(self._name, self._plain, self._measures)

@@ -20,7 +20,7 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.faults import spark_job
 from frazil.tables.keys import Key
-from frazil.tables.spark import spark_name
+from frazil.tables.spark import Watched, spark_name
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -73,22 +73,18 @@ def write_branch(
         OffsetsLostError: Planned records are gone.
         FrazilError: See `spark_job`.
     """
-    from pyspark.sql import Observation
-
-    counts = Observation("landing")
-    columns, counters = _columns(spec, table, decoder), _counters(decoder.value.writers, spec)
-    with spark_job(landing_job(plan, table, branch)):
-        decoded = decoder.decode(records)
-        good = decoded.observe(counts, *counters).where(OK).selectExpr(*columns)
+    job, counters = landing_job(plan, table, branch), _counters(decoder.value.writers, spec)
+    with spark_job(job):
+        decoded = Watched(decoder.decode(records), counters, job)
+        good = decoded.rows.where(OK).selectExpr(*_columns(spec, table, decoder))
         writer = good.writeTo(spark_name(name, branch))
         writer = writer.option(f"snapshot-property.{PLAN}", json.dumps(dict(plan.spans)))
         if spec.write.distribution == "none":  # a sort order is for rewritten files: here it would only cost
             writer = writer.option("use-table-distribution-and-ordering", "false")
         writer.option("fanout-enabled", "true").append()
-        # A busy Connect server waits 100 ms for them and then sends none (Observation.getRowOrEmpty). A range
-        # is found by a sample of the rows, which passes the observation a second time.
-        once = spec.write.distribution != "range"
-        counted = (once and counts.get) or decoded.agg(*counters).collect()[0].asDict()
+    # A range is found by a sample of the rows, which are watched a second time then.
+    twice = spec.write.distribution == "range"
+    counted = decoded.measured_anew() if twice else decoded.measured
     return _written(branch, decoder.value.writers, counted)
 
 
@@ -106,27 +102,24 @@ def _columns(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]
     return found
 
 
-def _counters(writers: Sequence[int], spec: TableSpec) -> list[Any]:
-    from pyspark.sql import functions as F
-
+def _counters(writers: Sequence[int], spec: TableSpec) -> dict[str, str]:
     groups = range(0, len(writers), _BITS)
     seen = f"shiftleft(1L, {VALUE.writer} % {_BITS})"
-    return [
-        F.expr("count(1)").alias("read"),
-        F.expr(f"count_if({BAD})").alias("bad"),
-        F.expr(f"count_if(NOT {OK} AND NOT {BAD})").alias("skipped"),
-        F.expr("sum(octet_length(raw_value))").alias("bytes"),
-        F.expr("unix_millis(max(timestamp))").alias("max_timestamp"),
-        F.expr(MARK).alias("mark"),
-        *(
-            F.expr(f"bit_or(CASE WHEN {VALUE.writer} div {_BITS} = {g // _BITS} THEN {seen} END)")
-            .alias(f"seen_{g}")
-            for g in groups
-        ),
+    counters = {
+        "read": "count(1)",
+        "bad": f"count_if({BAD})",
+        "skipped": f"count_if(NOT {OK} AND NOT {BAD})",
+        "bytes": "sum(octet_length(raw_value))",
+        "max_timestamp": "unix_millis(max(timestamp))",
+        "mark": MARK,
+    }
+    for g in groups:
+        of_group = f"{VALUE.writer} div {_BITS} = {g // _BITS}"
+        counters[f"seen_{g}"] = f"bit_or(CASE WHEN {of_group} THEN {seen} END)"
+    if spec.on_bad_record != "skip":
         # So that the second pass decodes the bad ones only. 16 bytes each, however many there are.
-        *([F.expr(f"collect_list(CASE WHEN {BAD} THEN {PLACE} END)").alias("bad_at")]
-          if spec.on_bad_record != "skip" else []),
-    ]  # fmt: skip
+        counters["bad_at"] = f"collect_list(CASE WHEN {BAD} THEN {PLACE} END)"
+    return counters
 
 
 def _written(branch: str, writers: Sequence[int], counts: dict[str, Any]) -> Written:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,17 @@ from frazil.quoting import quoted
 from frazil.settings import Settings
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import SPARK_CATALOG, spark_properties
+from frazil.tables.faults import Job, spark_job
 from frazil.tables.snapshots import summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 __all__ = [
     "UPKEEP_POOL",
+    "Watched",
+    "aggregated",
     "configure_session",
     "in_background",
     "live_rows",
@@ -46,6 +49,9 @@ UPKEEP_POOL = "upkeep"
 
 _PATIENCE: dict[str, Any] = {"max_retries": 5, "initial_backoff": 100, "backoff_multiplier": 2.0}
 """Three seconds. Spark's own ten minutes bring back no server whose sessions are gone with it."""
+
+Measures = Mapping[str, str]
+"""Aggregates in SQL, by alias."""
 
 
 def open_spark(settings: Settings) -> SparkSession:
@@ -132,3 +138,40 @@ def live_rows(connections: Connections, name: TableName, snapshot: Snapshot | No
         return int(said.get("total-records", 0))
     at = f"{spark_name(name)} VERSION AS OF {snapshot.snapshot_id}"
     return int(connections.spark.sql(f"SELECT count(1) FROM {at}").collect()[0][0])
+
+
+def aggregated(rows: DataFrame, measures: Measures, job: Job) -> dict[str, Any]:
+    """Aggregates over some rows."""
+    with spark_job(job):
+        found: dict[str, Any] = rows.agg(*_columns(measures)).collect()[0].asDict()
+    return found
+
+
+class Watched:
+    """Rows, and aggregates over them that are known once the rows were read; errors speak of the job."""
+
+    def __init__(self, rows: DataFrame, measures: Measures, job: Job) -> None:
+        from pyspark.sql import Observation
+
+        self._plain, self._measures, self._job = rows, measures, job
+        self._seen = Observation()
+        self.rows = rows.observe(self._seen, *_columns(measures)) if measures else rows
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """The aggregates, by alias; what is read for it now must still be what was read then."""
+        if not self._measures:
+            return {}
+        # A busy Connect server waits 100 ms for them, and then sends none (Observation.getRowOrEmpty).
+        return self._seen.get or self.measured_anew()
+
+    def measured_anew(self) -> dict[str, Any]:
+        """The same by reading the rows once more."""
+        return aggregated(self._plain, self._measures, self._job)
+
+
+def _columns(measures: Measures) -> list[Column]:
+    # Only where there are rows: before a process has a session, PySpark takes these for a JVM's of its own.
+    from pyspark.sql import functions as F
+
+    return [F.expr(sql).alias(name) for name, sql in measures.items()]

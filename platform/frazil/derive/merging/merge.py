@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from frazil.derive.merging.box import Box, box_from, measures
 from frazil.derive.output import cast, types_of
 from frazil.derive.queries.totals import Merge, merge_of
-from frazil.derive.write import MARK, Result, Task, Watched, asked, write_counted
+from frazil.derive.write import MARK, Result, Task, derivation_job, write_counted
 from frazil.errors import CommitConflictError
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.tables.branches import branch_from_head
 from frazil.tables.commit import commit
 from frazil.tables.manifests import Candidates, files_matching
-from frazil.tables.spark import spark_name
+from frazil.tables.spark import Watched, aggregated, spark_name
 from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Merging(ABC):
     def _anew(self, task: Task) -> Result:
         branch_from_head(task.connections.catalog, task.name, task.branch)
         task.done("branched")
-        watched = Watched(task.name, task.delta, self.facts(task))
+        watched = Watched(task.delta, self.facts(task), derivation_job(task.name))
         counted = watched.rows.where(self.counted(task))
         files = write_counted(task, self.shape(task.spec, counted))
         return Result(files, **self.result(task, watched.measured))
@@ -141,7 +141,7 @@ class Merging(ABC):
         """
         types, keys, counted = types_of(task.table), self.keys(task), self.counted(task)
         measured = {"rows": f"count_if({counted})"} | measures(types, keys, counted) | self.facts(task)
-        facts = asked(task.name, task.delta, measured)
+        facts = aggregated(task.delta, measured, derivation_job(task.name))
         return self.reach(task, box_from(types, keys, facts)), facts
 
     def _at(self, task: Task, snapshot: int) -> DataFrame:

@@ -12,8 +12,7 @@ from frazil.tables.branches import branch_lost
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import commit
 from frazil.tables.faults import Job, spark_job
-from frazil.tables.snapshots import ancestors
-from frazil.tables.spark import spark_name
+from frazil.tables.spark import Watched, spark_name
 from frazil.tables.stage import StagedFiles, audit_failed, staged_files
 from frazil.upkeep.row_expiry.plan import Cutoff, PastRows
 
@@ -57,10 +56,10 @@ def write_survivors(
 
     `find` tells the files of a head that hold rows which are past.
     """
-    past = _make_branch(connections, name, find, branch)
+    past, snapshot_id = _make_branch(connections, name, find, branch)
     if not past.mixed:
         return Survivors(deletes=past.deletes)
-    read, expired = _append(connections, name, cutoff, branch)
+    read, expired = _append(connections, name, cutoff, branch, snapshot_id)
     staged = staged_files(load_table(connections.catalog, name), branch)
     if staged is None:
         raise branch_lost(name, branch)
@@ -72,8 +71,8 @@ def write_survivors(
 
 def _make_branch(
     connections: Connections, name: TableName, find: Callable[[Table], PastRows], branch: str
-) -> PastRows:
-    """Lays the mixed files of the present head upon a branch; none is made where there are none."""
+) -> tuple[PastRows, int | None]:
+    """Lays the mixed files of the present head upon a branch, if there are any; gives its snapshot, too."""
     from frazil.tables.rewrite import stage_branch
 
     past = PastRows()
@@ -87,27 +86,20 @@ def _make_branch(
         stage_branch(tx, branch, past.mixed, {_MARK: "row expiry"})
         return tx
 
-    commit(connections.catalog, name, stage, work="branch of a row expiry", todo=AGAIN)
-    return past
+    done = commit(connections.catalog, name, stage, work="branch of a row expiry", todo=AGAIN)
+    return past, done.snapshot_id
 
 
-def _append(connections: Connections, name: TableName, cutoff: Cutoff, branch: str) -> tuple[int, int]:
-    """Rows read and rows left out, as Spark counted them on the way."""
-    spark, place = connections.background_spark, spark_name(name, branch)
-    # Only now: before a process has a session, PySpark takes these for those of a JVM of its own.
-    from pyspark.sql import Observation
-    from pyspark.sql import functions as F
-
-    counts = Observation("row_expiry")
-    counters = (F.expr("count(1)").alias("read"), F.expr(f"count_if({cutoff.sql})").alias("past"))
-    with spark_job(Job("row expiry", str(name), "No row is lost or doubled.", "Try again.")):
-        rows = spark.table(place).observe(counts, *counters)
-        writer = rows.where(f"NOT coalesce({cutoff.sql}, false)").writeTo(place)
+def _append(
+    connections: Connections, name: TableName, cutoff: Cutoff, branch: str, snapshot_id: int | None
+) -> tuple[int, int]:
+    """Rows of a snapshot that were read, and rows left out, as Spark counted them on the way."""
+    job = Job("row expiry", str(name), "No row is lost or doubled.", "Try again.")
+    with spark_job(job):
+        held = connections.background_spark.read.option("versionAsOf", str(snapshot_id))
+        counters = {"read": "count(1)", "past": f"count_if({cutoff.sql})"}
+        watched = Watched(held.table(spark_name(name)), counters, job)
+        writer = watched.rows.where(f"NOT coalesce({cutoff.sql}, false)").writeTo(spark_name(name, branch))
         writer.option(f"snapshot-property.{_MARK}", "row expiry").option("fanout-enabled", "true").append()
-        if counted := counts.get:
-            return counted["read"], counted["past"]
-        # A busy Connect server waits 100 ms for what was observed, and then sends none: once more.
-        tip = next(ancestors(load_table(connections.catalog, name).metadata, branch))
-        before = spark.read.option("versionAsOf", str(tip.parent_snapshot_id)).table(spark_name(name))
-        counted = before.agg(*counters).collect()[0].asDict()
-        return counted["read"], counted["past"]
+    counted = watched.measured
+    return counted["read"], counted["past"]
