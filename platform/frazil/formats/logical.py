@@ -151,7 +151,7 @@ class Where:
     said: str = ""
 
     def within(self, kind: Type, name: str) -> Where:
-        """The place of a part of the value here, which is of that type."""
+        """The place of a part of the value here; `kind` is that value's type."""
         said = f"{self.said}.{name}".lstrip(".") if isinstance(kind, Struct) else self.said + _MARKS[name]
         return Where((*self.path, name), said)
 

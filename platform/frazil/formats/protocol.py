@@ -18,10 +18,10 @@ __all__ = [
 ]  # fmt: skip
 
 MAX_DEPTH = 64
-"""Levels of a schema; what refers to itself has no end."""
+"""Most levels of a schema; one that refers to itself would never end."""
 
 Refuse = Callable[[str, str], SchemaRefusedError]
-"""Makes the error about one field, of why and what to do."""
+"""Makes the error about one field from the reason and what to do."""
 
 Reason = tuple[str, str]
 """Why a record is bad: a code for machines, words for people."""
@@ -134,7 +134,7 @@ class SchemaFormat(Format, Protocol):
         """Raises ValueError where a text is no schema of this format, and says why."""
 
     def shape(self, schema: WriterSchema) -> Iterable[tuple[str, Any]]:
-        """All that gives records their shape, by path: schemas of one shape describe the same records."""
+        """What gives records their shape, by path: schemas of the same shape describe the same records."""
 
 
 class Mapping:

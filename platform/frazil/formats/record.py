@@ -94,7 +94,7 @@ def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfS
 
 
 def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:
-    """How a half is written, by the versions of its subject, oldest first: the newest says the format."""
+    """How a half is written, by the versions of its subject, oldest first; the newest decides the format."""
     subject, kind = subject_name(spec, half.word), writers[-1].kind
     return HalfSchemas(
         half,

@@ -135,7 +135,7 @@ def version_like(client: RegistryClient, subject: str, wanted: WantedSchema | No
 
 
 def register(client: RegistryClient, subject: str, wanted: WantedSchema) -> WriterSchema:
-    """Registers a schema, and gives its version; an equal one that is there already is used."""
+    """Registers a schema and returns its version, or that of an equal schema that is there already."""
     schema = Schema(wanted.text, wanted.kind)
     try:
         with _registry_errors(client, subject):
@@ -176,7 +176,7 @@ def _complete(client: RegistryClient, writer: WriterSchema) -> WriterSchema:
 
 @contextmanager
 def _registry_errors(client: SchemaRegistryClient, subject: str) -> Iterator[None]:
-    """Turns the registry client's exceptions into ours."""
+    """Turns the exceptions of the registry's client into ours."""
     try:
         yield
     except SchemaRegistryError as e:

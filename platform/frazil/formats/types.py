@@ -48,7 +48,7 @@ def spark_type(kind: Type) -> str:
 
 
 def arrow_type(kind: Type) -> pa.DataType:
-    """Spark's Arrow type; nothing in it is required."""
+    """The Arrow type that Spark uses; nothing in it is required."""
     import pyarrow as pa
 
     match kind:

@@ -29,7 +29,7 @@ _MOST = 32
 
 
 class WireError(ValueError):
-    """Bytes that are no such format, with the reason for machines and for people."""
+    """Bytes in another format, with the reason for machines and for people."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -38,7 +38,7 @@ class WireError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WireFormat:
-    """How payloads of Avro and JSON stand in the bytes; without a header all are of the newest schema id."""
+    """Where the payload of Avro or JSON begins; without a header all records are of the newest schema."""
 
     framed: bool
     newest: int
@@ -74,7 +74,7 @@ def schema_id_of(raw: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What stands before a Protobuf payload, and where that begins."""
+    """The header of a Protobuf record, and where the payload begins."""
 
     schema_id: int
     indexes: tuple[int, ...]

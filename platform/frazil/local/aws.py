@@ -105,7 +105,7 @@ class StrictGlue(GlueResponse):
     _lock: ClassVar = threading.RLock()
 
     def call_action(self) -> Any:
-        """Answers a request; what it may have changed is written down before."""
+        """Answers a request, after writing down what it may have changed."""
         changed = _CHANGED.get(self._get_action())
         if changed is None:
             return super().call_action()

@@ -54,7 +54,7 @@ class Home:
 
 
 def template(name: str) -> str:
-    """A file of settings for one of the servers, from the folder beside this module."""
+    """The settings file of one server, from the folder `templates` beside this module."""
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 

@@ -20,7 +20,7 @@ __all__ = ["kafka", "registry", "registry_url"]
 _JVM = ("-XX:+UseSerialGC", "-XX:-UsePerfData")
 _OF_KAFKA = ("-Xms256m", "-Xmx768m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 _OF_REGISTRY = ("-Xmx256m", "-XX:TieredStopAtLevel=1")
-"""To compile less saves 60 MB; a registry is asked once for each schema."""
+"""Compiling less saves 60 MB; a registry is asked only once for each schema."""
 
 
 def kafka(home: Home, ports: Ports, java: Path, jars: Jars) -> Server:
@@ -56,7 +56,7 @@ def _format(java: tuple[str, ...], properties: Path) -> None:
 
 
 def _cluster_id() -> str:
-    """As `StorageTool random-uuid` makes it, without the second that a JVM takes."""
+    """An id as `StorageTool random-uuid` makes it, without waiting a second for a JVM."""
     while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22]).startswith("-"):
         pass
     return text

@@ -41,7 +41,7 @@ def known_stack(home: Home) -> Stack:
 
 
 def prepared_stack(home: Home, chosen: Mapping[str, int], offset: int | None = None) -> Stack:
-    """The stack as it shall be started: ports and profile are written; for the arguments see `choose`."""
+    """The stack as it is to be started, its ports and profile written; for the arguments see `choose`."""
     known = known_stack(home)
     ports = choose(home.ports, chosen, offset)
     if dict(ports) != dict(known.ports) and known.is_running():

@@ -51,7 +51,7 @@ def parse(pairs: Iterable[str]) -> dict[str, int]:
 
 
 def recall(memory: Path) -> Ports:
-    """The ports of the last start, or the defaults; a part that is new since then goes where Spark went."""
+    """The ports of the last start, or the defaults; one that is new since then moves as far as Spark did."""
     if not memory.is_file():
         return DEFAULTS
     try:

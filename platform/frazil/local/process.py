@@ -65,7 +65,7 @@ class Running:
 
 
 class Progress:
-    """Whether a process gets on: it writes to its log, or it uses the CPU for `step` seconds."""
+    """Whether a process makes progress: it writes to its log, or it uses the CPU for `step` seconds."""
 
     def __init__(self, running: Running, log: Path, step: float = _STEP) -> None:
         self._running, self._log, self._step = running, log, step

@@ -23,7 +23,7 @@ Report = Callable[[str, str], None]
 """Is told a part's name and what is happening to it."""
 
 State = Literal["up", "ill", "dead", "down"]
-"""It answers; it runs but does not answer; it was started and is gone; it was not started."""
+"""Up: it answers; ill: it runs, but does not answer; dead: it was started and is gone; down: not started."""
 
 _PAUSE = 0.1
 

@@ -59,7 +59,7 @@ class _Attributes(_Strict, Generic[T]):
 
 
 class _Document(_Strict, Generic[T]):
-    """What is `Any` here is Dagster's own and checked there."""
+    """Fields of type `Any` are Dagster's own, and checked by Dagster."""
 
     type: str
     requirements: Any = None

@@ -67,7 +67,7 @@ def _refuse_equal_names(pipelines: Sequence[Pipeline]) -> None:
 
 
 def _refuse_equal_things(pipelines: Sequence[Pipeline], settings: Settings) -> None:
-    """Two tables that are one thing anywhere would overwrite each other there."""
+    """Two tables of the same name in any place would overwrite each other there."""
     seen: dict[tuple[str, ...], str] = {}
     for pipeline in pipelines:
         for spec, line in pipeline.every_table:

@@ -100,7 +100,7 @@ class TemplateMistake(Exception):
 
 
 def fill_in(value: Any, place: Place = ()) -> Any:
-    """The same value, as YAML gives it; every text with `{{ }}` in it is what the environment makes of it."""
+    """A value as YAML gives it, with every `{{ }}` in its texts filled in from the environment."""
     if isinstance(value, dict):
         return {key: fill_in(part, (*place, key)) for key, part in value.items()}
     if isinstance(value, list):

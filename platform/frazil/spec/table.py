@@ -226,7 +226,7 @@ class AnyTable(Part):
 
     @property
     def sort_terms(self) -> tuple[SortTerm, ...]:
-        """`sort_by`, understood."""
+        """The terms of `sort_by`."""
         return tuple(map(_sort_term, self.sort_by))
 
     @property

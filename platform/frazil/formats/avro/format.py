@@ -36,7 +36,7 @@ SENTINEL = "a7f31c5be2986d40"
 Parts = Iterator[tuple[str, Any]]
 
 _SHAPE = ("symbols", "size", "logicalType", "precision", "scale", "default", "aliases", "order")
-"""What else than type and name makes two Avro schemas differ; texts and other systems' notes do not."""
+"""What makes two Avro schemas differ besides types and names; docs and other systems' notes do not."""
 
 _PRIMITIVE = PRIMITIVES | {"array", "map"}
 
@@ -143,7 +143,7 @@ class AvroDecoder:
         return code, f"{why}, by {self._version}" if code == "value" else why
 
     def _take(self, writer: WriterSchema) -> None:
-        """Notes a version as readable, or why it is not."""
+        """Notes that a version can be read, or why it can't."""
         try:
             tree = self._parse(writer)
             why = misfit(tree, self._reader)
@@ -177,7 +177,7 @@ def _decoded(payload: str, writer: Any, reader: Any) -> Column:
 
 
 def _converted(decoded: str, value: str | None, check: str | None) -> Column:
-    """The struct with its value converted. Where the check fails, its end is null."""
+    """The struct with its value converted; its end is null where the check fails."""
     from pyspark.sql import functions as F
 
     end = f"IF({check}, {decoded}.t, NULL)" if check else f"{decoded}.t"
@@ -191,7 +191,7 @@ def _with_end(tree: Any) -> dict[str, Any]:
 
 
 def _alias(reader: Any, renames: Iterable[tuple[str, str]]) -> None:
-    """Tells the reader its fields' former names: what was written by these lands in the new columns."""
+    """Gives the reader's fields their former names, too: what was written under these is read as well."""
     for was, now in renames:
         *parents, old = was.split(".")
         for field in _fields(reader, parents):

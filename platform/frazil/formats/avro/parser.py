@@ -17,12 +17,12 @@ __all__ = ["PRIMITIVES", "avro_text", "children", "parse_avro"]
 
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _MAX_TYPES = 20_000
-"""Of a whole schema: a type that is used twice within one that is used twice, and so on, explodes."""
+"""Most types of a whole schema: types that each use another twice would grow without bound."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
 _OWN = "frazil"
-"""Namespace for names that have none: within a type with a namespace, Java could not find them."""
+"""The namespace of names that have none: Java could not find them from within another namespace."""
 
 _SPARKS = frozenset(
     {
@@ -30,10 +30,10 @@ _SPARKS = frozenset(
         "local-timestamp-millis", "local-timestamp-micros",
     }
 )  # fmt: skip
-"""Logical types that Spark maps as Frazil does; of others it is given the bare type."""
+"""Logical types that Spark maps as Frazil does; for any other it is given the bare type."""
 
 _AMBIGUOUS = ({"int", "long"}, {"float", "double"})
-"""Unions that Spark would fold into one number, a date and a timestamp as well; hence a third branch."""
+"""Unions that Spark would fold into one number, even of a date and a timestamp; hence a third branch."""
 
 
 def parse_avro(

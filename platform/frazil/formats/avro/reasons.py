@@ -33,7 +33,7 @@ class AvroReasons:
 
     @cached_property
     def _parsed(self) -> Any:
-        """Parsed once: parsing takes longer than reading a record."""
+        """The schema, parsed once: parsing takes longer than reading a record."""
         import fastavro
 
         return fastavro.parse_schema(json.loads(avro_text(self._exact, logical=False)))

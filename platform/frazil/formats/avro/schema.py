@@ -41,7 +41,7 @@ _WRITTEN: dict[str, Any] = {
     "timestamp": {"type": "long", "logicalType": "local-timestamp-micros"},
     "timestamptz": {"type": "long", "logicalType": "timestamp-micros"},
 }  # fmt: skip
-"""What Frazil writes, by the logical type."""
+"""Avro's type of what Frazil writes, by the logical type."""
 
 _MAP_ENTRY = "io.confluent.connect.avro.MapEntry"
 
@@ -163,7 +163,7 @@ def _has_map(kind: Type) -> bool:
 
 
 def avro_record(fields: Struct, name: str, namespace: str) -> dict[str, Any]:
-    """A record's schema; records within it are named after it and their place in it."""
+    """A record's schema; a record within it is named after it and the field that holds it."""
     return {
         **_own_record(fields, avro_name(name)),
         "namespace": ".".join(map(avro_name, namespace.split("."))),

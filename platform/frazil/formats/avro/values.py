@@ -31,7 +31,7 @@ BOOLEAN = {"type": "fixed", "name": "frazil.boolean", "size": 1}
 
 INT = {"type": "long", "logicalType": "frazil-int"}
 DATE = {"type": "long", "logicalType": "frazil-date"}
-"""Ints as longs, which are written alike."""
+"""An int or a date read as a long: Avro writes both alike."""
 
 _NOTES = ("default", "aliases", "doc")
 _DIGITS, _LONG_DIGITS, _LONG_BYTES = 38, 18, 8
@@ -43,7 +43,7 @@ _INTS = "BETWEEN -2147483648 AND 2147483647"
 
 
 def exact_pair(writer: Any, reader: Any) -> tuple[Any, Any]:
-    """A writer and its reader, as `reader_for` gave it, with nothing that is read on trust."""
+    """A writer and its reader by `reader_for`, changed so that Spark reads no value unchecked."""
     wide = not (_mixes(writer) or _mixes(reader))
     return _Exact(wide, defaults=False).tree(writer), _Exact(wide, defaults=True).tree(reader)
 

@@ -142,7 +142,7 @@ class JsonSql:
         return let(f"named_struct({', '.join(branches)})", f"u{depth}", result)
 
     def _branch(self, node: Node, x: str, target: Type, depth: int) -> str:
-        """The value parsed again, as this branch would have it."""
+        """The value, parsed again as a value of this branch."""
         p, inner = f"p{depth}", JsonSql(self.text, in_union=True)
         text = f"""concat('{{"v":', to_json({x}), '}}')"""
         kind = literal(f"struct<v:{parsed_type(node, exact=True)},c:string>")

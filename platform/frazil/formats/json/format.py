@@ -43,7 +43,7 @@ _HALF_PAIR = literal(
     r"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
     r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
 )
-"""Half of a surrogate pair as an escape: no character; Java would make a question mark of it."""
+"""Half of a surrogate pair, as an escape. It is no character; Java would turn it into a question mark."""
 _ESCAPE = literal(r"\u")
 _PARTS = ("payload", "text", "clean", "strict")
 
@@ -157,7 +157,7 @@ class JsonDecoder:
 
 
 def _clean(text: str) -> str:
-    """Whether a text is Unicode: Java makes other characters of what is none."""
+    """Whether a text is valid Unicode: Java replaces what is not."""
     return f"is_valid_utf8({text}) AND (NOT contains({text}, {_ESCAPE}) OR NOT {text} RLIKE {_HALF_PAIR})"
 
 

@@ -101,7 +101,7 @@ Node = Scalar | Items | Entries | Pairs | Members | Branches
 
 
 def logical(node: Node) -> Type:
-    """The column that a value becomes."""
+    """The type of the column that a value becomes."""
     match node:
         case Scalar():
             return node.type

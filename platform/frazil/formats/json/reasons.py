@@ -19,12 +19,12 @@ __all__ = ["JsonReasons", "validator_maker"]
 _TYPES = frozenset({"type", "required", "enum", "const", "oneOf", "anyOf"})
 """Rules that every record is checked for; the others only where validation is strict."""
 _CODES = {"const": "enum", "oneOf": "type", "anyOf": "type"}
-"""Other words for a rule."""
+"""Rules that are told by another word."""
 _SPACE = " \t\r\n"
 _BASE64 = re.compile("[A-Za-z0-9+/]*={0,2}")
 _LONG = (-(2**63), 2**63 - 1)
 _INFINITY = {"float": Decimal(2**128 - 2**103), "double": Decimal(2**1024 - 2**970)}
-"""The least numbers that are rounded to infinity."""
+"""The smallest numbers that would be rounded to infinity."""
 
 
 class JsonReasons:

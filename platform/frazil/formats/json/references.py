@@ -114,7 +114,7 @@ def _target(reference: str, references: References, within: frozenset[str], refu
 
 
 def _merged(one: dict[str, Any], two: dict[str, Any], refuse: Refuse) -> dict[str, Any]:
-    """Both schemas as one; titles and descriptions are those of the first."""
+    """Both schemas merged; titles and descriptions are those of the first."""
     result = {**two, **one}
     for key in (k for k in one if k in two):
         result[key] = _both(key, one[key], two[key], refuse)

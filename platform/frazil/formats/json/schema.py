@@ -193,7 +193,7 @@ def _is_null(schema: dict[str, Any]) -> bool:
 
 
 def _implied(schema: dict[str, Any]) -> str | None:
-    """The type that a schema without one must mean."""
+    """The type that a schema must mean where it names none."""
     if "properties" in schema or "additionalProperties" in schema or "patternProperties" in schema:
         return "object"
     if "items" in schema or "prefixItems" in schema:

@@ -26,9 +26,9 @@ _PARSED = {
 }  # fmt: skip
 _INT = (-(2**31), 2**31 - 1)
 _DIGITS = 15
-"""Digits that a double holds exactly: of a number with an exponent a variant knows no more."""
+"""Digits that a double holds exactly; a variant keeps no more of a number with an exponent."""
 _LONG_EXPONENTIAL = r"[:,\[\s](-?[0-9.]{17,}[eE][+-]?[0-9]+)"
-"""A number of more digits, which may have been rounded to one of fewer."""
+"""A number with more digits than that, which may have been rounded."""
 
 
 def parsed_type(node: Node, exact: bool = False) -> str:
@@ -62,7 +62,7 @@ def _scalar_type(node: Scalar, exact: bool) -> str:
 
 
 def present(node: Node, x: str, exact: bool = False) -> str:
-    """Whether there is a value, other than null."""
+    """Whether there is a value that is not null."""
     variant = parsed_type(node, exact) == "variant"
     return f"{x} IS NOT NULL AND NOT is_variant_null({x})" if variant else f"{x} IS NOT NULL"
 

@@ -31,14 +31,14 @@ MAIN = "frazil_main.proto"
 """The name under which a schema is compiled; its references go by the names it imports them by."""
 
 _KNOWN = Path(__file__).parent / "protos"
-"""What registries let schemas import without a reference; Google's own types come with protoc."""
+"""Files that registries let schemas import without a reference; Google's own types come with protoc."""
 
 _SECONDS = 60.0
 _LONGEST_NAME = 255
 
 
 def compiled(writer: WriterSchema, subject: str) -> bytes:
-    """The schema and all that it imports, as a serialized `FileDescriptorSet`, where protoc takes it."""
+    """The schema and all that it imports, as a serialized `FileDescriptorSet`; refuses what protoc does."""
     try:
         return _compile(writer.text, writer.dependencies)
     except ValueError as e:

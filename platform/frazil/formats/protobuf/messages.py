@@ -31,7 +31,7 @@ __all__ = ["Messages", "PtarsMessages", "UpbMessages", "in_place", "messages_of"
 _MOST = 2**63
 _DAMAGED = "payload", "the payload is cut off, damaged, or has text that is not UTF-8"
 _FEW, _SOME = 16, 1024
-"""Rows that are read one by one sooner than halved again, and rows whose bad ones are looked for."""
+"""Up to so few rows are read one by one; up to so many are searched for bad ones; more are halved."""
 
 Decoded = tuple["pa.StructArray", dict[int, Reason]]
 
@@ -66,7 +66,7 @@ class UpbMessages:
         return pa.array(rows, self._type), reasons
 
     def refused(self, payloads: pa.Array) -> dict[int, Reason]:
-        """Places of the payloads that do not even parse."""
+        """The places of the payloads that can't be parsed at all."""
         found = {}
         for place, payload in enumerate(payloads.to_pylist()):
             try:
@@ -151,7 +151,7 @@ class _Walk:
 
 
 class PtarsMessages:
-    """Decodes payloads of one message type, whose file must be of no edition; see `Messages`."""
+    """Decodes payloads of one message type, whose file must not use editions; see `Messages`."""
 
     def __init__(self, message: Descriptor, columns: Struct) -> None:
         shapes = shapes_of(message.file)

@@ -74,7 +74,7 @@ _MICROS = 1_000_000
 _SPAN = 315_576_000_000
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _MOST_DIGITS, _MOST_BYTES = 76, 32
-"""Of a decimal before it is made to fit its column: twice what that may hold."""
+"""Most digits and bytes of a decimal before it is fitted to its column: twice what a column holds."""
 _EXACT = Context(prec=38)
 
 

@@ -26,7 +26,7 @@ _MICROS = 1_000_000
 
 
 class Doubt(Exception):
-    """This decoder does not vouch for what it read."""
+    """This decoder can't be sure of what it read."""
 
 
 def shapes_of(file: FileDescriptor) -> FileDescriptor:

@@ -17,7 +17,7 @@ from frazil.settings import Settings
 __all__ = ["BLOCK", "Chance", "Clock", "Origin", "next_origin", "utc_now"]
 
 Clock = Callable[[], datetime]
-"""Says what time it is, in UTC."""
+"""Returns the time in UTC."""
 
 BLOCK = 1000
 """Records that share a source of chance: one each would cost 10 us a record, more than making it up."""

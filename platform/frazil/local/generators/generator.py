@@ -51,7 +51,7 @@ Prepare = Callable[[Chance], Make]
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """What is made up for one topic."""
+    """How records for one topic are made up."""
 
     topic: str  # where to, where nobody says otherwise
     value: WantedSchema
@@ -61,7 +61,7 @@ class Generator:
 
 
 def shipped_schema(file: str) -> WantedSchema:
-    """A schema of the folder beside this module; the pipeline of the topic ships the same."""
+    """A schema from the folder `schemas` beside this module; the topic's pipeline ships the same one."""
     path = Path(__file__).parent / "schemas" / file
     return WantedSchema(SCHEMA_KINDS[path.suffix], path.read_text(encoding="utf-8"))
 
@@ -119,7 +119,7 @@ def _avro(text: str) -> Encode:
 
 
 def _json(_: str) -> Encode:
-    """JSON has one kind of number; amounts of money this small lose nothing as a float."""
+    """JSON has one kind of number; these small amounts of money lose nothing as floats."""
     return lambda values: json.dumps(values, separators=(",", ":"), default=float).encode()
 
 

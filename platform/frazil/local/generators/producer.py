@@ -16,7 +16,7 @@ __all__ = ["Headers", "Produced", "Record", "produce", "produce_batches"]
 
 Headers = list[tuple[str, str | bytes | None]]
 Record = tuple[bytes | None, bytes | None, Headers | None, int | None, int | None]
-"""Key, value, headers, partition, timestamp in milliseconds; None: by key hash, and now."""
+"""Key, value, headers, partition (None: by the key's hash), timestamp in milliseconds (None: now)."""
 
 _BATCH = 5_000
 _CONFIG = {
@@ -92,7 +92,7 @@ def produce_batches(
 def _send(
     producer: Producer, topic: str, records: Iterable[Record], failures: list[KafkaError]
 ) -> tuple[int, int]:
-    """Hands records over; how many, and how many bytes."""
+    """Hands records over; returns how many, and how many bytes."""
     count = size = 0
     for key, value, headers, partition, timestamp in records:
         to = -1 if partition is None else partition

@@ -51,7 +51,7 @@ def syntax_error(text: str) -> Refused:
 
 
 def invalid(parameter: str, value: str) -> Refused:
-    """A property has a value that can't be."""
+    """A property has a value that is not allowed."""
     text = f"SQL compilation error:\ninvalid value [{value}] for parameter '{parameter}'"
     return Refused(1008, "22023", text)
 

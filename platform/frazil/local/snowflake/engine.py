@@ -106,7 +106,7 @@ def _amend(cursor: Any) -> None:
 
 
 def _sql(name: str, **parts: str) -> Template:
-    """One of our lists, of the folder beside this module; of a database's the catalog is left open."""
+    """One of our views, from the folder `sql` beside this module; a database's leaves the catalog open."""
     text = (Path(__file__).parent / "sql" / f"{name}.sql").read_text(encoding="utf-8")
     return Template(Template(text).safe_substitute(parts))
 
@@ -150,7 +150,7 @@ def merged(connection: Any, body: Mapping[str, Any]) -> Result:
 
 
 def _for_duckdb(statement: Any) -> Any:
-    """Duckdb shall say what it did to each row; it takes no table's name in front of what it sets."""
+    """For duckdb: it refuses a table's name before a column that is set, and returns each row's action."""
     for update in statement.find_all(exp.Update):
         for assigned in update.expressions:
             assigned.this.set("table", None)

@@ -82,7 +82,7 @@ class IcebergTables:
         return Result(_DESCRIBED, rows)
 
     def create(self, statement: Create) -> bool:
-        """Makes the table; answers False if it was there and may be."""
+        """Makes the table; returns False where it was there and IF NOT EXISTS was said."""
         name = statement.name
         if self._exists(_RELATION, *name) and not statement.or_replace:
             if statement.if_not_exists:

@@ -35,7 +35,7 @@ _LONGEST_LIFE = 3600 + 60
 
 
 class LoginRefused(Exception):
-    """Who logs in could not prove to be the user."""
+    """Someone could not prove to be the user."""
 
 
 def fingerprint(key: str) -> str:
