@@ -61,22 +61,14 @@ def _ties(rows: DataFrame, ordered: set[str]) -> Iterator[Column]:
             yield (F.to_json(F.struct(column)) if unordered else column).desc_nulls_last()
 
 
-class _Plain:
+class _Plain(Kind):
     """Rows as the query gives them: appended (rows), or in the place of all others (full)."""
-
-    def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
-        """See `Kind.shape`."""
-        return delta
 
     def write(self, task: Task) -> Result:
         """See `Kind.write`."""
         branch_from_head(task.connections.catalog, task.name, task.branch)
         task.done("branched")
         return Result(write_counted(task, task.delta))
-
-    def letters(self, task: Task) -> DataFrame | None:
-        """See `Kind.letters`."""
-        return None
 
 
 def kind_of(word: DerivedKind) -> Kind:

@@ -15,7 +15,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.tables.commit import commit, is_staged
 from frazil.tables.create import create_table, load_with_head
-from frazil.tables.layout import arrange, write_properties
+from frazil.tables.layout import arrange, table_properties
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -99,7 +99,8 @@ def ensure_output(
     wanted = Struct(fields_of(rows))
     table = load_with_head(catalog, name)
     if table is None:
-        table = create_table(catalog, name, wanted, spec.transforms, _properties(spec, made_of))
+        properties = table_properties(spec.write, spec.description or f"Made of {made_of} by Frazil.")
+        table = create_table(catalog, name, wanted, spec.transforms, properties)
     return arrange(spec, name, catalog, _evolved(name, catalog, table, wanted))
 
 
@@ -117,14 +118,6 @@ def _evolved(name: TableName, catalog: Catalog, table: Table, wanted: Struct) ->
     if stage(table) is None:
         return table
     return commit(catalog, name, stage, work="schema change", todo="Derive it again.").table
-
-
-def _properties(spec: DerivedSpec, made_of: str) -> dict[str, str]:
-    return {
-        "comment": spec.description or f"Made of {made_of} by Frazil.",
-        **write_properties(spec.write),
-        "write.metadata.metrics.max-inferred-column-defaults": "1000",
-    }
 
 
 def _refusal(name: TableName, stopping: list[Verdict]) -> SchemaRefusedError:

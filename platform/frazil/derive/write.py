@@ -5,10 +5,11 @@ Spark writes rows upon a branch of the output; they are counted on their way, an
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import stamina
 
@@ -100,24 +101,24 @@ class Result:
         return self.staged.rows
 
 
-class Kind(Protocol):
-    """One way in which a table's rows follow from those of its inputs."""
+class Kind(ABC):
+    """One way in which a table's rows follow from those of its inputs; by default the query's own rows."""
 
     def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
         """What the table holds where `delta` is upon all that there ever was; tells its columns, too."""
-        ...
+        return delta
 
+    @abstractmethod
     def write(self, task: Task) -> Result:
         """Writes what is new upon a branch, merged with what is there, or all anew.
 
         Raises:
             CommitConflictError: Another commit came in between; the kind is asked again on the new head.
         """
-        ...
 
     def letters(self, task: Task) -> DataFrame | None:
         """Rows of the delta that are kept apart, as strings `reason` and `row`; None: never any."""
-        ...
+        return None
 
 
 _ROW = ("21", "22", "23", "38", "39", "54", "P0")

@@ -9,7 +9,7 @@ from frazil.landing.evolve import evolve
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.create import create_table, load_with_head
-from frazil.tables.layout import arrange, write_properties
+from frazil.tables.layout import arrange, table_properties
 from frazil.tables.migrations import needless
 
 if TYPE_CHECKING:
@@ -35,15 +35,10 @@ def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, columns: Re
 
 
 def _properties(spec: TableSpec) -> dict[str, str]:
-    return {
-        "comment": spec.description or f"Kafka topic {spec.topic}, landed by Frazil.",
-        **write_properties(spec.write),
-        # Else 100: behind as many fields of a record no metadata column has any, and no time prunes.
-        "write.metadata.metrics.max-inferred-column-defaults": "1000",
+    comment = spec.description or f"Kafka topic {spec.topic}, landed by Frazil."
+    return table_properties(spec.write, comment) | {
         # Statistics of opaque bytes prune nothing and bloat manifests.
-        **{
-            f"write.metadata.metrics.column.{name}": "counts"
-            for name in metadata_names(spec)
-            if name.endswith(("raw-key", "raw-value", "raw_key", "raw_value"))
-        },
+        f"write.metadata.metrics.column.{name}": "counts"
+        for name in metadata_names(spec)
+        if name.endswith(("raw-key", "raw-value", "raw_key", "raw_value"))
     }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.types import NestedField
 
-__all__ = ["LAYOUT", "arrange", "partition_spec", "write_properties"]
+__all__ = ["LAYOUT", "arrange", "partition_spec", "table_properties"]
 
 LAYOUT = "frazil.layout"
 """Table property: what the spec asked for when it was last applied."""
@@ -43,9 +43,14 @@ Transforms = Sequence[tuple[str, str]]
 """Iceberg transform such as `bucket[16]`, and column."""
 
 
-def write_properties(write: Write) -> dict[str, str]:
+def table_properties(write: Write, comment: str) -> dict[str, str]:
     """Of a new table."""
-    return _properties(write, write.model_fields_set | _ALWAYS)
+    return {
+        "comment": comment,
+        **_properties(write, write.model_fields_set | _ALWAYS),
+        # Else 100: behind as many fields of a record no metadata column has any, and no time prunes.
+        "write.metadata.metrics.max-inferred-column-defaults": "1000",
+    }
 
 
 def arrange(spec: AnyTable, name: TableName, catalog: Catalog, table: Table) -> Table:

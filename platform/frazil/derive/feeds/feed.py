@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.connections import Connections
 from frazil.derive.feeds.position import (
     FedTo,
-    Rows,
+    Row,
     batches,
     committed,
     has_news,
@@ -79,23 +79,14 @@ def feed(
     to, name = spec.feeds, things(spec, connections.settings).table
     table = load_table(connections.catalog, name)
     before = noted(table, to.topic)
-    if not _due(table, to, before):
-        return FeedReport(to.topic, 0, before.sent if before else 0)
-    with _down_later():
+    with _told_of(to):
+        if not (has_news(table, before) if before else table.current_snapshot()):
+            return FeedReport(to.topic, 0, before.sent if before else 0)
         topic = _prepared(connections, to, name, table, before)
         sent, after = _send_all(connections, to, name, topic, on_step, records)
     note(connections.catalog, name, to.topic, after)
     on_step("noted")
     return FeedReport(to.topic, sent, after.sent)
-
-
-def _due(table: Table, to: Feed, before: FedTo | None) -> bool:
-    if table.current_snapshot() is None or before is None:
-        return table.current_snapshot() is not None
-    try:
-        return has_news(table, before)
-    except PositionLostError as e:
-        raise _lost(to, e) from None
 
 
 def _prepared(
@@ -131,41 +122,34 @@ def _send_all(
         table = load_table(connections.catalog, name)  # not before: it has all that any other feed has sent
         fed = latest(in_kafka, noted(table, to.topic))
         before = fed.sent if fed else 0
-        try:
-            for some in batches(table, fed, size, topic.topic_id):
-                _send(producer, topic, some, on_step)
-                fed = some.to
-        except PositionLostError as e:
-            raise _lost(to, e) from None
+        for rows, reached in batches(table, fed, size, topic.topic_id):
+            _send(producer, topic, rows, reached, on_step)
+            fed = reached
     sent = fed.sent if fed else 0
     return sent - before, FedTo(at_head(table), sent=sent, topic_id=topic.topic_id)
 
 
-def _send(producer: Transactions, topic: _Topic, some: Rows, on_step: Step) -> None:
+def _send(producer: Transactions, topic: _Topic, rows: list[Row], to: FedTo, on_step: Step) -> None:
     key, value = topic.key, topic.value
-    producer.commit(
-        ((key(row) if key else None, value(row)) for row in some.rows), some.to, lambda: on_step("sent")
-    )
+    producer.commit(((key(row) if key else None, value(row)) for row in rows), to, lambda: on_step("sent"))
     on_step("committed")
 
 
 @contextmanager
-def _down_later() -> Iterator[None]:
-    """Where Kafka or the registry does not answer, says that the topic gets its rows later."""
+def _told_of(to: Feed) -> Iterator[None]:
+    """Says what an error means for the topic: it gets its rows later, or can't follow its table."""
     try:
         yield
     except PartDownError as e:
         meaning = "The table is right. Its topic gets the rows with the next derivation."
         raise PartDownError(e.what, where=e.where, meaning=meaning, todo=e.todo) from None
-
-
-def _lost(to: Feed, error: PositionLostError) -> PositionLostError:
-    return PositionLostError(
-        f"Topic {to.topic} can't follow its table.",
-        where=f"{error.what} {error.where}",
-        meaning="The table is right. The topic holds what was sent before, and gets no more.",
-        todo="Name another topic in `feeds`: it begins with all rows that the table holds.",
-    )
+    except PositionLostError as e:
+        raise PositionLostError(
+            f"Topic {to.topic} can't follow its table.",
+            where=f"{e.what} {e.where}",
+            meaning="The table is right. The topic holds what was sent before, and gets no more.",
+            todo="Name another topic in `feeds`: it begins with all rows that the table holds.",
+        ) from None
 
 
 Encode = Callable[[Mapping[str, Any]], bytes]

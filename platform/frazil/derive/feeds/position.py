@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 __all__ = [
-    "FedTo", "Rows", "batches", "committed", "group_of", "has_news", "latest", "note", "noted", "property_of",
+    "FedTo", "Row", "batches", "committed", "group_of", "has_news", "latest", "note", "noted", "property_of",
 ]  # fmt: skip
 
 _TIMEOUT = 10.0
@@ -127,12 +127,7 @@ def _asked(admin: AdminClient, group: str, topic: str) -> str | None:
     return metadata
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Some rows, and how far the topic is with them."""
-
-    rows: list[dict[str, Any]]
-    to: FedTo
+Row = dict[str, Any]
 
 
 def has_news(table: Table, fed: FedTo) -> bool:
@@ -142,8 +137,10 @@ def has_news(table: Table, fed: FedTo) -> bool:
     return increment(table, fed.position).is_due
 
 
-def batches(table: Table, fed: FedTo | None, size: int, topic_id: str) -> Iterator[Rows]:
-    """All rows behind a position, oldest snapshot first; where nothing was fed yet, all that are there.
+def batches(table: Table, fed: FedTo | None, size: int, topic_id: str) -> Iterator[tuple[list[Row], FedTo]]:
+    """All rows behind a position, oldest snapshot first, and how far the topic is with them.
+
+    Where nothing was fed yet, all that are there.
 
     Raises:
         PositionLostError: The table no longer has all that was fed, or nothing tells what is new.
@@ -157,7 +154,7 @@ def batches(table: Table, fed: FedTo | None, size: int, topic_id: str) -> Iterat
             some = list(islice(rows, size))
             done, sent = done + len(some), sent + len(some)
             at = Position(str(table.metadata.table_uuid), snapshot.snapshot_id, snapshot.sequence_number or 0)
-            yield Rows(some, FedTo(at, None if done == total else done, whole, sent, topic_id))
+            yield some, FedTo(at, None if done == total else done, whole, sent, topic_id)
 
 
 def _parts(table: Table, fed: FedTo | None) -> Iterator[tuple[Snapshot, bool, int]]:
@@ -187,7 +184,7 @@ def _refuse_lost(table: Table, fed: FedTo) -> None:
     )
 
 
-def _read(table: Table, files: Iterable[DataFile]) -> Iterator[dict[str, Any]]:
+def _read(table: Table, files: Iterable[DataFile]) -> Iterator[Row]:
     from pyiceberg.expressions import AlwaysTrue
     from pyiceberg.io.pyarrow import ArrowScan
     from pyiceberg.table import FileScanTask

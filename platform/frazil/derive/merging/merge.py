@@ -6,7 +6,7 @@ table that grows, such as its newest minutes, is soon by itself, and the rest is
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from frazil.derive.merging.box import Box, box_from, measures
 from frazil.derive.output import cast, types_of
 from frazil.derive.queries.totals import Merge, merge_of
-from frazil.derive.write import MARK, Result, Task, derivation_job, write_counted
+from frazil.derive.write import MARK, Kind, Result, Task, derivation_job, write_counted
 from frazil.errors import CommitConflictError
 from frazil.quoting import quoted
-from frazil.spec.derived import DerivedSpec
 from frazil.tables.branches import branch_from_head
 from frazil.tables.commit import commit
 from frazil.tables.manifests import Candidates, files_matching
@@ -70,12 +69,8 @@ class State:
     older: Older
 
 
-class Merging(ABC):
+class Merging(Kind):
     """A kind whose new rows are merged with those that are there."""
-
-    @abstractmethod
-    def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
-        """What the table holds where `delta` is upon all that there ever was."""
 
     @abstractmethod
     def keys(self, task: Task) -> tuple[str, ...]:
@@ -84,10 +79,6 @@ class Merging(ABC):
     @abstractmethod
     def merged(self, task: Task, state: State, delta: DataFrame) -> DataFrame:
         """The rows that stand for those of the state and those of the delta together."""
-
-    def letters(self, task: Task) -> DataFrame | None:
-        """No row is kept apart."""
-        return None
 
     def counted(self, task: Task) -> str:
         """Which rows of the delta count: SQL that is never null."""
@@ -161,10 +152,6 @@ class Merging(ABC):
 
 class Totals(Merging):
     """One row per key, all other columns added up."""
-
-    def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
-        """The rows as the query has them."""
-        return delta
 
     def keys(self, task: Task) -> tuple[str, ...]:
         """What the query groups by."""

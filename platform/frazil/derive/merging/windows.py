@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -132,7 +132,8 @@ def _window(spec: DerivedSpec) -> Window:
 
 
 def _running(spec: DerivedSpec, delta: DataFrame) -> _RunningTotals:
-    return _RunningTotals.of(spec.cumulative_by, _window(spec).start, delta.columns)
+    by, start = spec.cumulative_by, _window(spec).start
+    return _RunningTotals(by, start, tuple(c for c in delta.columns if c not in {*by, start}))
 
 
 def _rows_before(task: Task, keys: Box, since: Side, delta: DataFrame) -> Older:
@@ -182,7 +183,7 @@ _HELD, _NEW, _BASE = "$frazil_held_", "$frazil_new_", "$frazil_base_"
 
 @dataclass(frozen=True, slots=True)
 class _RunningTotals:
-    """The columns of a table of running totals: whose they are, when the window begins, the totals.
+    """The columns of a table of running totals: whose they are, when the window begins, all others.
 
     A stored running total is never taken apart again: it grows by what is new in its window and those before
     it. So whole numbers and decimals stay exact, however often it grows.
@@ -196,11 +197,6 @@ class _RunningTotals:
     def keys(self) -> tuple[str, ...]:
         """The columns that tell one row from another."""
         return (*self.by, self.start)
-
-    @classmethod
-    def of(cls, by: Sequence[str], start: str, columns: Sequence[str]) -> _RunningTotals:
-        """Every column that is no key is a running total."""
-        return cls(tuple(by), start, tuple(c for c in columns if c not in {*by, start}))
 
     def grown(self, state: DataFrame | None, delta: DataFrame, before: DataFrame | None) -> DataFrame:
         """The running totals of the state's windows and the delta's.
