@@ -52,29 +52,13 @@ class Glue:
         self._settings, self._table = settings, things(spec, settings).table
         self._restores = spec.foreign_commits == "restore"
         self.database = settings.glue_database or self._table.namespace
-
-    @property
-    def path(self) -> AssetPath:
-        """See `Target`."""
-        return (self.word, self.database, self._table.table)
-
-    @property
-    def upstream(self) -> AssetPath:
-        """See `Target`."""
-        return ("iceberg", *self._table.identifier)
-
-    @property
-    def about(self) -> str:
-        """See `Target`."""
-        return (
+        self.path: AssetPath = (self.word, self.database, self._table.table)
+        self.upstream: AssetPath = ("iceberg", *self._table.identifier)
+        self.relations: tuple[str, ...] = (f"{self.database}.{self._table.table}",)
+        self.about = (
             f"Glue entry `{self.relations[0]}`, of type ICEBERG. Materializing it points the entry to the "
             f"current metadata of Iceberg table `{self._table}`, under Glue's version check."
         )
-
-    @property
-    def relations(self) -> tuple[str, ...]:
-        """See `Target`."""
-        return (f"{self.database}.{self._table.table}",)
 
     def column_type(self, kind: IcebergType) -> str:
         """See `Target`."""

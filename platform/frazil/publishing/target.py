@@ -21,26 +21,18 @@ Fact = int | str
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A table as a target shows it.
+    """A table as a target shows it."""
 
-    Args:
-        path: The asset that stands for it.
-        upstream: The asset that it follows.
-        name: What it is queried by.
-        metadata_location: The metadata file that is shown.
-        put: The metadata file that Frazil last put there; None where nobody else can put one there.
-        replaced: What another engine had put there until just now.
-    """
-
-    path: AssetPath
-    upstream: AssetPath
-    name: str
-    metadata_location: str
+    path: AssetPath  # the asset that stands for it
+    upstream: AssetPath  # the asset that it follows
+    name: str  # what it is queried by
+    metadata_location: str  # the metadata file that is shown
     changed: bool = False
     rows: int | None = None
     facts: Mapping[str, Fact] = field(default_factory=dict)
+    # The metadata file that Frazil last put there; None where nobody else can put one there.
     put: str | None = None
-    replaced: str = ""
+    replaced: str = ""  # what another engine had put there until just now
 
 
 class Target(Protocol):

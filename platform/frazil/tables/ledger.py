@@ -64,17 +64,14 @@ _CODECS: dict[Any, Codec[Any]] = {
 
 @dataclass(frozen=True)
 class Entry(ABC):
-    """A ledger. Each field of a subclass is one property: `max_timestamp` is `frazil.max-timestamp`.
-
-    Args:
-        format: The version that it was written in.
-        unknown: Properties of a later minor version, handed on from entry to entry.
-    """
+    """A ledger. Each field of a subclass is one property: `max_timestamp` is `frazil.max-timestamp`."""
 
     MARK: ClassVar[str]
     """The property that every such ledger has, and no other snapshot."""
 
+    # The version that it was written in.
     format: str = field(default=".".join(map(str, _VERSION)), kw_only=True)
+    # Properties of a later minor version, handed on from entry to entry.
     unknown: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     @abstractmethod
@@ -152,15 +149,10 @@ class Entry(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Told(Generic[E]):
-    """What a line of snapshots tells.
+    """What a line of snapshots tells."""
 
-    Args:
-        entry: None: nothing was done yet.
-        sequence: The sequence number of the snapshot that says so.
-    """
-
-    entry: E | None
-    sequence: int
+    entry: E | None  # None: nothing was done yet
+    sequence: int  # the sequence number of the snapshot that says so
 
 
 def copied(said: Mapping[str, str], sequence: int) -> dict[str, str]:

@@ -174,13 +174,10 @@ def _rows(files: Iterable[DataFile]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Data files of a head that can hold certain rows.
-
-    Args:
-        named: All live entries of the manifests that were read for it, by the manifest's path.
-    """
+    """Data files of a head that can hold certain rows."""
 
     entries: Entries
+    # All live entries of the manifests that were read for it, by the manifest's path
     named: Mapping[str, Entries]
 
     @property
