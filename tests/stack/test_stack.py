@@ -10,74 +10,26 @@ import os
 import socket
 import stat
 import subprocess
-import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import NewTopic
-from confluent_kafka.schema_registry import Schema
-from pyiceberg.schema import Schema as IcebergSchema
-from pyiceberg.types import LongType, NestedField
 
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.local.home import Home
 from frazil.local.ports import LOOPBACK
 from frazil.settings import Settings
+from kit.everywhere import read_everywhere, write_everywhere, written
+from kit.own_stack import FRAZIL, Own
 from kit.shared_stack import free_offset
 from kit.waiting import PATIENCE
 
-FRAZIL = Path(sys.executable).parent / "frazil"
 KEEPERS = ("storage", "aws", "kafka", "registry", "snowflake")
 """The parts that hold data."""
 PARTS = {*KEEPERS, "spark", "spark-upkeep"}
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """A home, and the command line on it."""
-
-    home: Home
-
-    def frazil(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [FRAZIL, *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {**os.environ, "FRAZIL_HOME": str(self.home.root)}
-
-    def up(self, *arguments: str) -> None:
-        said = self.frazil("up", *arguments)
-        assert said.returncode == 0, said.stderr
-
-    @property
-    def settings(self) -> Settings:
-        return Settings.of_profile(self.home.profile)
-
-    @property
-    def parts(self) -> dict[str, dict[str, Any]]:
-        return {part["name"]: part for part in json.loads(self.frazil("status", "--json").stdout)["parts"]}
-
-    @property
-    def pids(self) -> dict[str, int]:
-        return {name: part["pid"] for name, part in self.parts.items()}
-
-    @property
-    def processes(self) -> list[psutil.Process]:
-        roots = [psutil.Process(pid) for pid in self.pids.values()]
-        return [each for root in roots for each in (root, *root.children(recursive=True))]
 
 
 @pytest.fixture(scope="module")
@@ -327,71 +279,3 @@ def kill(pids: Iterable[int]) -> None:
     for process in processes:
         process.kill()
     psutil.wait_procs(processes, timeout=PATIENCE)
-
-
-def write_everywhere(to: Connections, name: str) -> None:
-    settings = to.settings
-    to.admin.create_topics([NewTopic(name, 1)])[name].result(PATIENCE)
-    producer = Producer({"bootstrap.servers": settings.bootstrap_servers})
-    producer.produce(name, b"a record")
-    assert producer.flush(PATIENCE) == 0
-    to.registry.register_schema(f"{name}-value", Schema('"string"', "AVRO"))
-    s3(settings).put_object(Bucket="lake", Key=name, Body=b"an object")
-    to.catalog.create_namespace(name)
-    to.catalog.create_table((name, "a_table"), IcebergSchema(NestedField(1, "id", LongType())))
-    to.glue.create_database(DatabaseInput={"Name": name})
-    to.glue.create_table(DatabaseName=name, TableInput={"Name": "a_table"})
-    to.glue.update_table(DatabaseName=name, TableInput={"Name": "a_table"}, VersionId="1")
-    with to.snowflake() as snowflake:
-        snowflake.cursor().execute(f"create database {name}")
-        snowflake.cursor().execute(f"create schema {name}.s")
-        snowflake.cursor().execute(f"create table {name}.s.a_table as select 1 as id")
-
-
-def written(name: str) -> dict[str, Any]:
-    return {
-        "kafka": b"a record",
-        "registry": [f"{name}-value"],
-        "s3": b"an object",
-        "rest": [(name, "a_table")],
-        "glue": ("a_table", "2"),
-        "snowflake": [(1,)],
-    }
-
-
-def read_everywhere(of: Connections, name: str) -> dict[str, Any]:
-    glue = of.glue.get_table(DatabaseName=name, Name="a_table")["Table"]
-    with of.snowflake() as snowflake:
-        rows = snowflake.cursor().execute(f"select id from {name}.s.a_table").fetchall()
-    return {
-        "kafka": first_record(of.settings, name),
-        "registry": [each for each in of.registry.get_subjects() if each.startswith(name)],
-        "s3": s3(of.settings).get_object(Bucket="lake", Key=name)["Body"].read(),
-        "rest": of.catalog.list_tables(name),
-        "glue": (glue["Name"], glue["VersionId"]),
-        "snowflake": rows,
-    }
-
-
-def first_record(settings: Settings, topic: str) -> bytes | None:
-    consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": topic})
-    try:
-        consumer.assign([TopicPartition(topic, 0, 0)])
-        message = consumer.poll(PATIENCE)
-        return message.value() if message else None
-    finally:
-        consumer.close()
-
-
-def s3(settings: Settings) -> Any:
-    import boto3
-
-    assert settings.s3_access_key
-    assert settings.s3_secret_key
-    return boto3.client(
-        "s3",
-        endpoint_url=settings.s3_endpoint,
-        region_name=settings.s3_region,
-        aws_access_key_id=settings.s3_access_key.get_secret_value(),
-        aws_secret_access_key=settings.s3_secret_key.get_secret_value(),
-    )

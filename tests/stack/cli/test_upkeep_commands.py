@@ -148,3 +148,16 @@ def test_a_table_is_rolled_back_and_told_so(frazil: Command, topic: Topic) -> No
     assert (unknown.code, too_old.code, unknown.is_clear, too_old.is_clear) == (1, 1, True, True)
     assert f"{name} has no snapshot 1" in unknown.err
     assert (nonsense.code, "is neither a snapshot's id nor a time" in nonsense.err) == (2, True)
+
+
+def test_census_shows_a_table_to_people_and_scripts(frazil: Command, topic: Topic, name: str) -> None:
+    topic.trades(10)
+    land(topic.spec, topic.connections)
+
+    told, document = frazil("census", name), frazil("census", "--json").document
+
+    assert told.code == 0
+    assert name in told.err
+    assert "< 1 MB" in told.err
+    assert [(d["table"], d["files"], d["small_files"]) for d in document] == [(name, 1, 1)]
+    assert document[0]["partitions"][0]["records"] == 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from frazil.connections import Connections
+from frazil.landing.land import land
 from kit.topics import MakeTopic, Topic, topic_maker
 
 
@@ -18,3 +19,11 @@ def make_topic(lake: Connections, fresh_name: str) -> MakeTopic:
 def topic(make_topic: MakeTopic) -> Topic:
     """A topic of one partition, all defaults."""
     return make_topic()
+
+
+@pytest.fixture
+def landed(topic: Topic) -> Topic:
+    """A topic whose ten records are landed."""
+    topic.trades(10)
+    land(topic.spec, topic.connections)
+    return topic

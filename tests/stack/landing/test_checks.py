@@ -10,8 +10,7 @@ import pytest
 
 from frazil.checks.result import CheckResult
 from frazil.checks.run import checks_of, run_check, run_checks
-from frazil.errors import ConfigureError, PartDownError
-from frazil.landing.acceptance import accept, foreign_commits
+from frazil.errors import PartDownError
 from frazil.landing.land import land
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, read_ledger
@@ -19,21 +18,12 @@ from frazil.tables.catalog import load_table
 from frazil.tables.manifests import added_files
 from frazil.tables.spark import spark_name
 from frazil.tables.stage import StagedFiles, publish
-from kit.opened import table_of
 from kit.targets import sync_glue, sync_snowflake
 from kit.topics import TRADE, Topic
 from kit.waiting import PATIENCE
 
 only_rest = pytest.mark.parametrize("lake", ["rest"], indirect=True)
 """Where it makes no difference who owns the table."""
-
-
-@pytest.fixture
-def landed(topic: Topic) -> Topic:
-    """A topic whose ten records are landed."""
-    topic.trades(10)
-    land(topic.spec, topic.connections)
-    return topic
 
 
 def check(topic: Topic, name: str, **changed: Any) -> CheckResult:
@@ -115,38 +105,6 @@ def test_a_deleted_row_is_missed(landed: Topic, mode: str) -> None:
     assert not deep.passed
     assert "1 are missing where 0 are known" in deep.text
     assert (deep.numbers["holes"], deep.numbers["duplicates"]) == (1, 0)
-
-
-@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
-def test_rows_that_another_engine_deleted_lawfully_are_counted_in_once_they_are_accepted(
-    landed: Topic, mode: str
-) -> None:
-    spark(landed, f"ALTER TABLE {{table}} SET TBLPROPERTIES ('write.delete.mode' = '{mode}')")
-    spark(landed, "DELETE FROM {table} WHERE quantity IN (4, 7)")
-    (foreign,) = foreign_commits(table_of(landed).metadata)
-    told = check(landed, "row_count").text
-
-    report = accept(landed.spec, landed.connections, foreign.snapshot_id, "GDPR")
-
-    assert f"frazil accept {landed.things.table} --snapshot {foreign.snapshot_id} --because" in told
-    assert (report.rows, report.because) == (2, "GDPR")
-    assert check(landed, "row_count").passed
-    assert check(landed, "row_count_deep").passed
-    assert "+ 2 deleted by others" in check(landed, "row_count").text
-    with pytest.raises(ConfigureError, match="none does"):
-        accept(landed.spec, landed.connections, foreign.snapshot_id, "again")
-    landed.trades(3)
-    assert land(landed.spec, landed.connections).records == 3
-    assert check(landed, "row_count_deep").passed
-
-
-@only_rest
-def test_rows_that_another_engine_brought_can_not_be_accepted(landed: Topic) -> None:
-    spark(landed, "INSERT INTO {table} SELECT * FROM {table} WHERE quantity = 5")
-    (foreign,) = foreign_commits(table_of(landed).metadata)
-
-    with pytest.raises(ConfigureError, match="it brought 1 rows"):
-        accept(landed.spec, landed.connections, foreign.snapshot_id, "no")
 
 
 @only_rest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -13,10 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyiceberg.table import Table
-from typer.testing import CliRunner
 
 from frazil.checks.run import run_check
-from frazil.cli.main import make_app
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
@@ -289,24 +286,3 @@ def test_file_health_passes_a_fresh_table_and_warns_where_upkeep_does_not_keep_u
     assert "snapshots, 4 allowed" in poor.text
     name = topic.things.table
     assert poor.text.endswith(f": `frazil compact {name}`, `frazil expire {name}` mends it.")
-
-
-def test_the_command_shows_the_census_to_people_and_scripts(
-    topic: Topic, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    topic.trades(5)
-    land(topic.spec, topic.connections)
-    (tmp_path / "defs.yaml").write_text(
-        "type: assets.topic_tables.TopicTables\nattributes:\n  tables:\n"
-        f"    - topic: {topic.name}\n      namespace: {topic.things.table.namespace}\n"
-    )
-    monkeypatch.setenv("FRAZIL_PIPELINES", str(tmp_path))
-
-    told = CliRunner().invoke(make_app(), ["census", str(topic.things.table)])
-    document = json.loads(CliRunner().invoke(make_app(), ["census", "--json"]).stdout)
-
-    assert told.exit_code == 0
-    assert str(topic.things.table) in told.stderr
-    assert "< 1 MB" in told.stderr
-    assert [(d["table"], d["files"], d["small_files"]) for d in document] == [(str(topic.things.table), 1, 1)]
-    assert document[0]["partitions"][0]["records"] == 5

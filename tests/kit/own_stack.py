@@ -1,0 +1,59 @@
+"""A stack of one's own, by the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from frazil.local.home import Home
+from frazil.settings import Settings
+
+FRAZIL = Path(sys.executable).parent / "frazil"
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A home, and the command line on it."""
+
+    home: Home
+
+    def frazil(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [FRAZIL, *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "FRAZIL_HOME": str(self.home.root)}
+
+    def up(self, *arguments: str) -> None:
+        said = self.frazil("up", *arguments)
+        assert said.returncode == 0, said.stderr
+
+    @property
+    def settings(self) -> Settings:
+        return Settings.of_profile(self.home.profile)
+
+    @property
+    def parts(self) -> dict[str, dict[str, Any]]:
+        return {part["name"]: part for part in json.loads(self.frazil("status", "--json").stdout)["parts"]}
+
+    @property
+    def pids(self) -> dict[str, int]:
+        return {name: part["pid"] for name, part in self.parts.items()}
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        roots = [psutil.Process(pid) for pid in self.pids.values()]
+        return [each for root in roots for each in (root, *root.children(recursive=True))]
