@@ -66,18 +66,19 @@ def accept(
             EMPTY, accepted=rows, accepted_snapshot=snapshot_id, because=because,
             landing=new_branch("acceptance"), run_id=run_id, version=version("frazil"),
         )  # fmt: skip
-        published = publish(connections.catalog, name, _Acceptance(StagedFiles(), entry))
+        published = publish(connections.catalog, name, _Acceptance(StagedFiles(), entry, found.timestamp_ms))
     return AcceptReport(str(name), snapshot_id, rows, because, published.snapshot_id)
 
 
 @dataclass(frozen=True)
 class _Acceptance(Staged):
-    """No rows: only what the ledger says of those that are gone."""
+    """No rows: only what the ledger says of those that are gone, in milliseconds since the epoch, when."""
 
     work: ClassVar[str] = "acceptance"
     resumes: ClassVar[bool] = False
 
     entry: Ledger
+    gone_at: int
 
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`."""
@@ -89,7 +90,9 @@ class _Acceptance(Staged):
                 meaning="Its rows are counted once; nothing was changed now.",
                 todo=f"Nothing. `frazil check {name}` says how the table stands.",
             )
-        return self.entry.beside(before)
+        # A dead letter that was redriven may be among them: no redrive brings it back.
+        past = self.gone_at if before.total_redriven else None
+        return replace(self.entry, expired_before=past).beside(before)
 
 
 def _is_foreign(snapshot: Snapshot) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigureError
 from frazil.formats.columns import metadata_columns
+from frazil.landing.acceptance import foreign_commits
 from frazil.landing.bad_records import MOST
 from frazil.landing.dead_letters import DeadLetter, of_log, read_letters
 from frazil.landing.ledger import EMPTY, Ledger, read_ledger
@@ -33,7 +34,7 @@ class Chosen:
         letters: By partition and offset; at most `MOST`.
         count: How many were asked for.
         already_in: How many of those the table holds.
-        past: How many of those are older than what row expiry deleted: nobody knows whether they were in.
+        past: How many of those are older than rows that expired, or were deleted: they may have been in.
         head: The table's snapshot that was looked at.
         ledger: The newest one at that snapshot.
         names: The table's columns of partition and offset.
@@ -73,7 +74,8 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     asked = {key: at for key, at in _keys(kept, rows) if ledger.covers(*key)}
     among = _of_times(spec, asked.values()) if ledger.earlier_logs else None
     held = keys_in(table, asked, names, among)
-    missing = {key for key, at in asked.items() if key not in held and not _is_past(at, ledger)}
+    cutoff = _cutoff(table, ledger)
+    missing = {key for key, at in asked.items() if key not in held and not _is_past(at, cutoff)}
     letters = read_letters(kept, rows, set(sorted(missing)[:MOST]))
     past = len(asked) - len(held) - len(missing)
     return Chosen(tuple(letters), len(asked), len(held), head.snapshot_id, ledger, names, past, among)
@@ -99,9 +101,14 @@ def _keys(kept: Table, where: BooleanExpression) -> Iterator[tuple[Key, datetime
     return zip(zip(partitions, offsets, strict=True), timestamps, strict=True)
 
 
-def _is_past(at: datetime | None, ledger: Ledger) -> bool:
-    """Whether its row, had it one, may have expired: then it would be landed a second time."""
-    cutoff = ledger.expired_before
+def _cutoff(table: Table, ledger: Ledger) -> int | None:
+    """Milliseconds since the epoch before which rows may have expired, or been redriven and then deleted."""
+    deleted = [s.timestamp_ms for s in foreign_commits(table.metadata)] if ledger.total_redriven else []
+    return max([*deleted, *([] if ledger.expired_before is None else [ledger.expired_before])], default=None)
+
+
+def _is_past(at: datetime | None, cutoff: int | None) -> bool:
+    """Whether its row, had it one, may be gone: then it would be landed a second time."""
     return cutoff is not None and at is not None and 0 <= at.timestamp() * 1000 < cutoff
 
 

@@ -92,6 +92,7 @@ class Ledger(Entry):
     total_lost: int = 0
     total_expired: int = 0
     total_accepted: int = 0
+    total_redriven: int = 0
     expired_before: int | None = None
     schema_ids: Ids = ()
     max_timestamp: int | None = None
@@ -172,6 +173,7 @@ class Ledger(Entry):
             total_lost=sum(self.lost.values()) + (before.total_lost if before else 0),
             total_accepted=self.accepted + (before.total_accepted if before else 0),
             total_expired=self.expired + (before.total_expired if before else 0),
+            total_redriven=self.redriven + (before.total_redriven if before else 0),
             expired_before=max(cutoffs, default=None),
         ).handed_on(before)
 
