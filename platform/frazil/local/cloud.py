@@ -6,7 +6,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from frazil.local.home import Credentials, Home
+from frazil.local.home import Credentials, Home, s3_credentials, snowflake_keys
 from frazil.local.ports import LOOPBACK, Ports, url
 from frazil.local.server import Launch, Server, get, get_signed
 
@@ -30,8 +30,9 @@ _STORAGE_PORTS = {
 }
 
 
-def storage(home: Home, ports: Ports, credentials: Credentials) -> Server:
+def storage(home: Home, ports: Ports) -> Server:
     """Object storage with the bucket `lake` and the table bucket `warehouse`; its one user may do all."""
+    credentials = s3_credentials(home)
 
     def launch() -> Launch:
         options = {
@@ -78,18 +79,18 @@ def aws(home: Home, ports: Ports) -> Server:
     return Server("aws", ("glue",), launch, ask)
 
 
-def snowflake(home: Home, ports: Ports, credentials: Credentials, user: str, public_key: Path) -> Server:
-    """The Snowflake stand-in, with its first user; the credentials are for S3 and Glue."""
+def snowflake(home: Home, ports: Ports, user: str) -> Server:
+    """The Snowflake stand-in, with its first user."""
 
     def launch() -> Launch:
         environment = {
             "FRAZIL_SNOWFLAKE_PORT": str(ports["snowflake"]),
             "FRAZIL_SNOWFLAKE_STATE": str(home.data("snowflake")),
             "FRAZIL_SNOWFLAKE_ADMIN": user,
-            "FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE": str(public_key),
+            "FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE": str(snowflake_keys(home).public),
             "FRAZIL_GLUE_ENDPOINT": url(ports, "glue"),
             "FRAZIL_S3_ENDPOINT": url(ports, "s3"),
-            **credentials.environment,
+            **s3_credentials(home).environment,
         }
         return Launch((sys.executable, "-m", "frazil.local.snowflake.server"), environment)
 

@@ -8,15 +8,7 @@ from typing import Any
 
 from frazil.errors import ConfigureError
 from frazil.local.cloud import BUCKET, TABLE_BUCKET, aws, snowflake, storage
-from frazil.local.home import (
-    Credentials,
-    Home,
-    KeyPair,
-    s3_credentials,
-    snowflake_keys,
-    template,
-    write_private,
-)
+from frazil.local.home import Home, s3_credentials, snowflake_keys, template, write_private
 from frazil.local.jars import Jars, cache_folder, java_home, read_lock
 from frazil.local.kafka import kafka, registry, registry_url
 from frazil.local.ports import LOOPBACK, Ports, choose, recall, remember, url
@@ -49,7 +41,7 @@ def prepared_stack(home: Home, chosen: Mapping[str, int], offset: int | None = N
             "The stack runs with other ports.", where=str(home.ports), todo="`frazil down` first."
         )
     remember(home.ports, ports)
-    write_profile(home, ports, s3_credentials(home), snowflake_keys(home))
+    write_profile(home, ports)
     make_dagster_home(home)
     return Stack(home, ports, _servers(home, ports))
 
@@ -57,24 +49,23 @@ def prepared_stack(home: Home, chosen: Mapping[str, int], offset: int | None = N
 def _servers(home: Home, ports: Ports) -> list[Server]:
     java = java_home(home.root / "java")
     jars = Jars(cache_folder(), read_lock())
-    credentials = s3_credentials(home)
-    spark = Spark(home, ports, java, jars, credentials)
+    spark = Spark(home, ports, java, jars)
     return [
-        storage(home, ports, credentials),
+        storage(home, ports),
         aws(home, ports),
         kafka(home, ports, java, jars),
         registry(home, ports, java, jars),
         spark.of_landings,
         spark.of_upkeep,
-        snowflake(home, ports, credentials, SNOWFLAKE_USER, snowflake_keys(home).public),
+        snowflake(home, ports, SNOWFLAKE_USER),
     ]
 
 
-def write_profile(home: Home, ports: Ports, credentials: Credentials, keys: KeyPair) -> None:
+def write_profile(home: Home, ports: Ports) -> None:
     """Writes where everything is; only its owner can read it."""
     before = read_profile(home.profile)
     kept = {name: before[name] for name in _CHOICES if name in before}
-    values = _values(home, ports, credentials, keys) | kept
+    values = _values(home, ports) | kept
     write_private(home.profile, json.dumps(values, indent=2) + "\n")
 
 
@@ -85,7 +76,8 @@ def make_dagster_home(home: Home) -> None:
         file.write_text(template("dagster.yaml"))
 
 
-def _values(home: Home, ports: Ports, credentials: Credentials, keys: KeyPair) -> dict[str, Any]:
+def _values(home: Home, ports: Ports) -> dict[str, Any]:
+    credentials = s3_credentials(home)
     return {
         "cluster": "local",
         "bootstrap_servers": f"{LOOPBACK}:{ports['kafka']}",
@@ -104,7 +96,7 @@ def _values(home: Home, ports: Ports, credentials: Credentials, keys: KeyPair) -
         "snowflake_port": ports["snowflake"],
         "snowflake_protocol": "http",
         "snowflake_user": SNOWFLAKE_USER,
-        "snowflake_private_key_path": str(keys.private),
+        "snowflake_private_key_path": str(snowflake_keys(home).private),
         "spark_remote": f"sc://{LOOPBACK}:{ports['spark']}",
         "upkeep_spark_remote": f"sc://{LOOPBACK}:{ports['spark-upkeep']}",
         "spark_parallelism": cores(),

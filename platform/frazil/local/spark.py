@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from frazil.local.home import Credentials, Home, template
+from frazil.local.home import Home, s3_credentials, template
 from frazil.local.jars import Jars
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server
@@ -53,16 +53,12 @@ def cores() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """What both servers share; catalogs are configured by each client in its own session.
-
-    The credentials are for their Glue clients, which read them from the environment only.
-    """
+    """What both servers share; catalogs are configured by each client in its own session."""
 
     home: Home
     ports: Ports
     java: Path
     jars: Jars
-    credentials: Credentials
 
     @property
     def of_landings(self) -> Server:
@@ -123,7 +119,7 @@ class Spark:
             "SPARK_CONF_DIR": str(data),
             "SPARK_LOCAL_IP": LOOPBACK,
             "PYSPARK_PYTHON": sys.executable,  # else workers take the python3 of PATH
-            **self.credentials.environment,
+            **s3_credentials(self.home).environment,  # Glue's clients look for them nowhere else
         }
 
 

@@ -23,7 +23,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def write(home: Home) -> None:
-    write_profile(home, DEFAULTS, s3_credentials(home), snowflake_keys(home))
+    write_profile(home, DEFAULTS)
 
 
 def test_the_profile_is_what_settings_read(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
