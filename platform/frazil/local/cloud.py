@@ -10,10 +10,11 @@ from frazil.local.home import Credentials, Home, s3_credentials, snowflake_keys
 from frazil.local.ports import LOOPBACK, Ports, url
 from frazil.local.server import Launch, Server, get, get_signed
 
-__all__ = ["BUCKET", "TABLE_BUCKET", "aws", "snowflake", "storage"]
+__all__ = ["BUCKET", "SNOWFLAKE_USER", "TABLE_BUCKET", "aws", "snowflake", "storage"]
 
 BUCKET = "lake"
 TABLE_BUCKET = "warehouse"
+SNOWFLAKE_USER = "FRAZIL"
 
 _STORAGE_PORTS = {
     "s3": "s3.port",
@@ -79,14 +80,14 @@ def aws(home: Home, ports: Ports) -> Server:
     return Server("aws", ("glue",), launch, ask)
 
 
-def snowflake(home: Home, ports: Ports, user: str) -> Server:
+def snowflake(home: Home, ports: Ports) -> Server:
     """The Snowflake stand-in, with its first user."""
 
     def launch() -> Launch:
         environment = {
             "FRAZIL_SNOWFLAKE_PORT": str(ports["snowflake"]),
             "FRAZIL_SNOWFLAKE_STATE": str(home.data("snowflake")),
-            "FRAZIL_SNOWFLAKE_ADMIN": user,
+            "FRAZIL_SNOWFLAKE_ADMIN": SNOWFLAKE_USER,
             "FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE": str(snowflake_keys(home).public),
             "FRAZIL_GLUE_ENDPOINT": url(ports, "glue"),
             "FRAZIL_S3_ENDPOINT": url(ports, "s3"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from frazil.errors import ConfigureError
-from frazil.local.cloud import BUCKET, TABLE_BUCKET, aws, snowflake, storage
+from frazil.local.cloud import BUCKET, SNOWFLAKE_USER, TABLE_BUCKET, aws, snowflake, storage
 from frazil.local.home import Home, s3_credentials, snowflake_keys, template, write_private
 from frazil.local.jars import Jars, cache_folder, java_home, read_lock
 from frazil.local.kafka import kafka, registry, registry_url
@@ -17,9 +17,7 @@ from frazil.local.spark import Spark, cores
 from frazil.local.stack import Stack
 from frazil.settings import read_profile
 
-__all__ = ["SNOWFLAKE_USER", "known_stack", "make_dagster_home", "prepared_stack", "write_profile"]
-
-SNOWFLAKE_USER = "FRAZIL"
+__all__ = ["known_stack", "make_dagster_home", "prepared_stack", "write_profile"]
 
 _CHOICES = ("cluster", "catalog", "glue_database", "glue_warehouse", "pipelines")
 """Settings that a user may change in the file; the next start leaves them as they are."""
@@ -57,7 +55,7 @@ def _servers(home: Home, ports: Ports) -> list[Server]:
         registry(home, ports, java, jars),
         spark.of_landings,
         spark.of_upkeep,
-        snowflake(home, ports, SNOWFLAKE_USER),
+        snowflake(home, ports),
     ]
 
 

@@ -157,7 +157,7 @@ class _Expander(Mapping):
             raise self.refusal(path, why, "Flatten it.")
 
     def _count(self, node: dict[str, Any], path: str) -> None:
-        self._types += _size(node, _MAX_TYPES)
+        self._types += _size(node)
         if self._types > _MAX_TYPES:
             why = f"it has more than {_MAX_TYPES} nested fields"
             raise self.refusal(path, why, "Split it.")
@@ -228,10 +228,10 @@ def _digits(schema: dict[str, Any]) -> dict[str, int]:
     return {"precision": precision, "scale": scale}
 
 
-def _size(node: Any, most: int) -> int:
-    """How many types a tree has, counted up to `most`."""
+def _size(node: Any) -> int:
+    """How many types a tree has, counted up to the most that are taken."""
     count, waiting = 0, [node]
-    while waiting and count <= most:
+    while waiting and count <= _MAX_TYPES:
         count += 1
         waiting += children(waiting.pop())
     return count
