@@ -18,9 +18,7 @@ from frazil.local.home import write_private
 __all__ = ["Progress", "Running", "find", "log_tail", "start", "step_back", "stop"]
 
 _PATIENCE = 30.0  # seconds; Kafka needs it to close its logs; killed earlier, its next start recovers them
-_BEHIND = (
-    10  # added to our own nice value: a tenth of the CPU time of others, so that its work always gets on
-)
+_BEHIND = 10  # added to our own nice value: a tenth of the CPU time of others, so that it always gets on
 _NICEST = 19
 _STEP = 3.0  # CPU seconds: in five minutes a JVM that has nothing to do uses less, a starved one more
 _SAME = 2.0  # seconds by which two readings of one process's birth may differ when clocks are set
