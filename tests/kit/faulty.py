@@ -22,6 +22,7 @@ from frazil.landing.ledger import read_ledger
 from frazil.tables.keys import Key
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry import expire
+from frazil.upkeep.kind import Order
 from kit.made import NAMESPACE, Made, make_made
 from kit.sound import refusals_of_java, unreadable
 from kit.topics import TRADE, Topic, topic_maker
@@ -198,7 +199,7 @@ class Faulty:
 
     def _compact(self) -> None:
         if self._table(""):
-            compact(self.topic.spec, self.topic.connections, time.time(), everything=True)
+            compact(self.topic.spec, self.topic.connections, time.time(), Order(everything=True))
 
     def _expire(self) -> None:
         """What is made of the table sees all of it first: what was not seen must not go."""

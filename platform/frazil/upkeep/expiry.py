@@ -12,7 +12,7 @@ from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.commit import commit, remove_ref, remove_snapshots, set_properties
 from frazil.tables.create import METADATA_STAYS
-from frazil.upkeep.kind import Kind, Known, Order, Reason, View, since
+from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View, since
 from frazil.upkeep.references import References, references_of
 from frazil.upkeep.retention import aged_refs, plan_expiry
 from frazil.upkeep.storage import (
@@ -63,7 +63,7 @@ class Expiry(Kind):
 
     def run(self, spec: AnyTable, connections: Connections, now: float, order: Order) -> WorkReport:
         """See `Kind.run`."""
-        return expire(spec, connections, now, dry_run=order.dry_run, reason=order.reason)
+        return expire(spec, connections, now, order)
 
     def why_due(self, known: Known, now: float) -> Reason | None:
         """See `Kind.why_due`."""
@@ -87,23 +87,16 @@ class Expiry(Kind):
         return len(plan_expiry(view.table.metadata, known.spec.upkeep, now))
 
 
-def expire(
-    spec: AnyTable, connections: Connections, now: float, *, dry_run: bool = False, reason: str = ""
-) -> WorkReport:
-    """Expires the snapshots of a table, and of its dead letters, that nothing asks to be kept; see `Order`.
+def expire(spec: AnyTable, connections: Connections, now: float, order: Order = AS_USUAL) -> WorkReport:
+    """Expires the snapshots of a table, and of its dead letters, that nothing asks to be kept.
 
     Raises:
-        MissingError: There is no such table.
-        CommitConflictError: Others kept committing in between.
         RepairError: Metadata of a snapshot that stays can't be read; no file is deleted then.
     """
     work = _Expiry(spec, connections, now)
     tables = kept_tables(connections.catalog, work.name)
-    done = {
-        name: work.run(name, table, dry_run) if may_delete_files(table) else _Expired(len(table.snapshots()))
-        for name, table in tables.items()
-    }
-    return _report(work.name, done, dry_run, reason)
+    done = {name: work.run(name, table, order.dry_run) for name, table in tables.items()}
+    return _report(work.name, done, order)
 
 
 class _Expiry:
@@ -116,6 +109,8 @@ class _Expiry:
 
     def run(self, name: TableName, before: Table, dry_run: bool) -> _Expired:
         """Commits first, then deletes files: a run that dies in between leaves orphans, and nothing worse."""
+        if not may_delete_files(before):
+            return _Expired(len(before.snapshots()))
         readers = references_of(self._spec, self._connections, name, before, self._now)
         ids, conflicts = self._ids(before, readers), 0
         if not dry_run and before.properties.get(_BY_WRITERS) == "true":  # as earlier versions made tables
@@ -175,21 +170,21 @@ def _files_of(before: Table, after: Table, stay: set[int], shown: Sequence[Snaps
     return {**named_only_by(before.io, gone, kept, shown), "statistics": sorted(once - described)}
 
 
-def _report(name: TableName, done: Mapping[TableName, _Expired], dry_run: bool, reason: str) -> WorkReport:
+def _report(name: TableName, done: Mapping[TableName, _Expired], order: Order) -> WorkReport:
     before, expired = sum(d.before for d in done.values()), sum(d.expired for d in done.values())
     deleted = sum((Counter(d.deleted) for d in done.values()), Counter[str]())
     return WorkReport(
         table=str(name),
         kind="expiry",
         done=bool(expired or deleted.total()),
-        text=_text(done, deleted, dry_run) + (f" Why: {reason}" if reason else ""),
+        text=_text(done, deleted, order.dry_run) + order.why,
         numbers={
             "snapshots_before": before,
             "snapshots_after": before - expired,
             **{f"{kind}_deleted": deleted[kind] for kind in _KINDS},
         },
         conflicts=sum(d.conflicts for d in done.values()),
-        dry_run=dry_run,
+        dry_run=order.dry_run,
     )
 
 

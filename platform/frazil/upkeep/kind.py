@@ -30,6 +30,11 @@ class Order:
     dry_run: bool = False  # tell only what would be done
     everything: bool = False  # a compaction rewrites all files, also those that are as they should be
 
+    @property
+    def why(self) -> str:
+        """The reason as the end of a report."""
+        return f" Why: {self.reason}" if self.reason else ""
+
 
 AS_USUAL = Order()
 

@@ -11,7 +11,7 @@ from frazil.errors import RepairError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.branches import at_work
-from frazil.upkeep.kind import Kind, Known, Order, Reason, since
+from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, since
 from frazil.upkeep.references import References, references_of
 from frazil.upkeep.storage import (
     StoredFile,
@@ -54,7 +54,7 @@ class Orphans(Kind):
 
     def run(self, spec: AnyTable, connections: Connections, now: float, order: Order) -> WorkReport:
         """See `Kind.run`."""
-        return remove_orphans(spec, connections, now, dry_run=order.dry_run, reason=order.reason)
+        return remove_orphans(spec, connections, now, order)
 
     def why_due(self, known: Known, now: float) -> Reason | None:
         """See `Kind.why_due`."""
@@ -73,7 +73,7 @@ class Orphans(Kind):
 
 
 def remove_orphans(
-    spec: AnyTable, connections: Connections, now: float, *, dry_run: bool = False, reason: str = ""
+    spec: AnyTable, connections: Connections, now: float, order: Order = AS_USUAL
 ) -> WorkReport:
     """Deletes files of a table, and of its dead letters, that no snapshot names and nobody is writing.
 
@@ -92,10 +92,10 @@ def remove_orphans(
         return _find(connections, tables[each], each, listed[each], old, readers)
 
     found = [look(each) for each in listed if may_delete_files(tables[each])]
-    if not dry_run:
+    if not order.dry_run:
         for each_table in found:
             delete_files(each_table.table.io, (file.path for file in each_table.orphans))
-    return _report(name, found, dry_run, reason)
+    return _report(name, found, order)
 
 
 def _begun(table: Table) -> float:
@@ -143,21 +143,15 @@ def _named(connections: Connections, name: TableName, readers: References) -> se
     return read_present(connections.catalog, name, read, meaning, todo)
 
 
-def _report(name: TableName, found: Sequence[_Found], dry_run: bool, reason: str) -> WorkReport:
+def _report(name: TableName, found: Sequence[_Found], order: Order) -> WorkReport:
     orphans = [file for each in found for file in each.orphans]
     numbers = {
         "files": len(orphans),
         "bytes": sum(file.bytes for file in orphans),
         "listed": sum(each.listed for each in found),
     }
-    return WorkReport(
-        table=str(name),
-        kind="orphans",
-        done=bool(orphans),
-        text=_text(orphans, numbers, dry_run) + (f" Why: {reason}" if reason else ""),
-        numbers=numbers,
-        dry_run=dry_run,
-    )
+    text = _text(orphans, numbers, order.dry_run) + order.why
+    return WorkReport(str(name), "orphans", bool(orphans), text, numbers=numbers, dry_run=order.dry_run)
 
 
 def _text(orphans: Sequence[StoredFile], numbers: dict[str, int], dry_run: bool) -> str:

@@ -18,7 +18,8 @@ from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
 from frazil.tables.catalog import load_table
 from frazil.tables.spark import spark_name
-from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.compaction.run import Step, compact
+from frazil.upkeep.kind import Order
 from frazil.upkeep.work import WorkReport
 from kit import killed
 from kit.opened import data_files, table_of
@@ -39,8 +40,8 @@ def landed(topic: Topic, landings: int) -> Topic:
     return topic
 
 
-def compacted(topic: Topic, **more: Any) -> WorkReport:
-    return compact(topic.spec, topic.connections, time.time(), **more)
+def compacted(topic: Topic, on_step: Step = lambda _: None, **order: Any) -> WorkReport:
+    return compact(topic.spec, topic.connections, time.time(), Order(**order), on_step)
 
 
 def quantities(topic: Topic) -> list[int]:

@@ -15,6 +15,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import set_properties
 from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
 from kit.opened import table_of
 from kit.topics import Topic, topic_maker
 
@@ -54,7 +55,7 @@ def test_a_changed_layout_holds_for_new_files_and_for_old_ones_once_they_are_rew
     assert partitions(topic) == ["bucket[3](quantity)", "day($$timestamp)"]
     assert [str(f.direction.value) for f in table.sort_order().fields] == ["desc"]
     assert len(layouts(topic)) == 3
-    report = compact(topic.spec, topic.connections, time.time(), everything=True)
+    report = compact(topic.spec, topic.connections, time.time(), Order(everything=True))
 
     assert report.numbers["files_after"] == 3
     assert layouts(topic) == {now}

@@ -14,6 +14,7 @@ from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import LANDING, branch_from_head, drop_branch, new_branch
+from frazil.upkeep.kind import Order
 from frazil.upkeep.orphans import remove_orphans
 from kit.opened import table_of
 from kit.stored import files_under
@@ -94,7 +95,7 @@ def tagged(topic: Topic) -> int:
 def test_a_dry_run_names_them_and_touches_nothing(topic: Topic, strays: set[str]) -> None:
     before = files_under(table_of(topic))
 
-    report = remove_orphans(topic.spec, topic.connections, in_four_days(), dry_run=True)
+    report = remove_orphans(topic.spec, topic.connections, in_four_days(), Order(dry_run=True))
 
     size = f"({report.numbers['bytes'] / 1024:.1f} kB)"
     assert report.text.startswith(f"Would delete 3 of {len(before)} files {size} that no snapshot names: ")

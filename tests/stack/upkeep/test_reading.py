@@ -15,6 +15,7 @@ from pyiceberg.manifest import DataFile
 from frazil.landing.land import land
 from frazil.tables.spark import spark_name
 from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
 from kit.duck import duckdb_on
 from kit.opened import (
     data_files,
@@ -117,7 +118,7 @@ def test_a_filter_opens_the_files_that_hold_its_rows_and_no_other(
     land_three_days(topic)
     assert_opens_only_what_it_must(topic, where)
 
-    compact(topic.spec, topic.connections, time.time(), everything=True)
+    compact(topic.spec, topic.connections, time.time(), Order(everything=True))
     assert_opens_only_what_it_must(topic, where)
 
 
@@ -141,7 +142,7 @@ def test_a_sorted_table_opens_one_file_for_one_value(make_topic: MakeTopic) -> N
     where = f"symbol = '{symbols[7]}'"
     before = opened_by_pyiceberg(topic, where)
 
-    compact(topic.spec, topic.connections, time.time(), everything=True)
+    compact(topic.spec, topic.connections, time.time(), Order(everything=True))
 
     assert len(before) == 3
     assert len(data_files(topic)) >= 3
@@ -185,7 +186,7 @@ def test_metadata_columns_behind_a_hundred_others_have_statistics_too(make_topic
 def test_history_is_read_by_snapshot_and_by_time_after_compaction(make_topic: MakeTopic) -> None:
     topic = make_topic(config=KEEP)
     snapshots = land_three_days(topic)
-    report = compact(topic.spec, topic.connections, time.time(), everything=True)
+    report = compact(topic.spec, topic.connections, time.time(), Order(everything=True))
 
     table = table_of(topic)
     times = [table.snapshot_by_id(s).timestamp_ms for s in snapshots]  # type: ignore[union-attr]

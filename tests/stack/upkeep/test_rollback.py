@@ -21,6 +21,7 @@ from frazil.tables.branches import branch_from_head
 from frazil.tables.commit import set_properties
 from frazil.tables.stage import SUSPENDED
 from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.run import expire_rows
 from kit.opened import data_files, table_of
 from kit.targets import sync_glue
@@ -151,7 +152,7 @@ def test_over_a_compaction_and_a_row_expiry_every_row_is_back(make_topic: MakeTo
     topic.send([trade(topic, 4)])
     second = land(topic.spec, topic.connections).snapshot_id or 0
     files = data_files(topic)
-    compacted = compact(topic.spec, topic.connections, NOW, everything=True)
+    compacted = compact(topic.spec, topic.connections, NOW, Order(everything=True))
     expired = expire_rows(topic.spec, topic.connections, NOW)
     assert (compacted.done, expired.numbers["rows"], quantities(topic)) == (True, 2, [3, 4])
 
@@ -227,7 +228,7 @@ def test_records_that_the_topic_no_longer_holds_are_given_up_on_demand_only(topi
 def test_a_snapshot_whose_position_nothing_tells_is_refused(make_topic: MakeTopic) -> None:
     topic = make_topic(upkeep={"compact_after": "0s"})
     landings = [landed(topic), landed(topic)]
-    compacted = compact(topic.spec, topic.connections, NOW, everything=True).snapshot_id or 0
+    compacted = compact(topic.spec, topic.connections, NOW, Order(everything=True)).snapshot_id or 0
     last = landed(topic)
     branch_from_head(topic.connections.catalog, topic.things.table, "unrelated")
     forget(topic, {s.snapshot_id for s in table_of(topic).snapshots()} - {compacted, last})

@@ -22,7 +22,8 @@ from frazil.landing.state import table_states
 from frazil.tables.branches import EXPIRING, branch_from_head
 from frazil.tables.spark import spark_name
 from frazil.upkeep.compaction.run import compact
-from frazil.upkeep.row_expiry.run import expire_rows
+from frazil.upkeep.kind import Order
+from frazil.upkeep.row_expiry.run import Step, expire_rows
 from frazil.upkeep.work import WorkReport
 from kit.opened import data_files, table_of
 from kit.topics import MakeTopic, Topic, topic_maker
@@ -44,8 +45,9 @@ def landed(topic: Topic, **hours_old: Any) -> None:
     land(topic.spec, topic.connections)
 
 
-def expired(topic: Topic, hours_later: float = 0, **more: Any) -> WorkReport:
-    return expire_rows(topic.spec, topic.connections, NOW + hours_later * HOUR, **more)
+def expired(topic: Topic, hours_later: float = 0, on_step: Step = lambda _: None, **order: Any) -> WorkReport:
+    now = NOW + hours_later * HOUR
+    return expire_rows(topic.spec, topic.connections, now, Order(**order), on_step)
 
 
 def quantities(topic: Topic) -> list[int]:
@@ -200,7 +202,7 @@ def test_a_landing_and_a_compaction_in_between_cost_a_try_and_no_row(make_topic:
     def quarrel() -> None:
         if not happened:  # what is written anew comes by here again
             landed(topic, q5=70, q6=0)
-            happened.append(compact(topic.spec, topic.connections, NOW, everything=True))
+            happened.append(compact(topic.spec, topic.connections, NOW, Order(everything=True)))
 
     report = expired(topic, on_step=at("written", quarrel))
 

@@ -26,6 +26,7 @@ from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
 from frazil.upkeep import expiry
 from frazil.upkeep.expiry import expire
+from frazil.upkeep.kind import Order
 from frazil.upkeep.orphans import remove_orphans
 from frazil.upkeep.storage import key_of, list_files, named_keys
 from kit.examples import examples
@@ -194,7 +195,7 @@ def test_a_dry_run_tells_and_touches_nothing() -> None:
         three_rows(table)
         before, files = table.refresh().metadata_location, list(list_files(table))
 
-        report = expire(SPEC, connections, next_week(), dry_run=True)
+        report = expire(SPEC, connections, next_week(), Order(dry_run=True))
 
         assert report.text == "Would expire snapshots: 2 of 3 of unit.things; with them 2 manifest lists."
         assert (report.done, report.dry_run, report.numbers["snapshots_after"]) == (True, True, 1)

@@ -53,9 +53,7 @@ class Compaction(Kind):
 
     def run(self, spec: AnyTable, connections: Connections, now: float, order: Order) -> WorkReport:
         """See `Kind.run`."""
-        return compact(
-            spec, connections, now, dry_run=order.dry_run, everything=order.everything, reason=order.reason
-        )
+        return compact(spec, connections, now, order)
 
     def why_due(self, known: Known, now: float) -> Reason | None:
         """See `Kind.why_due`."""

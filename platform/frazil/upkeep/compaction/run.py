@@ -25,6 +25,7 @@ from frazil.tables.stage import StagedFiles
 from frazil.upkeep.compaction.bins import Rule
 from frazil.upkeep.compaction.plan import Copies, Round, plan_rounds, read_copies
 from frazil.upkeep.compaction.rewrite import AGAIN, Rewritten, rewrite
+from frazil.upkeep.kind import AS_USUAL, Order
 from frazil.upkeep.work import SUMMARY, Number, WorkReport, size_text
 
 if TYPE_CHECKING:
@@ -45,49 +46,49 @@ def compact(
     spec: AnyTable,
     connections: Connections,
     now: float,
-    *,
-    dry_run: bool = False,
-    everything: bool = False,
-    reason: str = "",
+    order: Order = AS_USUAL,
     on_step: Step = lambda _: None,
 ) -> WorkReport:
-    """Makes few files of many, and few manifests of many; see `Order`.
+    """Makes few files of many, and few manifests of many.
 
     `on_step` is told planned, and of each round written and published.
     """
     with catalog_errors(connections.settings):
-        return _Compaction(spec, connections, now, reason, on_step).run(dry_run, everything)
+        return _Compaction(spec, connections, now, order, on_step).run()
 
 
 class _Compaction:
     """The parts that the rounds of one run share."""
 
     def __init__(
-        self, spec: AnyTable, connections: Connections, now: float, reason: str, on_step: Step
+        self, spec: AnyTable, connections: Connections, now: float, order: Order, on_step: Step
     ) -> None:
         self._spec = spec
         self._connections = connections
         self._name: TableName = things(spec, connections.settings).table
         self._now = now
-        self._reason = reason
+        self._order = order
         self._step = on_step
         self._reader = HeadReader()
 
-    def run(self, dry_run: bool, everything: bool) -> WorkReport:
+    def run(self) -> WorkReport:
         begun, table = time.perf_counter(), self._load()
         if table.metadata.format_version > _NEWEST_FORMAT:
-            return _nothing(self._name, "Format version 3: PyIceberg can't write it yet.", dry_run=dry_run)
+            return self._nothing("Format version 3: PyIceberg can't write it yet.")
         before = self._reader.read(table)
         if before is None:
-            return _nothing(self._name, "There is nothing in it yet.", dry_run=dry_run)
-        rounds = self._plan(before, read_copies(table.metadata), everything=everything)
-        if dry_run:
+            return self._nothing("There is nothing in it yet.")
+        rounds = self._plan(before, read_copies(table.metadata), everything=self._order.everything)
+        if self._order.dry_run:
             return _would(self._name, before, rounds, self._is_crowded(before))
         self._step("planned")
         drop_outlived(self._connections.catalog, self._name, table, self._now)
         done = self._rounds(rounds) + self._gather()
         after = self._reader.read(self._load()) or before
         return _did(self._name, before, after, done, time.perf_counter() - begun)
+
+    def _nothing(self, why: str) -> WorkReport:
+        return WorkReport(str(self._name), "compaction", False, why, dry_run=self._order.dry_run)
 
     def _load(self) -> Table:
         return load_table(self._connections.catalog, self._name)
@@ -159,7 +160,7 @@ class _Compaction:
     def _commit(
         self, what: Callable[[Table], Replacement], text: str, staged: StagedFiles | None = None
     ) -> Committed:
-        why = {"frazil.upkeep-reason": self._reason} if self._reason else {}
+        why = {"frazil.upkeep-reason": self._order.reason} if self._order.reason else {}
         says = {SUMMARY: "compaction", "frazil.upkeep-did": text, **why}
         return put_in_place(self._connections.catalog, self._name, what, says, staged)
 
@@ -215,25 +216,15 @@ def _became(done: _Done) -> str:
     return f"{_files(done.files)} of {size_text(done.bytes)} became {done.into} of {size_text(done.written)}"
 
 
-def _nothing(name: TableName, why: str, *, dry_run: bool) -> WorkReport:
-    """The report on a table that can't be compacted."""
-    return WorkReport(str(name), "compaction", done=False, text=why, dry_run=dry_run)
-
-
 def _would(name: TableName, head: Head, rounds: Sequence[Round], crowded: bool) -> WorkReport:
     """The report of a dry run; `crowded` tells whether manifests would be merged."""
     files, size = sum(len(r.files) for r in rounds), sum(r.bytes for r in rounds)
     done = _Done(files, size, into=sum(r.into for r in rounds), rounds=len(rounds))
     parts = [f"{_files(files)} of {size_text(size)} would become {done.into}"] if rounds else []
     parts += [f"{len(head.manifests)} manifests would become few"] if crowded else []
-    return WorkReport(
-        table=str(name),
-        kind="compaction",
-        done=bool(parts),
-        text=f"{', '.join(parts)}." if parts else _as_it_is(head),
-        numbers=_numbers(head, None, done),
-        dry_run=True,
-    )
+    text = f"{', '.join(parts)}." if parts else _as_it_is(head)
+    numbers = _numbers(head, None, done)
+    return WorkReport(str(name), "compaction", bool(parts), text, numbers=numbers, dry_run=True)
 
 
 def _did(name: TableName, before: Head, after: Head, done: _Done, seconds: float) -> WorkReport:

@@ -23,7 +23,7 @@ from frazil.tables.catalog import load_table
 from frazil.tables.commit import commit
 from frazil.tables.ledger import copied
 from frazil.tables.replacement import replacing
-from frazil.upkeep.kind import Kind, Known, Order, Reason, View
+from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View
 from frazil.upkeep.row_expiry.plan import (
     Cutoff,
     PastRows,
@@ -57,7 +57,7 @@ class RowExpiry(Kind):
 
     def run(self, spec: AnyTable, connections: Connections, now: float, order: Order) -> WorkReport:
         """See `Kind.run`."""
-        return expire_rows(spec, connections, now, dry_run=order.dry_run, reason=order.reason)
+        return expire_rows(spec, connections, now, order)
 
     def why_due(self, known: Known, now: float) -> Reason | None:
         """See `Kind.why_due`."""
@@ -94,21 +94,19 @@ def expire_rows(
     spec: AnyTable,
     connections: Connections,
     now: float,
-    *,
-    dry_run: bool = False,
-    reason: str = "",
+    order: Order = AS_USUAL,
     on_step: Step = lambda _: None,
 ) -> WorkReport:
     """Deletes rows whose record's timestamp is older than `keep_rows_for`; one of that very age stays.
 
-    See `Order`; `on_step` is told planned, written, published.
+    `on_step` is told planned, written, published.
     """
     age = row_age(spec)
     if age is None:
         name = things(spec, connections.settings).table
         text = "Rows are kept for ever: the spec says nothing of keep_rows_for."
-        return WorkReport(str(name), "row_expiry", done=False, text=text, dry_run=dry_run)
-    return _RowExpiry(spec, connections, now, age, on_step).run(reason, dry_run=dry_run)
+        return WorkReport(str(name), "row_expiry", done=False, text=text, dry_run=order.dry_run)
+    return _RowExpiry(spec, connections, now, age, on_step).run(order)
 
 
 class _RowExpiry:
@@ -126,17 +124,17 @@ class _RowExpiry:
         self._done = on_step
         self._branches: list[str] = []
 
-    def run(self, reason: str, *, dry_run: bool) -> WorkReport:
+    def run(self, order: Order) -> WorkReport:
         """Plans, and does it unless nothing is past, or this is a dry run."""
         table = load_table(self._catalog, self._name)
         past = self._past(table)
         if not past:
-            return self._report(past, Survivors(), dry_run=dry_run)
-        if dry_run:
+            return self._report(past, Survivors(), dry_run=order.dry_run)
+        if order.dry_run:
             return self._would(past, count_past_rows(table, past, self._cutoff))
         self._done("planned")
         try:
-            return self._expire(reason)
+            return self._expire(order.reason)
         finally:
             for branch in self._branches:
                 leave_branch(self._catalog, self._name, branch)
