@@ -14,10 +14,11 @@ __all__ = ["is_foreign", "is_in_step", "metadata_shown", "ways_on"]
 
 
 def metadata_shown(table: Table, location: str) -> TableMetadata | None:
-    """The metadata that a target names; None where the file is gone, or lies elsewhere.
+    """The metadata that a target names; None where the file is gone, is no metadata, or lies elsewhere.
 
     Glue and Snowflake may name anything: what is no neighbour of the table's own metadata is not read.
     """
+    from pyiceberg.exceptions import ValidationError
     from pyiceberg.serializers import FromInputFile
 
     if location == table.metadata_location:
@@ -26,7 +27,7 @@ def metadata_shown(table: Table, location: str) -> TableMetadata | None:
         return None
     try:
         return FromInputFile.table_metadata(table.io.new_input(location))
-    except FileNotFoundError:
+    except (FileNotFoundError, UnicodeDecodeError, ValidationError):
         return None
 
 
@@ -54,7 +55,9 @@ def is_foreign(table: Table, shown: Shown) -> bool:
     if not _is_beside(table, location):
         return True
     seen = metadata_shown(table, location)
-    return seen is not None and (bool(shown.put) or not _knows(table, seen.current_snapshot_id))
+    if seen is None:
+        return table.io.new_input(location).exists()
+    return bool(shown.put) or not _knows(table, seen.current_snapshot_id)
 
 
 def ways_on(table: str) -> str:

@@ -70,7 +70,7 @@ class Expiry(Kind):
         pause, history, found = known.spec.upkeep.expire_every, known.history, known.unworked(self)
         if not (found and found.told and history and known.is_over(self, pause, now)):
             return None
-        why = f"{found.told} of {history.snapshots} snapshots can go"
+        why = f"{found.told} of {history.snapshots} snapshots are old enough to go"
         text = f"{why}: {since(self.title, known.age(self, now), pause)}."
         return Reason(text, {"snapshots": history.snapshots, "expirable": found.told})
 
@@ -83,7 +83,7 @@ class Expiry(Kind):
         return known.is_over(self, pause, now) and not asked
 
     def look(self, view: View, known: Known, now: float) -> int:
-        """How many snapshots can go."""
+        """How many snapshots are old enough to go, whoever reads them still."""
         return len(plan_expiry(view.table.metadata, known.spec.upkeep, now))
 
 

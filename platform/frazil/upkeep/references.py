@@ -62,7 +62,7 @@ class Reader:
     def told(self, bound: float) -> str:
         """Who is behind since when, and until when what it needs is kept; `bound`: for how many seconds."""
         if self.since is None:
-            return f"{self.name} {'does not answer' if self.location is None else 'shows another state'}"
+            return f"{self.name} does not answer"
         began, ends = (datetime.fromtimestamp(at, UTC) for at in (self.since, self.since + bound))
         return (
             f"{self.name} has not read what came since {began:%F %T} UTC, {len(self.needs)} snapshots are "
@@ -105,8 +105,9 @@ class References:
     @property
     def text(self) -> str:
         """The readers in a sentence; empty where none is behind."""
-        told = (f"{r.told(self.bound)}{f' ({r.todo})' if r.todo else ''}" for r in self.readers)
-        return f" Kept for readers: {'; '.join(told)}." if self.readers else ""
+        behind = [reader for reader in self.readers if reader.since or reader.location is None]
+        told = "; ".join(f"{reader.told(self.bound)} ({reader.todo})" for reader in behind)
+        return f" Kept for readers: {told}." if told else ""
 
 
 def references_of(
@@ -168,7 +169,8 @@ def _silent(target: Target, spec: AnyTable, table: Table, now: float) -> Reader:
     """A target that does not answer may show any state that it is allowed to."""
     oldest = (now - spec.upkeep.keep_for_readers.total_seconds()) * 1000
     young = frozenset(s.snapshot_id for s in ancestors(table.metadata) if s.timestamp_ms > oldest)
-    return Reader(f"{target.word} {target.relations[0]}", "", young, location=None)
+    todo = "`frazil status` shows what runs"
+    return Reader(f"{target.word} {target.relations[0]}", todo, young, location=None)
 
 
 def _position_in(connections: Connections, reader: TableName, name: TableName) -> Position | None:

@@ -212,7 +212,9 @@ def test_landings_make_work_and_a_remembered_compaction_gives_rest(topic: Topic)
     assert re.fullmatch(
         r"2 files of \d\.\d kB can become 1: there was no compaction yet\.", due["compaction"]
     )
-    assert due["expiry"] == "2 of 5 snapshots can go: there was no expiry yet."  # of the landings' branches
+    assert (
+        due["expiry"] == "2 of 5 snapshots are old enough to go: there was no expiry yet."
+    )  # of the landings' branches
     assert (resting.due, resting.looked_into) == ((), 0)
     assert len(later.due) == 1
     assert later.due[0].reason.startswith("3 files of ")

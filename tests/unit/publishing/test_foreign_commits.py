@@ -120,11 +120,34 @@ def test_an_entry_of_another_table_is_not_overwritten(mirror: Mirror) -> None:
         mirror.sync()
 
 
+@pytest.mark.parametrize("text", ["", "{}", "PAR1"])
+def test_a_file_that_is_no_metadata_is_another_engines_too(mirror: Mirror, text: str) -> None:
+    junk = Path(mirror.shown.removeprefix("file://")).parent / "junk.metadata.json"
+    junk.write_text(text)
+    point(mirror, {"metadata_location": junk.as_uri()})
+
+    with pytest.raises(RepairError, match="Another engine committed"):
+        mirror.sync()
+    assert run_check("glue_pointer", mirror.spec, mirror.connections).failed
+
+
+def test_a_file_that_is_gone_is_nobodys_and_replaced(mirror: Mirror) -> None:
+    point(mirror, {"metadata_location": mirror.shown.replace("metadata/0", "metadata/9")})
+
+    assert mirror.sync() == mirror.table.metadata_location
+
+
+def point(mirror: Mirror, parameters: dict[str, str]) -> None:
+    """Changes parameters of the entry, as another engine does; a name without a value goes."""
+    glue, database = mirror.connections.glue, mirror.folder.name
+    entry = glue.get_table(DatabaseName=database, Name=NAME.table)["Table"]
+    wanted = {key: entry[key] for key in ("Name", "TableType", "StorageDescriptor")}
+    changed = {key: text for key, text in (entry["Parameters"] | parameters).items() if text}
+    glue.update_table(DatabaseName=database, TableInput={**wanted, "Parameters": changed})
+
+
 def test_an_entry_of_before_frazil_noted_what_it_puts_there_is_its_own(mirror: Mirror) -> None:
-    entry = mirror.connections.glue.get_table(DatabaseName=mirror.folder.name, Name=NAME.table)["Table"]
-    wanted = {key: entry[key] for key in ("Name", "TableType", "StorageDescriptor", "Parameters")}
-    wanted["Parameters"].pop("frazil.metadata_location", "")
-    mirror.connections.glue.update_table(DatabaseName=mirror.folder.name, TableInput=wanted)
+    point(mirror, {"frazil.metadata_location": ""})
     mirror.land(10)  # past the table's log
 
     assert mirror.sync() == mirror.table.metadata_location

@@ -37,10 +37,11 @@ def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
 
 def test_landings_behind_a_glue_that_is_not_moved_leave_what_it_shows_readable(mirror: Mirror) -> None:
     mirror.land(3)
-    mirror.sync()
+    shown = mirror.sync()
 
     mirror.land_unseen(60)
 
+    assert mirror.shown == shown
     assert mirror.athena(mirror.sync()) == list(range(63))
     assert mirror.shown == mirror.table.metadata_location
 
@@ -104,3 +105,14 @@ def test_a_table_of_an_earlier_version_no_longer_lets_its_writers_delete_metadat
     mirror.keep_up()
 
     assert mirror.table.properties["write.metadata.delete-after-commit.enabled"] == "false"
+
+
+def test_a_target_that_this_installation_has_no_key_for_was_never_shown_anything(mirror: Mirror) -> None:
+    mirror.spec = mirror.spec.model_copy(update={"publish": ("glue", "snowflake")})
+    mirror.land(20)
+    mirror.sync()
+
+    report = mirror.keep_up()
+
+    assert "Kept for readers" not in report.text
+    assert len(mirror.table.snapshots()) == FEW.max_snapshots

@@ -204,7 +204,7 @@ def test_a_gain_that_was_found_before_the_last_compaction_is_none() -> None:
 def test_expiry_is_due_hourly_while_snapshots_can_go() -> None:
     table = with_expirable(known(IDLE), 3)
 
-    assert due(table) == {"expiry": "3 of 10 snapshots can go: there was no expiry yet."}
+    assert due(table) == {"expiry": "3 of 10 snapshots are old enough to go: there was no expiry yet."}
     assert due(with_expirable(table, 0)) == {}
     assert due(replace(table, facts=replace(FACTS, last=last(expiry=HOUR - 1)))) == {}
 

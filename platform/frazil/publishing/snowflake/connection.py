@@ -153,7 +153,7 @@ def _private_key_file(settings: Settings) -> str:
     path = settings.snowflake_private_key_path
     if path is not None and path.is_file():
         return str(path)
-    raise ConfigureError(
+    raise MissingError(
         "There is no private key to log in to Snowflake with.",
         where=f"snowflake_private_key_path: {path or 'not set'}",
         meaning="Nothing was changed.",
