@@ -28,6 +28,9 @@ from frazil.upkeep.work import WorkReport
 __all__ = ["DAY", "NAME", "Mirror"]
 
 NAME = TableName("unit", "orders")
+LEDGER = {"frazil.spans": '{"0": [0, 0]}'}
+"""What expiry looks for in a landing's snapshot."""
+
 FEW = {"write.metadata.previous-versions-max": "5"}
 DAY = 86400.0
 
@@ -71,7 +74,7 @@ class Mirror:
     def _append(self, quantity: int) -> None:
         def stage(table: Table) -> Any:
             tx = table.transaction()
-            with tx.update_snapshot().fast_append() as append:
+            with tx.update_snapshot(snapshot_properties=LEDGER).fast_append() as append:
                 for file in files:
                     append.append_data_file(file)
             return tx

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -138,18 +137,28 @@ def pointer_of(target: Target, shown: Shown, table: Table) -> Reader | None:
     if metadata is None or shown.metadata_location == table.metadata_location:
         return None
     head = metadata.current_snapshot()
-    if head and not table.metadata.snapshot_by_id(head.snapshot_id) and not is_foreign(table, shown):
+    known = head is None or table.metadata.snapshot_by_id(head.snapshot_id) is not None
+    if not known and not is_foreign(table, shown):
         return None
-    line = list(ancestors(table.metadata))
-    unread = list(takewhile(lambda s: head is None or s.snapshot_id != head.snapshot_id, line))
+    next_ = _next(table, head) if known else None
     return Reader(
         name=f"{target.word} {target.relations[0]}",
         todo=f"`frazil sync {'.'.join(table.name())}`",
-        needs=frozenset({head.snapshot_id} if head else ()),
-        since=_came(unread) if len(unread) < len(line) else None,
+        needs=frozenset(snapshot.snapshot_id for snapshot in (head, next_) if snapshot),
+        since=next_.timestamp_ms / 1000 if next_ else None,
         location=shown.metadata_location,
         head=head,
     )
+
+
+def _next(table: Table, head: Snapshot | None) -> Snapshot | None:
+    """The first snapshot behind one that is shown. It is kept as well: it says since when that one is old.
+
+    By sequence numbers: once those between it and the head have expired, no line leads back to it.
+    """
+    read = (head.sequence_number or 0) if head else 0
+    later = [s for s in table.metadata.snapshots if (s.sequence_number or 0) > read and not _is_upkeep(s)]
+    return min(later, key=lambda s: s.sequence_number or 0, default=None)
 
 
 def _pointers(spec: AnyTable, connections: Connections, table: Table, now: float) -> Iterator[Reader]:
@@ -193,5 +202,9 @@ def _follower(name: str, todo: str, position: Position | None, table: Table) -> 
 
 def _came(unread: Sequence[Snapshot]) -> float | None:
     """When the first snapshot came that is not read, and that is not upkeep's, which brings nothing."""
-    times = [s.timestamp_ms / 1000 for s in unread if SUMMARY not in summary_of(s)]
+    times = [s.timestamp_ms / 1000 for s in unread if not _is_upkeep(s)]
     return times[-1] if times else None
+
+
+def _is_upkeep(snapshot: Snapshot) -> bool:
+    return SUMMARY in summary_of(snapshot)
