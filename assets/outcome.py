@@ -18,12 +18,7 @@ SECONDS_BETWEEN = 5
 
 @contextmanager
 def engine_errors() -> Iterator[None]:
-    """Runs the engine: what may succeed later is tried again, all else fails with its own words.
-
-    Raises:
-        dg.RetryRequested: A server did not answer, or others were quicker.
-        dg.Failure: A person must look at it.
-    """
+    """Runs the engine: what may succeed later is tried again, all else fails with its own words."""
     try:
         yield
     except RetryError as e:

@@ -33,8 +33,7 @@ for argument in ("execution_type", "include_sources", "owners"):
 def defs() -> dg.Definitions:
     """The pipelines of the profile in force, what they need, and what watches them.
 
-    Raises:
-        SpecError: A pipeline or a query can't be understood; told before Dagster's component loader would.
+    A pipeline or a query that can't be understood is told before Dagster's component loader would.
     """
     settings = Settings.load()
     folders = pipeline_folders(settings)

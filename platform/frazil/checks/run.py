@@ -71,8 +71,7 @@ def _of_target(target: Target) -> Check:
 def run_check(name: str, spec: AnyTable, connections: Connections) -> CheckResult:
     """Runs one check. What keeps it from looking (a missing table, say) is a failed check.
 
-    Raises:
-        RetryError: A server does not answer: that says nothing about the data.
+    A server that does not answer (RetryError) says nothing about the data.
     """
     settings = connections.settings
     check, names = checks_of(spec, settings)[name], things(spec, settings)

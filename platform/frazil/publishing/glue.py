@@ -84,12 +84,7 @@ class Glue:
         raise AssertionError("the last attempt returns or raises")
 
     def _sync_once(self, connections: Connections, sent: dict[str, str]) -> Shown:
-        """One attempt.
-
-        Args:
-            sent: Locations that earlier attempts sent, with the foreign one that each replaces; this one's is
-                added.
-        """
+        """One attempt; `sent`: locations that attempts sent, with the foreign one that each replaces."""
         client = connections.glue
         self._make_database(client)
         entry = self._entry(client)
@@ -110,8 +105,7 @@ class Glue:
     def _foreign(self, entry: dict[str, Any], table: Table) -> str:
         """The metadata that another engine put there; empty where none did, or that is gone.
 
-        Raises:
-            RepairError: There is some, and the spec does not say to replace it.
+        Raises RepairError where there is some, and the spec does not say to replace it.
         """
         shown = self._shown(entry, changed=False)
         if not is_foreign(table, shown):
@@ -182,8 +176,7 @@ class Glue:
 def _send(client: Any, request: Callable[[], Any]) -> None:
     """Sends what changes something, once; the client repeats nothing by itself.
 
-    Raises:
-        _Again: Another one was quicker, or it is not known what became of the request.
+    Raises _Again where another one was quicker, or it is not known what became of the request.
     """
     known = client.exceptions
     try:

@@ -69,16 +69,7 @@ class Target(Protocol):
         """A column's type as the target shows it."""
 
     def sync(self, connections: Connections) -> Shown:
-        """Makes what is missing, and lets the target show the table's current metadata.
-
-        Raises:
-            MissingError: There is no Iceberg table.
-            RetryError: The target does not answer, or others kept changing it.
-        """
+        """Makes what is missing, and lets the target show the table's current metadata."""
 
     def read(self, connections: Connections) -> Shown | None:
-        """What the target shows now; None where it does not know the table. Changes nothing.
-
-        Raises:
-            PartDownError: It does not answer.
-        """
+        """What the target shows now; None where it does not know the table. Changes nothing."""

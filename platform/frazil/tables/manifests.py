@@ -121,9 +121,7 @@ def manifests_of(
 ) -> tuple[ManifestFile, ...]:
     """The manifests of a snapshot that name files which are there, and not only some that were removed.
 
-    Args:
-        snapshot: Usually the head; None: no manifests.
-        content: A `ManifestContent`, where only those of data or of delete files are wanted.
+    `content` is a `ManifestContent`; None: those of data files and those of delete files.
     """
     manifests = snapshot.manifests(table.io) if snapshot else ()
     live = (m for m in manifests if m.has_added_files() or m.has_existing_files())

@@ -44,9 +44,7 @@ def replacing(
 ) -> Replacement:
     """Replaces some files, whatever rows the new ones hold.
 
-    Args:
-        named: Live entries by the manifest that names them; of those manifests at least that name the files.
-        paths: The files that go; None: all.
+    `named` has the manifests that name the files at least; `paths` are the files that go; None: all.
     """
 
     def goes(path: str) -> bool:
@@ -75,11 +73,7 @@ def same_rows(head: Head, paths: Collection[str], added: Iterable[DataFile]) -> 
 
 
 def upon(table: Table, what: Replacement) -> Replacement:
-    """The same replacement upon the present head of `main`.
-
-    Raises:
-        OvertakenError: A file that is to be replaced is no longer there, or lost rows since.
-    """
+    """The same upon the present head; raises OvertakenError where files of it are gone, or lost rows."""
     manifests = manifests_of(table, table.current_snapshot())
     _refuse_new_deletes(table, manifests, what)
     if what.gone <= {m.manifest_path for m in manifests}:

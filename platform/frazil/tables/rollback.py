@@ -70,8 +70,7 @@ def turn_back(
 ) -> Turn[E]:
     """Makes a snapshot the head of `main`, and its position the table's, in one commit.
 
-    Args:
-        to: A snapshot's id, or a moment: the newest ancestor of the head that is not younger is meant.
+    `to` is a snapshot's id, or a moment: the newest ancestor of the head that is not younger is meant.
     """
     turns: list[Turn[E]] = []
 

@@ -65,11 +65,7 @@ class Staged(ABC):
 
     @abstractmethod
     def upon(self, name: TableName, table: Table) -> Entry:
-        """What the snapshot says where it follows the table's present head.
-
-        Raises:
-            OvertakenError: It must not follow it: the position is no longer the one planned from.
-        """
+        """What the snapshot says behind the present head; raises OvertakenError where it must not follow."""
 
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
         """Adds the files to a commit; by default as an append."""

@@ -120,8 +120,7 @@ def _look(
 ) -> tuple[dict[str, str], int]:
     """Remembers what only manifests and all snapshots tell, until the time is over.
 
-    Returns:
-        The tables that could not be read, and why; how many the time was too short for.
+    Gives the tables that could not be read, and why, and how many the time was too short for.
     """
     failed: dict[str, str] = {}
     late: list[TableName] = []

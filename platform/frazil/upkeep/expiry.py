@@ -90,8 +90,7 @@ class Expiry(Kind):
 def expire(spec: AnyTable, connections: Connections, now: float, order: Order = AS_USUAL) -> WorkReport:
     """Expires the snapshots of a table, and of its dead letters, that nothing asks to be kept.
 
-    Raises:
-        RepairError: Metadata of a snapshot that stays can't be read; no file is deleted then.
+    No file is deleted where metadata of a snapshot that stays can't be read (RepairError).
     """
     work = _Expiry(spec, connections, now)
     tables = kept_tables(connections.catalog, work.name)

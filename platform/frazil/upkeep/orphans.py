@@ -77,8 +77,7 @@ def remove_orphans(
 ) -> WorkReport:
     """Deletes files of a table, and of its dead letters, that no snapshot names and nobody is writing.
 
-    Raises:
-        RepairError: Metadata can't be read; nothing is deleted then.
+    Nothing is deleted where metadata can't be read (RepairError).
     """
     name = things(spec, connections.settings).table
     listed = {each: list(list_files(t)) for each, t in kept_tables(connections.catalog, name).items()}

@@ -63,11 +63,7 @@ class StoredFile:
 
 
 def kept_tables(catalog: Catalog, name: TableName) -> dict[TableName, Table]:
-    """A table and its dead letters, if there are any, as they are now.
-
-    Raises:
-        MissingError: There is no such table.
-    """
+    """A table and its dead letters, if there are any, as they are now."""
     found = {name: load_table(catalog, name)}
     letters = load_table_or_none(catalog, name.dead_letters)
     return found | ({name.dead_letters: letters} if letters else {})
@@ -76,8 +72,7 @@ def kept_tables(catalog: Catalog, name: TableName) -> dict[TableName, Table]:
 def read_present(catalog: Catalog, name: TableName, read: Callable[[Table], T], meaning: str, todo: str) -> T:
     """What a table's metadata tells; read again where an expiry took a file since the table was loaded.
 
-    Raises:
-        RepairError: A file that tells is missing, with what that means and what to do.
+    In the end RepairError says which file is missing, what that means and what to do.
     """
     for _ in range(_TRIES):
         try:
@@ -140,8 +135,7 @@ def old_metadata(catalog: Catalog, name: TableName, before: float, shown: Iterab
 def named_keys(table: Table, shown: Sequence[Snapshot] = ()) -> set[str]:
     """Keys of all files that any snapshot, or the table itself, names; and what targets show, if it is there.
 
-    Raises:
-        FileNotFoundError: A file that must be read for it is gone; an expiry may be at work.
+    Raises FileNotFoundError where a file that must be read is gone; an expiry may be at work.
     """
     manifests = manifests_named(table.io, table.metadata.snapshots)
     content = content_named(table.io, manifests.values())
@@ -155,9 +149,6 @@ def named_only_by(
     """Paths by kind of the files that some snapshots name, and none of the kept ones or of those shown.
 
     What of the former an orphan removal was quicker to take is left out.
-
-    Raises:
-        FileNotFoundError: A file that the kept ones need is gone.
     """
     others, foreign = manifests_named(io, kept), _foreign_files(io, shown, kept)
     once = manifests_named(io, gone, may_miss=True)

@@ -176,9 +176,6 @@ def put_in_place(
 
     `what` says what is to be done upon the present head, and is asked again after each conflict; `says` goes
     into the snapshot's summary.
-
-    Raises:
-        OvertakenError: Raised by `what` where it can't be done any more.
     """
     from frazil.tables.rewrite import stage_same_rows
 

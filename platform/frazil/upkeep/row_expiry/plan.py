@@ -126,9 +126,8 @@ def find_past_rows(
 ) -> PastRows:
     """Looks at the manifests of the head; opens no data file.
 
-    Args:
-        max_bytes: The most bytes of files to be rewritten; one file is always allowed.
-        only: Paths of the files that are rewritten already: no other one will be.
+    Files to be rewritten have at most `max_bytes`, but for one that is always allowed. `only`: the paths of
+    those that are rewritten already; no other one will be.
     """
     from pyiceberg.manifest import ManifestContent
 
@@ -151,8 +150,7 @@ def find_past_rows(
 def count_past_rows(table: Table, past: PastRows, cutoff: Cutoff) -> int | None:
     """How many rows of the mixed files are past: reads their timestamps, and changes nothing.
 
-    Returns:
-        None where rows are deleted by equality, which PyIceberg can't read.
+    None where rows are deleted by equality, which PyIceberg can't read.
     """
     from pyiceberg.io.pyarrow import ArrowScan
 
