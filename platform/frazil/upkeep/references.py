@@ -36,23 +36,15 @@ __all__ = ["Reader", "References", "followers_of", "pointer_of", "references_of"
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Somebody who has not read the newest snapshots of a table.
+    """Somebody who has not read the newest snapshots of a table."""
 
-    Args:
-        name: Such as `glue local.orders`, `table local.totals`, `topic totals`.
-        todo: The command that brings it in step.
-        needs: Snapshots of the table that it reads now, or has yet to read.
-        since: When the first one came that it has not read, in seconds since the epoch; None: nobody knows.
-        location: The metadata file that it is shown; None: it does not answer.
-        head: The snapshot that it is shown; another engine's is none of the table's own.
-    """
-
-    name: str
-    todo: str
-    needs: frozenset[int]
+    name: str  # such as `glue local.orders`, `table local.totals`, `topic totals`
+    todo: str  # the command that brings it in step
+    needs: frozenset[int]  # snapshots of the table that it reads now, or has yet to read
+    # When the first one came that it has not read, in seconds since the epoch; None: nobody knows.
     since: float | None = None
-    location: str | None = ""
-    head: Snapshot | None = None
+    location: str | None = ""  # the metadata file that it is shown; None: it does not answer
+    head: Snapshot | None = None  # the snapshot that it is shown; another engine's is none of the table's own
 
     def lag(self, now: float) -> float:
         """Seconds for which it has not read what is there."""
@@ -71,15 +63,10 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What readers need of a table, as long as the spec lets them take.
+    """What readers need of a table, as long as the spec lets them take."""
 
-    Args:
-        readers: Those who are behind by less.
-        bound: Seconds that a reader may be behind.
-    """
-
-    readers: tuple[Reader, ...]
-    bound: float
+    readers: tuple[Reader, ...]  # those who are behind by less
+    bound: float  # seconds that a reader may be behind
 
     @property
     def snapshots(self) -> frozenset[int]:
