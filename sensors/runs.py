@@ -29,8 +29,7 @@ _AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.Dagste
 _LOST_AFTER = timedelta(hours=1)
 """A run whose process was killed stays "started" for ever; landing beside a live one is harmless."""
 
-_REST = timedelta(minutes=1)
-"""What failed a moment ago would most likely fail again, every ten seconds."""
+_REST = timedelta(minutes=1)  # what failed a moment ago would most likely fail again, every ten seconds
 
 _UPKEEP_RESTS = timedelta(minutes=10)
 """A failed compaction may have cost gigabytes of rewriting; nobody waits for the next one."""

@@ -45,8 +45,7 @@ _MENDS = {
 """What to do, by the state of the table."""
 
 _SIDE = "$frazil_side"
-_DIGITS = "%.9g"
-"""Sums of floating-point numbers differ by their order, in digits far behind these."""
+_DIGITS = "%.9g"  # sums of floating-point numbers differ by their order, in digits far behind these
 
 
 def count_derived(subject: Subject[DerivedSpec]) -> Verdict:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_shown", "judge_files", "rows_in_files"]
 
-_SLACK = 4
-"""How many times what asks for upkeep may pile up before the check warns."""
+_SLACK = 4  # how many times what asks for upkeep may pile up before the check warns
 
 _EARLY = 7
 """Share of the time after which expiry no longer waits for a reader that is behind: a day of a week."""

@@ -35,8 +35,7 @@ __all__ = [
 ]
 
 _EMPTY = Verdict(True, "Nothing was landed yet: no row, no offset.", {"offsets": 0, "rows": 0})
-_HARMLESS = ("reorder", "tighten")
-"""Changes that leave the table as it is, for good."""
+_HARMLESS = ("reorder", "tighten")  # changes that leave the table as it is, for good
 
 
 def count_rows(subject: Subject[TableSpec]) -> Verdict:

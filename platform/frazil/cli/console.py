@@ -18,8 +18,7 @@ __all__ = ["DEBUG", "complain", "console", "print_json", "print_table"]
 DEBUG = "FRAZIL_DEBUG"
 """Where this variable is set, a fault of ours is shown with its trace."""
 
-_PAPER = 1000
-"""Width of a file or pipe: wider than any table."""
+_PAPER = 1000  # width of a file or pipe: wider than any table
 
 console = Console(
     stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True,

@@ -43,8 +43,7 @@ OTHERS = ("skyone", "sunset_avro", "shipments")
 
 _WORDS = {"passed": ("ok", "green"), "failed": ("no", "red"), "skipped": ("--", "")}
 _EACH = 300
-_WHILE = 5
-"""One part in so many of the records is produced while the second materialization runs."""
+_WHILE = 5  # one part in so many of the records is produced while the second materialization runs
 
 T = TypeVar("T")
 Records = Annotated[int, typer.Option(min=1000, help="Trades of the first batch.")]

@@ -29,8 +29,7 @@ __all__ = ["app"]
 app = typer.Typer()
 
 _AT_ONCE = 4
-_MOST_PARTITIONS = 20
-"""Partitions that are shown to people; --json has all of them."""
+_MOST_PARTITIONS = 20  # partitions that are shown to people; --json has all of them
 
 _SHOWN = {"compaction": "compacted", "expiry": "expired"}
 

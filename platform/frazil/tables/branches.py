@@ -42,8 +42,7 @@ LANDING, REDRIVE, DERIVING, REBUILDING = "landing_", "redrive_", "deriving_", "r
 EXPIRING, COMPACTING = "expiring_", "compaction_"
 """Prefixes of branches of upkeep."""
 
-_LONGEST = 6 * 3600.0
-"""Seconds after which work that still has its branch is taken for dead."""
+_LONGEST = 6 * 3600.0  # seconds after which work that still has its branch is taken for dead
 
 _log = logging.getLogger(__name__)
 

@@ -40,8 +40,7 @@ __all__ = [
 
 TRIES = 30
 _LONGEST_WAIT = 1.0
-_PATIENCE = 180.0
-"""Seconds that the outcome of a commit is looked for while the catalog does not answer."""
+_PATIENCE = 180.0  # seconds that the outcome of a commit is looked for while the catalog does not answer
 
 _SKEW = 60_000
 """Milliseconds that clocks may disagree: Java's metadata reader refuses a log that goes back by more

@@ -18,8 +18,7 @@ Key = tuple[int, int]
 NAMES = ("partition", "offset")
 """The columns that hold them in a dead-letter table."""
 
-_FEW = 200
-"""Values of an IN by which PyIceberg still leaves out files (its IN_PREDICATE_LIMIT)."""
+_FEW = 200  # values of an IN by which PyIceberg still leaves out files (its IN_PREDICATE_LIMIT)
 
 
 def keys_in(

@@ -40,8 +40,7 @@ Entries = tuple["ManifestEntry", ...]
 _T = TypeVar("_T")
 _V = TypeVar("_V")
 
-_SMALL = 4 * 2**20
-"""Half of the size that Iceberg aims at."""
+_SMALL = 4 * 2**20  # half of the size that Iceberg aims at
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,7 @@ from frazil.tables.snapshots import summary_of
 
 __all__ = ["stage_branch", "stage_new_rows", "stage_same_rows"]
 
-_ENTRIES = 5_000
-"""Of one manifest: with statistics of twenty columns about the 8 MB that Iceberg aims at."""
+_ENTRIES = 5_000  # of one manifest: with statistics of twenty columns about the 8 MB that Iceberg aims at
 
 
 def stage_same_rows(tx: Transaction, what: Replacement, says: Mapping[str, str]) -> int:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Rollback", "Turn", "move_main", "report_of", "row_count", "turn_back"]
 
-_SHOWN = 5
-"""Snapshots that an error names."""
+_SHOWN = 5  # snapshots that an error names
 
 E = TypeVar("E", bound=Entry)
 

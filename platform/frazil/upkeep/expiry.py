@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Expiry", "expire"]
 
-_BATCH = 1000
-"""Snapshots that one commit expires."""
+_BATCH = 1000  # snapshots that one commit expires
 
 _KINDS = ("data_files", "delete_files", "manifests", "manifest_lists", "statistics", "metadata_files")
 

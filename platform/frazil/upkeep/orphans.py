@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Orphans", "remove_orphans"]
 
-_CLOCKS = 300.0
-"""Seconds by which the clocks of the storage and of those who land may differ."""
+_CLOCKS = 300.0  # seconds by which the clocks of the storage and of those who land may differ
 
 _NAMED = 5
 

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["aged_refs", "plan_expiry"]
 
-_LEDGERS = ("frazil.spans", "frazil.inputs")
-"""What the snapshot of a landing says, and that of a derivation."""
+_LEDGERS = ("frazil.spans", "frazil.inputs")  # what the snapshot of a landing says, and that of a derivation
 
 _PLAN = "frazil.plan"
-_FAR = 1000
-"""Commits of other tools on top of a ledger, beyond which it is not kept for them."""
+_FAR = 1000  # commits of other tools on top of a ledger, beyond which it is not kept for them
 
 
 def plan_expiry(

@@ -40,8 +40,7 @@ __all__ = [
     "statistics_of",
 ]
 
-_GC_ENABLED = "gc.enabled"
-"""Iceberg's property; false where a table shares files with another one."""
+_GC_ENABLED = "gc.enabled"  # Iceberg's property; false where a table shares files with another one
 
 _FOLDERS = ("data", "metadata")
 """Where Iceberg writes. What else lies there is somebody's own, perhaps another table."""

@@ -137,8 +137,7 @@ def _within(
     }
 
 
-_BYTES = 2**30
-"""Of one round: half a minute's work of two cores."""
+_BYTES = 2**30  # of one round: half a minute's work of two cores
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,7 @@ __all__ = ["RowExpiry", "expire_rows"]
 Step = Callable[[str], None]
 
 _EVERY = timedelta(hours=1)
-_TRIES = 5
-"""How often files are written anew, because others took one of them or kept committing."""
+_TRIES = 5  # how often files are written anew, because others took one of them or kept committing
 
 
 class RowExpiry(Kind):

@@ -25,8 +25,7 @@ __all__ = ["AGAIN", "Survivors", "write_survivors"]
 AGAIN = "Nothing: the upkeep sensor tries again; so does `frazil expire --rows`."
 """What to do where others commit all the time."""
 
-_MARK = "frazil.plan"
-"""In summaries of snapshots that are a branch's, and never on `main`."""
+_MARK = "frazil.plan"  # in summaries of snapshots that are a branch's, and never on `main`
 
 
 @dataclass(frozen=True)
