@@ -43,5 +43,6 @@ def test_what_glue_shows_is_good_all_the_while_and_in_step_within_a_tick(
         mirror.keep_up()
 
         assert mirror.athena(mirror.shown) == list(range(landings + 3))
-        assert len(mirror.table.snapshots()) <= FEW.max_snapshots + 1  # what was shown is young, and stays
+        young = 2  # what was shown and what came next stay as any snapshot that was once on main does
+        assert len(mirror.table.snapshots()) <= FEW.max_snapshots + young
         assert run_check("glue_pointer", spec, mirror.connections).passed
