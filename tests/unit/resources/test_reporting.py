@@ -1,0 +1,60 @@
+"""What Dagster hears of work that a shell did, and that nobody waits for Dagster who has nothing to tell."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from frazil.checks.result import CheckResult
+from frazil.settings import Settings
+from frazil.spec.topic import TableSpec
+from frazil.upkeep.work import WorkReport
+from resources.reporting import DagsterReporter
+
+SPEC = TableSpec(topic="orders")
+TABLE = ("iceberg", "local", "orders")
+
+
+@pytest.fixture
+def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
+    """The instance that a shell's work is told."""
+    (tmp_path / "dagster.yaml").touch()
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
+    with dg.DagsterInstance.get() as found:
+        yield found
+
+
+def result(check: str, status: str) -> CheckResult:
+    return CheckResult(check, "local.orders", status, "ERROR", "7 = 7", {"rows": 7}, TABLE)  # type: ignore[arg-type]
+
+
+def test_a_shells_upkeep_and_checks_are_told_and_what_was_skipped_is_not(
+    instance: dg.DagsterInstance,
+) -> None:
+    reporter, keys = DagsterReporter(Settings()), [dg.AssetCheckKey(dg.AssetKey(TABLE), n) for n in "ab"]
+
+    reporter.tell(SPEC, WorkReport("local.orders", "expiry", done=True, text="Expired 3 snapshots."))
+    reporter.tell(SPEC, result("a", "passed"))
+    reporter.tell(SPEC, result("b", "skipped"))
+
+    observed = instance.fetch_observations(dg.AssetKey(TABLE), limit=9).records
+    known = instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
+    assert [o.asset_observation and o.asset_observation.description for o in observed] == [
+        "Expired 3 snapshots."
+    ]
+    assert {key.name: execution.status.value for key, execution in known.items()} == {"a": "SUCCEEDED"}
+
+
+def test_dagster_is_not_loaded_before_there_is_something_to_tell() -> None:
+    code = "import sys, resources.reporting; print('dagster' in sys.modules)"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+
+    assert done.stdout.strip() == "False"
