@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -19,6 +19,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from frazil.access import KafkaAccess, RegistryAccess, Secret
 from frazil.errors import ConfigureError
 
 __all__ = ["Settings", "frazil_home", "profile_path", "read_profile"]
@@ -37,22 +38,29 @@ def profile_path() -> Path:
 class Settings(BaseSettings):
     """One environment. Read it with `Settings.load()`."""
 
-    model_config = SettingsConfigDict(env_prefix="FRAZIL_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="FRAZIL_", env_nested_delimiter="__", frozen=True, extra="ignore"
+    )
 
     cluster: str = Field("local", description="Name of the Kafka cluster; default namespace of tables.")
     bootstrap_servers: str = Field("127.0.0.1:9092", description="Kafka brokers, host:port,...")
+    kafka: KafkaAccess = Field(KafkaAccess(), description="How Kafka is reached, see docs/connect.md.")
     kafka_client: dict[str, str] = Field(
         default_factory=dict,
-        description="Further client settings that Java and librdkafka share, security.protocol say.",
+        description="Further client settings that Java and librdkafka share; no secrets.",
     )
     schema_registry_url: str = Field(
         "http://127.0.0.1:8081/apis/ccompat/v7", description="Confluent's, or one that speaks its protocol."
     )
-    schema_registry_user_info: SecretStr | None = Field(None, description="`user:password`.")
+    schema_registry_user_info: Secret | None = Field(None, description="`user:password`.")
+
+    registry: RegistryAccess = Field(
+        RegistryAccess(), description="How the registry is reached, see docs/connect.md."
+    )
 
     s3_endpoint: str | None = Field(None, description="Only for S3 that is not AWS.")
-    s3_access_key: SecretStr | None = Field(None, description="Default: the AWS credential chain.")
-    s3_secret_key: SecretStr | None = Field(None, description="Of that access key.")
+    s3_access_key: Secret | None = Field(None, description="Default: the AWS credential chain.")
+    s3_secret_key: Secret | None = Field(None, description="Of that access key.")
     s3_region: str = Field("us-east-1", description="Region of buckets, Glue and SigV4.")
 
     catalog: Literal["rest", "glue"] = Field("rest", description="Which catalog owns the tables.")
@@ -95,6 +103,17 @@ class Settings(BaseSettings):
         None, description="Dagster's instance, which hears of work from a shell."
     )
     pipelines: str = Field("", description="Folders of pipelines, separated like PATH.")
+
+    @field_validator("kafka_client")
+    @classmethod
+    def _holds_no_secret(cls, given: dict[str, str]) -> dict[str, str]:
+        if secrets := [
+            name for name in given if name.endswith((".password", ".secret", ".jaas.config", ".key"))
+        ]:
+            raise ValueError(
+                f"{', '.join(secrets)}: a secret belongs into FRAZIL_KAFKA__..., see docs/connect.md"
+            )
+        return given
 
     @property
     def of_upkeep(self) -> Settings:

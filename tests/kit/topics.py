@@ -15,6 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
+from frazil.kafka.clients import client_config
 from frazil.kafka.facts import topic_facts
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
@@ -75,9 +76,7 @@ class Topic:
 
     def send(self, values: Sequence[bytes | None], partition: int = 0, **more: Any) -> None:
         """Produces bytes as they are."""
-        producer = Producer(
-            {"bootstrap.servers": self.connections.settings.bootstrap_servers, "linger.ms": 5}
-        )
+        producer = Producer({**client_config(self.connections.settings), "linger.ms": 5})
         for value in values:
             producer.produce(self.name, value, b"ZTEST", partition, **more)
         assert producer.flush(PATIENCE) == 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from frazil.access import KafkaAccess, RegistryAccess
 from frazil.derive.ledger import DerivedLedger
 from frazil.landing.ledger import Ledger
 from frazil.settings import Settings
@@ -36,6 +37,33 @@ def test_every_setting_stands_in_the_docs_with_its_own_words() -> None:
     }
 
     assert [name for name, row in rows.items() if row not in text] == []
+
+
+@pytest.mark.parametrize(("name", "model"), [("KAFKA", KafkaAccess), ("REGISTRY", RegistryAccess)])
+def test_every_part_of_an_access_stands_in_the_docs(name: str, model: type[BaseModel]) -> None:
+    text = (ROOT / "docs" / "connect.md").read_text()
+    rows = [f"| `FRAZIL_{name}__{n.upper()}` | {f.description} |" for n, f in model.model_fields.items()]
+
+    assert [row for row in rows if row not in text] == []
+
+
+BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "connect.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_every_block_of_settings_in_the_docs_is_understood(
+    block: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = dict(line.split("=", 1) for line in block.splitlines())
+    for name, value in told.items():
+        is_reference = re.match(r"(env|file|aws-secret|aws-ssm):", value)
+        monkeypatch.setenv(name, "user:secret" if is_reference else value)
+
+    settings = Settings.load()
+
+    assert all(
+        name.removeprefix("FRAZIL_").split("__")[0].lower() in settings.model_fields_set for name in told
+    )
 
 
 @pytest.mark.parametrize(

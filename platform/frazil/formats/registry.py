@@ -13,8 +13,9 @@ from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegi
 
 # The client's own choice between httpx and httpx2, whose errors it lets through.
 from confluent_kafka.schema_registry.common._httpx_compat import httpx
-from confluent_kafka.schema_registry.error import SchemaRegistryError
+from confluent_kafka.schema_registry.error import OAuthTokenError, SchemaRegistryError
 
+from frazil.access import RegistryAccess
 from frazil.errors import (
     ConfigureError,
     DifferentError,
@@ -32,6 +33,9 @@ __all__ = [
     "RegistryClient", "WantedSchema", "differences", "read_schema", "register",
     "registry_client", "subject_versions", "version_like",
 ]  # fmt: skip
+
+_OF_TLS = ("CERTIFICATE_VERIFY_FAILED", "_ALERT_")
+"""What a connection says that ended because one side did not take the other's certificate."""
 
 _SUBJECT_MISSING = frozenset({40401, 40402})
 
@@ -55,7 +59,40 @@ def registry_client(settings: Settings) -> RegistryClient:
     }
     if settings.schema_registry_user_info:
         config["basic.auth.user.info"] = settings.schema_registry_user_info.get_secret_value()
-    return RegistryClient(config)
+    return RegistryClient(config | _certificates(settings.registry) | _bearer(settings.registry))
+
+
+def _certificates(access: RegistryAccess) -> dict[str, Any]:
+    told = {
+        "ssl.ca.location": access.ca,
+        "ssl.certificate.location": access.certificate,
+        "ssl.key.location": access.key,
+        "ssl.key.password": access.key_password and access.key_password.get_secret_value(),
+    }
+    return {name: str(value) for name, value in told.items() if value}
+
+
+def _bearer(access: RegistryAccess) -> dict[str, Any]:
+    """A token as it is, or from OAuth's endpoint, asked for anew before it ends."""
+    told: dict[str, Any] = {}
+    if access.token:
+        told = {
+            "bearer.auth.credentials.source": "STATIC_TOKEN",
+            "bearer.auth.token": access.token.get_secret_value(),
+        }
+    elif access.client_secret:
+        told = {
+            "bearer.auth.credentials.source": "OAUTHBEARER",
+            "bearer.auth.client.id": access.client_id,
+            "bearer.auth.client.secret": access.client_secret.get_secret_value(),
+            "bearer.auth.issuer.endpoint.url": access.token_url,
+            "bearer.auth.scope": access.scope or "",
+        }
+    if told:
+        told["bearer.auth.logical.cluster"] = access.logical_cluster
+        if access.identity_pool:
+            told["bearer.auth.identity.pool.id"] = access.identity_pool
+    return told
 
 
 def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema, ...]:
@@ -181,7 +218,11 @@ def _registry_errors(client: SchemaRegistryClient, subject: str) -> Iterator[Non
         yield
     except SchemaRegistryError as e:
         raise _refused(e, _address(client), subject) from None
+    except OAuthTokenError as e:
+        raise _locked_out(_address(client), str(e)) from None
     except (httpx.TransportError, ValueError) as e:
+        if any(sign in str(e) for sign in _OF_TLS):
+            raise _locked_out(_address(client), str(e)) from None
         raise _down(_address(client), f"{type(e).__name__} {e}") from None
 
 
@@ -196,17 +237,22 @@ def _refused(error: SchemaRegistryError, address: str, subject: str) -> FrazilEr
             "materialize the kafka asset.",
         )
     if status in (401, 403):
-        return ConfigureError(
-            "The schema registry refuses access.",
-            where=f"{address}, HTTP {status}",
-            todo="Mend schema_registry_user_info in the settings.",
-        )
+        return _locked_out(address, f"HTTP {status}")
     if status >= 500 or status in (404, 408, 429):
         return _down(address, f"HTTP {status}: {text}")
     return ConfigureError(
         f"The schema registry refuses: {text}",
         where=f"subject {subject}, HTTP {status}, code {error.error_code}",
         todo="Mend the schema.",
+    )
+
+
+def _locked_out(address: str, text: str) -> ConfigureError:
+    return ConfigureError(
+        "The schema registry gives no access.",
+        where=f"{address}: {text}",
+        meaning="Nothing was changed.",
+        todo="Mend FRAZIL_SCHEMA_REGISTRY_USER_INFO or FRAZIL_REGISTRY__..., see docs/connect.md.",
     )
 
 

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from frazil.errors import ConfigureError, FrazilError, MissingError, PartDownError
+from frazil.kafka.access import librdkafka_access
 from frazil.settings import Settings
 
-__all__ = ["admin_client", "client_config", "consumer", "kafka_error", "kafka_errors"]
+__all__ = [
+    "Admin",
+    "Reader",
+    "admin_client",
+    "check_access",
+    "client_config",
+    "consumer",
+    "kafka_error",
+    "kafka_errors",
+]
 
 _FORBIDDEN = frozenset({
-    KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED,
 })  # fmt: skip
 _ABSENT = frozenset(
@@ -28,6 +40,38 @@ _DOWN = frozenset({
 })  # fmt: skip
 
 
+_REFUSALS = {KafkaError._AUTHENTICATION, KafkaError._SSL}
+_SAID_BY_TLS = "SSL alert"
+"""Stands in the text of a lost connection where the broker did not take the client's certificate."""
+
+
+class _Refusal:
+    """Why a broker lets us not in: librdkafka tells it aside, and tries until the call's time is over."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def __call__(self, error: KafkaError) -> None:
+        if error.code() in _REFUSALS or _SAID_BY_TLS in error.str():
+            self.text = error.str().rstrip(".")
+
+
+class Admin(AdminClient):
+    """An admin client that knows why it was refused."""
+
+    def __init__(self, config: Mapping[str, str | int | bool]) -> None:
+        self.refusal = _Refusal()
+        super().__init__(dict[str, Any](config, error_cb=self.refusal))
+
+
+class Reader(Consumer):
+    """A consumer that knows why it was refused."""
+
+    def __init__(self, config: Mapping[str, str | int | bool]) -> None:
+        self.refusal = _Refusal()
+        super().__init__(dict[str, Any](config, error_cb=self.refusal))
+
+
 def client_config(settings: Settings) -> dict[str, str]:
     """What every librdkafka client of this environment starts from."""
     return {
@@ -38,16 +82,17 @@ def client_config(settings: Settings) -> dict[str, str]:
         "reconnect.backoff.max.ms": "1000",
         # librdkafka writes to stderr by itself; what matters comes back as an error and is raised.
         "log_level": "2",
+        **librdkafka_access(settings.kafka),
         **settings.kafka_client,
     }
 
 
-def admin_client(settings: Settings) -> AdminClient:
+def admin_client(settings: Settings) -> Admin:
     """A client for questions about topics. Keep it while its futures are open."""
-    return AdminClient({**client_config(settings)})
+    return Admin(client_config(settings))
 
 
-def consumer(settings: Settings, **extra: str | int | bool) -> Consumer:
+def consumer(settings: Settings, **extra: str | int | bool) -> Reader:
     """A consumer outside any group's work: it is assigned, commits nothing, reads committed records.
 
     Further librdkafka settings are given as `**{"fetch.wait.max.ms": 10}`.
@@ -62,7 +107,7 @@ def consumer(settings: Settings, **extra: str | int | bool) -> Consumer:
         "enable.partition.eof": True,
         "fetch.queue.backoff.ms": 20,  # the default of 1000 reads three times slower
     }
-    return Consumer({**config, **extra})
+    return Reader({**config, **extra})
 
 
 def kafka_error(error: KafkaError, where: str) -> FrazilError:
@@ -71,23 +116,40 @@ def kafka_error(error: KafkaError, where: str) -> FrazilError:
     if code in _ABSENT:
         return MissingError("Kafka does not know this topic.", where=where, todo="Make the topic first.")
     if code in _FORBIDDEN:
-        return ConfigureError(
-            f"Kafka refuses access: {text}.", where=where, todo="Look at kafka_client in the settings."
-        )
+        return _locked_out(text, where)
     if code in _DOWN or error.retriable():
         return PartDownError(
             "Kafka does not answer.",
             where=f"{where}: {text}",
             meaning="Nothing was changed.",
-            todo="See `frazil status`, start it with `frazil up`, or mend bootstrap_servers.",
+            todo="See `frazil status`, start it with `frazil up`, or mend bootstrap_servers; brokers that "
+            "want TLS, and are not asked for it, do not answer either (FRAZIL_KAFKA__TLS).",
         )
     return ConfigureError(f"Kafka says: {text}.", where=where, todo="Mend what Kafka names.")
 
 
 @contextmanager
-def kafka_errors(where: str) -> Iterator[None]:
-    """Turns librdkafka's exceptions into ours."""
+def kafka_errors(where: str, client: AdminClient | Consumer | None = None) -> Iterator[None]:
+    """Turns librdkafka's exceptions into ours; a client that was refused says why nothing came."""
     try:
         yield
     except KafkaException as e:
+        check_access(client, where)
         raise kafka_error(e.args[0], where) from None
+
+
+def check_access(client: AdminClient | Consumer | None, where: str) -> None:
+    """Raises ConfigureError where a broker has refused this client."""
+    if isinstance(client, Admin | Reader):
+        client.poll(0)  # what was told aside is heard by whoever polls
+        if client.refusal.text:
+            raise _locked_out(client.refusal.text, where) from None
+
+
+def _locked_out(text: str, where: str) -> ConfigureError:
+    return ConfigureError(
+        f"Kafka gives no access: {text}.",
+        where=where,
+        meaning="Nothing was changed.",
+        todo="Mend FRAZIL_KAFKA__... in the settings, see docs/connect.md.",
+    )

@@ -57,7 +57,7 @@ def topic_facts(admin: AdminClient, topics: Collection[str], timeout: float = 10
     Raises:
         PartDownError: Kafka does not answer.
     """
-    with kafka_errors(_WHERE):
+    with kafka_errors(_WHERE, admin):
         return _facts(admin, sorted(set(topics)), timeout)
 
 
@@ -82,7 +82,7 @@ def describe(
     Raises:
         PartDownError: Kafka does not answer.
     """
-    with kafka_errors(_WHERE):
+    with kafka_errors(_WHERE, admin):
         return _describe(admin, sorted(set(topics)), timeout)
 
 
@@ -145,7 +145,7 @@ def _code(error: Exception) -> int | None:
 
 
 def _missing(admin: AdminClient, topic: str) -> NotYetError:
-    with kafka_errors(_WHERE):
+    with kafka_errors(_WHERE, admin):
         names = sorted(admin.list_topics(timeout=_DESCRIBE_SECONDS).topics)
     near = get_close_matches(topic, names) or [n for n in names if not n.startswith("_")][:5]
     return NotYetError(

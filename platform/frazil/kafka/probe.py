@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from frazil.errors import OffsetsLostError, PartDownError
-from frazil.kafka.clients import consumer, kafka_error, kafka_errors
+from frazil.kafka.clients import check_access, consumer, kafka_error, kafka_errors
 from frazil.kafka.tally import Tally
 from frazil.settings import Settings
 
@@ -68,7 +68,7 @@ class Probe:
     def forks(self, seen: Mapping[int, Found]) -> dict[int, int]:
         """See `frazil.kafka.epochs.forks`."""
         places = [TopicPartition(self._topic, p, at, leader_epoch=epoch) for p, (at, epoch) in seen.items()]
-        with kafka_errors(f"topic {self._topic}"):
+        with kafka_errors(f"topic {self._topic}", self._reader):
             self._reader.assign(places)
         left, found = set(seen), dict[int, int]()
         while left:
@@ -122,6 +122,7 @@ class Probe:
         while time.monotonic() - since < _SILENCE:
             if found := self._reader.poll(_PATIENCE):
                 return found
+            check_access(self._reader, f"topic {self._topic}")
             if not self._is_led():
                 break
         raise PartDownError(
@@ -132,12 +133,12 @@ class Probe:
         )
 
     def _is_led(self) -> bool:
-        with kafka_errors(f"topic {self._topic}"):
+        with kafka_errors(f"topic {self._topic}", self._reader):
             found = self._reader.list_topics(self._topic, timeout=_METADATA)
         return all(p.leader >= 0 for p in found.topics[self._topic].partitions.values())
 
     def _go_to(self, starts: Mapping[int, int]) -> None:
-        with kafka_errors(f"topic {self._topic}"):
+        with kafka_errors(f"topic {self._topic}", self._reader):
             self._reader.assign([TopicPartition(self._topic, p, at) for p, at in starts.items()])
 
     def _leave(self, partition: int) -> None:

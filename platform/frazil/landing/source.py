@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from frazil.kafka.access import java_access
 from frazil.landing.plan import Slice
 from frazil.settings import Settings
 
@@ -60,10 +61,11 @@ def read_slices(
 
 
 def _read(spark: SparkSession, settings: Settings, topic: str, part: Slice) -> DataFrame:
+    told = java_access(settings.kafka) | settings.kafka_client
     options = {
         **_OPTIONS,
         "kafka.bootstrap.servers": settings.bootstrap_servers,
-        **{f"kafka.{name}": value for name, value in settings.kafka_client.items()},
+        **{f"kafka.{name}": value for name, value in told.items()},
         "assign": json.dumps({topic: sorted(part)}),
         "startingOffsets": json.dumps({topic: {str(p): s for p, (s, _) in part.items()}}),
         "endingOffsets": json.dumps({topic: {str(p): e for p, (_, e) in part.items()}}),

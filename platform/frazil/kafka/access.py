@@ -1,0 +1,110 @@
+"""How to get into Kafka, in the words of librdkafka and of Java's clients.
+
+Certificates are handed over as text: Spark's executors need no file.
+Sources: librdkafka's CONFIGURATION.md; KIP-651 (PEM), KIP-768 (OAuth's client credentials).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from frazil.access import KafkaAccess
+from frazil.errors import ConfigureError
+
+__all__ = ["java_access", "librdkafka_access"]
+
+_SECURITY = "org.apache.kafka.common.security"
+_MODULES = {
+    "PLAIN": f"{_SECURITY}.plain.PlainLoginModule",
+    "SCRAM-SHA-256": f"{_SECURITY}.scram.ScramLoginModule",
+    "SCRAM-SHA-512": f"{_SECURITY}.scram.ScramLoginModule",
+    "OAUTHBEARER": f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule",
+}
+_BY_TOKEN = "OAUTHBEARER"
+
+
+def librdkafka_access(access: KafkaAccess) -> dict[str, str]:
+    """For librdkafka's clients; nothing where Kafka is open to all."""
+    told = {
+        "ssl.ca.pem": _text(access.ca),
+        "ssl.certificate.pem": _text(access.certificate),
+        "ssl.key.pem": _text(access.key),
+        "ssl.key.password": _told(access.key_password),
+        "sasl.mechanism": access.mechanism,
+        "sasl.username": access.username,
+        "sasl.password": _told(access.password),
+    }
+    if access.mechanism == _BY_TOKEN:
+        told |= {
+            "sasl.oauthbearer.method": "oidc",
+            "sasl.oauthbearer.token.endpoint.url": access.token_url,
+            "sasl.oauthbearer.client.id": access.client_id,
+            "sasl.oauthbearer.client.secret": _told(access.client_secret),
+            "sasl.oauthbearer.scope": access.scope,
+        }
+    return _given(access, told)
+
+
+def java_access(access: KafkaAccess) -> dict[str, str]:
+    """For Java's clients, which Spark's are; nothing where Kafka is open to all."""
+    told = {
+        "ssl.truststore.type": "PEM" if access.ca else None,
+        "ssl.truststore.certificates": _text(access.ca),
+        "ssl.keystore.type": "PEM" if access.certificate else None,
+        "ssl.keystore.certificate.chain": _text(access.certificate),
+        "ssl.keystore.key": _text(access.key),
+        "ssl.key.password": _told(access.key_password),
+        "sasl.mechanism": access.mechanism,
+        "sasl.jaas.config": _login(access),
+    }
+    if access.mechanism == _BY_TOKEN:
+        told |= {
+            "sasl.oauthbearer.token.endpoint.url": access.token_url,
+            "sasl.login.callback.handler.class": f"{_SECURITY}.oauthbearer.OAuthBearerLoginCallbackHandler",
+        }
+    return _given(access, told)
+
+
+def _login(access: KafkaAccess) -> str | None:
+    """The line of JAAS: a module of Java, and what it is told."""
+    if not access.mechanism:
+        return None
+    if access.mechanism == _BY_TOKEN:
+        told = {
+            "clientId": access.client_id,
+            "clientSecret": _told(access.client_secret),
+            "scope": access.scope,
+        }
+    else:
+        told = {"username": access.username, "password": _told(access.password)}
+    words = " ".join(f"{name}={_quoted(value)}" for name, value in told.items() if value)
+    return f"{_MODULES[access.mechanism]} required {words};"
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _given(access: KafkaAccess, told: dict[str, str | None]) -> dict[str, str]:
+    found = {name: value for name, value in told.items() if value}
+    return {"security.protocol": access.protocol, **found} if access.protocol != "PLAINTEXT" else {}
+
+
+def _told(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret else None
+
+
+def _text(file: Path | None) -> str | None:
+    if file is None:
+        return None
+    try:
+        return file.expanduser().read_text(encoding="ascii")
+    except (OSError, ValueError) as e:
+        raise ConfigureError(
+            "A certificate or its key can't be read.",
+            where=f"{file}: {getattr(e, 'strerror', None) or 'this is no PEM'}",
+            todo="Mend the settings FRAZIL_KAFKA__CA, FRAZIL_KAFKA__CERTIFICATE or FRAZIL_KAFKA__KEY.",
+        ) from None

@@ -1,0 +1,83 @@
+"""A gate before a server of the stack: it speaks TLS, and lets in whoever its rule knows."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import urlsplit
+
+from kit.certificates import Authority
+from kit.waiting import PATIENCE
+
+Rule = Callable[[Mapping[str, str]], bool]
+"""Whether somebody with these headers is let in."""
+
+_OF_A_HOP = {"connection", "keep-alive", "transfer-encoding", "host"}
+
+
+@contextmanager
+def gate(target: str, authority: Authority, lets_in: Rule, *, mutual: bool = False) -> Iterator[str]:
+    """The address of `target` behind the gate. `mutual`: it asks for a certificate, too."""
+    behind = urlsplit(target)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _forward(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            if not lets_in(self.headers):
+                self._answer(
+                    401, {"Content-Type": "application/json"}, b'{"error_code": 401, "message": "no"}'
+                )
+                return
+            connection = HTTPConnection(behind.netloc, timeout=PATIENCE)
+            try:
+                kept = {k: v for k, v in self.headers.items() if k.lower() not in _OF_A_HOP}
+                connection.request(self.command, self.path, body, kept)
+                answer = connection.getresponse()
+                self._answer(answer.status, dict(answer.getheaders()), answer.read())
+            finally:
+                connection.close()
+
+        do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _forward
+
+        def _answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                if name.lower() not in _OF_A_HOP | {"content-length"}:
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    with _Server(("127.0.0.1", 0), Handler) as server:
+        server.socket = _tls(authority, mutual).wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield behind._replace(scheme="https", netloc=f"127.0.0.1:{server.server_address[1]}").geturl()
+        server.shutdown()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A handshake that fails is what some tests are about."""
+
+
+def _tls(authority: Authority, mutual: bool) -> ssl.SSLContext:
+    own = authority.identity("gate")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(own.certificate, own.key)
+    if mutual:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(authority.file)
+    return context

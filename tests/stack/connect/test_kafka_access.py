@@ -1,0 +1,128 @@
+"""A Kafka that asks who is there: each way in lands records, and each no says what to mend."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frazil.access import KafkaAccess
+from frazil.clients import Clients
+from frazil.connections import Connections
+from frazil.errors import ConfigureError, PartDownError
+from frazil.kafka.facts import topic_fact
+from frazil.kafka.probe import open_probe
+from frazil.landing.land import land
+from kit.certificates import Authority
+from kit.locked_kafka import LISTENERS, PASSWORD, USER, LockedKafka, locked_kafka
+from kit.tokens import CLIENT, SECRET, Tokens, token_server
+from kit.topics import topic_maker
+
+NAMESPACE = "connect_tests"
+WAYS = ("TLS", "MUTUAL", "PLAIN", "SCRAM", "OAUTH")
+
+
+@pytest.fixture(scope="module")
+def tokens() -> Iterator[Tokens]:
+    with token_server() as tokens:
+        yield tokens
+
+
+@pytest.fixture(scope="module")
+def kafka(
+    connections: Connections, tokens: Tokens, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LockedKafka]:
+    ports = dict(zip(LISTENERS, free_ports(len(LISTENERS)), strict=True))
+    with locked_kafka(tmp_path_factory.mktemp("kafka"), ports, tokens) as kafka:
+        yield kafka
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in sockets]
+
+
+def access(kafka: LockedKafka, tokens: Tokens, way: str, **other: Any) -> KafkaAccess:
+    """What is right for a listener, but for what is given."""
+    told: dict[str, Any] = {"ca": kafka.authority.file}
+    if way == "MUTUAL":
+        told |= {"certificate": kafka.client.certificate, "key": kafka.client.key}
+    if way in ("PLAIN", "SCRAM"):
+        mechanism = {"PLAIN": "PLAIN", "SCRAM": "SCRAM-SHA-512"}[way]
+        told |= {"mechanism": mechanism, "username": USER, "password": PASSWORD}
+    if way == "OAUTH":
+        told |= {"mechanism": "OAUTHBEARER", "token_url": tokens.token_url, "scope": "kafka"}
+        told |= {"client_id": CLIENT, "client_secret": SECRET}
+    return KafkaAccess(**told | other)
+
+
+def through(connections: Connections, kafka: LockedKafka, way: str, access: KafkaAccess) -> Clients:
+    """The stack's connections, but for Kafka."""
+    told = {"bootstrap_servers": kafka.at(way), "kafka": access}
+    return Clients(connections.settings.model_copy(update=told))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_records_land_through_each_way_in(
+    connections: Connections, kafka: LockedKafka, tokens: Tokens, fresh_name: str, way: str
+) -> None:
+    clients = through(connections, kafka, way, access(kafka, tokens, way))
+    topic = topic_maker(clients, fresh_name, NAMESPACE)(partitions=2)
+    topic.trades(5)
+    topic.trades(5, partition=1)
+
+    assert land(topic.spec, clients).records == 10
+    assert sorted(row["quantity"] for row in topic.rows()) == list(range(10))
+
+
+def test_brokers_that_want_encryption_and_are_not_asked_for_it_are_a_guess_worth_making(
+    connections: Connections, kafka: LockedKafka
+) -> None:
+    clients = through(connections, kafka, "TLS", KafkaAccess())
+
+    with pytest.raises(PartDownError, match="FRAZIL_KAFKA__TLS"):
+        topic_fact(clients.admin, "a_topic")
+
+
+@pytest.mark.parametrize(
+    ("way", "wrong", "said"),
+    [
+        ("TLS", {"ca": "another"}, "certificate verify failed"),
+        ("MUTUAL", {"certificate": None, "key": None}, "alert bad certificate"),
+        ("PLAIN", {"password": "wrong"}, "Authentication failed"),
+        ("SCRAM", {"password": "wrong"}, "Authentication failed"),
+        ("OAUTH", {"client_secret": "wrong"}, "token"),
+    ],
+    ids=[
+        "another authority",
+        "no certificate",
+        "not encrypted",
+        "wrong password",
+        "wrong scram password",
+        "wrong secret",
+    ],
+)
+def test_whoever_is_not_let_in_is_told_why_and_what_to_mend(
+    connections: Connections, kafka: LockedKafka, tokens: Tokens, tmp_path: Path,
+    way: str, wrong: dict[str, Any], said: str,
+) -> None:  # fmt: skip
+    if "ca" in wrong:
+        wrong = {"ca": Authority(tmp_path, "somebody else").file}
+    clients = through(connections, kafka, way, access(kafka, tokens, way, **wrong))
+
+    with pytest.raises(ConfigureError, match="FRAZIL_KAFKA__") as of_the_admin:
+        topic_fact(clients.admin, "a_topic")
+    with (
+        pytest.raises(ConfigureError, match="FRAZIL_KAFKA__") as of_a_reader,
+        open_probe(clients.settings, "a_topic") as probe,
+    ):
+        probe.first({0: 0})
+
+    for refusal in (of_the_admin, of_a_reader):
+        assert said in str(refusal.value)
+        assert PASSWORD not in str(refusal.value)

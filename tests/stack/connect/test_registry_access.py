@@ -1,0 +1,128 @@
+"""A registry that asks who is there, as Confluent Cloud's does: each way in, and each no."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+
+from frazil.access import RegistryAccess
+from frazil.connections import Connections
+from frazil.errors import ConfigureError
+from frazil.formats.registry import registry_client, subject_versions
+from frazil.settings import Settings
+from kit.certificates import Authority
+from kit.gate import gate
+from kit.tokens import AUDIENCE, CLIENT, SECRET, Tokens, token_server
+from kit.topics import Topic, topic_maker
+
+WAYS = ("certificate", "login", "token", "OAuth")
+LOGIN = "KEY:registry-secret"
+TOKEN = "a-static-token"
+
+
+@pytest.fixture(scope="module")
+def tokens() -> Iterator[Tokens]:
+    with token_server() as tokens:
+        yield tokens
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("ca"), "the registry's authority")
+
+
+@pytest.fixture
+def topic(connections: Connections, fresh_name: str) -> Topic:
+    return topic_maker(connections, fresh_name, "connect_tests")()
+
+
+@contextmanager
+def guarded(stack: Settings, authority: Authority, tokens: Tokens, way: str) -> Iterator[str]:
+    """The stack's registry behind a gate that knows one way in."""
+
+    def lets_in(headers: Mapping[str, str]) -> bool:
+        said = headers.get("Authorization", "")
+        match way:
+            case "login":
+                return said == f"Basic {base64.b64encode(LOGIN.encode()).decode()}"
+            case "token":
+                return said == f"Bearer {TOKEN}" and headers.get("target-sr-cluster") == "lsrc-1"
+            case "OAuth":
+                return is_signed(said.removeprefix("Bearer "), tokens)
+        return True
+
+    with gate(stack.schema_registry_url, authority, lets_in, mutual=way == "certificate") as address:
+        yield address
+
+
+def is_signed(token: str, tokens: Tokens) -> bool:
+    try:
+        jwt.decode(token, tokens.key.public_key(), ["RS256"], audience=AUDIENCE)
+    except jwt.InvalidTokenError:
+        return False
+    return True
+
+
+def right(way: str, authority: Authority, tokens: Tokens) -> dict[str, Any]:
+    """The settings that a way in needs."""
+    told: dict[str, Any] = {"ca": authority.file}
+    match way:
+        case "login":
+            return {"schema_registry_user_info": LOGIN, "registry": told}
+        case "certificate":
+            client = authority.identity("a-client")
+            told |= {"certificate": client.certificate, "key": client.key}
+        case "token":
+            told |= {"token": TOKEN, "logical_cluster": "lsrc-1"}
+        case "OAuth":
+            told |= {"token_url": tokens.token_url, "client_id": CLIENT, "client_secret": SECRET}
+    return {"registry": told}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_subject_is_read_through_each_way_in(
+    topic: Topic, stack: Settings, authority: Authority, tokens: Tokens, way: str
+) -> None:
+    with guarded(stack, authority, tokens, way) as address:
+        told = right(way, authority, tokens)
+        client = registry_client(Settings.load(schema_registry_url=address, **told))
+
+        versions = subject_versions(client, f"{topic.name}-value")
+
+    assert [each.version for each in versions] == [1]
+
+
+@pytest.mark.parametrize(
+    ("way", "wrong"),
+    [
+        ("login", {"schema_registry_user_info": "KEY:wrong"}),
+        ("token", {"registry": {"token": "wrong"}}),
+        ("OAuth", {"registry": {"client_secret": "wrong"}}),
+        ("certificate", {"registry": {"certificate": None, "key": None}}),
+        ("login", {"registry": {"ca": "another"}}),
+    ],
+    ids=["wrong password", "wrong token", "wrong secret", "no certificate", "another authority"],
+)
+def test_whoever_is_not_let_in_is_told_what_to_mend(
+    topic: Topic, stack: Settings, authority: Authority, tokens: Tokens, tmp_path: Path,
+    way: str, wrong: dict[str, Any],
+) -> None:  # fmt: skip
+    told = right(way, authority, tokens)
+    for name, value in wrong.items():
+        told[name] = {**told[name], **value} if isinstance(value, dict) else value
+    if told["registry"]["ca"] == "another":
+        told["registry"]["ca"] = Authority(tmp_path, "somebody else").file
+    told["registry"] = RegistryAccess(**told["registry"])
+
+    with guarded(stack, authority, tokens, way) as address:
+        client = registry_client(Settings.load(schema_registry_url=address, **told))
+        with pytest.raises(ConfigureError, match="FRAZIL_REGISTRY__") as refusal:
+            subject_versions(client, f"{topic.name}-value")
+
+    assert "registry-secret" not in str(refusal.value)
