@@ -19,7 +19,7 @@ from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
-from frazil.tables.create import create_table
+from frazil.tables.layout import create_table
 from frazil.tables.snapshots import ancestors
 
 NAMESPACE = "derive_tests"

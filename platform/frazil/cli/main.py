@@ -15,7 +15,7 @@ from frazil.errors import FrazilError, explain
 __all__ = ["make_app", "run"]
 
 _MODULES = (
-    "stack", "demo", "generate", "land", "repair", "tables", "describe", "upkeep", "graph", "schema",
+    "stack", "demo", "generate", "land", "repair", "tables", "upkeep", "graph", "schema",
 )  # fmt: skip
 """Modules of `frazil.cli` with commands, in the order of `--help`."""
 

@@ -26,7 +26,7 @@ from frazil.spec.names import TableName
 from frazil.spec.table import Write
 from frazil.tables.branches import branch_from_head, drop_outlived, leave_branch
 from frazil.tables.catalog import load_table_or_none
-from frazil.tables.create import create_table, load_with_head
+from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.stage import StagedFiles, publish
 
 if TYPE_CHECKING:

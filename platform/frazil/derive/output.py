@@ -14,8 +14,7 @@ from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.tables.commit import commit, is_staged
-from frazil.tables.create import create_table, load_with_head
-from frazil.tables.layout import arrange, table_properties
+from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

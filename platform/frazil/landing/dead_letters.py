@@ -16,8 +16,8 @@ from frazil.landing.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table_or_none
 from frazil.tables.commit import commit
-from frazil.tables.create import create_table, load_with_head
 from frazil.tables.keys import Key, keys_in
+from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.pyiceberg import write_files
 from frazil.tables.stage import StagedFiles, publish
 

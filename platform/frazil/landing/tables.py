@@ -8,8 +8,7 @@ from frazil.formats.columns import RecordColumns, metadata_names, table_fields
 from frazil.landing.evolve import evolve
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.create import create_table, load_with_head
-from frazil.tables.layout import arrange, table_properties
+from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
 from frazil.tables.migrations import needless
 
 if TYPE_CHECKING:

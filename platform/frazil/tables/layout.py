@@ -1,4 +1,4 @@
-"""A table's layout follows its spec: how files are written, partitioned and sorted.
+"""Tables are made, and their layout follows their specs: how files are written, partitioned and sorted.
 
 Only what a spec asks for is applied, and only when it asks for something else than before: properties
 that somebody set by hand stay as they are.
@@ -7,12 +7,18 @@ that somebody set by hand stay as they are.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import stamina
+
 from frazil.errors import SpecError
+from frazil.formats.logical import Field
+from frazil.formats.types import to_iceberg
 from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable, SortTerm, Write
+from frazil.tables.catalog import is_lost, load_table, load_table_or_none
 from frazil.tables.commit import commit
 
 if TYPE_CHECKING:
@@ -22,10 +28,20 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.types import NestedField
 
-__all__ = ["LAYOUT", "arrange", "partition_spec", "table_properties"]
+__all__ = [
+    "LAYOUT", "METADATA_STAYS", "arrange", "create_table", "load_with_head", "partition_spec",
+    "table_properties",
+]  # fmt: skip
 
 LAYOUT = "frazil.layout"
 """Table property: what the spec asked for when it was last applied."""
+
+METADATA_STAYS = {"write.metadata.delete-after-commit.enabled": "false"}
+"""No writer deletes old metadata files: expiry does, which knows those that readers are still shown."""
+
+_NEW = {"format-version": "2", "write.metadata.previous-versions-max": "100", **METADATA_STAYS}
+
+_TRIES = 5
 
 _CODEC, _LEVEL = "write.parquet.compression-codec", "write.parquet.compression-level"
 
@@ -41,6 +57,46 @@ _ALWAYS = frozenset({"target_file_size", "compression", "distribution"})
 
 Transforms = Sequence[tuple[str, str]]
 """Iceberg transform such as `bucket[16]`, and column."""
+
+
+def create_table(
+    catalog: Catalog,
+    name: TableName,
+    fields: Iterable[Field],
+    transforms: Transforms,
+    properties: dict[str, str],
+) -> Table:
+    """Makes a table with a head; finds it made where another one was quicker, or an answer was lost."""
+    from pyiceberg.exceptions import TableAlreadyExistsError
+
+    schema = to_iceberg(fields)
+    partitions, given = partition_spec(schema, transforms), _NEW | properties
+    for attempt in stamina.retry_context(on=is_lost, attempts=_TRIES, wait_initial=0.05, wait_max=1.0):
+        with attempt, suppress(TableAlreadyExistsError):
+            catalog.create_namespace_if_not_exists(name.namespace)
+            catalog.create_table(name.identifier, schema, partition_spec=partitions, properties=given)
+    # Loaded, not as created: of two that create at once, SeaweedFS tells both that they did.
+    return _with_head(catalog, name, load_table(catalog, name))
+
+
+def load_with_head(catalog: Catalog, name: TableName) -> Table | None:
+    """The table, or None where there is none; with a head, if its maker was killed before it made one."""
+    table = load_table_or_none(catalog, name)
+    return _with_head(catalog, name, table) if table else None
+
+
+def _with_head(catalog: Catalog, name: TableName, table: Table) -> Table:
+    def stage(fresh: Table) -> Transaction | None:
+        if fresh.current_snapshot():
+            return None
+        tx = fresh.transaction()
+        with tx.update_snapshot().fast_append():
+            pass
+        return tx
+
+    if table.current_snapshot():
+        return table
+    return commit(catalog, name, stage, work="first snapshot").table
 
 
 def table_properties(write: Write, comment: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from frazil.connections import Connections
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.commit import commit, remove_ref, remove_snapshots, set_properties
-from frazil.tables.create import METADATA_STAYS
+from frazil.tables.layout import METADATA_STAYS
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View, since
 from frazil.upkeep.references import References, references_of
 from frazil.upkeep.retention import aged_refs, plan_expiry

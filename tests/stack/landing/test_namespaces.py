@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from frazil.connections import Connections
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.names import TableName
-from frazil.tables.create import create_table
+from frazil.tables.layout import create_table
 
 AT_ONCE = 6
 

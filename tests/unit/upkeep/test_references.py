@@ -17,7 +17,7 @@ from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
 from frazil.tables.commit import set_properties
-from frazil.tables.create import create_table
+from frazil.tables.layout import create_table
 from frazil.tables.ledger import FORMAT
 from kit.mirrored import NAME, Mirror
 
