@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from frazil.spec.table import AnyTable
 from frazil.tables.commit import commit, remove_ref, remove_snapshots, set_properties
 from frazil.tables.layout import METADATA_STAYS
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View, since
-from frazil.upkeep.references import References, references_of
+from frazil.upkeep.references import references_of
 from frazil.upkeep.retention import aged_refs, plan_expiry
 from frazil.upkeep.storage import (
     delete_files,
@@ -91,63 +91,69 @@ def expire(spec: AnyTable, connections: Connections, now: float, order: Order = 
 
     No file is deleted where metadata of a snapshot that stays can't be read (RepairError).
     """
-    work = _Expiry(spec, connections, now)
-    tables = kept_tables(connections.catalog, work.name)
-    done = {name: work.run(name, table, order.dry_run) for name, table in tables.items()}
-    return _report(work.name, done, order)
+    name = things(spec, connections.settings).table
+    done = {
+        each: _Expiry(spec, connections, each, table, now).run(order.dry_run)
+        if may_delete_files(table)
+        else _Expired(len(table.snapshots()))
+        for each, table in kept_tables(connections.catalog, name).items()
+    }
+    return _report(name, done, order)
 
 
 class _Expiry:
-    """The parts that the tables of one spec share."""
+    """The expiry of one table."""
 
-    def __init__(self, spec: AnyTable, connections: Connections, now: float) -> None:
-        self.name = things(spec, connections.settings).table
-        self._spec, self._connections, self._now = spec, connections, now
-        self._catalog = connections.catalog
+    def __init__(
+        self, spec: AnyTable, connections: Connections, name: TableName, before: Table, now: float
+    ) -> None:
+        self._upkeep, self._catalog, self._now = spec.upkeep, connections.catalog, now
+        self._name, self._before = name, before
+        self._readers = references_of(spec, connections, name, before, now)
 
-    def run(self, name: TableName, before: Table, dry_run: bool) -> _Expired:
+    def run(self, dry_run: bool) -> _Expired:
         """Commits first, then deletes files: a run that dies in between leaves orphans, and nothing worse."""
-        if not may_delete_files(before):
-            return _Expired(len(before.snapshots()))
-        readers = references_of(self._spec, self._connections, name, before, self._now)
-        ids, conflicts = self._ids(before, readers), 0
-        if not dry_run and before.properties.get(_BY_WRITERS) == "true":  # as earlier versions made tables
-            set_properties(self._catalog, name, METADATA_STAYS)
-        for start in range(0, 0 if dry_run else len(ids), _BATCH):
-            conflicts += self._commit(name, set(ids[start : start + _BATCH]), readers)
-        stay, files = self._files(name, before, set(ids) if dry_run else set(), readers) if ids else ((), {})
-        files["metadata_files"] = self._old_metadata(name, readers)
+        ids = self._ids(self._before)
+        conflicts = 0 if dry_run else self._commit(ids)
+        stay, files = self._files(set(ids) if dry_run else set()) if ids else (set(), {})
+        files["metadata_files"] = self._old_metadata()
         if not dry_run:
-            delete_files(before.io, (path for paths in files.values() for path in paths))
+            delete_files(self._before.io, (path for paths in files.values() for path in paths))
         deleted = {kind: len(paths) for kind, paths in files.items()}
-        return _Expired(len(before.snapshots()), len({*ids} - {*stay}), deleted, conflicts, readers.text)
+        before, expired = len(self._before.snapshots()), len(set(ids) - stay)
+        return _Expired(before, expired, deleted, conflicts, self._readers.text)
 
-    def _old_metadata(self, name: TableName, readers: References) -> list[str]:
-        """Those that the table no longer names, but for what readers are shown or a commit just wrote."""
-        before = self._now - max(_UNDER_WAY, readers.longest)
-        return old_metadata(self._catalog, name, before, readers.locations)
+    def _ids(self, table: Table) -> tuple[int, ...]:
+        return plan_expiry(table.metadata, self._upkeep, self._now, self._readers.snapshots)
 
-    def _files(
-        self, name: TableName, before: Table, would_go: set[int], readers: References
-    ) -> tuple[Collection[int], dict[str, list[str]]]:
+    def _files(self, would_go: set[int]) -> tuple[set[int], dict[str, list[str]]]:
         """Ids of the snapshots that stay, and paths by kind of the files that only others named."""
 
         def read(after: Table) -> tuple[set[int], dict[str, list[str]]]:
             stay = {s.snapshot_id for s in after.snapshots()} - would_go
-            return stay, _files_of(before, after, stay, readers.heads)
+            return stay, _files_of(self._before, after, stay, self._readers.heads)
 
         gone = "Snapshots expired, but no file was deleted; those that only they named are orphans now."
         todo = "If a snapshot that stays needs it: roll back to another one (`frazil rollback`)."
-        return read_present(self._catalog, name, read, "Nothing was changed." if would_go else gone, todo)
+        meaning = "Nothing was changed." if would_go else gone
+        return read_present(self._catalog, self._name, read, meaning, todo)
 
-    def _ids(self, table: Table, readers: References) -> tuple[int, ...]:
-        return plan_expiry(table.metadata, self._spec.upkeep, self._now, readers.snapshots)
+    def _old_metadata(self) -> list[str]:
+        """Those that the table no longer names, but for what readers are shown or a commit just wrote."""
+        before = self._now - max(_UNDER_WAY, self._readers.longest)
+        return old_metadata(self._catalog, self._name, before, self._readers.locations)
 
-    def _commit(self, name: TableName, batch: set[int], readers: References) -> int:
-        """Expires a batch; gives how often that was refused. Each try asks anew which of them may go."""
+    def _commit(self, ids: Sequence[int]) -> int:
+        """Expires snapshots batch by batch; gives how often that was refused."""
+        if self._before.properties.get(_BY_WRITERS) == "true":  # as earlier versions of Frazil made tables
+            set_properties(self._catalog, self._name, METADATA_STAYS)
+        return sum(self._commit_some(set(ids[at : at + _BATCH])) for at in range(0, len(ids), _BATCH))
+
+    def _commit_some(self, batch: set[int]) -> int:
+        """Each try asks anew which of them may go."""
 
         def stage(table: Table) -> Transaction | None:
-            ids = batch & set(self._ids(table, readers))
+            ids = batch & set(self._ids(table))
             if not ids:
                 return None
             tx = table.transaction()
@@ -157,7 +163,7 @@ class _Expiry:
             return tx
 
         todo = "Nothing: the upkeep sensor tries again; so does the command."
-        return commit(self._catalog, name, stage, work="snapshot expiry", todo=todo).conflicts
+        return commit(self._catalog, self._name, stage, work="snapshot expiry", todo=todo).conflicts
 
 
 def _files_of(before: Table, after: Table, stay: set[int], shown: Sequence[Snapshot]) -> dict[str, list[str]]:

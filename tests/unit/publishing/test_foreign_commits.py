@@ -17,18 +17,20 @@ from frazil.spec.topic import TableSpec
 from frazil.upkeep.run import show
 from kit.lying import glue_in_process
 from kit.mirrored import NAME, Mirror
+from kit.wire import Fate, Wire, wired
 
 
 @pytest.fixture(scope="module")
-def glue_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with glue_in_process(tmp_path_factory.mktemp("glue")) as url:
-        yield url
+def wire_and_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, str]]:
+    with glue_in_process(tmp_path_factory.mktemp("glue")) as url, wired({"glue": url}) as (wire, urls):
+        yield wire, urls["glue"]
 
 
 @pytest.fixture
-def mirror(glue_url: str, tmp_path: Path) -> Mirror:
+def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
     """Three rows, which Glue shows."""
-    mirror = Mirror(tmp_path, glue_url, TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"]))
+    spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"])
+    mirror = Mirror(tmp_path, wire_and_url[1], spec)
     mirror.land(3)
     mirror.sync()
     return mirror
@@ -100,6 +102,18 @@ def test_restore_puts_the_pointer_back_and_tells_what_it_replaced(mirror: Mirror
     assert mirror.shown == mirror.table.metadata_location
     assert shown.replaced == foreign
     assert not glue.sync(mirror.connections).replaced
+
+
+@pytest.mark.parametrize("fate", ["dropped", "failed", "replayed", "unsent"])
+def test_restore_tells_what_it_replaced_though_the_answer_is_lost(
+    mirror: Mirror, wire_and_url: tuple[Wire, str], fate: Fate
+) -> None:
+    foreign = inserted_by_athena(mirror)
+    wire_and_url[0].once(fate)
+
+    shown = Glue(restoring(mirror), mirror.connections.settings).sync(mirror.connections)
+
+    assert (shown.metadata_location, shown.replaced) == (mirror.table.metadata_location, foreign)
 
 
 def test_files_of_a_commit_that_was_replaced_go_as_orphans(mirror: Mirror) -> None:
