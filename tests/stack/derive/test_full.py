@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
 from kit.made import Made, MakeSource, MakeTable, Source, make_source
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -45,7 +46,7 @@ def test_nothing_is_done_where_the_rows_would_be_the_same(joined: tuple[Made, So
     one.trades(3)
     made.derive()
     spec = made.spec.model_copy(update={"table": one.name.table})
-    assert compact(spec, made.connections, time.time(), everything=True).done
+    assert compact(spec, made.connections, time.time(), Order(everything=True)).done
 
     assert not made.derive().done
 

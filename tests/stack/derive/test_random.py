@@ -19,6 +19,7 @@ from duckdb import DuckDBPyConnection
 from frazil.derive.publish import roll_back_derived
 from frazil.tables.snapshots import ancestors
 from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
 from kit.duck import duckdb_on
 from kit.made import Made, MakeSource, MakeTable, Source
 
@@ -131,7 +132,7 @@ class Chaos:
         self.story.append(f"{name} is compacted")
         any_made = next(iter(self.tables.values()))
         spec = any_made.spec.model_copy(update={"table": one.name.table})
-        compact(spec, any_made.connections, time.time(), everything=True)
+        compact(spec, any_made.connections, time.time(), Order(everything=True))
 
     def roll_back_input(self) -> None:
         name, source = self.dice.choice([*self.inputs.items()])

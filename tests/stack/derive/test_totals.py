@@ -13,6 +13,7 @@ import pytest
 
 from frazil.formats.logical import Decimal, Field, Primitive
 from frazil.upkeep.compaction.run import compact as compact_files
+from frazil.upkeep.kind import Order
 from kit.made import Made, MakeSource, MakeTable, Source
 from kit.recomputed import recomputed
 
@@ -82,7 +83,7 @@ def trades(minute: int, count: int = 30) -> list[dict[str, Any]]:
 
 def compact(made: Made) -> None:
     """One file of all."""
-    compact_files(made.spec, made.connections, time.time(), everything=True)
+    compact_files(made.spec, made.connections, time.time(), Order(everything=True))
 
 
 @pytest.fixture
@@ -163,7 +164,9 @@ def test_a_derivation_in_the_middle_of_a_compaction_is_the_one_that_counts(
         if done == "written":
             minutes.derive()
 
-    report = compact_files(minutes.spec, minutes.connections, time.time(), everything=True, on_step=beside)
+    report = compact_files(
+        minutes.spec, minutes.connections, time.time(), Order(everything=True), on_step=beside
+    )
 
     assert report.snapshot_id is None, "the files that it wrote anew were no longer there"
     assert minutes.rows() == recomputed(source, MINUTES_BY_DUCKDB)
