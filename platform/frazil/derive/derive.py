@@ -28,7 +28,7 @@ from frazil.spec.names import things
 from frazil.tables.branches import DERIVING, REBUILDING, drop_outlived, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.faults import spark_job
-from frazil.tables.spark import Watched
+from frazil.tables.spark import Watched, samples
 from frazil.tables.stage import publish
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class _Derivation:
     def _derive(self, plan: Plan, table: Table, rows: DataFrame) -> DeriveReport:
         for attempt in range(_TRIES):
             self._branches.append(branch := new_branch(REBUILDING if plan.rebuild else DERIVING))
-            watched = Watched(rows, bad_count(rows), derivation_job(self._name))
+            watched = Watched(rows, bad_count(rows), derivation_job(self._name), twice=samples(table))
             try:
                 result = self._kind.write(self._task(plan, table, good_rows(watched.rows), branch))
                 bad = watched.measured.get("bad", 0) + result.ahead

@@ -29,7 +29,7 @@ from frazil.spec.names import TableName
 from frazil.spec.table import Write
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, branch_gone, first_line, spark_job
-from frazil.tables.spark import Watched, spark_name
+from frazil.tables.spark import Watched, append_rows, samples
 from frazil.tables.stage import StagedFiles, audit_failed, staged_files
 
 if TYPE_CHECKING:
@@ -209,17 +209,8 @@ def append(
     fitting, job = cast(rows, types_of(table)), derivation_job(name, table)
     for attempt in stamina.retry_context(on=CommitConflictError, attempts=_WRITES, wait_max=1.0):
         with attempt, spark_job(job):
-            writer = fitting.writeTo(spark_name(name, branch))
-            for key, value in MARK.items():
-                writer = writer.option(f"snapshot-property.{key}", value)
-            if write.distribution == "none":  # a sort order is for rewritten files
-                writer = writer.option("use-table-distribution-and-ordering", "false")
-            writer.option("fanout-enabled", "true").append()
-    return _written(load_table(catalog, name), branch, job)
-
-
-def _written(table: Table, branch: str, job: Job) -> StagedFiles:
-    if files := staged_files(table, branch):
+            append_rows(fitting, name, branch, MARK, sorts=write.sorts)
+    if files := staged_files(load_table(catalog, name), branch):
         return files
     raise branch_gone(job)
 
@@ -231,8 +222,8 @@ def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
         AuditFailedError: The files hold more rows or fewer.
         FrazilError: See `append`.
     """
-    watched = Watched(rows, {"written": "count(1)"}, derivation_job(task.name))
     catalog, write = task.connections.catalog, task.spec.write
+    watched = Watched(rows, {"written": "count(1)"}, derivation_job(task.name), twice=samples(task.table))
     files = append(catalog, task.name, task.table, watched.rows, task.branch, write)
     _audit(task.name, watched.measured["written"], files)
     task.done("written")

@@ -20,7 +20,7 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.faults import spark_job
 from frazil.tables.keys import Key
-from frazil.tables.spark import Watched, spark_name
+from frazil.tables.spark import Watched, append_rows, samples
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -75,17 +75,10 @@ def write_branch(
     """
     job, counters = landing_job(plan, table, branch), _counters(decoder.value.writers, spec)
     with spark_job(job):
-        decoded = Watched(decoder.decode(records), counters, job)
+        decoded = Watched(decoder.decode(records), counters, job, twice=samples(table))
         good = decoded.rows.where(OK).selectExpr(*_columns(spec, table, decoder))
-        writer = good.writeTo(spark_name(name, branch))
-        writer = writer.option(f"snapshot-property.{PLAN}", json.dumps(dict(plan.spans)))
-        if spec.write.distribution == "none":  # a sort order is for rewritten files: here it would only cost
-            writer = writer.option("use-table-distribution-and-ordering", "false")
-        writer.option("fanout-enabled", "true").append()
-    # A range is found by a sample of the rows, which are watched a second time then.
-    twice = spec.write.distribution == "range"
-    counted = decoded.measured_anew() if twice else decoded.measured
-    return _written(branch, decoder.value.writers, counted)
+        append_rows(good, name, branch, {PLAN: json.dumps(dict(plan.spans))}, sorts=spec.write.sorts)
+    return _written(branch, decoder.value.writers, decoded.measured)
 
 
 def _columns(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]:

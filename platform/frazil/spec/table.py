@@ -57,6 +57,11 @@ class Write(Part):
         "none", description="Shuffle before writing: none, by partition, or by range of the sort order."
     )
 
+    @property
+    def sorts(self) -> bool:
+        """Whether rows are shuffled and sorted before they are written."""
+        return self.distribution != "none"
+
     @model_validator(mode="after")
     def _levelled(self) -> Self:
         if self.compression_level is not None and self.compression != "zstd":

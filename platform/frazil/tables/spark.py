@@ -17,6 +17,7 @@ from frazil.tables.faults import Job, spark_job
 from frazil.tables.snapshots import summary_of
 
 if TYPE_CHECKING:
+    from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -24,10 +25,12 @@ __all__ = [
     "UPKEEP_POOL",
     "Watched",
     "aggregated",
+    "append_rows",
     "configure_session",
     "in_background",
     "live_rows",
     "open_spark",
+    "samples",
     "spark_errors",
     "spark_name",
 ]
@@ -147,13 +150,38 @@ def aggregated(rows: DataFrame, measures: Measures, job: Job) -> dict[str, Any]:
     return found
 
 
-class Watched:
-    """Rows, and aggregates over them that are known once the rows were read; errors speak of the job."""
+def append_rows(
+    rows: DataFrame, name: TableName, branch: str, said: Mapping[str, str], *, sorts: bool = True
+) -> None:
+    """Appends rows to a branch that is there.
 
-    def __init__(self, rows: DataFrame, measures: Measures, job: Job) -> None:
+    Args:
+        said: Stands in the summary of the new snapshot.
+        sorts: Whether files are sorted and dealt out as the table says.
+    """
+    writer = rows.writeTo(spark_name(name, branch)).option("fanout-enabled", "true")
+    for key, value in said.items():
+        writer = writer.option(f"snapshot-property.{key}", value)
+    if not sorts:  # a sort order is for rewritten files: elsewhere it would only cost
+        writer = writer.option("use-table-distribution-and-ordering", "false")
+    writer.append()
+
+
+def samples(table: Table) -> bool:
+    """Whether rows are read twice as they are written, once for a sample that tells the ranges."""
+    return table.properties.get("write.distribution-mode") == "range"
+
+
+class Watched:
+    """Rows, and aggregates over them that are known once the rows were read, were it twice.
+
+    Errors speak of the job.
+    """
+
+    def __init__(self, rows: DataFrame, measures: Measures, job: Job, *, twice: bool = False) -> None:
         from pyspark.sql import Observation
 
-        self._plain, self._measures, self._job = rows, measures, job
+        self._plain, self._measures, self._job, self._twice = rows, measures, job, twice
         self._seen = Observation()
         self.rows = rows.observe(self._seen, *_columns(measures)) if measures else rows
 
@@ -163,11 +191,8 @@ class Watched:
         if not self._measures:
             return {}
         # A busy Connect server waits 100 ms for them, and then sends none (Observation.getRowOrEmpty).
-        return self._seen.get or self.measured_anew()
-
-    def measured_anew(self) -> dict[str, Any]:
-        """The same by reading the rows once more."""
-        return aggregated(self._plain, self._measures, self._job)
+        found = None if self._twice else self._seen.get
+        return found or aggregated(self._plain, self._measures, self._job)
 
 
 def _columns(measures: Measures) -> list[Column]:

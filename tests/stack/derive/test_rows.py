@@ -240,3 +240,15 @@ def test_names_may_hold_any_sign(make_input: MakeSource, make_table: MakeTable) 
     ones, inside = [1] * len(names), dict.fromkeys(names, "x")
     assert made.rows(*names, "inner", "later") == [(*ones, inside, "y"), (*ones, inside, None)]
     assert made.derive(rebuild=True).rows == 2
+
+
+def test_rows_that_are_sorted_as_they_are_written_are_counted_once(
+    source: Source, make_table: MakeTable
+) -> None:
+    sql = "SELECT quantity, IF(quantity = 0, 'none', NULL) AS `$$error` FROM {}"
+    made = make_table(sql.format(source.name.table), sort_by=["quantity"], write={"distribution": "range"})
+    source.trades(*range(50), 0)
+
+    report = made.derive()
+
+    assert (report.rows, report.bad, len(made.dead_letters())) == (49, 2, 2)

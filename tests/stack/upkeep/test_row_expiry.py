@@ -116,6 +116,14 @@ def test_old_rows_go_and_all_others_stay_where_they_are(lake: Connections, fresh
     assert_all_adds_up(topic)
 
 
+def test_rows_that_are_sorted_as_they_are_written_again_are_counted_once(make_topic: MakeTopic) -> None:
+    topic = make_topic(keep_rows_for=KEPT, sort_by=["quantity"], write={"distribution": "range"})
+    landed(topic, q1=60, q2=1, q3=2)
+
+    assert expired(topic).numbers["rows"] == 1
+    assert quantities(topic) == [2, 3]
+
+
 def test_whole_partitions_go_without_a_file_being_opened(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=KEPT, partition_by=["bucket(2, symbol)", "day($$timestamp)"])
     landed(topic, q1=100, q2=75, q3=0)

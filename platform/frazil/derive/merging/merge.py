@@ -20,7 +20,7 @@ from frazil.quoting import quoted
 from frazil.tables.branches import branch_from_head
 from frazil.tables.commit import commit
 from frazil.tables.manifests import Candidates, files_matching
-from frazil.tables.spark import Watched, aggregated, spark_name
+from frazil.tables.spark import Watched, aggregated, samples, spark_name
 from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Merging(Kind):
     def _anew(self, task: Task) -> Result:
         branch_from_head(task.connections.catalog, task.name, task.branch)
         task.done("branched")
-        watched = Watched(task.delta, self.facts(task), derivation_job(task.name))
+        watched = Watched(task.delta, self.facts(task), derivation_job(task.name), twice=samples(task.table))
         counted = watched.rows.where(self.counted(task))
         files = write_counted(task, self.shape(task.spec, counted))
         return Result(files, **self.result(task, watched.measured))

@@ -10,9 +10,9 @@ from frazil.connections import Connections
 from frazil.spec.names import TableName
 from frazil.tables.branches import branch_lost
 from frazil.tables.catalog import load_table
-from frazil.tables.commit import commit
+from frazil.tables.commit import Committed, commit
 from frazil.tables.faults import Job, spark_job
-from frazil.tables.spark import Watched, spark_name
+from frazil.tables.spark import Watched, append_rows, samples, spark_name
 from frazil.tables.stage import StagedFiles, audit_failed, staged_files
 from frazil.upkeep.row_expiry.plan import Cutoff, PastRows
 
@@ -55,10 +55,10 @@ def write_survivors(
 
     `find` tells the files of a head that hold rows which are past.
     """
-    past, snapshot_id = _make_branch(connections, name, find, branch)
+    past, made = _make_branch(connections, name, find, branch)
     if not past.mixed:
         return Survivors(deletes=past.deletes)
-    read, expired = _append(connections, name, cutoff, branch, snapshot_id)
+    read, expired = _append(connections, name, cutoff, branch, made)
     staged = staged_files(load_table(connections.catalog, name), branch)
     if staged is None:
         raise branch_lost(name, branch)
@@ -70,8 +70,8 @@ def write_survivors(
 
 def _make_branch(
     connections: Connections, name: TableName, find: Callable[[Table], PastRows], branch: str
-) -> tuple[PastRows, int | None]:
-    """Lays the mixed files of the present head upon a branch, if there are any; gives its snapshot, too."""
+) -> tuple[PastRows, Committed]:
+    """Lays the mixed files of the present head upon a branch, if there are any."""
     from frazil.tables.rewrite import stage_branch
 
     past = PastRows()
@@ -86,19 +86,19 @@ def _make_branch(
         return tx
 
     done = commit(connections.catalog, name, stage, work="branch of a row expiry", todo=AGAIN)
-    return past, done.snapshot_id
+    return past, done
 
 
 def _append(
-    connections: Connections, name: TableName, cutoff: Cutoff, branch: str, snapshot_id: int | None
+    connections: Connections, name: TableName, cutoff: Cutoff, branch: str, made: Committed
 ) -> tuple[int, int]:
     """Rows of a snapshot that were read, and rows left out, as Spark counted them on the way."""
     job = Job("row expiry", str(name), "No row is lost or doubled.", "Try again.")
     with spark_job(job):
-        held = connections.background_spark.read.option("versionAsOf", str(snapshot_id))
+        held = connections.background_spark.read.option("versionAsOf", str(made.snapshot_id))
         counters = {"read": "count(1)", "past": f"count_if({cutoff.sql})"}
-        watched = Watched(held.table(spark_name(name)), counters, job)
-        writer = watched.rows.where(f"NOT coalesce({cutoff.sql}, false)").writeTo(spark_name(name, branch))
-        writer.option(f"snapshot-property.{_MARK}", "row expiry").option("fanout-enabled", "true").append()
+        watched = Watched(held.table(spark_name(name)), counters, job, twice=samples(made.table))
+        left = watched.rows.where(f"NOT coalesce({cutoff.sql}, false)")
+        append_rows(left, name, branch, {_MARK: "row expiry"})
     counted = watched.measured
     return counted["read"], counted["past"]
