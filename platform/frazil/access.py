@@ -1,4 +1,4 @@
-"""How Frazil proves who it is to Kafka and the schema registry, and how it knows them."""
+"""How Frazil proves who it is to Kafka, the schema registry and a REST catalog, and how it knows them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
-__all__ = ["KafkaAccess", "RegistryAccess", "Secret"]
+__all__ = ["KafkaAccess", "RegistryAccess", "RestAccess", "Secret"]
 
 _SECONDS = 10
 
@@ -77,7 +77,7 @@ Secret = Annotated[SecretStr, BeforeValidator(_looked_up)]
 
 
 class _Access(BaseModel):
-    """What both ask for: certificates, and OAuth's client credentials."""
+    """What all of them may ask for: certificates, and OAuth's client credentials."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -133,3 +133,17 @@ class RegistryAccess(_Access):
     token: Secret | None = Field(None, description="A bearer token.")
     logical_cluster: str = Field("", description="Confluent Cloud's lsrc-..., beside a token.")
     identity_pool: str | None = Field(None, description="Confluent Cloud's pool-..., beside a token.")
+
+
+class RestAccess(_Access):
+    """How a REST catalog is reached. Its variables are `FRAZIL_REST__TOKEN`, and so on.
+
+    Certificates are for Frazil's own client: those of Spark are in its Java's trust store.
+    """
+
+    token: Secret | None = Field(None, description="A bearer token.")
+
+    @property
+    def by_token(self) -> bool:
+        """Whether requests bear a token, and are not signed."""
+        return bool(self.token or self.token_url)

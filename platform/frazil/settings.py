@@ -19,7 +19,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from frazil.access import KafkaAccess, RegistryAccess, Secret
+from frazil.access import KafkaAccess, RegistryAccess, RestAccess, Secret
 from frazil.errors import ConfigureError
 
 __all__ = ["Settings", "frazil_home", "profile_path", "read_profile"]
@@ -66,7 +66,10 @@ class Settings(BaseSettings):
     catalog: Literal["rest", "glue"] = Field("rest", description="Which catalog owns the tables.")
     warehouse: str = Field("warehouse", description="Warehouse of the REST catalog, as it knows it.")
     rest_uri: str = Field("http://127.0.0.1:8181", description="The REST catalog.")
-    rest_signing_name: str | None = Field("s3tables", description="SigV4 service; none: no SigV4.")
+    rest: RestAccess = Field(RestAccess(), description="How it is reached, see docs/connect.md.")
+    rest_signing_name: str | None = Field(
+        "s3tables", description="SigV4 service; empty, or with a token: no SigV4."
+    )
 
     glue_endpoint: str | None = Field(None, description="Only for a Glue that is not AWS.")
     glue_warehouse: str = Field("s3://lake/warehouse", description="Bucket and prefix of Glue-owned tables.")

@@ -1,4 +1,4 @@
-"""A gate before a server of the stack: it speaks TLS, and lets in whoever its rule knows."""
+"""A gate before a server of the stack: it lets in whoever its rule knows, by TLS if it shall."""
 
 from __future__ import annotations
 
@@ -19,9 +19,19 @@ Rule = Callable[[Mapping[str, str]], bool]
 _OF_A_HOP = {"connection", "keep-alive", "transfer-encoding", "host"}
 
 
+Signer = Callable[[str, str, bytes, dict[str, str]], dict[str, str]]
+"""Method, address, body and headers of what goes on to the server; gives its headers."""
+
+
 @contextmanager
-def gate(target: str, authority: Authority, lets_in: Rule, *, mutual: bool = False) -> Iterator[str]:
-    """The address of `target` behind the gate. `mutual`: it asks for a certificate, too."""
+def gate(
+    target: str, lets_in: Rule, authority: Authority | None = None, *, mutual: bool = False,
+    signed: Signer = lambda _method, _url, _body, headers: headers,
+) -> Iterator[str]:  # fmt: skip
+    """The address of `target` behind the gate; by TLS where there is an authority.
+
+    `mutual`: it asks for a certificate, too. `signed`: how the gate itself logs in to what is behind.
+    """
     behind = urlsplit(target)
 
     class Handler(BaseHTTPRequestHandler):
@@ -37,7 +47,8 @@ def gate(target: str, authority: Authority, lets_in: Rule, *, mutual: bool = Fal
             connection = HTTPConnection(behind.netloc, timeout=PATIENCE)
             try:
                 kept = {k: v for k, v in self.headers.items() if k.lower() not in _OF_A_HOP}
-                connection.request(self.command, self.path, body, kept)
+                address = f"{behind.scheme}://{behind.netloc}{self.path}"
+                connection.request(self.command, self.path, body, signed(self.command, address, body, kept))
                 answer = connection.getresponse()
                 self._answer(answer.status, dict(answer.getheaders()), answer.read())
             finally:
@@ -58,11 +69,13 @@ def gate(target: str, authority: Authority, lets_in: Rule, *, mutual: bool = Fal
             """Says nothing."""
 
     with _Server(("127.0.0.1", 0), Handler) as server:
-        server.socket = _tls(authority, mutual).wrap_socket(
-            server.socket, server_side=True, do_handshake_on_connect=False
-        )
+        if authority:
+            server.socket = _tls(authority, mutual).wrap_socket(
+                server.socket, server_side=True, do_handshake_on_connect=False
+            )
         Thread(target=server.serve_forever, daemon=True).start()
-        yield behind._replace(scheme="https", netloc=f"127.0.0.1:{server.server_address[1]}").geturl()
+        host = f"127.0.0.1:{server.server_address[1]}"
+        yield behind._replace(scheme="https" if authority else "http", netloc=host).geturl()
         server.shutdown()
 
 

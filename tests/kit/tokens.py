@@ -22,9 +22,10 @@ _KEY_ID = "one"
 
 @dataclass
 class Tokens:
-    """The server's state: how long its tokens hold."""
+    """The server's state: how long its tokens hold, and how often it was asked for one."""
 
     lifetime: int = 300
+    asked: int = 0
     key: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
     url: str = ""
 
@@ -41,6 +42,15 @@ class Tokens:
         now = int(time.time())
         claims = {"sub": CLIENT, "aud": AUDIENCE, "iss": ISSUER, "iat": now, "exp": now + self.lifetime}
         return jwt.encode({**claims, "scope": "kafka"}, self.key, "RS256", {"kid": _KEY_ID})
+
+    def knows(self, authorization: str) -> bool:
+        """Whether the header bears a token of this server that still holds."""
+        token, key = authorization.removeprefix("Bearer "), self.key.public_key()
+        try:
+            jwt.decode(token, key, ["RS256"], audience=AUDIENCE, issuer=ISSUER)
+        except jwt.InvalidTokenError:
+            return False
+        return True
 
     def keys(self) -> dict[str, object]:
         """The public key as JSON Web Key."""
@@ -62,6 +72,7 @@ def token_server() -> Iterator[Tokens]:
             if not _is_known(self.headers.get("Authorization", ""), form):
                 self._answer(401, {"error": "invalid_client"})
                 return
+            tokens.asked += 1
             told = {"access_token": tokens.token(), "token_type": "Bearer", "expires_in": tokens.lifetime}
             self._answer(200, told)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from frazil.access import KafkaAccess, RegistryAccess
+from frazil.access import KafkaAccess, RegistryAccess, RestAccess
 from frazil.derive.ledger import DerivedLedger
 from frazil.landing.ledger import Ledger
 from frazil.settings import Settings
@@ -39,7 +39,9 @@ def test_every_setting_stands_in_the_docs_with_its_own_words() -> None:
     assert [name for name, row in rows.items() if row not in text] == []
 
 
-@pytest.mark.parametrize(("name", "model"), [("KAFKA", KafkaAccess), ("REGISTRY", RegistryAccess)])
+@pytest.mark.parametrize(
+    ("name", "model"), [("KAFKA", KafkaAccess), ("REGISTRY", RegistryAccess), ("REST", RestAccess)]
+)
 def test_every_part_of_an_access_stands_in_the_docs(name: str, model: type[BaseModel]) -> None:
     text = (ROOT / "docs" / "connect.md").read_text()
     rows = [f"| `FRAZIL_{name}__{n.upper()}` | {f.description} |" for n, f in model.model_fields.items()]

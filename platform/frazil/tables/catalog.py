@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import stamina
 
-from frazil.errors import NotYetError, PartDownError
+from frazil.errors import ConfigureError, NotYetError, PartDownError
 from frazil.settings import Settings
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import pyiceberg_properties
@@ -72,7 +72,7 @@ def open_catalog(settings: Settings) -> Catalog:
     properties = pyiceberg_properties(settings)
     with catalog_errors(settings):
         if settings.catalog == "rest":
-            return open_rest(properties, (CONNECT_SECONDS, READ_SECONDS))
+            return open_rest(properties, settings.rest, (CONNECT_SECONDS, READ_SECONDS))
         from pyiceberg.catalog.glue import GlueCatalog  # imports boto3, which REST needs not
 
         return GlueCatalog("frazil", client=glue_client(settings), **properties)
@@ -149,6 +149,8 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
     try:
         yield
     except Exception as e:
+        if _is_refusal(e):
+            raise _locked_out(settings, e) from None
         if not is_lost(e):
             raise
         where = settings.rest_uri if settings.catalog == "rest" else settings.glue_endpoint or "Glue"
@@ -158,6 +160,24 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
             meaning="What was published before stays; nothing half done is shown.",
             todo="`frazil status` shows what runs, `frazil up` starts what does not.",
         ) from e
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether the catalog does not know who asks, or its certificate is not known here."""
+    from authlib.integrations.base_client import OAuthError
+    from pyiceberg.exceptions import ForbiddenError, UnauthorizedError
+    from requests.exceptions import SSLError
+
+    return isinstance(error, OAuthError | ForbiddenError | UnauthorizedError | SSLError)
+
+
+def _locked_out(settings: Settings, error: Exception) -> ConfigureError:
+    return ConfigureError(
+        "The Iceberg catalog gives no access.",
+        where=f"{settings.rest_uri}: {type(error).__name__}: {error}",
+        meaning="What was published before stays; nothing half done is shown.",
+        todo="Mend FRAZIL_REST__... in the settings (docs/connect.md), or ask for the missing right.",
+    )
 
 
 def is_outage(error: Exception) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import SecretStr
 
+from frazil.access import RestAccess
 from frazil.settings import Settings
 
 __all__ = ["SPARK_CATALOG", "pyiceberg_properties", "spark_properties"]
@@ -45,6 +46,12 @@ def spark_properties(settings: Settings) -> dict[str, str]:
 
 def _rest(settings: Settings) -> tuple[Properties, Properties, Properties]:
     both: Properties = {"type": "rest", "uri": settings.rest_uri, "warehouse": settings.warehouse}
+    spark: Properties = {
+        "rest.client.connection-timeout-ms": "5000",
+        "rest.client.socket-timeout-ms": "60000",
+    }
+    if settings.rest.by_token:
+        return both | {"token": _text(settings.rest.token)}, {}, spark | _client_credentials(settings.rest)
     if settings.rest_signing_name:
         both |= {
             "rest.sigv4-enabled": "true",
@@ -52,13 +59,22 @@ def _rest(settings: Settings) -> tuple[Properties, Properties, Properties]:
             "rest.signing-region": settings.s3_region,
         }
     pyiceberg: Properties = {"rest.sigv4.max-retries": "0"}  # a replayed commit would look like a refusal
-    spark: Properties = {
+    spark |= {
         "rest.access-key-id": _text(settings.s3_access_key),
         "rest.secret-access-key": _text(settings.s3_secret_key),
-        "rest.client.connection-timeout-ms": "5000",
-        "rest.client.socket-timeout-ms": "60000",
     }
     return both, pyiceberg, spark
+
+
+def _client_credentials(access: RestAccess) -> Properties:
+    """OAuth as Spark is told of it; PyIceberg gets an object, see `open_catalog`."""
+    if not access.token_url:
+        return {}
+    return {
+        "oauth2-server-uri": access.token_url,
+        "credential": f"{access.client_id}:{_text(access.client_secret)}",
+        "scope": access.scope,
+    }
 
 
 def _glue(settings: Settings) -> tuple[Properties, Properties, Properties]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from frazil.access import RestAccess
+
 if TYPE_CHECKING:
     from pyiceberg.catalog.rest import RestCatalog
     from pyiceberg.expressions import BooleanExpression
@@ -93,7 +95,7 @@ def answered_table(catalog: RestCatalog, identifier: tuple[str, ...], text: str)
     return catalog._response_to_table(identifier, TableResponse.model_validate_json(text))
 
 
-def open_rest(properties: Mapping[str, str], limits: tuple[float, float]) -> RestCatalog:
+def open_rest(properties: Mapping[str, str], access: RestAccess, limits: tuple[float, float]) -> RestCatalog:
     """A REST catalog whose requests end: PyIceberg's client waits for ever.
 
     `limits` are seconds to connect, and to wait for an answer.
@@ -103,10 +105,33 @@ def open_rest(properties: Mapping[str, str], limits: tuple[float, float]) -> Res
     class LimitedRestCatalog(RestCatalog):
         def _create_session(self) -> Session:
             session = super()._create_session()
-            session.request = partial(session.request, timeout=limits)  # type: ignore[method-assign]
+            # requests prefers an authority that the environment names to the session's.
+            told = partial(session.request, timeout=limits, verify=session.verify)
+            session.request = told  # type: ignore[method-assign]
             return session
 
-    return LimitedRestCatalog("frazil", **properties)
+    told: dict[str, Any] = {**properties, **_certificates(access), **_client_credentials(access, limits[1])}
+    return LimitedRestCatalog("frazil", **told)
+
+
+def _certificates(access: RestAccess) -> dict[str, Any]:
+    ssl: dict[str, Any] = {"cabundle": str(access.ca)} if access.ca else {}
+    if access.certificate:
+        ssl["client"] = {"cert": str(access.certificate), "key": str(access.key)}
+    return {"ssl": ssl} if ssl else {}
+
+
+def _client_credentials(access: RestAccess, seconds: float) -> dict[str, Any]:
+    if not access.token_url or not access.client_secret:
+        return {}
+    told = {
+        "token_url": access.token_url,
+        "client_id": access.client_id,
+        "client_secret": access.client_secret.get_secret_value(),
+        "scope": access.scope,
+        "seconds": seconds,
+    }
+    return {"auth": {"type": "custom", "impl": "frazil.tables.login.ClientCredentials", "custom": told}}
 
 
 def write_files(table: Table, frame: Any) -> tuple[DataFile, ...]:

@@ -19,17 +19,11 @@ from frazil.kafka.probe import open_probe
 from frazil.landing.land import land
 from kit.certificates import Authority
 from kit.locked_kafka import LISTENERS, PASSWORD, USER, LockedKafka, locked_kafka
-from kit.tokens import CLIENT, SECRET, Tokens, token_server
+from kit.tokens import CLIENT, SECRET, Tokens
 from kit.topics import topic_maker
 
 NAMESPACE = "connect_tests"
 WAYS = ("TLS", "MUTUAL", "PLAIN", "SCRAM", "OAUTH")
-
-
-@pytest.fixture(scope="module")
-def tokens() -> Iterator[Tokens]:
-    with token_server() as tokens:
-        yield tokens
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,130 @@
+"""A REST catalog that asks for a token, as Polaris, Unity and Open Catalog do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from frazil.access import RestAccess
+from frazil.clients import Clients
+from frazil.connections import Connections
+from frazil.errors import ConfigureError
+from frazil.landing.land import land
+from frazil.settings import Settings
+from frazil.tables.catalog import catalog_errors
+from kit.certificates import Authority
+from kit.gate import gate
+from kit.tokens import CLIENT, SECRET, Tokens
+from kit.topics import topic_maker
+from kit.waiting import wait_for
+
+TOKEN = "a-static-token"
+
+
+def signer(settings: Settings) -> Callable[..., dict[str, str]]:
+    """Logs the gate in to the stack's catalog, which knows signatures only."""
+    assert settings.s3_access_key
+    assert settings.s3_secret_key
+    keys = Credentials(settings.s3_access_key.get_secret_value(), settings.s3_secret_key.get_secret_value())
+
+    def signed(method: str, url: str, body: bytes, headers: dict[str, str]) -> dict[str, str]:
+        kept = {k: v for k, v in headers.items() if k.lower() in ("content-type", "accept")}
+        request = AWSRequest(method, url, data=body, headers=kept)
+        SigV4Auth(keys, "s3tables", settings.s3_region).add_auth(request)
+        return dict(request.headers.items())
+
+    return signed
+
+
+Guarded = Callable[[str], AbstractContextManager[str]]
+
+
+@pytest.fixture
+def guarded(stack: Settings, tokens: Tokens) -> Guarded:
+    """The stack's catalog behind a gate that checks the token of each request."""
+
+    def open_gate(way: str) -> AbstractContextManager[str]:
+        def lets_in(headers: Mapping[str, str]) -> bool:
+            said = headers.get("Authorization", "")
+            return said == f"Bearer {TOKEN}" if way == "token" else tokens.knows(said)
+
+        return gate(stack.rest_uri, lets_in, signed=signer(stack))
+
+    return open_gate
+
+
+def access(way: str, tokens: Tokens) -> RestAccess:
+    if way == "token":
+        return RestAccess(token=TOKEN)
+    return RestAccess(token_url=tokens.token_url, client_id=CLIENT, client_secret=SECRET, scope="catalog")
+
+
+def through(connections: Connections, address: str, access: RestAccess) -> Clients:
+    """The stack's connections, but for the catalog."""
+    return Clients(connections.settings.model_copy(update={"rest_uri": address, "rest": access}))
+
+
+@pytest.mark.parametrize("way", ["token", "OAuth"])
+def test_records_land_in_a_catalog_that_asks_for_a_token(
+    connections: Connections, tokens: Tokens, guarded: Guarded, fresh_name: str, way: str
+) -> None:
+    with guarded(way) as address:
+        clients = through(connections, address, access(way, tokens))
+        topic = topic_maker(clients, fresh_name, "connect_tests")()
+        topic.trades(10)
+
+        assert land(topic.spec, clients).records == 10
+        assert len(topic.rows()) == 10
+
+
+def test_a_token_that_ends_is_followed_by_another(
+    connections: Connections, tokens: Tokens, guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "lifetime", 61)  # a new one is taken a minute before the end of the old one
+
+    with guarded("OAuth") as address:
+        catalog = through(connections, address, access("OAuth", tokens)).catalog
+        catalog.list_namespaces()
+        monkeypatch.setattr(tokens, "asked", 0)
+        wait_for(lambda: catalog.list_namespaces() and tokens.asked)
+
+
+@pytest.mark.parametrize(
+    ("way", "wrong"),
+    [("token", {"token": "wrong"}), ("OAuth", {"client_secret": "wrong"})],
+    ids=["wrong token", "wrong secret"],
+)
+def test_whoever_is_not_let_in_is_told_what_to_mend(
+    connections: Connections, tokens: Tokens, guarded: Guarded, way: str, wrong: dict[str, Any]
+) -> None:
+    with guarded(way) as address:
+        told = RestAccess(**{**access(way, tokens).model_dump(), **wrong})
+        clients = through(connections, address, told)
+        with (
+            pytest.raises(ConfigureError, match="FRAZIL_REST__") as refusal,
+            catalog_errors(clients.settings),
+        ):
+            clients.catalog.list_namespaces()
+
+    assert SECRET not in str(refusal.value)
+
+
+def test_a_certificate_of_somebody_else_is_refused(connections: Connections, tmp_path: Path) -> None:
+    authority, other = Authority(tmp_path / "own", "own"), Authority(tmp_path / "other", "other")
+    let_all_in = partial(gate, connections.settings.rest_uri, lambda _: True, authority)
+
+    with let_all_in(signed=signer(connections.settings)) as address:
+        known = through(connections, address, RestAccess(ca=authority.file, token=TOKEN))
+        unknown = through(connections, address, RestAccess(ca=other.file, token=TOKEN))
+
+        assert known.catalog.list_namespaces() is not None
+        with pytest.raises(ConfigureError, match="certificate verify failed"):
+            _ = unknown.catalog
