@@ -97,14 +97,19 @@ def note_reader(catalog: Catalog, names: Iterable[TableName], inputs: Inputs, re
     A table without a ledger is another tool's: Frazil does not expire its snapshots, nor write to it.
     """
     for name in names:
-        known = inputs[str(name)].properties
-        if FORMAT in known and f"{_READER}{reader}" not in known:
+        table = inputs[str(name)]
+        if _has_ledger(table) and str(reader) not in readers_of(table):
             set_properties(catalog, name, {f"{_READER}{reader}": "derived"})
 
 
 def readers_of(table: Table) -> tuple[str, ...]:
     """The tables that are made of a table, or once were."""
     return tuple(key.removeprefix(_READER) for key in table.properties if key.startswith(_READER))
+
+
+def _has_ledger(table: Table) -> bool:
+    """In its properties, or as a table of dead letters: in its snapshots only."""
+    return FORMAT in table.properties or any(FORMAT in summary_of(s) for s in ancestors(table.metadata))
 
 
 _ROW_EXPIRY = ("frazil.upkeep", "row_expiry")

@@ -139,6 +139,16 @@ def test_a_table_of_another_tool_is_not_written_to(source: Mirror) -> None:
     assert readers_of(source.table) == ()
 
 
+def test_dead_letters_whose_ledger_stands_in_their_snapshots_only_are_told(source: Mirror) -> None:
+    with source.table.transaction() as tx:
+        tx.remove_properties(FORMAT)
+    source.table.append(source.table.scan().to_arrow(), snapshot_properties={FORMAT: "2.0"})
+
+    derived(source)
+
+    assert readers_of(source.table) == (str(READER),)
+
+
 def test_a_position_in_another_table_of_that_name_holds_nothing_back(source: Mirror) -> None:
     read = derived(source)
     other = DerivedLedger(
