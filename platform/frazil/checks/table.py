@@ -47,11 +47,12 @@ class _Limit:
 
 def judge_files(subject: Subject[AnyTable]) -> Verdict:
     """The census within limits well above those at which upkeep acts: does upkeep keep up?"""
-    now, name = time.time(), subject.things.table
+    now, name, upkeep = time.time(), subject.things.table, subject.spec.upkeep
     census = census_of(subject.spec, subject.connections, now)
     table = load_table(subject.connections.catalog, name)
-    late = _late(followers_of(subject.spec, subject.connections, name, table), subject.spec.upkeep, now)
-    limits = [*_limits(census, subject.spec.upkeep, str(name)), *late]
+    readers = list(followers_of(subject.spec, subject.connections, name, table))
+    kept = len(frozenset[int]().union(*(reader.needs for reader in readers)))
+    limits = [*_limits(census, upkeep, str(name), census.snapshots - kept), *_late(readers, upkeep, now)]
     broken = [limit for limit in limits if limit.broken]
     mends = dict.fromkeys(limit.todo for limit in broken)
     text = (
@@ -69,7 +70,8 @@ def _late(readers: Iterable[Reader], upkeep: Upkeep, now: float) -> list[_Limit]
     return [limit for limit in limits if limit.broken]
 
 
-def _limits(census: Census, upkeep: Upkeep, name: str) -> list[_Limit]:
+def _limits(census: Census, upkeep: Upkeep, name: str, snapshots: int) -> list[_Limit]:
+    """Of what upkeep can mend: `snapshots` are those that no reader waits for."""
     compact = f"`frazil compact {name}`"
     small = sum(p.small_bytes for p in census.partitions if p.gain.saved)
     most = (upkeep.small_bytes, upkeep.manifests, upkeep.max_snapshots)
@@ -92,8 +94,8 @@ def _limits(census: Census, upkeep: Upkeep, name: str) -> list[_Limit]:
             census.manifests, most_manifests, compact,
         ),
         _Limit(
-            f"{census.snapshots} snapshots, {most_snapshots} allowed",
-            census.snapshots, most_snapshots, f"`frazil expire {name}`",
+            f"{snapshots} snapshots, {most_snapshots} allowed",
+            snapshots, most_snapshots, f"`frazil expire {name}`",
         ),
         _Limit(
             f"{len(census.dead_branches)} dead branches",

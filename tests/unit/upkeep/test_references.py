@@ -120,6 +120,17 @@ def test_long_before_the_bound_the_check_says_who_holds_back_what_and_what_to_do
     assert "`frazil derive unit.totals` mends it" in found.text
 
 
+def test_expiry_is_not_said_to_mend_what_is_kept_for_a_reader(source: Mirror) -> None:
+    derived(source)
+    source.land(30)
+    source.keep_up(days=1)
+
+    found = run_check("file_health", source.spec, source.connections)
+
+    assert len(source.table.snapshots()) > 4 * FEW.max_snapshots
+    assert found.passed, found.text
+
+
 def test_an_input_is_told_once_who_reads_it(source: Mirror) -> None:
     derived(source)
     before = source.table.metadata_location
