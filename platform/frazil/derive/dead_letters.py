@@ -6,7 +6,6 @@ what a derivation that died in between kept is not kept again.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -20,12 +19,11 @@ from frazil.derive.publish import Derived
 from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.write import append, overtaken
 from frazil.formats.logical import Field, Primitive
-from frazil.landing.dead_letters import DeadLetters
+from frazil.landing.dead_letters import DeadLetters, survey
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.table import Write
 from frazil.tables.branches import branch_from_head, drop_outlived, leave_branch
-from frazil.tables.catalog import load_table_or_none
 from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.stage import StagedFiles, publish
 
@@ -156,14 +154,5 @@ def _not_kept(box: LetterBox, before: DerivedLedger | None) -> dict[str, Increme
 
 
 def survey_letters(catalog: Catalog, name: TableName) -> DeadLetters:
-    """How many rows of a derived table were bad or late, by reason; what follows its colon is its details."""
-    import pyarrow.compute as pc
-
-    table = load_table_or_none(catalog, name.dead_letters)
-    if table is None or table.current_snapshot() is None:
-        return DeadLetters(by_reason={})
-    rows = table.scan(selected_fields=("reason", "found_at")).to_arrow()
-    reasons = Counter[str]()
-    for found in pc.value_counts(rows["reason"]).to_pylist():
-        reasons[str(found["values"]).partition(":")[0]] += found["counts"]
-    return DeadLetters(rows.num_rows, dict(sorted(reasons.items())), pc.max(rows["found_at"]).as_py())
+    """How many rows of a derived table were bad, late or ahead of the clock, by reason."""
+    return survey(catalog, name, "reason", "found_at")

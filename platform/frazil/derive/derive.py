@@ -56,8 +56,6 @@ def derive(
     """Brings a table up to what its inputs hold now.
 
     Args:
-        spec: The table.
-        connections: The outside systems.
         now: The clock, in seconds since the epoch: what the query calls `:now`.
         rebuild: Make all of it anew from the whole inputs, in one commit.
         from_here: Let a query that was changed make the rows that come; those that are there stay.

@@ -27,16 +27,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
-    "Increment", "Inputs", "all_held", "at_head", "increment", "is_unmoved", "none_went_back", "note_reader",
-    "readers_of", "rows_lost", "rows_of", "rows_read", "since", "standing", "whole",
+    "LOST", "Increment", "Inputs", "all_held", "at_head", "increment", "is_unmoved", "none_went_back",
+    "note_reader", "readers_of", "rows_lost", "rows_of", "rows_read", "since", "standing", "whole",
 ]  # fmt: skip
 
 Inputs = Mapping[str, "Table"]
 """The inputs as they are now, by `namespace.table`."""
 
 Standing = Literal["held", "rolled_back", "expired", "recreated"]
-"""held: the input only went on; rolled_back: it no longer has rows that were read; expired: nothing tells
-any more which; recreated: it is another table of the same name."""
+"""held: the input only went on; rolled_back: it no longer has rows that were read; the others: see `LOST`."""
+
+LOST: Mapping[Standing, str] = {
+    "recreated": "is another table of the same name now",
+    "expired": "no longer has the snapshot that was read last, nor those behind it",
+}
+"""Why nothing tells any more what is new in an input: what becomes of its name in a sentence."""
 
 
 def at_head(table: Table) -> Position:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.derive.computation import Computation
 from frazil.derive.inputs import (
+    LOST,
     Increment,
     Inputs,
     all_held,
@@ -254,15 +255,11 @@ def _refuse_other_inputs(name: TableName, inputs: Inputs, before: DerivedLedger)
 
 
 def _refuse_lost(name: TableName, inputs: Inputs, before: DerivedLedger) -> None:
-    why = {
-        "recreated": "is another table of the same name now",
-        "expired": "no longer has the snapshot that was read last, nor those behind it",
-    }
     for each, table in inputs.items():
         found = standing(before.inputs[each], table)
-        if found in why:
+        if found in LOST:
             raise PositionLostError(
-                f"What {name} has not seen of {each} can't be told any more: {each} {why[found]}.",
+                f"What {name} has not seen of {each} can't be told any more: {each} {LOST[found]}.",
                 where=f"snapshot {before.inputs[each].snapshot} of {each}",
                 meaning=f"{name} is as it was.",
                 todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit.",

@@ -35,7 +35,7 @@ class Derived(Staged):
         base: The derivation whose ledger was the newest one when this one was planned; empty: there was none.
         whole: Whether the files replace all files of the table.
         takes_over: Whether it follows whatever derivation is the newest by now.
-        removed: Else the files that they replace: path to rows.
+        removed: Where not all are replaced, those that are: path to rows.
     """
 
     ledger: DerivedLedger

@@ -20,25 +20,20 @@ _ADDED = (
 
 @dataclass(frozen=True, slots=True)
 class DeriveReport:
-    """What one call of `derive` did.
+    """What one call of `derive` did: rows and files that were written, rows that were replaced.
 
     Args:
-        snapshot_id: The head of `main` now.
         done: Whether a snapshot was made.
         whole: Whether all inputs were read, and not only what is new in them.
-        rows: Rows that were written.
-        removed: Rows that were replaced.
         bad: Dead letters: rows that the query calls bad, or of windows far ahead of the clock.
         late: Rows of windows that were closed.
         input_rows: Rows that were read, by the inputs' own metadata.
         state_bytes: Bytes of the output's own files that were read to merge with.
-        files: Data files that were written.
         watermark: Microseconds since the epoch.
         inputs: The snapshot of each input that the table now holds.
         rolled_back_to: The snapshot to which the table went back first, because an input had.
         conflicts: How often publishing was tried again because others had committed in between.
         fed: Records that the table's topic got.
-        text: All of this in a sentence.
     """
 
     table: str

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
-from frazil.derive.inputs import increment, is_unmoved, since, standing, whole
+from frazil.derive.inputs import LOST, increment, is_unmoved, since, standing, whole
 from frazil.derive.ledger import DerivedLedger, Position
 from frazil.errors import FrazilError, PositionLostError
 from frazil.spec.derived import DerivedKind, DerivedSpec
@@ -160,17 +160,12 @@ def _input(
     found = InputState(str(name), "new", whole(table).rows, head=head.snapshot_id)
     if position is None:
         return found
-    waits_since = _waits_since(table, position)
+    news = list(since(table, position))
+    waits_since = news[-1].timestamp_ms / 1000 if news else None
     found = replace(found, state="behind", read_to=position.snapshot, waits_since=waits_since)
     if computation.spec.kind != "full":
         return _followed(found, table, position)
     return _nothing_waits(found, "current") if is_unmoved(table, position) else found
-
-
-def _waits_since(table: Table, position: Position) -> float | None:
-    """When the first snapshot behind a position was committed."""
-    news = list(since(table, position))
-    return news[-1].timestamp_ms / 1000 if news else None
 
 
 def _nothing_waits(
@@ -181,20 +176,16 @@ def _nothing_waits(
 
 def _followed(found: InputState, table: Table, position: Position) -> InputState:
     """An input of which only what is new is read."""
-    match standing(position, table):
-        case "held":
-            try:
-                waiting = increment(table, position).rows
-            except PositionLostError as e:
-                return _nothing_waits(found, "lost", e.what)
-            return replace(found, waiting=waiting) if waiting else _nothing_waits(found, "current")
-        case "rolled_back":
-            return _nothing_waits(found, "rolled back", f"{found.table} was rolled back.")
-        case "expired":
-            reason = f"The snapshot of {found.table} that was read last has expired."
-        case "recreated":
-            reason = f"{found.table} is another table than the one that was read."
-    return _nothing_waits(found, "lost", reason)
+    how = standing(position, table)
+    if how == "rolled_back":
+        return _nothing_waits(found, "rolled back", f"{found.table} was rolled back.")
+    if how in LOST:
+        return _nothing_waits(found, "lost", f"{found.table} {LOST[how]}.")
+    try:
+        waiting = increment(table, position).rows
+    except PositionLostError as e:
+        return _nothing_waits(found, "lost", e.what)
+    return replace(found, waiting=waiting) if waiting else _nothing_waits(found, "current")
 
 
 def _word(

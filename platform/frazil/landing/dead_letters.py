@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -161,16 +162,22 @@ def read_letters(table: Table, where: BooleanExpression, keys: Collection[Key]) 
     return [found[key] for key in sorted(found)]
 
 
-def survey(catalog: Catalog, name: TableName) -> DeadLetters:
-    """What the dead-letter table of a table holds; nothing where no record was ever bad."""
+def survey(
+    catalog: Catalog, name: TableName, reason: str = "reason_code", at: str = "timestamp"
+) -> DeadLetters:
+    """What the dead-letter table of a table holds; nothing where no record was ever bad.
+
+    `reason` and `at` are its columns; of a reason, what follows its colon is its details.
+    """
     import pyarrow.compute as pc
 
     table = load_table_or_none(catalog, name.dead_letters)
     if table is None:
         return DeadLetters(by_reason={})
-    rows = table.scan(selected_fields=("reason_code", "timestamp")).to_arrow()
-    counts = {c["values"]: c["counts"] for c in pc.value_counts(rows["reason_code"]).to_pylist()}
-    return DeadLetters(rows.num_rows, dict(sorted(counts.items())), pc.max(rows["timestamp"]).as_py())
+    rows, counts = table.scan(selected_fields=(reason, at)).to_arrow(), Counter[str]()
+    for found in pc.value_counts(rows[reason]).to_pylist():
+        counts[str(found["values"]).partition(":")[0]] += found["counts"]
+    return DeadLetters(rows.num_rows, dict(sorted(counts.items())), pc.max(rows[at]).as_py())
 
 
 def letters_schema() -> Schema:

@@ -65,7 +65,6 @@ def feed(
 
     Args:
         spec: The table; its `feeds` say where to.
-        connections: The outside systems.
         on_step: Told what is done: `sent` and `committed` for each transaction, and `noted`.
         records: The most that one transaction has.
 
