@@ -52,7 +52,10 @@ FromHere = Annotated[
 ]
 
 RowsLost = Annotated[
-    int, typer.Option("--accept-loss", help="Rows that a rebuild may lose: its inputs no longer hold them.")
+    int,
+    typer.Option(
+        "--accept-loss", min=0, help="Rows that a rebuild may lose: its inputs no longer hold them."
+    ),
 ]
 
 AdoptTopic = Annotated[
@@ -162,6 +165,8 @@ def derive_command(
     """Bring tables made of others up to what their inputs hold now, each after those that it reads."""
     if rebuild and from_here:
         raise typer.BadParameter("--rebuild makes all rows anew, --from-here keeps them: give one of both.")
+    if accept_loss and not rebuild:
+        raise typer.BadParameter("--accept-loss says what a --rebuild may lose; nothing else loses rows.")
     selection = _ordered(select_derived(tables, every=every))
 
     def do(spec: DerivedSpec, on_step: OnStep) -> DeriveReport:

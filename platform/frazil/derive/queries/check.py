@@ -25,7 +25,7 @@ from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 
-__all__ = ["AllTables", "Known", "check_queries", "columns_held"]
+__all__ = ["Known", "KnownTables", "check_queries", "columns_held"]
 
 Known = dict[TableName, Sequence[Column] | None]
 """The columns of tables, of types that may be `unknown`; None where only a server knows them."""
@@ -36,7 +36,7 @@ Kinds = Mapping[TableName, str]
 
 
 @dataclass(frozen=True, slots=True)
-class AllTables:
+class KnownTables:
     """The derived tables of all pipelines, each after those that it reads, and every table's columns."""
 
     derived: tuple[DerivedSpec, ...]
@@ -107,7 +107,7 @@ def columns_held(columns: Sequence[Column] | None) -> Sequence[Column] | None:
     return [(name, longer.get(kind, kind)) for name, kind in columns if name != ERROR_COLUMN]
 
 
-def check_queries(pipelines: Sequence[Pipeline], settings: Settings) -> AllTables:
+def check_queries(pipelines: Sequence[Pipeline], settings: Settings) -> KnownTables:
     """Refuses pipelines whose queries can't be run, or not by the kind of their table.
 
     Raises:
@@ -126,7 +126,7 @@ def check_queries(pipelines: Sequence[Pipeline], settings: Settings) -> AllTable
         told += _mistakes(table, kinds, known)
     if told:
         raise SpecError("\n".join(told), todo="Mend the files; nothing was started.")
-    return AllTables(tuple(table.spec for table in ordered), known)
+    return KnownTables(tuple(table.spec for table in ordered), known)
 
 
 def _read(pipelines: Sequence[Pipeline], settings: Settings, told: list[str]) -> list[_Made]:
