@@ -67,6 +67,29 @@ def test_a_changed_layout_holds_for_new_files_and_for_old_ones_once_they_are_rew
     assert not table_of(topic).sort_order().fields
 
 
+def test_files_of_the_new_layout_are_rewritten_once_together_with_what_old_ones_leave(topic: Topic) -> None:
+    for _ in range(3):
+        asking(topic)
+    for _ in range(2):
+        asking(topic, partition_by=["bucket(3, quantity)"])
+    before = {task.file.file_path for task in table_of(topic).scan().plan_files()}
+
+    would = compact(topic.spec, topic.connections, time.time(), Order(everything=True, dry_run=True))
+    did = compact(topic.spec, topic.connections, time.time(), Order(everything=True))
+
+    assert len(before) == 4 + 2 * 3
+    # Iceberg puts no files of two layouts together: what the old ones leave is rewritten with the new ones.
+    assert (did.numbers["files_rewritten"], did.numbers["rounds"], did.numbers["files_after"]) == (
+        4 + 9,
+        2,
+        3,
+    )
+    assert would.numbers["files_after"] == 3
+    assert "10 files of" in would.text
+    assert "would become at least 3" in would.text
+    assert sorted(row["quantity"] for row in topic.rows()) == list(range(60))
+
+
 def test_a_write_profile_is_applied_once_and_leaves_alone_what_was_set_by_hand(topic: Topic) -> None:
     by_hand = {"write.metadata.previous-versions-max": "7", "write.parquet.page-size-bytes": "65536"}
     of_zstd = {"write.parquet.compression-level": "5"}  # gzip would fail on it

@@ -166,8 +166,15 @@ class Round:
 
     def among(self, paths: Container[str]) -> Round | None:
         """The round with only the bins whose files are all still there; None where there are none."""
-        bins = tuple(b for b in self.bins if all(f.path in paths for f in b.files))
-        return replace(self, bins=bins) if bins else None
+        return self._of(b for b in self.bins if all(f.path in paths for f in b.files))
+
+    def besides(self, paths: Container[str]) -> Round | None:
+        """The round without the bins that hold none of these files, and would not become fewer."""
+        return self._of(b for b in self.bins if b.saved > 0 or any(f.path in paths for f in b.files))
+
+    def _of(self, bins: Iterable[Bin]) -> Round | None:
+        kept = tuple(bins)
+        return replace(self, bins=kept) if kept else None
 
 
 def plan_rounds(

@@ -78,12 +78,12 @@ class _Compaction:
         before = self._reader.read(table)
         if before is None:
             return self._nothing("There is nothing in it yet.")
-        rounds = self._plan(before, read_copies(table.metadata), everything=self._order.everything)
+        rounds = self._plan(before, read_copies(table.metadata))
         if self._order.dry_run:
             return _would(self._name, before, rounds, self._is_crowded(before))
         self._step("planned")
         drop_outlived(self._connections.catalog, self._name, table, self._now)
-        done = self._rounds(rounds) + self._gather()
+        done = self._rounds(rounds, before) + self._gather()
         after = self._reader.read(self._load()) or before
         return _did(self._name, before, after, done, time.perf_counter() - begun)
 
@@ -93,19 +93,23 @@ class _Compaction:
     def _load(self) -> Table:
         return load_table(self._connections.catalog, self._name)
 
-    def _plan(
-        self, head: Head, copies: Copies | None = None, *, everything: bool = False, done: int = 0
-    ) -> list[Round]:
+    def _plan(self, head: Head, copies: Copies | None = None, done: int = 0) -> list[Round]:
         target, upkeep = int(self._spec.write.target_file_size), self._spec.upkeep
         rule = Rule.of(upkeep, target, sorts=bool(self._spec.sort_by))
         most = int(upkeep.max_bytes) - done
+        everything = self._order.everything
         return plan_rounds(head.files, head.layout, rule, most, copies, everything=everything)
 
-    def _rounds(self, rounds: Sequence[Round]) -> _Done:
-        done = sum((self._round(plan) for plan in rounds), _Done())
-        if any(r.older for r in rounds) and (head := self._reader.read(self._load())):
+    def _rounds(self, rounds: Sequence[Round], before: Head) -> _Done:
+        older = [r for r in rounds if r.older]
+        # The others wait for what those leave in their partitions: else both would be rewritten once more.
+        first = older if older and self._order.everything else rounds
+        done = sum((self._round(plan) for plan in first), _Done())
+        if older and (head := self._reader.read(self._load())):
             # Each file of an older layout left a small one in every partition that it had rows of.
-            done = sum((self._round(plan) for plan in self._plan(head, done=done.bytes)), done)
+            again = self._plan(head, done=done.bytes)
+            known = {f.path for f in before.files}
+            done = sum((self._round(left) for plan in again if (left := plan.besides(known))), done)
         return done
 
     def _round(self, planned: Round) -> _Done:
@@ -216,8 +220,11 @@ def _became(done: _Done) -> str:
 def _would(name: TableName, head: Head, rounds: Sequence[Round], crowded: bool) -> WorkReport:
     """The report of a dry run; `crowded` tells whether manifests would be merged."""
     files, size = sum(len(r.files) for r in rounds), sum(r.bytes for r in rounds)
-    done = _Done(files, size, into=sum(r.into for r in rounds), rounds=len(rounds))
-    parts = [f"{_files(files)} of {size_text(size)} would become {done.into}"] if rounds else []
+    older, current = (sum(r.into for r in rounds if r.older == which) for which in (True, False))
+    # What files of an older layout leave is put together with the others; nobody knows where it comes to lie.
+    into, least = (max(older, current), "at least ") if older else (current, "")
+    done = _Done(files, size, into=into, rounds=len(rounds))
+    parts = [f"{_files(files)} of {size_text(size)} would become {least}{done.into}"] if rounds else []
     parts += [f"{len(head.manifests)} manifests would become few"] if crowded else []
     text = f"{', '.join(parts)}." if parts else _as_it_is(head)
     numbers = _numbers(head, None, done)
