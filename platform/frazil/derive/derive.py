@@ -18,7 +18,7 @@ from frazil.derive.inputs import Increment, note_reader, rows_of, rows_read, who
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import ensure_output
-from frazil.derive.plan import Plan, load_inputs, make_plan, refuse_loss
+from frazil.derive.plan import Plan, load_inputs, make_plan, refuse_loss, refuse_unheld
 from frazil.derive.publish import Derived
 from frazil.derive.report import DeriveReport, nothing_new, report_of
 from frazil.derive.write import Result, Step, Task, derivation_job
@@ -189,6 +189,8 @@ class _Derivation:
             run_id=self._run_id,
             version=version("frazil"),
         )
+        if plan.rebuild:
+            refuse_unheld(self._catalog, self._name, plan)
         self._keep_letters(plan, table, entry)
         staged = Derived(result.staged, entry, plan.base, plan.whole, plan.rebuild, result.removed)
         published = publish(self._catalog, self._name, staged)

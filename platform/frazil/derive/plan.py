@@ -23,7 +23,7 @@ from frazil.derive.inputs import (
 )
 from frazil.derive.ledger import DerivedLedger, Position
 from frazil.derive.write import overtaken
-from frazil.errors import DifferentError, PositionLostError, QueryChangedError, RowsLostError
+from frazil.errors import DifferentError, PositionLostError, QueryChangedError, RetryError, RowsLostError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table, load_table_or_none
 from frazil.tables.commit import commit
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["Plan", "load_inputs", "make_plan", "refuse_loss"]
+__all__ = ["Plan", "load_inputs", "make_plan", "refuse_loss", "refuse_unheld"]
 
 Names = Mapping[str, TableName]
 """The tables that a query reads, by the name that the user gave each."""
@@ -162,6 +162,21 @@ def refuse_loss(connections: Connections, name: TableName, plan: Plan, accepted:
         todo=f"`frazil derive {name} --rebuild --accept-loss {total}` gives them up; where only the query "
         "changed, --from-here keeps the rows that are there.",
     )
+
+
+def refuse_unheld(catalog: Catalog, name: TableName, plan: Plan) -> None:
+    """Refuses to publish a rebuild behind which nothing would tell what came since it began.
+
+    Raises:
+        RetryError: An input was rolled back, or its snapshots have expired.
+    """
+    inputs = {str(each): load_table(catalog, each) for each in plan.names.values()}
+    if not all_held(plan.positions, inputs):
+        raise RetryError(
+            f"A rebuild of {name} was dropped: an input went back, or lost the snapshots that came since.",
+            meaning="Nothing was changed.",
+            todo="Rebuild again.",
+        )
 
 
 def _news(inputs: Inputs, before: DerivedLedger | None) -> dict[str, Increment]:

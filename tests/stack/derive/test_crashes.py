@@ -9,7 +9,7 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.derive.publish import roll_back_derived
-from frazil.errors import OvertakenError
+from frazil.errors import OvertakenError, RetryError
 from kit.killed import derive_process
 from kit.made import Made, MakeTable, Source, make_made, make_source
 from kit.waiting import PATIENCE
@@ -119,6 +119,25 @@ def test_a_rebuild_takes_the_place_of_derivations_that_were_quicker(
         assert [reason for reason, _ in made.dead_letters()] == ["none", "none"]
     else:
         assert made.rows("quantity", "trades") == [(10, 6)]
+
+
+def test_a_rebuild_is_dropped_where_nothing_would_tell_what_came_since_it_began(
+    connections: Connections, fresh_name: str, tmp_path: Path
+) -> None:
+    made, source = in_between(connections, tmp_path, fresh_name, "totals")
+    quicker = iter([made])
+
+    def meanwhile(step: str) -> None:
+        if step == "written" and (other := next(quicker, None)):
+            source.trades(0)
+            source.trades(4)
+            other.derive()
+            source.expire()
+
+    with pytest.raises(RetryError, match="Rebuild again"):
+        made.derive(rebuild=True, on_step=meanwhile)
+    assert made.rows("quantity", "trades") == [(10, 6)]
+    assert not made.derive().done
 
 
 def test_a_rollback_takes_the_position_back_with_the_rows(source: Source, make_table: MakeTable) -> None:
