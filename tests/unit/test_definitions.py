@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import dagster as dg
@@ -12,11 +9,9 @@ import pytest
 from click.testing import CliRunner
 from dagster._cli import cli
 
-import frazil
 from frazil.definitions import defs
 from frazil.upkeep.kinds import KINDS
 from kit.checkout import EVERYTHING
-from kit.waiting import PATIENCE
 
 
 def test_dagster_accepts_the_definitions(graph: dg.Definitions) -> None:
@@ -72,17 +67,3 @@ def test_assets_are_listed_from_any_folder(tmp_path: Path, monkeypatch: pytest.M
 
     assert listed.exit_code == 0, listed.output
     assert listed.output.split() == EVERYTHING
-
-
-def test_a_code_server_of_its_own_loads_the_workspace_from_any_folder(tmp_path: Path) -> None:
-    (tmp_path / "dagster.yaml").touch()
-    program = str(Path(sys.executable).with_name("dagster"))
-    workspace = str(Path(frazil.__file__).parents[2] / "workspace.yaml")
-    environment = {**os.environ, "DAGSTER_HOME": str(tmp_path), "DAGSTER_DISABLE_TELEMETRY": "1"}
-
-    validated = subprocess.run(
-        [program, "definitions", "validate", "--load-with-grpc", "-w", workspace],
-        env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
-
-    assert validated.returncode == 0, validated.stderr

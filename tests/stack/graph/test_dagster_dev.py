@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
+import frazil
 from frazil.derive.ledger import DerivedLedger
 from frazil.tables.catalog import load_table, load_table_or_none
 from kit.dagster_servers import free_port, serving
 from kit.foreign import file_count, foreign_table
 from kit.graphs import Graph, MakeGraph
 from kit.targets import read_glue
-from kit.waiting import wait_for
+from kit.waiting import PATIENCE, wait_for
 
 
 @pytest.fixture
@@ -45,3 +49,17 @@ def test_records_are_landed_shown_and_derived_from_and_files_compacted_without_a
     assert len(graph.topics[0].rows()) == 3
     rows = load_table(connections.catalog, derived).scan().to_arrow()["quantity"].to_pylist()
     assert sorted(rows) == [1, 2]
+
+
+def test_a_code_server_of_its_own_loads_the_workspace_from_any_folder(tmp_path: Path) -> None:
+    (tmp_path / "dagster.yaml").touch()
+    program = str(Path(sys.executable).with_name("dagster"))
+    workspace = str(Path(frazil.__file__).parents[2] / "workspace.yaml")
+    environment = {**os.environ, "DAGSTER_HOME": str(tmp_path), "DAGSTER_DISABLE_TELEMETRY": "1"}
+
+    validated = subprocess.run(
+        [program, "definitions", "validate", "--load-with-grpc", "-w", workspace],
+        env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+
+    assert validated.returncode == 0, validated.stderr
