@@ -75,7 +75,7 @@ class Settings(BaseSettings):
     glue_warehouse: str = Field("s3://lake/warehouse", description="Bucket and prefix of Glue-owned tables.")
     glue_database: str | None = Field(None, description="Glue database; default: the namespace.")
 
-    snowflake_account: str = Field("frazil", description="Account identifier.")
+    snowflake_account: str | None = Field(None, description="Account identifier.")
     snowflake_host: str | None = Field(None, description="Only for the stand-in.")
     snowflake_port: int = Field(443, description="Other than 443 only for the stand-in.")
     snowflake_protocol: Literal["http", "https"] = Field("https", description="Plain only for the stand-in.")
@@ -91,9 +91,8 @@ class Settings(BaseSettings):
     snowflake_storage_base_url: str | None = Field(
         None, description="What the volume may read; default: the warehouse of the owning catalog."
     )
-    snowflake_aws_role_arn: str = Field(
-        "arn:aws:iam::123456789012:role/snowflake_s3_glue_role",
-        description="The role by which Snowflake reads S3 and Glue.",
+    snowflake_aws_role_arn: str | None = Field(
+        None, description="The role by which Snowflake reads S3 and Glue."
     )
 
     spark_remote: str = Field("sc://127.0.0.1:15002", description="Spark Connect, or local[*].")

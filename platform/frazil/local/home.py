@@ -38,6 +38,7 @@ class Home:
         try:
             for folder in (self.root, self.secrets, self.running, self.logs, self.scratch):
                 _folder(folder)
+            self.root.chmod(0o700)  # it may have been there before
         except OSError as e:
             raise ConfigureError(
                 "The folder of the stack can't be made.",

@@ -94,6 +94,7 @@ def _values(home: Home, ports: Ports) -> dict[str, Any]:
         "snowflake_port": ports["snowflake"],
         "snowflake_protocol": "http",
         "snowflake_user": SNOWFLAKE_USER,
+        "snowflake_aws_role_arn": "arn:aws:iam::123456789012:role/snowflake_s3_glue_role",
         "snowflake_private_key_path": str(snowflake_keys(home).private),
         "spark_remote": f"sc://{LOOPBACK}:{ports['spark']}",
         "upkeep_spark_remote": f"sc://{LOOPBACK}:{ports['spark-upkeep']}",

@@ -124,3 +124,12 @@ def test_of_two_first_starts_at_once_both_get_the_same_credentials(home: Home) -
 
     assert len(made) == 1
     assert [file.name for file in home.secrets.iterdir()] == ["s3"]
+
+
+def test_a_home_that_was_there_before_is_closed_to_others(tmp_path: Path) -> None:
+    root = tmp_path / "open"
+    root.mkdir(mode=0o755)
+
+    Home(root).make()
+
+    assert stat.S_IMODE(root.stat().st_mode) == 0o700

@@ -19,14 +19,22 @@ from frazil.local.snowflake.statements import (
     Use,
 )
 from frazil.publishing.snowflake import statements
-from frazil.publishing.snowflake.statements import Integration, Relation, Volume, check_location, volume_of
+from frazil.publishing.snowflake.connection import connection_arguments
+from frazil.publishing.snowflake.statements import (
+    Integration,
+    Relation,
+    Volume,
+    check_location,
+    integration_of,
+    volume_of,
+)
 from frazil.settings import Settings
 
 TABLE = Relation("FRAZIL", "LOCAL", "TRADES")
 VIEW = Relation("FRAZIL", "LOCAL", "TRADES_CLEAN")
 ROLE_ARN = "arn:aws:iam::123456789012:role/reader"
 VOLUME = Volume("FRAZIL_VOLUME", "s3://warehouse/", ROLE_ARN)
-INTEGRATION = Integration("FRAZIL_GLUE", "local", ROLE_ARN, "123456789012", "us-east-1")
+INTEGRATION = Integration("FRAZIL_GLUE", "local", ROLE_ARN, "us-east-1")
 
 
 @pytest.mark.parametrize(
@@ -180,3 +188,18 @@ def test_a_table_outside_of_its_volume_is_refused_before_snowflake_is_asked() ->
 
     with pytest.raises(ConfigureError, match="snowflake_storage_base_url"):
         check_location(VOLUME, "s3://warehouse2/local/trades/metadata/v1.metadata.json")
+
+
+@pytest.mark.parametrize("arn", [None, "reader", "arn:aws:iam:::role/reader"])
+def test_the_role_is_asked_for_where_something_must_be_made_with_it(arn: str | None) -> None:
+    settings = Settings.load(snowflake_aws_role_arn=arn)
+
+    with pytest.raises(ConfigureError, match="FRAZIL_SNOWFLAKE_AWS_ROLE_ARN"):
+        statements.create_volume(volume_of(settings))
+    with pytest.raises(ConfigureError, match="FRAZIL_SNOWFLAKE_AWS_ROLE_ARN"):
+        statements.create_integration(integration_of(settings, "local"))
+
+
+def test_the_account_is_asked_for() -> None:
+    with pytest.raises(ConfigureError, match="FRAZIL_SNOWFLAKE_ACCOUNT"):
+        connection_arguments(Settings.load(snowflake_account=None))

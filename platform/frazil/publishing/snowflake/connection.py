@@ -53,6 +53,12 @@ _ANY_OTHER = (
 
 def connection_arguments(settings: Settings) -> dict[str, Any]:
     """What `snowflake.connector.connect` and `dagster_snowflake.SnowflakeResource` take."""
+    if settings.snowflake_account is None:
+        raise ConfigureError(
+            "The account of Snowflake is not said.",
+            where="snowflake_account",
+            todo="Set FRAZIL_SNOWFLAKE_ACCOUNT to <organization>-<account>.",
+        )
     given: dict[str, Any] = {
         "account": settings.snowflake_account,
         "user": settings.snowflake_user,

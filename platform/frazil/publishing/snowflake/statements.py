@@ -40,7 +40,6 @@ class Integration:
     name: str
     glue_database: str
     role_arn: str
-    account_id: str
     region: str
 
 
@@ -50,21 +49,25 @@ def volume_of(settings: Settings) -> Volume:
     name = settings.snowflake_external_volume or ("FRAZIL_GLUE_VOLUME" if glue_owns else "FRAZIL_VOLUME")
     warehouse = settings.glue_warehouse if glue_owns else f"s3://{settings.warehouse}"
     base_url = settings.snowflake_storage_base_url or warehouse
-    return Volume(name.upper(), base_url.rstrip("/") + "/", settings.snowflake_aws_role_arn)
+    return Volume(name.upper(), base_url.rstrip("/") + "/", settings.snowflake_aws_role_arn or "")
 
 
 def integration_of(settings: Settings, glue_database: str) -> Integration:
     """The integration with the Glue that the tables are shown in."""
-    arn = settings.snowflake_aws_role_arn
+    name, arn = settings.snowflake_catalog_integration.upper(), settings.snowflake_aws_role_arn or ""
+    return Integration(name, glue_database, arn, settings.s3_region)
+
+
+def _account_of(arn: str) -> str:
     parts = arn.split(":")
     if len(parts) != _ARN_PARTS or not parts[4]:
         raise ConfigureError(
-            f"{arn!r} is no ARN of an IAM role.",
+            f"{arn!r} is no ARN of an IAM role." if arn else "The role by which Snowflake reads is not said.",
             where="snowflake_aws_role_arn",
-            todo="Write arn:aws:iam::<account>:role/<name>.",
+            meaning="Snowflake has no volume or integration yet, and none was made.",
+            todo="Set FRAZIL_SNOWFLAKE_AWS_ROLE_ARN to arn:aws:iam::<account>:role/<name>.",
         )
-    name = settings.snowflake_catalog_integration.upper()
-    return Integration(name, glue_database, arn, parts[4], settings.s3_region)
+    return parts[4]
 
 
 def check_location(volume: Volume, metadata_location: str) -> None:
@@ -98,6 +101,7 @@ def text(value: str) -> str:
 
 def create_volume(volume: Volume) -> str:
     """Makes the volume if missing; Snowflake only reads from it."""
+    _account_of(volume.role_arn)
     return (
         f"CREATE EXTERNAL VOLUME IF NOT EXISTS {double_quoted(volume.name)} STORAGE_LOCATIONS = (("
         f"NAME = {text(volume.name + '_LOCATION')} "
@@ -114,7 +118,7 @@ def create_integration(integration: Integration) -> str:
         f"CREATE CATALOG INTEGRATION IF NOT EXISTS {double_quoted(integration.name)} "
         "CATALOG_SOURCE = GLUE TABLE_FORMAT = ICEBERG "
         f"GLUE_AWS_ROLE_ARN = {text(integration.role_arn)} "
-        f"GLUE_CATALOG_ID = {text(integration.account_id)} "
+        f"GLUE_CATALOG_ID = {text(_account_of(integration.role_arn))} "
         f"GLUE_REGION = {text(integration.region)} "
         f"CATALOG_NAMESPACE = {text(integration.glue_database)} "
         "ENABLED = TRUE"
