@@ -16,9 +16,9 @@ from frazil.landing.land import land
 from frazil.landing.state import TableState, table_states
 from frazil.local.home import Home
 from frazil.local.parts import prepared_stack
-from frazil.local.ports import free_offset
 from frazil.local.stack import Stack
 from frazil.settings import Settings
+from kit.shared_stack import free_offset
 from kit.topics import Topic, topic_maker
 
 
