@@ -10,7 +10,7 @@ from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
 from kit.shell import NAMESPACE, Command, Shell
-from kit.topics import TRADE, Topic, create_topic
+from kit.topics import TRADE, Topic, create_topic, make_anew
 
 
 def test_a_typo_in_a_spec_is_exit_code_2_with_file_and_line(frazil: Command, shell: Shell) -> None:
@@ -147,6 +147,25 @@ def test_offsets_that_are_gone_are_given_up_as_the_error_says(
     assert "one table" in vague.err
     (report,) = landed.document
     assert (landed.code, report["records"], report["lost"]) == (0, 3, 2)
+
+
+def test_a_topic_that_was_made_again_is_landed_as_the_error_says(
+    frazil: Command, topic: Topic, name: str
+) -> None:
+    land(topic.spec, topic.connections)
+    make_anew(topic)
+    topic.trades(3)
+
+    stopped, vague = frazil("land", name), frazil("land", "--all", "--adopt-topic")
+    landed = frazil("land", name, "--adopt-topic", "--json")
+    (waits,), told = frazil("lag", "--json").document, frazil("describe", name, "--json").document
+
+    assert (stopped.code, f"frazil land {name} --adopt-topic" in stopped.err) == (1, True)
+    assert (vague.code, "name that one" in vague.err) == (2, True)
+    assert (landed.code, landed.document[0]["records"]) == (0, 3)
+    assert (waits["position"], waits["lag"], waits["state"]) == (3, 0, "current")
+    assert len({row["log"] for row in told["landings"]}) == 2
+    assert (told["state"]["rows"], told["not_guarded"]) == (13, [])
 
 
 @pytest.fixture
