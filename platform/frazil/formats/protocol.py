@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 __all__ = [
-    "KEY", "MAX_DEPTH", "VALUE", "Decoder", "Format", "Half", "HalfSchemas", "Mapping", "Reason", "Refuse",
-    "SchemaFormat", "WriterSchema", "decimal_type",
+    "KEY", "MAX_DEPTH", "MAX_FIELDS", "VALUE", "Decoder", "Format", "Half", "HalfSchemas", "Mapping",
+    "Reason", "Refuse", "SchemaFormat", "WriterSchema", "decimal_type",
 ]  # fmt: skip
 
 MAX_DEPTH = 64
 """Most levels of a schema; one that refers to itself would never end."""
+
+MAX_FIELDS = 20_000
+"""Most fields that a schema may come to; one whose parts each use another twice doubles with every level."""
 
 Refuse = Callable[[str, str], SchemaRefusedError]
 """Makes the error about one field from the reason and what to do."""
@@ -142,6 +145,13 @@ class Mapping:
 
     def __init__(self, subject: str) -> None:
         self._subject = subject
+        self._fields = 0
+
+    def count(self, path: str, fields: int = 1) -> None:
+        """Refuses a schema that comes to more fields than a table can be planned with."""
+        self._fields += fields
+        if self._fields > MAX_FIELDS:
+            raise self.refusal(path, f"it has more than {MAX_FIELDS} nested fields", "Split it.")
 
     def refusal(self, path: str, why: str, todo: str) -> SchemaRefusedError:
         """The error that says which field of which subject can't become a column."""

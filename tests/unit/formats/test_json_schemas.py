@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -131,6 +132,49 @@ def test_what_no_column_can_hold_is_refused_by_path(schema: Any, why: str) -> No
 
     assert why in str(refused.value)
     assert "subject s-value, field f.inner" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param({"allOf": [{"$ref": "#/$defs/left"}, {"$ref": "#/$defs/right"}]}, id="two of one base"),
+        pytest.param({"allOf": [{"$ref": "#/$defs/base"}], **obj(own={"$ref": "#/$defs/base"})}, id="beside"),
+        pytest.param({"$ref": "#/$defs/base", **obj(own={"$ref": "#/$defs/base"})}, id="beside $ref"),
+    ],
+)
+def test_a_base_that_is_met_twice_does_not_contain_itself(schema: Any) -> None:
+    base = {"$ref": "#/$defs/base"}
+    parts = {
+        "base": obj(x=STRING),
+        "left": {"allOf": [base], **obj(l=STRING)},
+        "right": {"allOf": [base], **obj(own=obj(x=STRING))},
+    }
+
+    columns = mapped({**schema, "$defs": parts})
+
+    own = columns.get("own")
+    assert columns.get("x")
+    assert own
+    assert own.type == Struct((Field("x", TEXT, optional=True),))
+
+
+def doubling(levels: int, twice: Callable[[Any], Any]) -> dict[str, Any]:
+    """Definitions each of which uses the next one twice."""
+    parts = {f"d{n}": twice({"$ref": f"#/$defs/d{n + 1}"}) for n in range(levels)}
+    return {**obj(a={"$ref": "#/$defs/d0"}), "$defs": {**parts, f"d{levels}": obj(x=STRING)}}
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        pytest.param(lambda each: obj(a=each, b=each), id="properties"),
+        pytest.param(lambda each: {"allOf": [each, {"allOf": [each]}]}, id="allOf"),
+        pytest.param(lambda each: {"oneOf": [each, each]}, id="oneOf"),
+    ],
+)
+def test_a_schema_that_would_grow_without_bound_is_refused(twice: Callable[[Any], Any]) -> None:
+    with pytest.raises(SchemaRefusedError, match=r"more than [26]0000"):
+        mapped(doubling(25, twice))
 
 
 def test_constraints_beside_a_type_change_nothing() -> None:

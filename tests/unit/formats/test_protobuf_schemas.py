@@ -231,3 +231,17 @@ def test_the_record_type_names_a_message_that_is_not_the_first() -> None:
     writer = version(1, "package p; message A { int32 a = 1; message B { bool b = 1; } }")
 
     assert columns_of([writer], "s", "p.A.B").fields == (Field("b", BOOL),)
+
+
+def test_messages_that_would_grow_without_bound_are_refused() -> None:
+    levels = [f"message D{n} {{ D{n + 1} a = 1; D{n + 1} b = 2; }}" for n in range(25)]
+
+    with pytest.raises(SchemaRefusedError, match="more than 20000 nested fields"):
+        columns("\n".join(['syntax = "proto3";', *levels, "message D25 { int32 x = 1; }"]))
+
+
+def test_messages_that_lie_too_deep_are_said_to() -> None:
+    levels = [f"message D{n} {{ D{n + 1} a = 1; }}" for n in range(70)]
+
+    with pytest.raises(SchemaRefusedError, match="deeper than 64 levels"):
+        columns("\n".join(['syntax = "proto3";', *levels, "message D70 { int32 x = 1; }"]))

@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from frazil.formats.protocol import MAX_DEPTH, Mapping
+from frazil.formats.protocol import MAX_DEPTH, MAX_FIELDS, Mapping
 
 __all__ = ["PRIMITIVES", "avro_text", "children", "parse_avro"]
 
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
-_MAX_TYPES = 20_000
 """Most types of a whole schema: types that each use another twice would grow without bound."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -82,7 +81,6 @@ class _Expander(Mapping):
     def __init__(self, subject: str) -> None:
         super().__init__(subject)
         self._named: dict[str, dict[str, Any] | None] = {}
-        self._types = 0
 
     def know(self, name: str, schema: Any) -> None:
         """Takes in a schema that others refer to."""
@@ -109,7 +107,7 @@ class _Expander(Mapping):
         for full in (_full(name, namespace), name):
             if full in self._named:
                 if found := self._named[full]:
-                    self._count(found, path)
+                    self.count(path, _size(found))
                     return found
                 why = f"record {full} contains itself"
                 raise self.refusal(path, why, "Bound the depth in the schema.")
@@ -155,12 +153,6 @@ class _Expander(Mapping):
         if depth > MAX_DEPTH:
             why = f"it is nested more than {MAX_DEPTH} levels deep"
             raise self.refusal(path, why, "Flatten it.")
-
-    def _count(self, node: dict[str, Any], path: str) -> None:
-        self._types += _size(node)
-        if self._types > _MAX_TYPES:
-            why = f"it has more than {_MAX_TYPES} nested fields"
-            raise self.refusal(path, why, "Split it.")
 
 
 class _Emitter:
@@ -231,7 +223,7 @@ def _digits(schema: dict[str, Any]) -> dict[str, int]:
 def _size(node: Any) -> int:
     """How many types a tree has, counted up to the most that are taken."""
     count, waiting = 0, [node]
-    while waiting and count <= _MAX_TYPES:
+    while waiting and count <= MAX_FIELDS:
         count += 1
         waiting += children(waiting.pop())
     return count

@@ -7,15 +7,24 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote, urljoin
 
-from frazil.formats.protocol import Refuse
+from frazil.formats.protocol import MAX_FIELDS, Refuse
 
-__all__ = ["Flat", "References", "flat"]
+__all__ = ["Flat", "References", "Within", "flat"]
 
 _DATA = frozenset({"enum", "const", "default", "examples"})
 """Keywords that hold values: what looks like a schema in them is none."""
 
-Flat = tuple[dict[str, Any], frozenset[str]]
-"""A schema without `$ref` and `allOf`, and the references that it lies within."""
+Within = tuple[str, ...]
+"""The references that a schema lies within."""
+
+Flat = tuple[dict[str, Any], Within]
+"""A schema without `$ref` and `allOf`, and what it lies within."""
+
+_MOST_WITHIN = 4
+"""A base's own reference may stand again in a field beside it: only what goes on and on contains itself."""
+
+_MOST_FOLLOWED = 3 * MAX_FIELDS
+"""A field's reference is followed up to three times: as a field, for its text, as a union's branch."""
 
 _UNDECIDABLE = ("if", "then", "else", "not")
 _OWN = ("$ref", "allOf")
@@ -35,6 +44,7 @@ class References:
         for name, each in named:
             self._documents[name] = self._absolute(json.loads(each), name)
         self.root: Any = self._documents[""]
+        self.followed = 0
 
     def find(self, reference: str) -> Any:
         """The schema that an absolute reference means; raises LookupError or StopIteration."""
@@ -87,30 +97,34 @@ def _names(schema: dict[str, Any]) -> Iterator[str]:
         yield own[1:]
 
 
-def flat(schema: Any, references: References, within: frozenset[str], refuse: Refuse) -> Flat:
+def flat(schema: Any, references: References, within: Within, refuse: Refuse) -> Flat:
     """Follows references and merges `allOf`; refuses what is recursive, undecidable or contradicts itself."""
     if not isinstance(schema, dict):
         raise refuse(f"the schema is {schema!r}", "Write the type of the values.")
     if found := [k for k in _UNDECIDABLE if k in schema]:
         raise refuse(f"{found[0]!r} makes the type depend on the value", "Take it out, or use oneOf.")
     merged = {k: v for k, v in schema.items() if k not in _OWN}
+    parts = [flat(part, references, within, refuse) for part in schema.get("allOf", ())]
     if "$ref" in schema:
-        target, within = _target(schema["$ref"], references, within, refuse)
-        merged = _merged(merged, target, refuse)
-    for part in schema.get("allOf", ()):
-        one, inner = flat(part, references, within, refuse)
-        merged, within = _merged(merged, one, refuse), within | inner
-    return merged, within
+        parts.insert(0, _target(schema["$ref"], references, within, refuse))
+    followed: dict[str, None] = {}
+    for one, inner in parts:
+        merged = _merged(merged, one, refuse)
+        followed |= dict.fromkeys(inner[len(within) :])
+    return merged, (*within, *followed)
 
 
-def _target(reference: str, references: References, within: frozenset[str], refuse: Refuse) -> Flat:
-    if reference in within:
+def _target(reference: str, references: References, within: Within, refuse: Refuse) -> Flat:
+    if within.count(reference) >= _MOST_WITHIN:
         raise refuse(f"{reference} contains itself", "Bound the depth in the schema.")
+    references.followed += 1
+    if references.followed > _MOST_FOLLOWED:
+        raise refuse(f"it leads to more than {_MOST_FOLLOWED} references", "Write what they mean.")
     try:
         target = references.find(reference)
     except (LookupError, ValueError, TypeError, StopIteration):
         raise refuse(f"$ref {reference} leads nowhere", "Register what it refers to.") from None
-    return flat(target, references, within | {reference}, refuse)
+    return flat(target, references, (*within, reference), refuse)
 
 
 def _merged(one: dict[str, Any], two: dict[str, Any], refuse: Refuse) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from frazil.formats.json.nodes import (
     logical,
     scalar,
 )
-from frazil.formats.json.references import Flat, References, flat
+from frazil.formats.json.references import Flat, References, Within, flat
 from frazil.formats.logical import Struct, misfit, relaxed
 from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema
 
@@ -67,7 +67,7 @@ def json_node(text: str, dependencies: tuple[tuple[str, str], ...], subject: str
         references = References(text, dependencies)
     except ValueError as e:
         raise Mapping(subject).refusal("", f"it is no JSON: {e}", "Register it again.") from None
-    return _Nodes(subject, references).node(references.root, "", frozenset(), 0)[0]
+    return _Nodes(subject, references).node(references.root, "", (), 0)[0]
 
 
 class _Nodes(Mapping):
@@ -77,10 +77,11 @@ class _Nodes(Mapping):
         super().__init__(subject)
         self._references = references
 
-    def node(self, schema: Any, path: str, within: frozenset[str], depth: int) -> tuple[Node, bool]:
+    def node(self, schema: Any, path: str, within: Within, depth: int) -> tuple[Node, bool]:
         """A schema's node, and whether null may stand there."""
         if depth > MAX_DEPTH:
             raise self.refusal(path, f"it is deeper than {MAX_DEPTH} levels", "Make it flatter.")
+        self.count(path)
         found, within = self._flat(schema, path, within)
         alternatives = self._alternatives(found, path, within)
         if alternatives is None:
@@ -94,12 +95,12 @@ class _Nodes(Mapping):
             raise self.refusal(path, "null alone has no column type", "Take the field out.")
         return self._branches(real, path, depth), optional
 
-    def _flat(self, schema: Any, path: str, within: frozenset[str]) -> Flat:
+    def _flat(self, schema: Any, path: str, within: Within) -> Flat:
         if schema is True or schema == {}:
             raise self.refusal(path, "an empty schema allows any value", _EMPTY)
         return flat(schema, self._references, within, partial(self.refusal, path))
 
-    def _alternatives(self, schema: dict[str, Any], path: str, within: frozenset[str]) -> list[Flat] | None:
+    def _alternatives(self, schema: dict[str, Any], path: str, within: Within) -> list[Flat] | None:
         """The branches of a union; None where there is only one type."""
         kind = schema.get("type")
         if isinstance(kind, list):
@@ -127,7 +128,7 @@ class _Nodes(Mapping):
         )
         return Branches(tuple(Member(n, node, True) for n, node in zip(names, nodes, strict=True)))
 
-    def _typed(self, schema: dict[str, Any], path: str, within: frozenset[str], depth: int) -> Node:
+    def _typed(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Node:
         match kind := schema.get("type") or _implied(schema):
             case "object":
                 return self._object(schema, path, within, depth)
@@ -140,7 +141,7 @@ class _Nodes(Mapping):
             case _:
                 return scalar(kind, schema, partial(self.refusal, path))
 
-    def _object(self, schema: dict[str, Any], path: str, within: frozenset[str], depth: int) -> Node:
+    def _object(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Node:
         values = _values(schema)
         if values is not None:
             node, optional = self.node(values, f"{path}{{}}", within, depth + 1)
@@ -151,7 +152,7 @@ class _Nodes(Mapping):
             )
         return self._members(schema, path, within, depth)
 
-    def _members(self, schema: dict[str, Any], path: str, within: frozenset[str], depth: int) -> Members:
+    def _members(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Members:
         required, found = schema.get("required", ()), []
         for name, each in schema["properties"].items():
             where = f"{path}.{name}".lstrip(".")
@@ -168,7 +169,7 @@ class _Nodes(Mapping):
         self.check_names([m.name for m in members], path, "an object")
         return Members(members)
 
-    def _array(self, schema: dict[str, Any], path: str, within: frozenset[str], depth: int) -> Node:
+    def _array(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Node:
         items = schema.get("items")
         if isinstance(items, list) or "prefixItems" in schema:
             raise self.refusal(path, "a tuple has no column type", "Use an object.")
@@ -179,7 +180,7 @@ class _Nodes(Mapping):
         element, optional = self.node(items, f"{path}[]", within, depth + 1)
         return Items(element, optional)
 
-    def _pairs(self, items: Any, path: str, within: frozenset[str], depth: int) -> Node:
+    def _pairs(self, items: Any, path: str, within: Within, depth: int) -> Node:
         entry, _ = self.node(items, f"{path}[]", within, depth + 1)
         key, value = (entry.get(n) if isinstance(entry, Members) else None for n in ("key", "value"))
         if key is None or value is None:

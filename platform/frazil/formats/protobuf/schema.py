@@ -118,8 +118,10 @@ class _Columns(Mapping):
 
     def message(self, message: Descriptor, path: str, outer: tuple[str, ...]) -> Struct:
         name = message.full_name
-        if name in outer or len(outer) > MAX_DEPTH:
+        if name in outer:
             raise self.refusal(path, f"message {name} contains itself", "Bound the depth in the schema.")
+        if len(outer) > MAX_DEPTH:
+            raise self.refusal(path, f"it is deeper than {MAX_DEPTH} levels", "Make it flatter.")
         inner = (*outer, name)
         fields = [self._field(f, path, inner) for f in regular_fields(message)]
         fields += [self._oneof(o, path, inner) for o in oneofs(message)]
@@ -128,6 +130,7 @@ class _Columns(Mapping):
 
     def _field(self, field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> Field:
         where = f"{path}.{field.name}".lstrip(".")
+        self.count(where)
         if is_entry(field):
             return Field(field.name, self._map(field, where, outer), defaulted=True)
         if field.is_repeated:
