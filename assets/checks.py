@@ -13,8 +13,6 @@ from frazil.checks.result import Check
 from frazil.checks.run import checks_of, run_check
 from resources.connections import FrazilConnections
 
-__all__ = ["check_keys", "table_checks"]
-
 
 def table_checks(table: PipelineTable) -> list[dg.AssetChecksDefinition]:
     """All checks of one table, the deep ones too."""

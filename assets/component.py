@@ -22,8 +22,6 @@ from frazil.pipelines.places import fill_in
 from frazil.spec.names import legal
 from frazil.spec.table import AnyTable
 
-__all__ = ["PipelineComponent", "as_written", "folder_definitions"]
-
 T = TypeVar("T", bound=AnyTable)
 
 

@@ -24,8 +24,6 @@ from frazil.spec.names import TableName
 from resources.connections import FrazilConnections
 from resources.metadata import derive_metadata, table_metadata
 
-__all__ = ["KNOWN", "DeriveConfig", "DerivedTable", "derived_asset"]
-
 _ABOUT = """Iceberg table `{table}`, made of {inputs} (kind `{kind}`). Materializing it reads what is new in \
 them since the snapshots that the table itself records, and adds each row once. `rebuild: true` in the \
 launchpad makes all of it anew."""

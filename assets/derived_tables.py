@@ -16,8 +16,6 @@ from assets.downstream import downstream_assets
 from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 
-__all__ = ["DerivedTables"]
-
 Specs = TypeAliasType("Specs", Sequence[DerivedSpec])
 """An alias, because Dagster asks of every model that it sees to have fields of Dagster's own kinds."""
 

@@ -21,8 +21,6 @@ from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from resources.metadata import column_schema
 
-__all__ = ["Origin", "PipelineTable", "TopicTable", "after_upstream", "asset_spec", "op_name"]
-
 
 @dataclass(frozen=True, slots=True)
 class Origin:

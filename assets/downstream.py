@@ -22,8 +22,6 @@ from resources.metadata import column_schema, dead_letters_metadata, shown_metad
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
-__all__ = ["downstream_assets"]
-
 _OF_TOPICS = """Dead letters of `{table}`: records that could not be decoded, as they came, with the \
 reason. A landing writes them; materializing this asset counts them. `frazil redrive {table}` makes \
 rows of those that decode by now, or after a repair; they stay here as history."""

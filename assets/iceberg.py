@@ -19,8 +19,6 @@ from frazil.tables.catalog import load_table
 from resources.connections import FrazilConnections
 from resources.metadata import check_evaluation, grown, landing_metadata, table_metadata
 
-__all__ = ["landing"]
-
 _ABOUT = """Iceberg table `{table}`: every record of topic `{topic}` exactly once. Materializing it \
 lands what the topic holds beyond the table's position, which the snapshots themselves record."""
 

@@ -13,8 +13,6 @@ from frazil.kafka.provisioning import ensure_topic
 from resources.connections import FrazilConnections
 from resources.metadata import topic_metadata
 
-__all__ = ["topic_asset"]
-
 _ABOUT = """Kafka topic `{topic}`. Materializing it makes the topic and its subjects where they are \
 missing, refuses to change silently what differs from the spec, and reports offsets and schema."""
 

@@ -10,8 +10,6 @@ import dagster as dg
 
 from frazil.errors import FrazilError, RetryError, explain
 
-__all__ = ["RETRIES", "engine_errors", "failure"]
-
 RETRIES = 2
 SECONDS_BETWEEN = 5
 

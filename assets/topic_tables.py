@@ -20,8 +20,6 @@ from frazil.settings import Settings
 from frazil.spec.names import legal
 from frazil.spec.topic import TableSpec
 
-__all__ = ["TopicTables"]
-
 Specs = TypeAliasType("Specs", Sequence[TableSpec])
 """An alias, because Dagster asks of every model that it sees to have fields of Dagster's own kinds."""
 

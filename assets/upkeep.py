@@ -22,8 +22,6 @@ from frazil.upkeep.run import Outcome, work_on
 from resources.connections import FrazilConnections
 from resources.metadata import shown_materializations, upkeep_observation
 
-__all__ = ["FAILED", "UPKEEP", "UpkeepConfig", "upkeep_jobs"]
-
 UPKEEP = "frazil/upkeep"
 """Tag of all runs of upkeep; its value is the kind."""
 

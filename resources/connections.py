@@ -15,8 +15,6 @@ from frazil.publishing.snowflake.connection import connection_arguments
 from frazil.settings import Settings
 from frazil.tables.spark import configure_session, spark_errors
 
-__all__ = ["FrazilConnections", "spark_resource"]
-
 
 class FrazilConnections(dg.ConfigurableResource[Any]):
     """The outside systems of the profile in force; each opens when first used, once per run."""

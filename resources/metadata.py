@@ -32,12 +32,6 @@ if TYPE_CHECKING:
     from pyiceberg.schema import Schema
 
 
-__all__ = [
-    "check_evaluation", "column_schema", "dead_letters_metadata", "derive_metadata", "grown",
-    "landing_metadata", "shown_materializations", "shown_metadata", "table_metadata", "topic_metadata",
-    "upkeep_observation",
-]  # fmt: skip
-
 Metadata = dict[str, Any]
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 
-__all__ = ["DagsterReporter"]
-
 
 class DagsterReporter:
     """Reports to the instance of `$DAGSTER_HOME`, or of the profile's `dagster_home`.

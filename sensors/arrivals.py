@@ -17,8 +17,6 @@ from resources.connections import FrazilConnections
 from resources.metadata import check_evaluation
 from sensors.runs import ARRIVALS, arrivals_wait, digest, run_key, tables_at_work, tables_resting
 
-__all__ = ["arrivals_sensor", "publishing_sensor"]
-
 
 def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
     """One run for all tables whose waiting records, bytes or age reach what their spec says.

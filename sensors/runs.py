@@ -13,11 +13,6 @@ import dagster as dg
 from assets.upkeep import FAILED
 from frazil.upkeep.kinds import KINDS
 
-__all__ = [
-    "ARRIVALS", "PLAN", "arrivals_wait", "digest", "run_key", "tables_at_work", "tables_resting",
-    "upkeep_at_work", "upkeep_resting",
-]  # fmt: skip
-
 ARRIVALS = "frazil/arrivals"
 """Tag of the runs that the arrivals sensor asks for; its value says what was waiting where."""
 

@@ -16,8 +16,6 @@ from frazil.upkeep.kinds import KINDS
 from resources.connections import FrazilConnections
 from sensors.runs import PLAN, digest, run_key, upkeep_at_work, upkeep_resting
 
-__all__ = ["TABLES", "upkeep_sensor"]
-
 TABLES = "frazil/tables"
 """Tag that says which tables a run works on, for people; its config names them all."""
 

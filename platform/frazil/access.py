@@ -10,8 +10,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
-__all__ = ["KafkaAccess", "RegistryAccess", "RestAccess", "Secret"]
-
 _SECONDS = 10
 
 

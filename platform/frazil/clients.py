@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-__all__ = ["Clients", "OpenSnowflake", "OpenSpark"]
-
 OpenSpark = Callable[[Settings], "SparkSession"]
 OpenSnowflake = Callable[[Settings], AbstractContextManager[Any]]
 """Opens a `snowflake.connector` connection that closes with the context."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyspark.sql import SparkSession
 
-__all__ = ["Connections"]
-
 
 class Connections(Protocol):
     """Clients of one environment, each opened when first used."""

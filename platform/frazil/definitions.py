@@ -21,8 +21,6 @@ from resources.connections import FrazilConnections, spark_resource
 from sensors.arrivals import arrivals_sensor, publishing_sensor
 from sensors.upkeep import upkeep_sensor
 
-__all__ = ["defs", "graph", "graph_of"]
-
 # Dagster 1.13 gives these to itself: for each asset check of a component, for `--select "*"`, and for
 # a sensor whose jobs it binds to resources.
 for argument in ("execution_type", "include_sources", "owners"):

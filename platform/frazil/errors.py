@@ -7,32 +7,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-__all__ = [
-    "AuditFailedError",
-    "ClockError",
-    "CommitConflictError",
-    "CommitUnknownError",
-    "ConfigureError",
-    "DifferentError",
-    "FaultError",
-    "FrazilError",
-    "MissingError",
-    "NotYetError",
-    "OffsetsLostError",
-    "OvertakenError",
-    "PartDownError",
-    "PositionLostError",
-    "QueryChangedError",
-    "RepairError",
-    "RetryError",
-    "SchemaRefusedError",
-    "SpecError",
-    "StopError",
-    "SuspendedError",
-    "TopicChangedError",
-    "explain",
-]
-
 
 class FrazilError(Exception):
     """Root of all errors that Frazil raises on purpose.

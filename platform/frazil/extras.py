@@ -7,8 +7,6 @@ from importlib.util import find_spec
 
 from frazil.errors import ConfigureError
 
-__all__ = ["require"]
-
 
 def require(extra: str, what: str, *modules: str) -> None:
     """Makes sure that an extra is installed, which brings some modules; the message says `what` needs it."""

@@ -8,8 +8,6 @@ from importlib.metadata import entry_points
 
 from frazil.errors import MissingError
 
-__all__ = ["GROUP", "Asset", "AssetGraph", "Path", "load_graph"]
-
 GROUP = "frazil.graph"
 """The entry point of this group is called without arguments and gives an `AssetGraph`."""
 

@@ -5,8 +5,6 @@ Columns are named by whoever may register a schema or change a table: no such te
 
 from __future__ import annotations
 
-__all__ = ["double_quoted", "literal", "quoted"]
-
 
 def quoted(*parts: str) -> str:
     """An identifier of one or more parts, for Spark."""

@@ -14,8 +14,6 @@ from frazil.settings import Settings
 from frazil.spec.table import AnyTable
 from frazil.upkeep.work import WorkReport
 
-__all__ = ["GROUP", "Done", "Reporter", "load_reporters"]
-
 GROUP = "frazil.reporters"
 """Entry points of this group are called with the settings and give a `Reporter`."""
 

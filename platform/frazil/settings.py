@@ -22,8 +22,6 @@ from pydantic_settings import (
 from frazil.access import KafkaAccess, RegistryAccess, RestAccess, Secret
 from frazil.errors import ConfigureError
 
-__all__ = ["Settings", "frazil_home", "profile_path", "read_profile"]
-
 
 def frazil_home() -> Path:
     """The folder that holds everything of one stack: `$FRAZIL_HOME`, or `.frazil` in the user's home."""

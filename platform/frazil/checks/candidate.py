@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from pyiceberg.schema import Schema
 
 
-__all__ = ["Preview", "Reader", "ShownColumn", "preview"]
-
-
 @dataclass(frozen=True, slots=True)
 class ShownColumn:
     """One column as the table has it then, and its type in each target."""

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-__all__ = ["Recomputation", "compare_columns", "compare_query", "count_derived", "judge_inputs"]
-
 
 _MENDS = {
     "new": "`frazil derive {}` reads them",

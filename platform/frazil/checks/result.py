@@ -11,8 +11,6 @@ from frazil.errors import RetryError
 from frazil.spec.names import AssetPath, Things
 from frazil.spec.table import AnyTable
 
-__all__ = ["Check", "CheckResult", "Number", "Subject", "Verdict"]
-
 S = TypeVar("S", bound=AnyTable, covariant=True)
 
 Number = int | float | str

@@ -28,8 +28,6 @@ from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors
 
-__all__ = ["checks_of", "freshness_results", "run_check", "run_checks"]
-
 
 def checks_of(spec: AnyTable, settings: Settings) -> Mapping[str, Check]:
     """Every check that makes sense for one table, by name; also those that read the data."""

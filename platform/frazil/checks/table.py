@@ -22,8 +22,6 @@ from frazil.upkeep.work import size_text
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-__all__ = ["compare_shown", "judge_files", "rows_in_files"]
-
 _SLACK = 4  # how many times what asks for upkeep may pile up before the check warns
 
 _EARLY = 7

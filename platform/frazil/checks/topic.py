@@ -25,15 +25,6 @@ from frazil.tables.spark import live_rows, spark_name
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-__all__ = [
-    "compare_schema",
-    "count_offsets",
-    "count_rows",
-    "freshness_of",
-    "judge_dead_letters",
-    "judge_freshness",
-]
-
 _EMPTY = Verdict(True, "Nothing was landed yet: no row, no offset.", {"offsets": 0, "rows": 0})
 _HARMLESS = ("reorder", "tighten")  # changes that leave the table as it is, for good
 

@@ -13,8 +13,6 @@ from rich.table import Table
 
 from frazil.errors import FaultError, FrazilError
 
-__all__ = ["DEBUG", "complain", "console", "print_json", "print_table"]
-
 DEBUG = "FRAZIL_DEBUG"
 """Where this variable is set, a fault of ours is shown with its trace."""
 

@@ -30,8 +30,6 @@ from frazil.publishing.targets import targets_of
 from frazil.spec.names import AssetPath, Things
 from frazil.spec.table import AnyTable
 
-__all__ = ["DERIVED", "OTHERS", "TABLE", "app", "selection_of"]
-
 app = typer.Typer()
 
 TABLE = "stock_trades"

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     # An extra: imported by the commands that need it.
     from frazil.local.generators.generator import GeneratedReport, Generator
 
-__all__ = ["app"]
-
 app = typer.Typer()
 
 

@@ -18,8 +18,6 @@ from frazil.errors import ConfigureError
 from frazil.extras import require
 from frazil.graph import Asset, AssetGraph, load_graph
 
-__all__ = ["app", "draw", "label"]
-
 app = typer.Typer()
 
 Format = Literal["svg", "png"]

@@ -28,8 +28,6 @@ from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
-__all__ = ["app", "landed", "show_landings"]
-
 app = typer.Typer()
 
 MaxRecords = Annotated[int | None, typer.Option(min=1, help="Land at most so many, then stop.")]

@@ -12,8 +12,6 @@ from stamina.instrumentation import set_on_retry_hooks
 from frazil.cli.console import DEBUG, complain
 from frazil.errors import FrazilError, explain
 
-__all__ = ["make_app", "run"]
-
 _MODULES = (
     "stack", "demo", "generate", "land", "repair", "tables", "upkeep", "graph", "schema",
 )  # fmt: skip

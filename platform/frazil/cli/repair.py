@@ -28,8 +28,6 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
 from frazil.tables.keys import Key
 
-__all__ = ["app"]
-
 app = typer.Typer()
 
 Name = Annotated[str, typer.Argument(metavar="TABLE", help="namespace.table, or the table alone.")]

@@ -18,8 +18,6 @@ from frazil.reporting import Done
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 
-__all__ = ["OnStep", "Results", "each", "run_id"]
-
 S = TypeVar("S", bound=AnyTable)
 R = TypeVar("R", bound=Done)
 T = TypeVar("T")

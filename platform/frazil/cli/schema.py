@@ -16,8 +16,6 @@ from frazil.cli.selection import Json, select_topics
 from frazil.errors import FrazilError
 from frazil.formats.protocol import KEY, VALUE
 
-__all__ = ["app"]
-
 app = typer.Typer(name="schema", help="Schemas and the tables that they become.", no_args_is_help=True)
 
 Candidate = Annotated[Path, typer.Option(help="The schema: a file that ends with .avsc, .json or .proto.")]

@@ -21,8 +21,6 @@ from frazil.spec.names import TableName, Things, legal, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
-__all__ = ["AllTables", "Json", "Selection", "Tables", "select", "select_derived", "select_topics"]
-
 S = TypeVar("S", bound=AnyTable, covariant=True)
 
 Tables = Annotated[

@@ -24,8 +24,6 @@ from frazil.settings import Settings, frazil_home
 if TYPE_CHECKING:
     from frazil.local.stack import Report, Stack, Status  # an extra: imported by the commands that need it
 
-__all__ = ["app", "up"]
-
 app = typer.Typer()
 
 _PANEL = "Embedded stack"

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table as IcebergTable
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["State", "app", "states_of"]
-
 app = typer.Typer()
 
 State = TableState | DerivedState

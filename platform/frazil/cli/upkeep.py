@@ -24,8 +24,6 @@ from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import work_on
 from frazil.upkeep.work import WorkReport, size_text
 
-__all__ = ["app"]
-
 app = typer.Typer()
 
 _AT_ONCE = 4

@@ -22,8 +22,6 @@ from frazil.spec.derived import DerivedSpec
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Computation", "computation_of"]
-
 Frames = Mapping[str, "DataFrame"]
 """Rows of each input, by the name that the user gave it."""
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-__all__ = ["LetterBox", "bad_count", "bad_rows", "good_rows", "keep_letters", "survey_letters"]
-
 _FIELDS = (
     Field("reason", Primitive("string"), doc="What is wrong with the row."),
     Field("row", Primitive("string"), optional=True, doc="The row as the query gave it, as JSON."),

@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = [
-    "LOST", "Increment", "Inputs", "all_held", "at_head", "increment", "is_unmoved", "none_went_back",
-    "note_reader", "readers_of", "rows_lost", "rows_of", "rows_read", "since", "standing", "whole",
-]  # fmt: skip
-
 Inputs = Mapping[str, "Table"]
 """The inputs as they are now, by `namespace.table`."""
 

@@ -15,8 +15,6 @@ from frazil.tables.branches import branch_from_head
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["kind_of"]
-
 _RANK = "$frazil_rank"
 
 

@@ -9,8 +9,6 @@ from typing import Annotated, ClassVar
 
 from frazil.tables.ledger import Codec, Entry
 
-__all__ = ["DerivedLedger", "Position"]
-
 
 @dataclass(frozen=True, slots=True)
 class Position:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
-__all__ = ["cast", "ensure_output", "fields_of", "types_in", "types_of"]
-
 
 _PRIMITIVES = {
     "boolean": "boolean", "tinyint": "int", "smallint": "int", "int": "int", "bigint": "long",

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["Plan", "load_inputs", "make_plan", "refuse_loss", "refuse_unheld"]
-
 Names = Mapping[str, TableName]
 """The tables that a query reads, by the name that the user gave each."""
 

@@ -23,8 +23,6 @@ from frazil.tables.stage import Staged
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
-__all__ = ["Derived", "DerivedRollback", "roll_back_derived"]
-
 
 @dataclass(frozen=True)
 class Derived(Staged):

@@ -11,8 +11,6 @@ from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.tables.commit import Committed
 from frazil.tables.snapshots import ancestors
 
-__all__ = ["DeriveReport", "nothing_new", "report_of"]
-
 _ADDED = (
     "rows", "removed", "bad", "late", "input_rows", "input_bytes", "state_bytes", "files", "conflicts",
 )  # fmt: skip

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-__all__ = ["DerivedState", "derived_states"]
-
 _AT_ONCE = 8
 
 

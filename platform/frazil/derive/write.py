@@ -38,11 +38,6 @@ if TYPE_CHECKING:
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame
 
-__all__ = [
-    "MARK", "Kind", "Result", "Step", "Task", "append", "derivation_job", "overtaken",
-    "write_counted",
-]  # fmt: skip
-
 
 Step = Callable[[str], None]
 """Told the name of each step that is done: planned, branched, written, kept, published."""

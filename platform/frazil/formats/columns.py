@@ -9,11 +9,6 @@ from frazil.formats.logical import Field, Map, Primitive, Struct, Type
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
-__all__ = [
-    "MetadataColumn", "RecordColumns", "metadata_columns", "metadata_names", "record_columns",
-    "table_fields",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class RecordColumns:

@@ -26,8 +26,6 @@ from frazil.formats.logical import (
 )
 from frazil.spec.migrations import Migration
 
-__all__ = ["Change", "Standing", "Verdict", "refused", "standing", "target", "verdicts"]
-
 Change = Literal["add", "widen", "relax", "tighten", "reorder", "drop", "retype", "rename", "unmappable"]
 
 Standing = Literal["due", "waits", "settled"]

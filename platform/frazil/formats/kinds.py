@@ -14,8 +14,6 @@ from frazil.formats.protocol import Format, Half, HalfSchemas, Reason, SchemaFor
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["PLAIN_FORMATS", "SCHEMA_FORMATS", "schema_format"]
-
 
 class Plain:
     """`bytes`, `string` or `none`: one column, `key` or `value`; no column where the half is left out."""

@@ -9,11 +9,6 @@ from decimal import Decimal as Number
 from operator import eq
 from typing import ClassVar, Literal, TypeVar, cast
 
-__all__ = [
-    "Decimal", "Field", "Fixed", "List", "Map", "Primitive", "Struct", "Type", "Where",
-    "alike", "find", "fits", "misfit", "relaxed", "same_type", "with_fields",
-]  # fmt: skip
-
 Kind = Literal[
     "boolean", "int", "long", "float", "double", "string", "binary",
     "date", "timestamp", "timestamptz", "uuid",

@@ -12,11 +12,6 @@ from frazil.formats.logical import Decimal, Struct
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = [
-    "KEY", "MAX_DEPTH", "MAX_FIELDS", "VALUE", "Decoder", "Format", "Half", "HalfSchemas", "Mapping",
-    "Reason", "Refuse", "SchemaFormat", "WriterSchema", "decimal_type",
-]  # fmt: skip
-
 MAX_DEPTH = 64
 """Most levels of a schema; one that refers to itself would never end."""
 

@@ -20,10 +20,6 @@ from frazil.spec.topic import TableSpec
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = [
-    "BAD", "OK", "RecordDecoder", "decoder_for", "file_fields", "half_schemas", "schemas_of", "topic_columns",
-]  # fmt: skip
-
 OK, BAD = "_ok", "_bad"
 """Whether a record becomes a row, and whether it is bad; neither: it is left out on purpose."""
 

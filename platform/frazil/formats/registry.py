@@ -29,11 +29,6 @@ from frazil.formats.protocol import WriterSchema
 from frazil.settings import Settings
 from frazil.spec.topic import SCHEMA_KINDS
 
-__all__ = [
-    "RegistryClient", "WantedSchema", "differences", "read_schema", "register",
-    "registry_client", "subject_versions", "version_like",
-]  # fmt: skip
-
 _OF_TLS = ("CERTIFICATE_VERIFY_FAILED", "_ALERT_")
 """What a connection says that ended because one side did not take the other's certificate."""
 

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from pyiceberg.types import IcebergType, NestedField
     from pyspark.sql import Column
 
-__all__ = [
-    "arrow_function", "arrow_type", "as_stored", "first_of", "from_iceberg", "iceberg_type", "spark_type",
-    "to_iceberg",
-]  # fmt: skip
-
 _WORDS = {
     "boolean": "boolean", "int": "int", "long": "bigint", "float": "float", "double": "double",
     "string": "string", "binary": "binary", "date": "date", "timestamp": "timestamp_ntz",

@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-__all__ = [
-    "FIRST", "Header", "WireError", "WireFormat", "by_header", "header_of", "header_sql", "schema_id_of",
-]  # fmt: skip
-
 HEADER = 5
 """Bytes of the zero and the schema id."""
 

@@ -13,8 +13,6 @@ from pydantic import SecretStr
 from frazil.access import KafkaAccess
 from frazil.errors import ConfigureError
 
-__all__ = ["java_access", "librdkafka_access"]
-
 _SECURITY = "org.apache.kafka.common.security"
 _MODULES = {
     "PLAIN": f"{_SECURITY}.plain.PlainLoginModule",

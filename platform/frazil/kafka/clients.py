@@ -13,17 +13,6 @@ from frazil.errors import ConfigureError, FrazilError, MissingError, PartDownErr
 from frazil.kafka.access import librdkafka_access
 from frazil.settings import Settings
 
-__all__ = [
-    "Admin",
-    "Reader",
-    "admin_client",
-    "check_access",
-    "client_config",
-    "consumer",
-    "kafka_error",
-    "kafka_errors",
-]
-
 _FORBIDDEN = frozenset({
     KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED,
     KafkaError.TOPIC_AUTHORIZATION_FAILED,

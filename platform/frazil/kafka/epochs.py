@@ -12,8 +12,6 @@ from frazil.kafka.probe import ONE_RECORD, Found, open_probe
 from frazil.kafka.tally import Tally
 from frazil.settings import Settings
 
-__all__ = ["epoch_steps", "forks", "leader_epochs", "tally_records"]
-
 Span = tuple[int, int]
 Look = Callable[[Mapping[int, int]], Mapping[int, Found]]
 _NO_RECORD: Found = (-1, -2)

@@ -13,8 +13,6 @@ from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
 from frazil.errors import NotYetError
 from frazil.kafka.clients import kafka_errors
 
-__all__ = ["NO_ID", "TopicFacts", "describe", "topic_fact", "topic_facts"]
-
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The id of every topic of a broker that gives none: before 2.8, or one that only speaks Kafka's protocol."""
 

@@ -14,8 +14,6 @@ from frazil.kafka.clients import check_access, consumer, kafka_error, kafka_erro
 from frazil.kafka.tally import Tally
 from frazil.settings import Settings
 
-__all__ = ["ONE_RECORD", "Found", "Probe", "open_probe"]
-
 Found = tuple[int, int]
 """Offset and leader epoch of one record."""
 

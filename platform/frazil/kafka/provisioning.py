@@ -23,8 +23,6 @@ from frazil.kafka.facts import describe, topic_fact
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
 
-__all__ = ["Clients", "TopicState", "ensure_topic", "provide_topic"]
-
 _PARTITIONS = 6
 _TIMEOUT = 10.0
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MARK", "PLACE", "SHIFT", "Tally"]
-
 SHIFT = 44
 PLACE = f"shiftleft(CAST(partition AS bigint), {SHIFT}) + offset"
 """Partition and offset as one number, as SQL: half a million partitions, 17 trillion offsets."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["AcceptReport", "accept", "foreign_commits"]
-
 _CHANGES = ("added-records", "deleted-records", "added-delete-files", "removed-delete-files")
 
 

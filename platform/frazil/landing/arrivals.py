@@ -10,8 +10,6 @@ from frazil.connections import Connections
 from frazil.landing.state import BLOCKED, TableState, table_states
 from frazil.spec.topic import TableSpec
 
-__all__ = ["Arrivals", "Due", "look_for_arrivals"]
-
 _GUESS = 1024.0
 
 

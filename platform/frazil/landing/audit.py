@@ -18,8 +18,6 @@ from frazil.tables.stage import audit_failed
 if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["audit", "gaps_of", "readable"]
-
 
 def readable(settings: Settings, plan: Plan, read: int) -> dict[int, Tally]:
     """The records that the plan's spans hold, by partition.

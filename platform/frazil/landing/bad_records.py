@@ -19,8 +19,6 @@ from frazil.tables.keys import Key
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["MOST", "BadRecord", "find_bad", "first_bad", "suspended"]
-
 MOST = 100_000
 """Bad records of one landing beyond which a person should look, whatever the spec says."""
 

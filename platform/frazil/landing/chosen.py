@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table
 
-__all__ = ["Chosen", "choose"]
-
 
 @dataclass(frozen=True, slots=True)
 class Chosen:

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table, Transaction
 
-__all__ = [
-    "DeadLetter",
-    "DeadLetters",
-    "keep_dead_letters",
-    "letters_schema",
-    "of_log",
-    "read_letters",
-    "survey",
-]
-
 _STRING, _INT, _LONG, _BINARY = (Primitive(k) for k in ("string", "int", "long", "binary"))
 _FIELDS = (
     Field("topic", _STRING),

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.update.schema import UpdateSchema
 
-__all__ = ["SUSPENDED_BY", "Evolution", "apply_changes", "evolve", "fitting", "plan_evolution"]
-
 
 SUSPENDED_BY = "frazil.suspended-by"
 """Table property `schema` where a schema suspends the table, and not a record."""

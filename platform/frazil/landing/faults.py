@@ -14,8 +14,6 @@ from frazil.tables.faults import Job
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-__all__ = ["landing_job"]
-
 _LOST = (
     "KafkaIllegalStateException",
     "OffsetOutOfRange",

@@ -13,8 +13,6 @@ from frazil.settings import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 
-__all__ = ["NOTHING", "Accepted", "History", "look", "lost_offsets", "recreated", "starts", "unguarded"]
-
 
 @dataclass(frozen=True, slots=True)
 class Accepted:

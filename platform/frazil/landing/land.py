@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-__all__ = ["Step", "land"]
-
 Step = Callable[[str], None]
 """Told the name of each step that is done: planned, branched, written, audited, published."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table
 
-__all__ = ["Landed", "Redriven"]
-
 
 @dataclass(frozen=True)
 class Landed(Staged):

@@ -13,17 +13,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = [
-    "EMPTY",
-    "EarlierLog",
-    "Ledger",
-    "Span",
-    "bytes_per_record",
-    "ledger_of",
-    "ledgers",
-    "read_ledger",
-]
-
 Span = tuple[int, int]
 """One partition's half-open range of offsets, [from, to)."""
 

@@ -10,8 +10,6 @@ from frazil.landing.land import land
 from frazil.landing.report import LandingReport
 from frazil.spec.topic import TableSpec
 
-__all__ = ["AT_ONCE", "Outcome", "land_many"]
-
 AT_ONCE = 4
 """A small landing mostly waits for the catalog: four keep two cores busy, more only queue up in Spark."""
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from frazil.landing.history import History, starts
 from frazil.landing.ledger import Ledger, Span
 
-__all__ = ["Plan", "Slice", "cut", "make_plan"]
-
 Slice = dict[int, Span]
 """What one Spark task reads: for some partitions a range each."""
 

@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-__all__ = ["RedriveReport", "redrive"]
-
-
 @dataclass(frozen=True, slots=True)
 class RedriveReport:
     """What one redrive did.

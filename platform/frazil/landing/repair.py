@@ -9,8 +9,6 @@ from importlib import import_module
 from frazil.errors import ConfigureError
 from frazil.landing.dead_letters import DeadLetter
 
-__all__ = ["Repair", "find_repair", "repaired"]
-
 Repair = Callable[[DeadLetter], bytes | DeadLetter | None]
 """Gives the value's new bytes, or the whole record anew, or None to leave the dead letter as it is."""
 

@@ -8,8 +8,6 @@ from frazil.landing.ledger import Ledger, Span
 from frazil.spec.names import TableName
 from frazil.tables.commit import Committed
 
-__all__ = ["LandingReport", "report_of", "sum_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class LandingReport:

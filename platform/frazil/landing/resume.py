@@ -19,8 +19,6 @@ from frazil.tables.commit import remove_properties
 from frazil.tables.keys import Key
 from frazil.tables.stage import SUSPENDED
 
-__all__ = ["resume"]
-
 
 def resume(
     spec: TableSpec,

@@ -15,8 +15,6 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors
 from frazil.tables.rollback import Rollback, Turn, report_of, turn_back
 
-__all__ = ["RollbackReport", "roll_back"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RollbackReport(Rollback):

@@ -14,8 +14,6 @@ from frazil.settings import Settings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["EpochSteps", "read_slices"]
-
 EpochSteps = Mapping[int, Sequence[tuple[int, int]]]
 """Per partition: (first offset, leader epoch), ascending."""
 

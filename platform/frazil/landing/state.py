@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-__all__ = ["BLOCKED", "TableState", "known_states", "table_states", "waiting"]
-
 _AT_ONCE = 8
 
 

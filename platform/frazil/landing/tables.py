@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-__all__ = ["ensure_table"]
-
 
 def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, columns: RecordColumns) -> Table:
     """The table, made if missing, evolved if the schema asks for it, with a head on `main`.

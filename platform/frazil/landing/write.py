@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-__all__ = ["PLAN", "Written", "laid_out", "write_branch"]
-
 PLAN = "frazil.plan"
 """In the summary of a branch's snapshot: the spans that its rows are of."""
 

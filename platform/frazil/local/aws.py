@@ -26,8 +26,6 @@ from werkzeug.serving import run_simple
 
 from frazil.local.ports import LOOPBACK
 
-__all__ = ["Kept", "keep_glue"]
-
 _TABLE = """CREATE TABLE IF NOT EXISTS entry (
     account TEXT, region TEXT, database TEXT, name TEXT, document TEXT,
     PRIMARY KEY (account, region, database, name)

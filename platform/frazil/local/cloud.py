@@ -10,8 +10,6 @@ from frazil.local.home import Credentials, Home, s3_credentials, snowflake_keys
 from frazil.local.ports import LOOPBACK, Ports, url
 from frazil.local.server import Launch, Server, get, get_signed
 
-__all__ = ["BUCKET", "SNOWFLAKE_USER", "TABLE_BUCKET", "aws", "snowflake", "storage"]
-
 BUCKET = "lake"
 TABLE_BUCKET = "warehouse"
 SNOWFLAKE_USER = "FRAZIL"

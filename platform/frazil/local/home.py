@@ -12,8 +12,6 @@ from pathlib import Path
 
 from frazil.errors import ConfigureError
 
-__all__ = ["Credentials", "Home", "KeyPair", "s3_credentials", "snowflake_keys", "template", "write_private"]
-
 
 class Home:
     """Everything of one stack lies under an absolute path, `root`; two stacks have two roots."""

@@ -21,8 +21,6 @@ from typing import Any
 
 from frazil.errors import ConfigureError, RetryError
 
-__all__ = ["LOCK", "WANTED", "Jar", "Jars", "cache_folder", "java_home", "read_lock"]
-
 _IN_A_WHEEL = Path(__file__).with_name("jars.lock")
 LOCK = _IN_A_WHEEL if _IN_A_WHEEL.exists() else Path(__file__).parents[3] / "jars.lock"
 _HEADER = "# set group:artifact:version[:classifier:packaging] sha256; written by `make lock`\n"

@@ -15,8 +15,6 @@ from frazil.local.jars import Jars
 from frazil.local.ports import LOOPBACK, Ports, url
 from frazil.local.server import Launch, Server, get
 
-__all__ = ["kafka", "registry", "registry_url"]
-
 _JVM = ("-XX:+UseSerialGC", "-XX:-UsePerfData")
 _OF_KAFKA = ("-Xms256m", "-Xmx768m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 _OF_REGISTRY = ("-Xmx256m", "-XX:TieredStopAtLevel=1")

@@ -17,8 +17,6 @@ from frazil.local.spark import Spark, cores
 from frazil.local.stack import Stack
 from frazil.settings import read_profile
 
-__all__ = ["known_stack", "make_dagster_home", "prepared_stack", "write_profile"]
-
 _CHOICES = ("cluster", "catalog", "glue_database", "glue_warehouse", "pipelines")
 """Settings that a user may change in the file; the next start leaves them as they are."""
 

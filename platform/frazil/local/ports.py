@@ -12,11 +12,6 @@ import psutil
 from frazil.errors import ConfigureError
 from frazil.local.home import write_private
 
-__all__ = [
-    "DEFAULTS", "LOOPBACK", "Ports", "choose", "is_taken", "parse", "recall", "remember",
-    "taken", "url",
-]  # fmt: skip
-
 LOOPBACK = "127.0.0.1"
 
 Ports = Mapping[str, int]

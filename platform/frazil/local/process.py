@@ -15,8 +15,6 @@ import psutil
 
 from frazil.local.home import write_private
 
-__all__ = ["Progress", "Running", "find", "log_tail", "start", "step_back", "stop"]
-
 _PATIENCE = 30.0  # seconds; Kafka needs it to close its logs; killed earlier, its next start recovers them
 _BEHIND = 10  # added to our own nice value: a tenth of the CPU time of others, so that it always gets on
 _NICEST = 19

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from frazil.local.home import Credentials
 
-__all__ = ["Launch", "Server", "get", "get_signed"]
-
 _SECONDS = 10.0
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback: no proxy
 

@@ -15,8 +15,6 @@ from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server
 from frazil.tables.spark import UPKEEP_POOL
 
-__all__ = ["Spark", "cores"]
-
 _SECONDS = 10.0
 _MAIN = "org.apache.spark.sql.connect.service.SparkConnectServer"
 

@@ -17,8 +17,6 @@ from frazil.local.ports import Ports, is_taken, taken
 from frazil.local.process import Progress, Running, find, log_tail, start, step_back, stop
 from frazil.local.server import Server
 
-__all__ = ["Report", "Stack", "State", "Status"]
-
 Report = Callable[[str, str], None]
 """Is told a part's name and what is happening to it."""
 

@@ -18,8 +18,6 @@ from frazil.spec.names import legal
 from frazil.spec.table import AnyTable, Owners
 from frazil.spec.topic import TableSpec
 
-__all__ = ["FILE", "Pipeline", "beside", "load_pipeline"]
-
 FILE = "defs.yaml"
 
 T = TypeVar("T", bound=AnyTable)

@@ -15,8 +15,6 @@ from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
-__all__ = ["load_pipelines", "pipeline_folders"]
-
 
 def pipeline_folders(settings: Settings) -> list[Path]:
     """The folders of pipelines: `settings.pipelines`, by default those that come with Frazil."""

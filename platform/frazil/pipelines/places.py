@@ -12,8 +12,6 @@ import yaml
 
 from frazil.errors import SpecError
 
-__all__ = ["Document", "Mistake", "Place", "TemplateMistake", "fill_in", "read_documents"]
-
 Place = tuple[str | int, ...]
 """Where in a document something stands: `("attributes", "tables", 0, "topic")`."""
 

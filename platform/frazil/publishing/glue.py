@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.types import IcebergType
 
-__all__ = ["Glue"]
-
 T = TypeVar("T")
 
 _PUT = "frazil.metadata_location"

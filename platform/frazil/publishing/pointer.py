@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
 
-__all__ = ["is_foreign", "is_in_step", "metadata_shown", "ways_on"]
-
 
 def metadata_shown(table: Table, location: str) -> TableMetadata | None:
     """The metadata that a target names; None where the file is gone, is no metadata, or lies elsewhere.

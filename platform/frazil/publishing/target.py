@@ -14,8 +14,6 @@ from frazil.spec.table import AnyTable
 if TYPE_CHECKING:
     from pyiceberg.types import IcebergType
 
-__all__ = ["Fact", "Shown", "Target"]
-
 Fact = int | str
 
 

@@ -8,8 +8,6 @@ from frazil.publishing.target import Target
 from frazil.settings import Settings
 from frazil.spec.table import AnyTable
 
-__all__ = ["TARGETS", "targets_of"]
-
 TARGETS: dict[str, type[Target]] = {target.word: target for target in (Glue, Snowflake)}
 """By their words in `publish`; each one behind those that it follows."""
 

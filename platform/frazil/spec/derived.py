@@ -13,8 +13,6 @@ from pydantic import Field, field_validator, model_validator
 from frazil.spec.table import AnyTable
 from frazil.spec.values import Duration, Part
 
-__all__ = ["DerivedKind", "DerivedSpec", "Feed", "Parameter", "Window"]
-
 DerivedKind = Literal["rows", "totals", "windows", "latest", "full"]
 """How the rows of a table follow from those of its inputs."""
 

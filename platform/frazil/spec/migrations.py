@@ -9,8 +9,6 @@ from pydantic import Field, field_validator, model_validator
 
 from frazil.spec.values import Part
 
-__all__ = ["Drop", "Migration", "Rename", "Retype"]
-
 _TYPE = re.compile(
     r"boolean|int|long|float|double|string|binary|date|timestamp|timestamptz|decimal\(\d+, ?\d+\)"
 )

@@ -11,9 +11,6 @@ from frazil.settings import Settings
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
-__all__ = ["AssetPath", "TableName", "Things", "legal", "record_subject", "subject_name", "things"]
-
-
 AssetPath = tuple[str, ...]
 """An asset's key."""
 

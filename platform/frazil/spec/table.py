@@ -11,8 +11,6 @@ from pydantic import AfterValidator, ByteSize, Field, field_validator, model_val
 
 from frazil.spec.values import Duration, Part
 
-__all__ = ["THROUGH", "AnyTable", "Owners", "SortTerm", "Upkeep", "Write"]
-
 THROUGH: dict[str, str] = {"glue": "", "snowflake": "glue"}
 """The targets that can show a table, and through which other one each finds it; see `frazil.publishing`."""
 

@@ -13,9 +13,6 @@ from frazil.spec.migrations import Migration
 from frazil.spec.table import AnyTable
 from frazil.spec.values import Duration, Part
 
-__all__ = ["SCHEMA_KINDS", "Format", "LandWhen", "TableSpec"]
-
-
 Format = Literal["auto", "avro", "json", "protobuf", "string", "bytes", "none"]
 """How keys or values are written; the last three need no schema, `none` makes no column."""
 

@@ -10,8 +10,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandle
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-__all__ = ["Duration", "Part"]
-
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 

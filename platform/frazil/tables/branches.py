@@ -17,25 +17,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
 
-__all__ = [
-    "COMPACTING",
-    "DERIVING",
-    "EXPIRING",
-    "LANDING",
-    "REBUILDING",
-    "REDRIVE",
-    "at_work",
-    "branch_from_head",
-    "branch_lost",
-    "drop_branch",
-    "drop_outlived",
-    "leave_branch",
-    "new_branch",
-    "outlived",
-    "publish_branch",
-    "started_at",
-]
-
 LANDING, REDRIVE, DERIVING, REBUILDING = "landing_", "redrive_", "deriving_", "rebuilding_"
 """Prefixes of branches that bring rows."""
 

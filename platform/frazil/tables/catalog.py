@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-__all__ = [
-    "CONNECT_SECONDS",
-    "READ_SECONDS",
-    "STALE",
-    "catalog_errors",
-    "glue_client",
-    "is_conflict",
-    "is_lost",
-    "is_outage",
-    "load_table",
-    "load_table_once",
-    "load_table_or_none",
-    "open_catalog",
-]
-
 CONNECT_SECONDS, READ_SECONDS = 5.0, 60.0
 """How long a client of a catalog waits for a connection, and for an answer."""
 

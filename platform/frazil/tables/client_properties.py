@@ -7,8 +7,6 @@ from pydantic import SecretStr
 from frazil.access import RestAccess
 from frazil.settings import Settings
 
-__all__ = ["SPARK_CATALOG", "pyiceberg_properties", "spark_properties"]
-
 SPARK_CATALOG = "frazil"
 """Name under which Spark sessions know the catalog."""
 

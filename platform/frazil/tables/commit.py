@@ -24,20 +24,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
 
-__all__ = [
-    "TRIES",
-    "Committed",
-    "add_branch",
-    "assert_ref",
-    "commit",
-    "is_staged",
-    "move_ref",
-    "remove_properties",
-    "remove_ref",
-    "remove_snapshots",
-    "set_properties",
-]
-
 TRIES = 30
 _LONGEST_WAIT = 1.0
 _PATIENCE = 180.0  # seconds that the outcome of a commit is looked for while the catalog does not answer

@@ -13,8 +13,6 @@ from frazil.tables.catalog import STALE
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
 
-__all__ = ["Job", "branch_gone", "first_line", "spark_job"]
-
 _CONFLICT = (
     STALE,
     "CommitFailedException",

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile, ManifestEntry
 
-__all__ = ["Deletes", "LiveFile", "delete_bounds", "deletes_of", "live_file"]
-
 _FILE_PATH = 2147483546
 """Field id of the data file's path in position delete files; Iceberg's specification reserves it."""
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table
 
-__all__ = ["Key", "keys_in"]
-
 Key = tuple[int, int]
 """Partition and offset."""
 

@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.types import NestedField
 
-__all__ = [
-    "LAYOUT", "METADATA_STAYS", "arrange", "create_table", "load_with_head", "partition_spec",
-    "table_properties",
-]  # fmt: skip
-
 LAYOUT = "frazil.layout"
 """Table property: what the spec asked for when it was last applied."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["FORMAT", "SEQUENCE", "Codec", "Entry", "Told", "copied", "rewind"]
-
 FORMAT = "frazil.ledger"
 """The version of a ledger's format, MAJOR.MINOR; a ledger without it is of version 1."""
 

@@ -11,8 +11,6 @@ from typing import Any
 from authlib.integrations.requests_client import OAuth2Session
 from pyiceberg.catalog.rest.auth import AuthManager
 
-__all__ = ["ClientCredentials"]
-
 
 class ClientCredentials(AuthManager):
     """Gets a token, and a new one a minute before it ends. `seconds`: the time limit of the endpoint."""

@@ -19,22 +19,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = [
-    "Candidates",
-    "Entries",
-    "Head",
-    "HeadReader",
-    "added_files",
-    "content_named",
-    "data_files",
-    "files_matching",
-    "manifests_named",
-    "manifests_of",
-    "read_entries",
-    "rows_added",
-    "rows_held",
-]
-
 Entries = tuple["ManifestEntry", ...]
 
 _T = TypeVar("_T")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Transaction
     from pyiceberg.table.metadata import TableMetadata
 
-__all__ = ["MIGRATIONS", "migrate", "needless", "retired"]
-
 MIGRATIONS = "frazil.migrations"
 """Table property: the migrations that the table is through with, by id."""
 

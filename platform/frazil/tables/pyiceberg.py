@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from pyiceberg.types import IcebergType
     from requests import Response, Session
 
-__all__ = [
-    "Judge",
-    "all_match",
-    "answered_table",
-    "ask_for_head",
-    "glue_table",
-    "glue_type",
-    "may_match",
-    "open_rest",
-    "write_files",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Judge:

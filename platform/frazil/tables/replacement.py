@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile, ManifestFile
     from pyiceberg.table import Table
 
-__all__ = ["Replacement", "overtaken", "replacing", "same_rows", "upon"]
-
 
 @dataclass(frozen=True)
 class Replacement:

@@ -28,8 +28,6 @@ from frazil.tables.manifests import Entries, manifests_of
 from frazil.tables.replacement import Replacement
 from frazil.tables.snapshots import summary_of
 
-__all__ = ["stage_branch", "stage_new_rows", "stage_same_rows"]
-
 _ENTRIES = 5_000  # of one manifest: with statistics of twenty columns about the 8 MB that Iceberg aims at
 
 

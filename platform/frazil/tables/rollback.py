@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["Rollback", "Turn", "move_main", "report_of", "row_count", "turn_back"]
-
 _SHOWN = 5  # snapshots that an error names
 
 E = TypeVar("E", bound=Entry)

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["ancestors", "is_first", "summary_of"]
-
 
 def ancestors(metadata: TableMetadata, ref: str = "main") -> Iterator[Snapshot]:
     """The snapshots of a branch, newest first, as far back as they are kept."""

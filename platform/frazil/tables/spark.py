@@ -21,20 +21,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = [
-    "UPKEEP_POOL",
-    "Watched",
-    "aggregated",
-    "append_rows",
-    "configure_session",
-    "in_background",
-    "live_rows",
-    "open_spark",
-    "samples",
-    "spark_errors",
-    "spark_name",
-]
-
 _SESSION = {
     "spark.sql.session.timeZone": "UTC",
     # A name or a constant of a schema may look like ${env:SECRET}, which Spark would fill in.

@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
 
-__all__ = [
-    "SUSPENDED",
-    "Staged",
-    "StagedFiles",
-    "audit_failed",
-    "publish",
-    "staged_files",
-]
-
 SUSPENDED = "frazil.suspended"
 """Table property that says why a table is suspended; gone with the next landing."""
 

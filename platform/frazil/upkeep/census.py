@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
 
-__all__ = ["Census", "PartitionCensus", "by_size", "census_of", "take_census"]
-
 _EDGES = (1, 8, 32, 128, 512)
 _LABELS = (
     f"< {_EDGES[0]} MB",

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-__all__ = ["Memory", "Outlook", "look_for_work"]
-
 MOST_LOOKS = 100
 """Tables that one call looks into; the others wait for the next call."""
 

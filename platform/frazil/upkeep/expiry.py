@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 
-__all__ = ["Expiry", "expire"]
-
 _BATCH = 1000  # snapshots that one commit expires
 
 _KINDS = ("data_files", "delete_files", "manifests", "manifest_lists", "statistics", "metadata_files")

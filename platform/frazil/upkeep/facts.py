@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["AT_ONCE", "Facts", "History", "Pointer", "load_pointers", "read_facts", "read_history"]
-
 _COMPACTION = "compaction"
 
 

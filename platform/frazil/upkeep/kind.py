@@ -19,8 +19,6 @@ from frazil.upkeep.work import Number, WorkReport
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-__all__ = ["AS_USUAL", "Finding", "Kind", "Known", "Order", "Reason", "View", "Work", "since"]
-
 
 @dataclass(frozen=True, slots=True)
 class Order:

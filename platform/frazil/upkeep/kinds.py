@@ -10,7 +10,5 @@ from frazil.upkeep.kind import Kind
 from frazil.upkeep.orphans import Orphans
 from frazil.upkeep.row_expiry.run import RowExpiry
 
-__all__ = ["KINDS"]
-
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (Compaction(), Expiry(), Orphans(), RowExpiry())}
 """By name."""

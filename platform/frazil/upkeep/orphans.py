@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-__all__ = ["Orphans", "remove_orphans"]
-
 _CLOCKS = 300.0  # seconds by which the clocks of the storage and of those who land may differ
 
 _NAMED = 5

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["Reader", "References", "followers_of", "pointer_of", "references_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reader:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.refs import SnapshotRef
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = ["aged_refs", "plan_expiry"]
-
 _LEDGERS = ("frazil.spans", "frazil.inputs")  # what the snapshot of a landing says, and that of a derivation
 
 _PLAN = "frazil.plan"

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-__all__ = ["Outcome", "do_work", "show", "work_on"]
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of one piece of work."""

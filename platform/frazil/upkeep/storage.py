@@ -26,20 +26,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = [
-    "StoredFile",
-    "delete_files",
-    "kept_tables",
-    "key_of",
-    "list_files",
-    "may_delete_files",
-    "named_keys",
-    "named_only_by",
-    "old_metadata",
-    "read_present",
-    "statistics_of",
-]
-
 _GC_ENABLED = "gc.enabled"  # Iceberg's property; false where a table shares files with another one
 
 _FOLDERS = ("data", "metadata")

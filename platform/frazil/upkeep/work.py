@@ -12,18 +12,6 @@ from frazil.tables.snapshots import ancestors, summary_of
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
 
-__all__ = [
-    "MB",
-    "SUMMARY",
-    "LastWork",
-    "Number",
-    "WorkReport",
-    "last_works",
-    "only_upkeep_since",
-    "remembered",
-    "size_text",
-]
-
 Number = int | float
 
 MB = 2**20

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
 
-__all__ = ["FeedReport", "feed"]
-
 
 _RECORDS = 50_000
 """Of one transaction: readers of committed records wait for its end."""

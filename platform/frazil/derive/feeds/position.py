@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = [
-    "FedTo", "Row", "batches", "committed", "group_of", "has_news", "latest", "note", "noted", "property_of",
-]  # fmt: skip
-
 _TIMEOUT = 10.0
 
 

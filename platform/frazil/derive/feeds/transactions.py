@@ -13,8 +13,6 @@ from frazil.kafka.clients import client_config, kafka_errors
 from frazil.settings import Settings
 from frazil.spec.names import TableName
 
-__all__ = ["Transactions", "transactions"]
-
 Record = tuple[bytes | None, bytes]
 """Key and value."""
 

@@ -17,8 +17,6 @@ from frazil.quoting import quoted
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
 
-__all__ = ["Box", "Side", "box_from", "measures"]
-
 _MEASURED = {
     "int": ("{}", "{}"),
     "bigint": ("{}", "{}"),

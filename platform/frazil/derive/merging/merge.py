@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
 
-__all__ = ["Merging", "Older", "State", "Totals"]
-
 
 def _branch_of(task: Task, files: Candidates) -> int:
     """Makes a branch that holds nothing but those files, and what deletes rows in them; its snapshot's id."""

@@ -21,8 +21,6 @@ from frazil.tables.spark import spark_name
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
 
-__all__ = ["Windows"]
-
 SMALL = 16 * 2**20
 """Bytes of older windows that are read without a question; a question is a Spark job of its own."""
 

@@ -25,8 +25,6 @@ from frazil.settings import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 
-__all__ = ["Known", "KnownTables", "check_queries", "columns_held"]
-
 Known = dict[TableName, Sequence[Column] | None]
 """The columns of tables, of types that may be `unknown`; None where only a server knows them."""
 

@@ -14,8 +14,6 @@ from frazil.derive.queries.syntax import cte_of, input_name, is_moment, names_of
 from frazil.derive.queries.types import UNKNOWN, Named, element, type_of, wider
 from frazil.spec.derived import Parameter
 
-__all__ = ["Column", "lineage", "typed"]
-
 Column = tuple[str, str]
 """A column's name and its type, as Spark writes it."""
 

@@ -19,8 +19,6 @@ from frazil.derive.queries.syntax import (
 from frazil.derive.queries.totals import Merge, is_grouped, merge_of, unmergeable
 from frazil.spec.derived import DerivedSpec
 
-__all__ = ["odd_fields", "refuse_unfit", "unfit"]
-
 _CLAUSES = {
     "distinct": "DISTINCT",
     "group": "GROUP BY",

@@ -25,8 +25,6 @@ from frazil.errors import SpecError
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 
-__all__ = ["ERROR_COLUMN", "NOW", "Mistake", "Query", "parse_query", "read_query", "refusal"]
-
 ERROR_COLUMN = "$$error"
 """A column that says what is wrong with its row; such rows are no rows of the table."""
 

@@ -10,8 +10,6 @@ from difflib import get_close_matches
 from frazil.derive.queries.query import Mistake
 from frazil.derive.queries.types import UNKNOWN, element, fields
 
-__all__ = ["ALL", "Output", "Scope", "Source", "nearest", "repeated"]
-
 ALL = "*"
 """Name of the output that stands for columns which only a server can tell."""
 

@@ -10,12 +10,6 @@ from typing import Any
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 
-__all__ = [
-    "branches", "cte_of", "function_name", "input_name", "input_tables", "is_aggregate", "is_chance",
-    "is_clock", "is_moment", "is_sketch", "names_of", "output_of", "parameters_of", "parsed", "start_of",
-    "windows_of", "words_of",
-]  # fmt: skip
-
 
 def parsed(text: str) -> list[exp.Expr]:
     """The statements of a text in Spark's SQL.

@@ -11,8 +11,6 @@ from sqlglot import ErrorLevel, exp
 from frazil.derive.queries.query import Mistake, Query, refusal
 from frazil.derive.queries.syntax import function_name, is_aggregate, names_of, start_of, windows_of
 
-__all__ = ["Merge", "is_grouped", "merge_of", "shadowed", "unmergeable"]
-
 MergeFunction = Literal["sum", "min", "max", "bool_and", "bool_or"]
 """What makes one total of two; counts are summed."""
 

@@ -15,9 +15,6 @@ from sqlglot import exp
 
 from frazil.quoting import quoted
 
-__all__ = ["UNKNOWN", "Named", "element", "fields", "type_of", "wider"]
-
-
 UNKNOWN = "unknown"
 """A type that only Spark can tell."""
 

@@ -28,8 +28,6 @@ from frazil.formats.wire import WireError, WireFormat
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["Avro", "AvroDecoder"]
-
 SENTINEL = "a7f31c5be2986d40"
 """Any eight bytes, in hex: appended to the payload, they must come out at its end."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["is_lossy", "misfit", "reader_for", "written"]
-
 _PROMOTIONS = {
     "int": ("long", "float", "double"),
     "long": ("float", "double"),

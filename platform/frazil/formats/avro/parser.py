@@ -13,8 +13,6 @@ from typing import Any
 
 from frazil.formats.protocol import MAX_DEPTH, MAX_FIELDS, Mapping
 
-__all__ = ["PRIMITIVES", "avro_text", "children", "parse_avro"]
-
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 """Most types of a whole schema: types that each use another twice would grow without bound."""
 

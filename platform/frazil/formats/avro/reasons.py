@@ -17,8 +17,6 @@ from frazil.formats.avro.values import BOOLEAN, DATE, DAY, INT, exact_pair
 from frazil.formats.logical import Decimal, List, Map, Struct, Type
 from frazil.formats.protocol import Reason
 
-__all__ = ["AvroReasons"]
-
 
 class AvroReasons:
     """Explains the bad records of one schema, by its tree, the newest tree and the columns."""

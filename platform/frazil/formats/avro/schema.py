@@ -18,8 +18,6 @@ from frazil.formats.avro.parser import parse_avro
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.protocol import Mapping, decimal_type
 
-__all__ = ["avro_columns", "avro_name", "avro_record", "avro_to_logical", "avro_value", "is_entries"]
-
 _PLAIN = {
     "boolean": Primitive("boolean"), "int": Primitive("int"), "long": Primitive("long"),
     "float": Primitive("float"), "double": Primitive("double"), "string": Primitive("string"),

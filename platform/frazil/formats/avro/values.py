@@ -21,11 +21,6 @@ from frazil.formats.logical import Decimal, List, Map, Primitive, Struct, Type
 from frazil.formats.types import spark_type
 from frazil.quoting import literal, quoted
 
-__all__ = [
-    "BOOLEAN", "DATE", "DAY", "INT", "Conversion", "conversion", "exact_pair", "group_key",
-    "utf8_check",
-]  # fmt: skip
-
 BOOLEAN = {"type": "fixed", "name": "frazil.boolean", "size": 1}
 """A boolean as its byte."""
 

@@ -28,8 +28,6 @@ from frazil.formats.logical import Field, List, Map, Struct, Type
 from frazil.formats.types import spark_type
 from frazil.quoting import literal, quoted
 
-__all__ = ["JsonSql"]
-
 _OPTIONS = "map('columnNameOfCorruptRecord', 'c', 'allowNonNumericNumbers', 'false')"
 
 

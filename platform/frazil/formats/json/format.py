@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["Json", "JsonDecoder", "flags"]
-
 Parts = Iterator[tuple[str, Any]]
 
 _NOTES = frozenset({"$schema", "$id", "$comment", "description", "examples"})

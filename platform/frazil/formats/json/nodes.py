@@ -8,11 +8,6 @@ from typing import Any, Literal
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.protocol import Refuse, decimal_type
 
-__all__ = [
-    "Branches", "Entries", "Items", "Member", "Members", "Node", "Pairs", "Scalar", "Wire",
-    "as_columns", "logical", "scalar",
-]  # fmt: skip
-
 Wire = Literal[
     "boolean", "integer", "float", "double", "number", "string", "base64", "base64_number",
     "days", "time_millis", "millis", "local_millis",

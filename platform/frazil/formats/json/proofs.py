@@ -20,8 +20,6 @@ from frazil.formats.json.nodes import Entries, Items, Member, Members, Node, Pai
 from frazil.formats.json.sql import let, members_types, options_map, parsed_type
 from frazil.quoting import literal, quoted
 
-__all__ = ["Whole", "all_strings"]
-
 _UP_TO_BRACE = literal(r"(?s)^(.*)[}][ \t\r\n]*$")
 _WIRES = ("string", "base64", "base64_number")
 _NUMBER = "0123456789.eE-+"

@@ -14,8 +14,6 @@ from frazil.formats import logical
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar
 from frazil.formats.protocol import Reason, WriterSchema
 
-__all__ = ["JsonReasons", "validator_maker"]
-
 _TYPES = frozenset({"type", "required", "enum", "const", "oneOf", "anyOf"})
 """Rules that every record is checked for; the others only where validation is strict."""
 _CODES = {"const": "enum", "oneOf": "type", "anyOf": "type"}

@@ -9,8 +9,6 @@ from urllib.parse import unquote, urljoin
 
 from frazil.formats.protocol import MAX_FIELDS, Refuse
 
-__all__ = ["Flat", "References", "Within", "flat"]
-
 _DATA = frozenset({"enum", "const", "default", "examples"})
 """Keywords that hold values: what looks like a schema in them is none."""
 

@@ -29,8 +29,6 @@ from frazil.formats.json.references import Flat, References, Within, flat
 from frazil.formats.logical import Struct, misfit, relaxed
 from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema
 
-__all__ = ["json_columns", "json_node", "readable"]
-
 _LAST = 2**31
 _NAME = re.compile(r"\w+")
 _SHAPES = frozenset({"items", "oneOf", "anyOf", "patternProperties"})

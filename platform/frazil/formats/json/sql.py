@@ -14,11 +14,6 @@ from frazil.formats.logical import Decimal, Fixed, Type
 from frazil.formats.types import spark_type
 from frazil.quoting import literal, quoted
 
-__all__ = [
-    "all_of", "every", "let", "members_types", "options_map", "parsed_type", "present",
-    "scalar_check", "scalar_value", "unique",
-]  # fmt: skip
-
 _PARSED = {
     "boolean": "boolean", "integer": "bigint", "float": "float", "double": "double",
     "number": "variant", "string": "string", "base64": "string", "base64_number": "string",

@@ -24,8 +24,6 @@ from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["ProtobufBatches", "ProtobufDecoder"]
-
 
 class ProtobufDecoder:
     """Decodes Protobuf records of one message type.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 
-__all__ = ["MAIN", "compiled", "file_of", "message_at"]
-
 MAIN = "frazil_main.proto"
 """The name under which a schema is compiled; its references go by the names it imports them by."""
 

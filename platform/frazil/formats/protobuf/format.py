@@ -11,8 +11,6 @@ from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protobuf.schema import columns_of
 from frazil.formats.protocol import Decoder, HalfSchemas, WriterSchema
 
-__all__ = ["Protobuf"]
-
 Parts = Iterator[tuple[str, Any]]
 
 _FILE = frozenset({"name", "options"})

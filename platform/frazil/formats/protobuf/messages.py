@@ -26,8 +26,6 @@ from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
 from frazil.formats.types import arrow_type
 
-__all__ = ["Messages", "PtarsMessages", "UpbMessages", "in_place", "messages_of"]
-
 _MOST = 2**63
 _DAMAGED = "payload", "the payload is cut off, damaged, or has text that is not UTF-8"
 _FEW, _SOME = 16, 1024

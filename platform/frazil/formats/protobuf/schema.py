@@ -36,12 +36,6 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
 
 
-__all__ = [
-    "DECIMAL", "KNOWN", "NANOS", "SECONDS", "UNSIGNED_LONG", "WRAPPERS", "columns_of", "decimal_of",
-    "decimal_value", "is_entry", "message_to_logical", "oneofs", "record_message", "regular_fields",
-    "scalar_type",
-]  # fmt: skip
-
 _NO_COLUMN = frozenset(
     f"google.protobuf.{name}" for name in ("Struct", "Value", "ListValue", "Empty", "NullValue")
 )

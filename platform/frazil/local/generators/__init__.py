@@ -7,8 +7,6 @@ from frazil.local.generators.datagen import STOCK_TRADES, USERS
 from frazil.local.generators.generator import Generator
 from frazil.local.generators.shipments import SHIPMENTS
 
-__all__ = ["GENERATORS"]
-
 _ALL = (STOCK_TRADES, USERS, SKYONE, SUNSET, SKYONE_AVRO, SUNSET_AVRO, SHIPMENTS)
 
 GENERATORS: dict[str, Generator] = {generator.topic: generator for generator in _ALL}

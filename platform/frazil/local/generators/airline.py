@@ -15,8 +15,6 @@ from typing import Any
 from frazil.local.generators.chance import Chance, Clock
 from frazil.local.generators.generator import Make, Prepare, Values, encoded, shipped_schema
 
-__all__ = ["AIRPORTS", "SKYONE", "SKYONE_AVRO", "SUNSET", "SUNSET_AVRO", "addresses", "ticket"]
-
 AIRPORTS = (
     "ATL", "DFW", "DEN", "ORD", "LAX", "CLT", "MCO", "LAS", "PHX", "MIA",
     "SEA", "IAH", "JFK", "EWR", "FLL", "MSP", "SFO", "DTW", "BOS", "SLC",

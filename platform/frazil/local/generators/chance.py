@@ -14,8 +14,6 @@ from frazil.kafka.probe import ONE_RECORD, open_probe
 from frazil.local.generators.producer import Headers
 from frazil.settings import Settings
 
-__all__ = ["BLOCK", "Chance", "Clock", "Origin", "next_origin", "utc_now"]
-
 Clock = Callable[[], datetime]
 """Returns the time in UTC."""
 

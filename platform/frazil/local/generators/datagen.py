@@ -14,8 +14,6 @@ from frazil.local.generators.chance import BLOCK, Chance, Origin
 from frazil.local.generators.generator import Generator, encoded, shipped_schema
 from frazil.local.generators.producer import Record
 
-__all__ = ["STOCK_TRADES", "USERS", "trades"]
-
 _SIDES = ("BUY", "SELL")
 _QUANTITIES = range(1, 5000)
 _SYMBOLS = ("ZBZX", "ZJZZT", "ZTEST", "ZVV", "ZVZZT", "ZWZZT", "ZXZZT")

@@ -28,11 +28,6 @@ from frazil.local.generators.producer import Record, produce_batches
 from frazil.settings import Settings
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec
 
-__all__ = [
-    "GeneratedReport", "Generator", "Make", "Values", "encoded", "encoder", "generate", "generate_several",
-    "shipped_schema",
-]  # fmt: skip
-
 _BATCH = 5000
 _TICK = 0.05
 

@@ -12,8 +12,6 @@ from confluent_kafka import KafkaError, Message, Producer
 from frazil.kafka.clients import client_config, kafka_error, kafka_errors
 from frazil.settings import Settings
 
-__all__ = ["Headers", "Produced", "Record", "produce", "produce_batches"]
-
 Headers = list[tuple[str, str | bytes | None]]
 Record = tuple[bytes | None, bytes | None, Headers | None, int | None, int | None]
 """Key, value, headers, partition (None: by the key's hash), timestamp in milliseconds (None: now)."""

@@ -8,8 +8,6 @@ from typing import Any
 
 from frazil.local.generators.generator import encoded, shipped_schema
 
-__all__ = ["SHIPMENTS"]
-
 CITIES = (("Bergen", "NO"), ("Oulu", "FI"), ("Kiruna", "SE"), ("Nuuk", "GL"), ("Yellowknife", "CA"))
 STATUSES = ("PACKED", "ON_ITS_WAY", "DELIVERED")
 _FIRST = datetime(2026, 1, 1, tzinfo=UTC)

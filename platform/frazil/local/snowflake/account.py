@@ -36,8 +36,6 @@ from frazil.local.snowflake.volumes import (
     verified_volume,
 )
 
-__all__ = ["Account", "Session"]
-
 _DONE = message("Statement executed successfully.")
 _NOTHING_DROPPED = message("Drop statement executed successfully.")
 _CHECKS = {

@@ -8,11 +8,6 @@ from typing import Any, TypeAlias
 
 from fakesnow.statement_type import MERGE
 
-__all__ = [
-    "Refused", "Result", "Row", "already_there", "failure", "invalid", "message", "missing", "success",
-    "syntax_error", "unsupported",
-]  # fmt: skip
-
 Row: TypeAlias = "tuple[str | None, ...]"
 
 

@@ -13,8 +13,6 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from frazil.local.snowflake.answers import Refused
 
-__all__ = ["Config", "glue_pointer", "list_problem"]
-
 
 class Config(BaseSettings):
     """One stand-in; each field is an environment variable."""

@@ -26,8 +26,6 @@ from frazil.local.snowflake.answers import Refused, Result
 from frazil.local.snowflake.config import Config
 from frazil.quoting import double_quoted
 
-__all__ = ["ICEBERG_TABLE", "drop_database", "merged", "open_fakesnow", "own_cursor", "text"]
-
 _COUNTED = {"INSERT": "inserted", "UPDATE": "updated", "DELETE": "deleted"}
 _EXTENSIONS = ("httpfs", "avro", "iceberg")  # in the order in which they need each other
 

@@ -20,8 +20,6 @@ from frazil.local.snowflake.statements import Create, Name, Properties
 from frazil.local.snowflake.volumes import active_location
 from frazil.quoting import double_quoted
 
-__all__ = ["IcebergTables"]
-
 _SCHEMA = "select 1 from duckdb_schemas() where database_name = ? and schema_name = ?"
 _RELATION = """
 select 1 from information_schema.tables where table_catalog = ? and table_schema = ? and table_name = ?

@@ -10,8 +10,6 @@ from frazil.local.snowflake.answers import Result, Row
 from frazil.local.snowflake.objects import Held, Stored
 from frazil.local.snowflake.statements import Show, ShowGrants
 
-__all__ = ["listed", "listed_grants", "table_information"]
-
 _Column = Callable[[Stored], "str | None"]
 
 

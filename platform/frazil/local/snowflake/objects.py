@@ -13,8 +13,6 @@ from typing import Any
 from frazil.local.snowflake.answers import already_there, missing
 from frazil.local.snowflake.statements import Grant, Kind, Name, Properties
 
-__all__ = ["Held", "Objects", "Stored"]
-
 _TABLES = """
 create table if not exists objects (
     kind text, name text, properties text not null, created_on text not null,

@@ -29,8 +29,6 @@ from frazil.local.snowflake.statements import (
 )
 from frazil.local.snowflake.tokens import Tokens
 
-__all__ = ["is_merge", "parse_name", "parse_statement"]
-
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _SYSTEM_FUNCTIONS = ("SYSTEM$VERIFY_EXTERNAL_VOLUME", "SYSTEM$GET_ICEBERG_TABLE_INFORMATION")
 

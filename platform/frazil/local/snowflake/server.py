@@ -34,8 +34,6 @@ from frazil.local.snowflake.parsing import is_merge, parse_statement
 from frazil.local.snowflake.statements import DropDatabase
 from frazil.local.snowflake.users import LoginRefused, login, may_take, seed_account
 
-__all__ = ["StandIn"]
-
 _BAD_TOKEN = "390144"
 _BAD_PASSWORD = "390100"
 _BAD_ROLE = "390189"

@@ -6,11 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "Alter", "Call", "Create", "Describe", "Drop", "DropDatabase", "Grant", "Kind", "Name", "Properties",
-    "Refresh", "Show", "ShowGrants", "Statement", "Use", "Value",
-]  # fmt: skip
-
 Kind: TypeAlias = Literal[
     "USER", "ROLE", "WAREHOUSE", "EXTERNAL VOLUME", "CATALOG INTEGRATION", "ICEBERG TABLE"
 ]

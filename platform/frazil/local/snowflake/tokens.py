@@ -10,8 +10,6 @@ from sqlglot import TokenType
 from frazil.local.snowflake.answers import Refused, syntax_error
 from frazil.local.snowflake.statements import Name, Properties, Value
 
-__all__ = ["Tokens"]
-
 T = TypeVar("T")
 
 _STRINGS = (TokenType.STRING, TokenType.RAW_STRING)

@@ -23,10 +23,6 @@ from frazil.local.snowflake.config import Config
 from frazil.local.snowflake.objects import Objects, Stored
 from frazil.local.snowflake.statements import Grant
 
-__all__ = [
-    "LoginRefused", "checked_user", "described_user", "fingerprint", "login", "may_take", "seed_account",
-]  # fmt: skip
-
 _KEYS = ("RSA_PUBLIC_KEY", "RSA_PUBLIC_KEY_2")
 _ROLES = ("ACCOUNTADMIN", "SECURITYADMIN", "USERADMIN", "SYSADMIN", "PUBLIC")
 _SHOWN = ("NAME", "LOGIN_NAME", "TYPE", "DISABLED", "DEFAULT_WAREHOUSE", "DEFAULT_NAMESPACE", "DEFAULT_ROLE")

@@ -12,11 +12,6 @@ from frazil.local.snowflake.config import Config, list_problem
 from frazil.local.snowflake.objects import Stored
 from frazil.local.snowflake.statements import Properties
 
-__all__ = [
-    "active_location", "checked_integration", "checked_volume", "described_integration", "described_volume",
-    "verified_volume",
-]  # fmt: skip
-
 _VOLUME_USER = "arn:aws:iam::999999999999:user/frazil-volume"
 _GLUE_USER = "arn:aws:iam::999999999999:user/frazil-glue"
 _LOCATION_NEEDS = ("NAME", "STORAGE_PROVIDER", "STORAGE_BASE_URL", "STORAGE_AWS_ROLE_ARN")

@@ -12,11 +12,6 @@ from frazil.settings import Settings
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
 
-__all__ = [
-    "columns_or_none", "connection_arguments", "connection_errors", "open_snowflake", "rows", "rows_or_none",
-    "statement_errors",
-]  # fmt: skip
-
 _LOGIN_SECONDS = 10
 _NETWORK_SECONDS = 120
 

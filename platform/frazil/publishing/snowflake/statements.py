@@ -14,13 +14,6 @@ from frazil.errors import ConfigureError
 from frazil.quoting import double_quoted
 from frazil.settings import Settings
 
-__all__ = [
-    "Integration", "Relation", "Volume", "check_location", "create_integration", "create_table",
-    "create_view", "create_volume", "grant_reading", "integration_of", "table_information", "text",
-    "volume_of",
-]  # fmt: skip
-
-
 _ARN_PARTS = 6
 
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
 
 
-__all__ = ["Snowflake"]
-
 _TYPES = {
     "boolean": "BOOLEAN", "int": "NUMBER(10,0)", "long": "NUMBER(19,0)", "float": "FLOAT",
     "double": "FLOAT", "date": "DATE", "time": "TIME(6)", "timestamp": "TIMESTAMP_NTZ(6)",

@@ -14,8 +14,6 @@ from itertools import accumulate
 from frazil.spec.table import Upkeep
 from frazil.tables.files import LiveFile
 
-__all__ = ["DELETED_SHARE", "Bin", "Gain", "Rule", "bins_of", "gain_of", "lean"]
-
 DELETED_SHARE = 0.3
 """Share of deleted rows from which a data file is rewritten whatever its size."""
 

@@ -13,8 +13,6 @@ from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Finding, Kind, Known, Order, Reason, View, since
 from frazil.upkeep.work import Number, WorkReport, size_text
 
-__all__ = ["Compaction", "Prospect"]
-
 
 @dataclass(frozen=True, slots=True)
 class Prospect:

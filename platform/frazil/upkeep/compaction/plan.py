@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
-__all__ = [
-    "Copies",
-    "Partition",
-    "Plan",
-    "Round",
-    "group_files",
-    "is_rewrite",
-    "plan_bins",
-    "plan_rounds",
-    "read_copies",
-]
-
 
 Partition = tuple[Any, ...] | None
 """Values of a partition; None for all files of older layouts."""

@@ -31,8 +31,6 @@ from frazil.upkeep.compaction.plan import Round
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
-__all__ = ["AGAIN", "Rewritten", "rewrite"]
-
 AGAIN = "Nothing: the upkeep sensor tries again; so does `frazil compact`."
 """What to do where others commit all the time."""
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
 
-__all__ = ["compact", "put_in_place"]
-
 
 Step = Callable[[str], None]
 

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile, ManifestEntry
     from pyiceberg.table import Table
 
-__all__ = [
-    "Cutoff",
-    "PastRows",
-    "RowAge",
-    "count_past_rows",
-    "find_past_rows",
-    "is_due",
-    "oldest_in",
-    "row_age",
-]
-
 Age = Literal["waiting", "due", "whole", "unknown"]
 """Of a file with rows that are past: too few are; enough are; all are; its statistics do not tell."""
 

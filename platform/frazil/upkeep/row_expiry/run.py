@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
 
-__all__ = ["RowExpiry", "expire_rows"]
-
 Step = Callable[[str], None]
 
 _EVERY = timedelta(hours=1)

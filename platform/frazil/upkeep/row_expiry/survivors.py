@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
 
-__all__ = ["AGAIN", "Survivors", "write_survivors"]
-
 AGAIN = "Nothing: the upkeep sensor tries again; so does `frazil expire --rows`."
 """What to do where others commit all the time."""
 
