@@ -28,20 +28,13 @@ Frames = Mapping[str, "DataFrame"]
 
 @dataclass(frozen=True)
 class Computation:
-    """How the rows of a derived table are made.
-
-    Args:
-        inputs: Names of the tables that are read, as the user wrote them.
-        uses_now: Whether the clock has a say.
-        query: None where a function makes the rows.
-        code: Fingerprint of the query or the function alone.
-    """
+    """How the rows of a derived table are made."""
 
     spec: DerivedSpec
-    inputs: tuple[str, ...]
-    uses_now: bool
-    query: Query | None
-    code: str
+    inputs: tuple[str, ...]  # names of the tables that are read, as the user wrote them
+    uses_now: bool  # whether the clock has a say
+    query: Query | None  # None where a function makes the rows
+    code: str  # fingerprint of the query or the function alone
 
     @property
     def fingerprint(self) -> str:

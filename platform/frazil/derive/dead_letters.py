@@ -48,22 +48,14 @@ Letters = Callable[["Mapping[str, Increment]"], AbstractContextManager["DataFram
 
 @dataclass(frozen=True)
 class LetterBox:
-    """Where bad rows go, and what they are.
-
-    Args:
-        name: The derived table.
-        plan: Of the derivation that met them.
-        ledger: What the derived table's snapshot will say.
-        letters: Gives the rows.
-        ours: Names of this derivation: a new one for each time that it was tried.
-    """
+    """Where bad rows go, and what they are."""
 
     catalog: Catalog
-    name: TableName
-    plan: Plan
-    ledger: DerivedLedger
-    letters: Letters
-    ours: Collection[str] = ()
+    name: TableName  # the derived table
+    plan: Plan  # of the derivation that met them
+    ledger: DerivedLedger  # what the derived table's snapshot will say
+    letters: Letters  # gives the rows
+    ours: Collection[str] = ()  # names of this derivation: a new one for each time that it was tried
 
 
 def good_rows(rows: DataFrame) -> DataFrame:

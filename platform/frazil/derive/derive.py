@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["DeriveReport", "derive"]
 
 
-_TRIES = 5
-"""Times that files are merged where compactions take them away all the while."""
+_TRIES = 5  # times that files are merged where compactions take them away all the while
 
 
 def derive(

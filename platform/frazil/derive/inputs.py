@@ -87,8 +87,7 @@ def none_went_back(positions: Mapping[str, Position], inputs: Inputs) -> bool:
     )
 
 
-_READER = "frazil.reader."
-"""Property of an input, with the table behind it that reads it."""
+_READER = "frazil.reader."  # property of an input, with the table behind it that reads it
 
 
 def note_reader(catalog: Catalog, names: Iterable[TableName], inputs: Inputs, reader: TableName) -> None:
@@ -115,26 +114,18 @@ def _has_ledger(table: Table) -> bool:
 _ROW_EXPIRY = ("frazil.upkeep", "row_expiry")
 """In the summary of a snapshot that took rows out for their age: what was made of them stays."""
 
-_IDLE = 5
-"""Snapshots without a row, such as compactions, behind which the position follows: expiry keeps ten."""
+_IDLE = 5  # snapshots without a row, such as compactions, behind which the position follows: expiry keeps ten
 
 
 @dataclass(frozen=True, slots=True)
 class Increment:
-    """Rows of one input.
+    """Rows of one input."""
 
-    Args:
-        since: The snapshot that was read last; None: all that the newest one holds.
-        to: The position once these rows are read.
-        snapshots: How many came in between, those without rows among them.
-        bytes: Bytes of the data files that hold the rows.
-    """
-
-    since: int | None
-    to: Position
-    snapshots: int = 0
+    since: int | None  # the snapshot that was read last; None: all that the newest one holds
+    to: Position  # the position once these rows are read
+    snapshots: int = 0  # how many came in between, those without rows among them
     rows: int = 0
-    bytes: int = 0
+    bytes: int = 0  # bytes of the data files that hold the rows
 
     @property
     def is_due(self) -> bool:

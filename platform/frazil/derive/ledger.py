@@ -33,44 +33,28 @@ Counts = Annotated[Mapping[str, int], Codec(json.dumps, json.loads)]
 
 @dataclass(frozen=True)
 class DerivedLedger(Entry):
-    """What one derivation wrote into its snapshot.
-
-    Args:
-        inputs: How far each input was read, by `namespace.table`.
-        query: Fingerprint of what made the rows: the query, its parameters, its kind.
-        derivation: Unique name, which is also that of its branch.
-        rows: Rows that it added.
-        removed: Rows that it replaced.
-        bad: Dead letters: rows that the query itself calls bad, or of windows far ahead of the clock.
-        late: Rows of windows that were closed.
-        total_rows: Rows of the table.
-        total_bad: All bad rows since the table was made or rebuilt; `total_late` likewise.
-        read: Rows that were read of each input since the table was made or rebuilt.
-        mixed: 1 where rows of an earlier query stand beside those of this one.
-        watermark: Microseconds since the epoch; no window that begins before it is complete is open.
-        now: The clock of the run, seconds since the epoch: what `:now` was.
-        run_id: The Dagster run, or the command.
-        version: Of Frazil.
-    """
+    """What one derivation wrote into its snapshot."""
 
     MARK: ClassVar[str] = "frazil.inputs"
 
-    inputs: Inputs
-    query: str
-    derivation: str
-    rows: int = 0
-    removed: int = 0
-    bad: int = 0
-    late: int = 0
-    total_rows: int = 0
-    total_bad: int = 0
+    inputs: Inputs  # how far each input was read, by `namespace.table`
+    query: str  # fingerprint of what made the rows: the query, its parameters, its kind
+    derivation: str  # unique name, which is also that of its branch
+    rows: int = 0  # rows that it added
+    removed: int = 0  # rows that it replaced
+    bad: int = 0  # dead letters: rows that the query itself calls bad, or of windows far ahead of the clock
+    late: int = 0  # rows of windows that were closed
+    total_rows: int = 0  # rows of the table
+    total_bad: int = 0  # all bad rows since the table was made or rebuilt; `total_late` likewise
     total_late: int = 0
+    # Rows that were read of each input since the table was made or rebuilt.
     read: Counts = field(default_factory=dict)
-    mixed: int = 0
+    mixed: int = 0  # 1 where rows of an earlier query stand beside those of this one
+    # Microseconds since the epoch; no window that begins before it is complete is open.
     watermark: int | None = None
-    now: float | None = None
-    run_id: str = ""
-    version: str = ""
+    now: float | None = None  # the clock of the run, seconds since the epoch: what `:now` was
+    run_id: str = ""  # the Dagster run, or the command
+    version: str = ""  # of Frazil
 
     def following(self, before: DerivedLedger | None) -> DerivedLedger:
         """The same, with the totals that it has behind another ledger; none before: all is made anew."""

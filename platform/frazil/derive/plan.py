@@ -46,32 +46,20 @@ Fits = Callable[[Mapping[str, Position]], bool]
 
 @dataclass(frozen=True)
 class Plan:
-    """What one derivation does.
+    """What one derivation does."""
 
-    Args:
-        names: The inputs, by the name that the user gave each.
-        inputs: The same as loaded, by `namespace.table`.
-        table: The output; None where it is yet to be made.
-        before: The output's newest ledger; None where nothing was derived yet.
-        whole: Whether all rows are made anew.
-        increments: What is to be read, by `namespace.table`.
-        rebuild: Whether a person asked for it: then it takes the place of derivations that are quicker.
-        mixed: Whether a query begins here whose rows stand beside those of another one.
-        letters: The newest derivation that kept dead letters of the output; empty: there was none.
-        rolled_back_to: The snapshot to which the output went back, because an input had.
-    """
-
-    names: Names
-    inputs: Inputs
-    table: Table | None
-    before: DerivedLedger | None
-    whole: bool
-    increments: Mapping[str, Increment]
+    names: Names  # the inputs, by the name that the user gave each
+    inputs: Inputs  # the same as loaded, by `namespace.table`
+    table: Table | None  # the output; None where it is yet to be made
+    before: DerivedLedger | None  # the output's newest ledger; None where nothing was derived yet
+    whole: bool  # whether all rows are made anew
+    increments: Mapping[str, Increment]  # what is to be read, by `namespace.table`
     due: bool
+    # Whether a person asked for it: then it takes the place of derivations that are quicker.
     rebuild: bool = False
-    mixed: bool = False
-    letters: str = ""
-    rolled_back_to: int | None = None
+    mixed: bool = False  # whether a query begins here whose rows stand beside those of another one
+    letters: str = ""  # the newest derivation that kept dead letters of the output; empty: there was none
+    rolled_back_to: int | None = None  # the snapshot to which the output went back, because an input had
 
     @property
     def positions(self) -> dict[str, Position]:

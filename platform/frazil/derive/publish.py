@@ -26,20 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Derived(Staged):
-    """Files of rows, and the position that they bring the table to.
+    """Files of rows, and the position that they bring the table to."""
 
-    Args:
-        ledger: What the snapshot will say, but for its totals.
-        base: The derivation whose ledger was the newest one when this one was planned; empty: there was none.
-        whole: Whether the files replace all files of the table.
-        takes_over: Whether it follows whatever derivation is the newest by now.
-        removed: Where not all are replaced, those that are: path to rows.
-    """
-
-    ledger: DerivedLedger
+    ledger: DerivedLedger  # what the snapshot will say, but for its totals
+    # The derivation whose ledger was the newest one when this one was planned; empty: there was none.
     base: str
-    whole: bool = False
-    takes_over: bool = False
+    whole: bool = False  # whether the files replace all files of the table
+    takes_over: bool = False  # whether it follows whatever derivation is the newest by now
+    # Where not all are replaced, those that are: path to rows.
     removed: Mapping[str, int] = field(default_factory=dict)
 
     work: ClassVar[str] = "derivation"

@@ -18,41 +18,27 @@ _ADDED = (
 
 @dataclass(frozen=True, slots=True)
 class DeriveReport:
-    """What one call of `derive` did: rows and files that were written, rows that were replaced.
-
-    Args:
-        done: Whether a snapshot was made.
-        whole: Whether all inputs were read, and not only what is new in them.
-        bad: Dead letters: rows that the query calls bad, or of windows far ahead of the clock.
-        late: Rows of windows that were closed.
-        input_rows: Rows that were read, by the inputs' own metadata.
-        state_bytes: Bytes of the output's own files that were read to merge with.
-        watermark: Microseconds since the epoch.
-        inputs: The snapshot of each input that the table now holds.
-        rolled_back_to: The snapshot to which the table went back first, because an input had.
-        conflicts: How often publishing was tried again because others had committed in between.
-        fed: Records that the table's topic got.
-    """
+    """What one call of `derive` did: rows and files that were written, rows that were replaced."""
 
     table: str
     kind: DerivedKind
     snapshot_id: int | None = None
-    done: bool = False
-    whole: bool = False
+    done: bool = False  # whether a snapshot was made
+    whole: bool = False  # whether all inputs were read, and not only what is new in them
     rows: int = 0
     removed: int = 0
     total_rows: int = 0
-    bad: int = 0
-    late: int = 0
-    input_rows: int = 0
+    bad: int = 0  # dead letters: rows that the query calls bad, or of windows far ahead of the clock
+    late: int = 0  # rows of windows that were closed
+    input_rows: int = 0  # rows that were read, by the inputs' own metadata
     input_bytes: int = 0
-    state_bytes: int = 0
+    state_bytes: int = 0  # bytes of the output's own files that were read to merge with
     files: int = 0
-    watermark: int | None = None
-    inputs: dict[str, int] | None = None
-    rolled_back_to: int | None = None
-    conflicts: int = 0
-    fed: int = 0
+    watermark: int | None = None  # microseconds since the epoch
+    inputs: dict[str, int] | None = None  # the snapshot of each input that the table now holds
+    rolled_back_to: int | None = None  # the snapshot to which the table went back first, because an input had
+    conflicts: int = 0  # how often publishing was tried again because others had committed in between
+    fed: int = 0  # records that the table's topic got
     seconds: float = 0.0
     text: str = ""
 

@@ -29,24 +29,17 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class InputState:
-    """One input of a table.
-
-    Args:
-        state: missing: it has no snapshot; new: it was never read; lost: nothing tells what is new in it.
-        waiting: Rows that were not read yet.
-        read_to: The snapshot that was read last.
-        head: The newest snapshot.
-        waits_since: When the oldest of what waits was committed, in seconds since the epoch.
-        reason: Why it is lost.
-    """
+    """One input of a table."""
 
     table: str
+    # Missing: it has no snapshot; new: it was never read; lost: nothing tells what is new in it.
     state: Literal["missing", "new", "current", "behind", "rolled back", "lost"]
-    waiting: int = 0
-    read_to: int | None = None
-    head: int | None = None
+    waiting: int = 0  # rows that were not read yet
+    read_to: int | None = None  # the snapshot that was read last
+    head: int | None = None  # the newest snapshot
+    # When the oldest of what waits was committed, in seconds since the epoch.
     waits_since: float | None = None
-    reason: str = ""
+    reason: str = ""  # why it is lost
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,50 +45,35 @@ Step = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Task:
-    """One derivation, as far as a kind must know it.
-
-    Args:
-        table: The table as loaded; new rows are merged with those of its head.
-        query: None where a Python function makes the rows.
-        before: The newest ledger; None at the first run, and where all is made anew.
-        delta: The query upon what is new in the inputs, or upon the whole of them where `before` is None.
-            Rows that the query calls bad are not in it.
-        branch: A name for a branch of the output, made by the kind and dropped by the run.
-        now: The clock of the run, in seconds since the epoch.
-        done: Told branched and written.
-    """
+    """One derivation, as far as a kind must know it."""
 
     connections: Connections
     spec: DerivedSpec
     name: TableName
-    table: Table
-    query: Query | None
-    before: DerivedLedger | None
+    table: Table  # the table as loaded; new rows are merged with those of its head
+    query: Query | None  # None where a Python function makes the rows
+    before: DerivedLedger | None  # the newest ledger; None at the first run, and where all is made anew
+    # The query upon what is new in the inputs, or upon the whole of them where `before` is None. Rows that
+    # the query calls bad are not in it.
     delta: DataFrame
-    branch: str
-    now: float
-    done: Step = lambda _: None
+    branch: str  # a name for a branch of the output, made by the kind and dropped by the run
+    now: float  # the clock of the run, in seconds since the epoch
+    done: Step = lambda _: None  # told branched and written
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a kind wrote; nothing of it is visible.
+    """What a kind wrote; nothing of it is visible."""
 
-    Args:
-        staged: Data files of the branch. Where `task.before` is None, they replace all that is there.
-        removed: Files of `main` that they replace: path to rows. Where the head has lost one meanwhile,
-            the kind is asked again.
-        late: Rows of windows that were closed.
-        ahead: Rows of windows that begin too far ahead of the clock.
-        state_bytes: Bytes of the files in `removed`.
-    """
-
+    # Data files of the branch. Where `task.before` is None, they replace all that is there.
     staged: StagedFiles
+    # Files of `main` that they replace: path to rows. Where the head has lost one meanwhile, the kind is
+    # asked again.
     removed: Mapping[str, int] = field(default_factory=dict)
-    late: int = 0
-    ahead: int = 0
+    late: int = 0  # rows of windows that were closed
+    ahead: int = 0  # rows of windows that begin too far ahead of the clock
     watermark: int | None = None
-    state_bytes: int = 0
+    state_bytes: int = 0  # bytes of the files in `removed`
 
     @property
     def rows(self) -> int:
@@ -189,8 +174,7 @@ def _by_the_query(name: TableName, error: PySparkException) -> FrazilError | Non
 MARK = {"frazil.plan": "derivation"}
 """In summaries of snapshots that are a branch's, and never on `main`."""
 
-_WRITES = 12
-"""Times that a branch is written where others commit to the table all the while."""
+_WRITES = 12  # times that a branch is written where others commit to the table all the while
 
 
 def append(

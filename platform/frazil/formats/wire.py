@@ -18,10 +18,8 @@ HEADER = 5
 FIRST = (0,)
 """Indexes of a file's first message."""
 
-_SHORT = 6
-"""Bytes of Protobuf's commonest header: zero, schema id, and a zero for the first message."""
-_MOST = 32
-"""Messages within messages that a header may name."""
+_SHORT = 6  # bytes of Protobuf's commonest header: zero, schema id, and a zero for the first message
+_MOST = 32  # messages within messages that a header may name
 
 
 class WireError(ValueError):

@@ -27,26 +27,18 @@ _UNSETTLED = _GONE | {
 }
 _FIRST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LAST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-_DESCRIBE_SECONDS = 5.0
-"""Describing asks for metadata only; a broker that takes longer is down."""
+_DESCRIBE_SECONDS = 5.0  # describing asks for metadata only; a broker that takes longer is down
 
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """A topic at one moment.
-
-    Args:
-        topic_id: Its identity; another one after the topic was deleted and made again; or NO_ID.
-        first: The log start offset of each partition.
-        end: The last stable offset of each partition: what read_committed may see, exclusive.
-        leader_epochs: The current leader epoch of each partition, -1 where Kafka does not tell.
-    """
+    """A topic at one moment."""
 
     topic: str
-    topic_id: str
-    first: dict[int, int]
-    end: dict[int, int]
-    leader_epochs: dict[int, int]
+    topic_id: str  # its identity; another one after the topic was deleted and made again; or NO_ID
+    first: dict[int, int]  # the log start offset of each partition
+    end: dict[int, int]  # the last stable offset of each partition: what read_committed may see, exclusive
+    leader_epochs: dict[int, int]  # the current leader epoch of each partition, -1 where Kafka does not tell
 
 
 def topic_facts(admin: AdminClient, topics: Collection[str], timeout: float = 10.0) -> dict[str, TopicFacts]:

@@ -23,11 +23,9 @@ ONE_RECORD = {"fetch.message.max.bytes": 65536, "queued.min.messages": 1, "fetch
 _FORK = re.compile(r"broker end offset is (-?\d+)")
 """How librdkafka says that the broker holds less of a leader epoch, or (-1) never had it."""
 
-_PATIENCE = 10.0
-"""Seconds of silence after which the broker is asked whether it is there at all."""
+_PATIENCE = 10.0  # seconds of silence after which the broker is asked whether it is there at all
 
-_METADATA = 10.0
-"""Seconds within which a broker that is there tells who leads a topic."""
+_METADATA = 10.0  # seconds within which a broker that is there tells who leads a topic
 
 _SILENCE = 900.0
 """Seconds without a record from brokers that answer: a huge transaction that was aborted lies in between."""

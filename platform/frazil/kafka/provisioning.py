@@ -41,13 +41,7 @@ class Clients(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """A topic and its subjects, as they are now.
-
-    Args:
-        subject: Of its values; None where there is none. Likewise of its keys below.
-        schema_id: Of the spec's schema, or of the newest version.
-        schema_version: Likewise.
-    """
+    """A topic and its subjects, as they are now."""
 
     topic: str
     topic_id: str
@@ -55,9 +49,9 @@ class TopicState:
     created: bool
     first: dict[int, int]
     end: dict[int, int]
-    subject: str | None
-    schema_id: int | None
-    schema_version: int | None
+    subject: str | None  # of its values; None where there is none. Likewise of its keys below.
+    schema_id: int | None  # of the spec's schema, or of the newest version
+    schema_version: int | None  # likewise
     key_subject: str | None = None
     key_schema_id: int | None = None
 

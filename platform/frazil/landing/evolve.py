@@ -34,17 +34,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Evolution:
-    """What schemas ask of a table, staged and not committed.
+    """What schemas ask of a table, staged and not committed."""
 
-    Args:
-        verdicts: One per change; changes that need nothing done are among them.
-        schema: The columns that the table has then; as they are where anything is refused.
-        staged: What makes it so; None where nothing is to be done.
-    """
-
-    verdicts: tuple[Verdict, ...]
-    schema: Schema
-    staged: Transaction | None
+    verdicts: tuple[Verdict, ...]  # one per change; changes that need nothing done are among them
+    schema: Schema  # the columns that the table has then; as they are where anything is refused
+    staged: Transaction | None  # what makes it so; None where nothing is to be done
 
 
 def evolve(spec: TableSpec, name: TableName, catalog: Catalog, table: Table, columns: RecordColumns) -> Table:

@@ -39,15 +39,12 @@ NOTHING = Accepted()
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A topic at one moment, and what its table holds of it.
-
-    Args:
-        forks: By partition the first offset at which the log no longer holds what was landed.
-    """
+    """A topic at one moment, and what its table holds of it."""
 
     table: TableName
     facts: TopicFacts
     ledger: Ledger | None
+    # By partition the first offset at which the log no longer holds what was landed.
     forks: Mapping[int, int] = field(default_factory=dict)
     accepted: Accepted = NOTHING
 

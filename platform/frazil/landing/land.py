@@ -45,11 +45,9 @@ if TYPE_CHECKING:
 Step = Callable[[str], None]
 """Told the name of each step that is done: planned, branched, written, audited, published."""
 
-_WRITES = 12
-"""Times that a branch is written where others commit to the table all the while."""
+_WRITES = 12  # times that a branch is written where others commit to the table all the while
 
-_GUESS = 1024
-"""Bytes of a record of which nothing is known yet."""
+_GUESS = 1024  # bytes of a record of which nothing is known yet
 
 
 def land(

@@ -19,17 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Landed(Staged):
-    """Files of records, and the position that they bring the table to.
-
-    Args:
-        ledger: What the snapshot will say, but for its totals.
-        base: The newest ledger when it was planned; None where the table had none.
-    """
+    """Files of records, and the position that they bring the table to."""
 
     rivals: ClassVar[str] = LANDING
 
-    ledger: Ledger
-    base: Ledger | None
+    ledger: Ledger  # what the snapshot will say, but for its totals
+    base: Ledger | None  # the newest ledger when it was planned; None where the table had none
 
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`."""
@@ -47,20 +42,13 @@ class Landed(Staged):
 
 @dataclass(frozen=True)
 class Redriven(Landed):
-    """A redrive that is written and audited, but not visible.
+    """A redrive that is written and audited, but not visible."""
 
-    Args:
-        head: The snapshot of `main` that held none of the records.
-        names: The table's columns of partition and offset.
-        expired: Rows that had expired at that snapshot.
-        among: The rows that may be of these records.
-    """
-
-    head: int = 0
+    head: int = 0  # the snapshot of `main` that held none of the records
     keys: frozenset[Key] = frozenset()
-    names: tuple[str, str] = NAMES
-    expired: int = 0
-    among: BooleanExpression | None = None
+    names: tuple[str, str] = NAMES  # the table's columns of partition and offset
+    expired: int = 0  # rows that had expired at that snapshot
+    among: BooleanExpression | None = None  # the rows that may be of these records
 
     resumes: ClassVar[bool] = False
     rivals: ClassVar[str] = ""

@@ -190,8 +190,7 @@ class _Redrive:
         )
 
 
-_FIRST = 10
-"""Reasons of a report that a person would read."""
+_FIRST = 10  # reasons of a report that a person would read
 
 
 def _told(report: RedriveReport, bad: Sequence[BadRecord]) -> RedriveReport:

@@ -18,17 +18,12 @@ from frazil.tables.rollback import Rollback, Turn, report_of, turn_back
 
 @dataclass(frozen=True, kw_only=True)
 class RollbackReport(Rollback):
-    """What one rollback did.
+    """What one rollback did."""
 
-    Args:
-        position: Per partition the offset at which the next landing begins; empty: at the first ones.
-        offsets_again: Offsets that the next landing reads once more.
-        records_lost: Those of them that the topic no longer holds.
-    """
-
+    # Per partition the offset at which the next landing begins; empty: at the first ones.
     position: Mapping[int, int]
-    offsets_again: int
-    records_lost: int
+    offsets_again: int  # offsets that the next landing reads once more
+    records_lost: int  # those of them that the topic no longer holds
 
 
 def roll_back(

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 PLAN = "frazil.plan"
 """In the summary of a branch's snapshot: the spans that its rows are of."""
 
-_BITS = 62
-"""Writers per counter: a Spark bigint has 63 bits to set."""
+_BITS = 62  # writers per counter: a Spark bigint has 63 bits to set
 
 
 @dataclass(frozen=True, slots=True)

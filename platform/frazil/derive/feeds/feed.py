@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-_RECORDS = 50_000
-"""Of one transaction: readers of committed records wait for its end."""
+_RECORDS = 50_000  # of one transaction: readers of committed records wait for its end
 
 
 @dataclass(frozen=True, slots=True)

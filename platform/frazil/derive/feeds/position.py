@@ -35,21 +35,14 @@ _TIMEOUT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class FedTo:
-    """All rows before a snapshot were fed, and so many of its own.
+    """All rows before a snapshot were fed, and so many of its own."""
 
-    Args:
-        position: The snapshot.
-        rows: How many of the rows that it brought, in the order of its files; None: all.
-        whole: Whether all rows that it held count as brought, as of the first snapshot that is fed.
-        sent: Records fed since the topic's first one.
-        topic_id: Of the topic: another one after it was deleted and made again; empty: not noted.
-    """
-
-    position: Position
-    rows: int | None = None
+    position: Position  # the snapshot
+    rows: int | None = None  # how many of the rows that it brought, in the order of its files; None: all
+    # Whether all rows that it held count as brought, as of the first snapshot that is fed.
     whole: bool = False
-    sent: int = 0
-    topic_id: str = ""
+    sent: int = 0  # records fed since the topic's first one
+    topic_id: str = ""  # of the topic: another one after it was deleted and made again; empty: not noted
 
     def text(self) -> str:
         """As Kafka and the table keep it."""

@@ -31,20 +31,14 @@ _MEASURED = {
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What some rows hold in one column.
-
-    Args:
-        kind: The column's type, in Spark's words.
-        low: The least value; times as microseconds, dates as days. None where all are missing.
-        high: The greatest value; None where there is no upper end.
-        missing: Whether any row has no value.
-    """
+    """What some rows hold in one column."""
 
     name: str
-    kind: str
+    kind: str  # the column's type, in Spark's words
+    # The least value; times as microseconds, dates as days. None where all are missing.
     low: int | str | Decimal | None
-    high: int | str | Decimal | None
-    missing: bool = False
+    high: int | str | Decimal | None  # the greatest value; None where there is no upper end
+    missing: bool = False  # whether any row has no value
 
     @property
     def sql(self) -> str:

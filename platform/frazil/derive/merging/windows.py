@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 SMALL = 16 * 2**20
 """Bytes of older windows that are read without a question; a question is a Spark job of its own."""
 
-_REACHES = (64, 64**2, 64**3)
-"""Windows that are looked back."""
+_REACHES = (64, 64**2, 64**3)  # windows that are looked back
 
 _TOO_EARLY = "begins too far ahead of the clock"
 _TOO_LATE = "came when its window was closed"

@@ -43,19 +43,13 @@ class KnownTables:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """One table that is made of others.
-
-    Args:
-        place: File and line.
-        query: None where a Python function makes its rows.
-        inputs: The tables that it is made of, by the names that the user gave them.
-    """
+    """One table that is made of others."""
 
     spec: DerivedSpec
-    place: str
+    place: str  # file and line
     name: TableName
-    query: Query | None
-    inputs: Mapping[str, TableName]
+    query: Query | None  # None where a Python function makes its rows
+    inputs: Mapping[str, TableName]  # the tables that it is made of, by the names that the user gave them
 
 
 def _landed_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Known:

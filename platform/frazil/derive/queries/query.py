@@ -37,25 +37,16 @@ Mistake = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One SELECT and what can be said of it without knowing any table.
-
-    Args:
-        inputs: The tables that it reads, as written: `table` or `ns.table`.
-        columns: Names of its output; `*` where it takes all columns of a table.
-        parameters: What it names as `:name`, without `:now`.
-        uses_now: Whether it names `:now`.
-        fingerprint: The same for texts that differ in blanks, comments and upper case of words only.
-        tree: The text, parsed; to be copied before it is changed.
-    """
+    """One SELECT and what can be said of it without knowing any table."""
 
     text: str
     where: str
-    inputs: tuple[str, ...]
-    columns: tuple[str, ...]
-    parameters: tuple[str, ...]
-    uses_now: bool
-    fingerprint: str
-    tree: exp.Query = field(repr=False, compare=False)
+    inputs: tuple[str, ...]  # the tables that it reads, as written: `table` or `ns.table`
+    columns: tuple[str, ...]  # names of its output; `*` where it takes all columns of a table
+    parameters: tuple[str, ...]  # what it names as `:name`, without `:now`
+    uses_now: bool  # whether it names `:now`
+    fingerprint: str  # the same for texts that differ in blanks, comments and upper case of words only
+    tree: exp.Query = field(repr=False, compare=False)  # the text, parsed; to be copied before it is changed
 
     def upon(self, views: Mapping[str, str]) -> str:
         """The text with each of `inputs` replaced by a view, as Spark's SQL names it."""

@@ -31,18 +31,12 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What one part of a FROM offers.
-
-    Args:
-        columns: Its columns; `ALL` among them where not all are known.
-        spoken: What it is called in errors.
-        shown: Whether `*` takes its columns.
-    """
+    """What one part of a FROM offers."""
 
     name: str
-    columns: Sequence[Output]
-    spoken: str
-    shown: bool = True
+    columns: Sequence[Output]  # its columns; `ALL` among them where not all are known
+    spoken: str  # what it is called in errors
+    shown: bool = True  # whether `*` takes its columns
 
     @property
     def whole(self) -> bool:
@@ -56,20 +50,13 @@ class Source:
 
 @dataclass(slots=True)
 class Scope:
-    """The sources of one SELECT, those around it, and what is wrong with names that were looked up.
+    """The sources of one SELECT, those around it, and what is wrong with names that were looked up."""
 
-    Args:
-        sources: Of its FROM.
-        outer: The SELECT around it.
-        mistakes: Grows as names are looked up.
-        merged: Columns that a join made one, so that they need no source's name.
-        aliases: Columns that the SELECT itself has named so far.
-    """
-
-    sources: list[Source]
-    outer: Scope | None
-    mistakes: list[Mistake]
-    merged: frozenset[str] = frozenset()
+    sources: list[Source]  # of its FROM
+    outer: Scope | None  # the SELECT around it
+    mistakes: list[Mistake]  # grows as names are looked up
+    merged: frozenset[str] = frozenset()  # columns that a join made one, so that they need no source's name
+    # Columns that the SELECT itself has named so far.
     aliases: dict[str, Output] = field(default_factory=dict)
 
     def find(self, names: Sequence[str], at: int) -> Output:

@@ -22,8 +22,7 @@ _FAMILIES = {
     "timestamp-nanos": "timestamp in nanoseconds", "local-timestamp-millis": "local timestamp",
     "local-timestamp-micros": "local timestamp", "local-timestamp-nanos": "local timestamp in nanoseconds",
 }  # fmt: skip
-_DIGITS = 38
-"""Of a decimal in Spark and in Iceberg."""
+_DIGITS = 38  # of a decimal in Spark and in Iceberg
 
 
 def misfit(writer: Any, reader: Any, path: str = "") -> str | None:

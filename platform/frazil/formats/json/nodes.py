@@ -21,8 +21,7 @@ _INTEGERS: dict[str, tuple[Primitive, tuple[int, int] | None]] = {
     "int32": (Primitive("int"), (-(2**31), 2**31 - 1)),
     "int64": (Primitive("long"), None),
 }
-_DAYS = (-719162, 2932896)
-"""0001-01-01 and 9999-12-31: what every engine can show."""
+_DAYS = (-719162, 2932896)  # 0001-01-01 and 9999-12-31: what every engine can show
 _MILLIS = (_DAYS[0] * 86_400_000, _DAYS[1] * 86_400_000 + 86_399_999)
 
 

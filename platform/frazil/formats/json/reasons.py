@@ -16,8 +16,7 @@ from frazil.formats.protocol import Reason, WriterSchema
 
 _TYPES = frozenset({"type", "required", "enum", "const", "oneOf", "anyOf"})
 """Rules that every record is checked for; the others only where validation is strict."""
-_CODES = {"const": "enum", "oneOf": "type", "anyOf": "type"}
-"""Rules that are told by another word."""
+_CODES = {"const": "enum", "oneOf": "type", "anyOf": "type"}  # rules that are told by another word
 _SPACE = " \t\r\n"
 _BASE64 = re.compile("[A-Za-z0-9+/]*={0,2}")
 _LONG = (-(2**63), 2**63 - 1)

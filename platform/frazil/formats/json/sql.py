@@ -20,8 +20,7 @@ _PARSED = {
     "days": "bigint", "time_millis": "bigint", "millis": "bigint", "local_millis": "bigint",
 }  # fmt: skip
 _INT = (-(2**31), 2**31 - 1)
-_DIGITS = 15
-"""Digits that a double holds exactly; a variant keeps no more of a number with an exponent."""
+_DIGITS = 15  # digits that a double holds exactly; a variant keeps no more of a number with an exponent
 _LONG_EXPONENTIAL = r"[:,\[\s](-?[0-9.]{17,}[eE][+-]?[0-9]+)"
 """A number with more digits than that, which may have been rounded."""
 

@@ -18,8 +18,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from frazil.formats.protobuf import schema as pb
 from frazil.formats.types import arrow_type
 
-_OWN = "frazil_shapes"
-"""Stands before every package: no message keeps a name that ptars knows."""
+_OWN = "frazil_shapes"  # stands before every package: no message keeps a name that ptars knows
 _MICROS = 1_000_000
 
 

@@ -20,8 +20,7 @@ _SYMBOLS = ("ZBZX", "ZJZZT", "ZTEST", "ZVV", "ZVZZT", "ZWZZT", "ZXZZT")
 _PRICES = range(5, 1000)
 _ACCOUNTS = ("ABC123", "LMN456", "XYZ789")
 _USER_IDS = tuple(f"User_{n}" for n in range(1, 10))
-_REGISTERED = range(1487715775521, 1519273364600)
-"""From February 2017 to February 2018."""
+_REGISTERED = range(1487715775521, 1519273364600)  # from February 2017 to February 2018
 
 _GENDERS = ("MALE", "FEMALE", "OTHER")
 

@@ -32,8 +32,7 @@ _TYPES = {
     "timestamp_ns": "TIMESTAMP_NTZ(9)", "timestamptz_ns": "TIMESTAMP_LTZ(9)",
     "string": "VARCHAR(16777216)", "binary": "BINARY(8388608)", "uuid": "BINARY(16)",
 }  # fmt: skip
-_PLAIN = (None, "N", "N", None, None)
-"""No default, no key, no check, no expression."""
+_PLAIN = (None, "N", "N", None, None)  # no default, no key, no check, no expression
 _DESCRIBED = (
     "name", "type", "kind", "null?", "default", "primary key", "unique key", "check", "expression",
     "comment", "policy name", "privacy domain",

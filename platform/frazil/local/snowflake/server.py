@@ -39,8 +39,7 @@ _BAD_PASSWORD = "390100"
 _BAD_ROLE = "390189"
 _VALID = 3600
 """Seconds for which Snowflake takes a session's token; the master token, which renews it, lives longer."""
-_KEPT_RESULTS = 100
-"""fakesnow keeps every result for RESULT_SCAN, for ever."""
+_KEPT_RESULTS = 100  # fakesnow keeps every result for RESULT_SCAN, for ever
 
 
 class StandIn:

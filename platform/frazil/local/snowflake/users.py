@@ -26,8 +26,7 @@ from frazil.local.snowflake.statements import Grant
 _KEYS = ("RSA_PUBLIC_KEY", "RSA_PUBLIC_KEY_2")
 _ROLES = ("ACCOUNTADMIN", "SECURITYADMIN", "USERADMIN", "SYSADMIN", "PUBLIC")
 _SHOWN = ("NAME", "LOGIN_NAME", "TYPE", "DISABLED", "DEFAULT_WAREHOUSE", "DEFAULT_NAMESPACE", "DEFAULT_ROLE")
-_LONGEST_LIFE = 3600 + 60
-"""Snowflake takes tokens of one hour at most; a minute more for clocks."""
+_LONGEST_LIFE = 3600 + 60  # Snowflake takes tokens of one hour at most; a minute more for clocks
 
 
 class LoginRefused(Exception):

@@ -49,7 +49,7 @@ _ANY_OTHER = (
 def connection_arguments(settings: Settings) -> dict[str, Any]:
     """What `snowflake.connector.connect` and `dagster_snowflake.SnowflakeResource` take."""
     if settings.snowflake_account is None:
-        raise ConfigureError(
+        raise MissingError(
             "The account of Snowflake is not said.",
             where="snowflake_account",
             todo="Set FRAZIL_SNOWFLAKE_ACCOUNT to <organization>-<account>.",
