@@ -15,6 +15,7 @@ import stamina
 
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError, PartDownError, RepairError
+from frazil.publishing.adoption import adopt, is_adopted
 from frazil.publishing.pointer import is_foreign, ways_on
 from frazil.publishing.target import Shown
 from frazil.settings import Settings
@@ -48,7 +49,7 @@ class Glue:
 
     def __init__(self, spec: AnyTable, settings: Settings) -> None:
         self._settings, self._table = settings, things(spec, settings).table
-        self._restores = spec.foreign_commits == "restore"
+        self._foreign_commits = spec.foreign_commits
         self.database = settings.glue_database or self._table.namespace
         self.path: AssetPath = (self.word, self.database, self._table.table)
         self.upstream: AssetPath = ("iceberg", *self._table.identifier)
@@ -91,6 +92,9 @@ class Glue:
         current = table.metadata_location
         if entry and _parameter(entry, "metadata_location") == current:
             return self._shown(entry, changed=current in sent, replaced=_first(sent))
+        if entry and (location := self._foreign(entry, table)) and self._foreign_commits == "adopt":
+            adopt(connections.catalog, self._table, location)
+            raise _Again  # the table has another head now
         sent[current] = self._foreign(entry, table) if entry else ""
         wanted = glue_table(table, self._table.table, entry, {_PUT: current})
         if entry is None:
@@ -101,14 +105,14 @@ class Glue:
         return self._shown(self._entry(client) or {}, changed=True, replaced=_first(sent))
 
     def _foreign(self, entry: dict[str, Any], table: Table) -> str:
-        """The metadata that another engine put there; empty where none did, or that is gone.
+        """The metadata that another engine put there; empty where none did, or that is gone or adopted.
 
-        Raises RepairError where there is some, and the spec does not say to replace it.
+        Raises RepairError where there is some, and the spec does not say what to do about it.
         """
         shown = self._shown(entry, changed=False)
-        if not is_foreign(table, shown):
+        if not is_foreign(table, shown) or is_adopted(table, shown.metadata_location):
             return ""
-        if not self._restores:
+        if self._foreign_commits == "alarm":
             raise RepairError(
                 f"Another engine committed to the Glue entry {shown.name}, or the entry is of another table.",
                 where=f"it names {shown.metadata_location or 'no metadata'}; the Iceberg table {self._table} "

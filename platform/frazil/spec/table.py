@@ -156,9 +156,10 @@ class AnyTable(Part):
         json_schema_extra={"items": {"enum": list(THROUGH)}},
     )
 
-    foreign_commits: Literal["alarm", "restore"] = Field(
+    foreign_commits: Literal["alarm", "restore", "adopt"] = Field(
         "alarm",
-        description="Another engine committed to the Glue entry: fail and leave it, or put Frazil's back.",
+        description="Another engine committed to the Glue entry: fail and leave it, put Frazil's back, or "
+        "take over its files.",
     )
 
     description: str = Field("", description="For people, shown in the Dagster UI.")
@@ -170,16 +171,6 @@ class AnyTable(Part):
     def _legal(cls, value: str | None) -> str | None:
         if value is not None and not re.fullmatch(r"[a-z0-9_]{1,255}", value):
             raise ValueError(f"{value!r}: use lower-case letters, digits and _ (Glue takes no other)")
-        return value
-
-    @field_validator("foreign_commits", mode="before")
-    @classmethod
-    def _not_adopted(cls, value: object) -> object:
-        if value == "adopt":
-            raise ValueError(
-                "adopt: Frazil can't take over what another engine wrote: its rows have no offsets. "
-                "Write alarm, and INSERT them into the Iceberg table, or restore"
-            )
         return value
 
     @field_validator("tags")

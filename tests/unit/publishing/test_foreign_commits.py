@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pydantic import ValidationError
 from pyiceberg.catalog.glue import GlueCatalog
 
 from frazil.checks.run import run_check
@@ -165,8 +164,3 @@ def test_an_entry_of_before_frazil_noted_what_it_puts_there_is_its_own(mirror: M
     mirror.land(10)  # past the table's log
 
     assert mirror.sync() == mirror.table.metadata_location
-
-
-def test_adoption_is_refused_in_a_plain_sentence() -> None:
-    with pytest.raises(ValidationError, match="can't take over what another engine wrote"):
-        TableSpec(topic="orders", foreign_commits="adopt")
