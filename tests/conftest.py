@@ -18,8 +18,9 @@ from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 _HERE = Path(__file__).parent
 _LEFT = ("FRAZIL_CACHE", "FRAZIL_TEST_KEEP", "FRAZIL_TEST_HOME")
 
-_JAVA = "-XX:TieredStopAtLevel=1"
-"""Java's second compiler pays off after minutes of the same work; in tests it took a fifth of Spark's CPU."""
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
+"""Java's second compiler pays off after minutes of the same work; in tests it took a fifth of Spark's CPU.
+Without it Java keeps room for 48 MB of compiled code only: full after 1,000 jobs, and then Spark dies."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
