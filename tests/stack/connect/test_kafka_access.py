@@ -95,7 +95,6 @@ def test_brokers_that_want_encryption_and_are_not_asked_for_it_are_a_guess_worth
     ids=[
         "another authority",
         "no certificate",
-        "not encrypted",
         "wrong password",
         "wrong scram password",
         "wrong secret",
