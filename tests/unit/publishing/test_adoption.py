@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,15 +21,8 @@ from frazil.tables.pyiceberg import write_files
 from frazil.tables.replacement import same_rows
 from frazil.tables.rewrite import stage_same_rows
 from frazil.tables.snapshots import summary_of
-from kit.lying import glue_in_process
 from kit.mirrored import NAME, Mirror
-from kit.wire import Fate, Wire, wired
-
-
-@pytest.fixture(scope="module")
-def wire_and_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, str]]:
-    with glue_in_process(tmp_path_factory.mktemp("glue")) as url, wired({"glue": url}) as (wire, urls):
-        yield wire, urls["glue"]
+from kit.wire import Fate, Wire
 
 
 @pytest.fixture

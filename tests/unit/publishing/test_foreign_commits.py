@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,15 +13,8 @@ from frazil.errors import RepairError
 from frazil.publishing.glue import Glue
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.run import show
-from kit.lying import glue_in_process
 from kit.mirrored import NAME, Mirror
-from kit.wire import Fate, Wire, wired
-
-
-@pytest.fixture(scope="module")
-def wire_and_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, str]]:
-    with glue_in_process(tmp_path_factory.mktemp("glue")) as url, wired({"glue": url}) as (wire, urls):
-        yield wire, urls["glue"]
+from kit.wire import Fate, Wire
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from frazil.errors import PartDownError
 from frazil.publishing.glue import Glue
 from frazil.settings import Settings
 from frazil.spec.topic import TableSpec
-from kit.lying import glue_in_process
-from kit.wire import Asked, Fate, Wire, commits, wired
+from kit.wire import Asked, Fate, Wire, commits
 
 SPEC = TableSpec(topic="orders")
 DONE: tuple[Fate, ...] = ("dropped", "failed", "replayed", "late")
@@ -33,19 +31,6 @@ class Lake(Clients):
         catalog.create_namespace("local")
         catalog.create_table("local.orders", Schema(NestedField(1, "id", LongType(), required=False)))
         return catalog
-
-
-@pytest.fixture(scope="module")
-def wire_and_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, str]]:
-    with glue_in_process(tmp_path_factory.mktemp("glue")) as url, wired({"glue": url}) as (wire, urls):
-        yield wire, urls["glue"]
-
-
-@pytest.fixture
-def wire(wire_and_url: tuple[Wire, str]) -> Iterator[Wire]:
-    """Calm again when the test ends."""
-    yield wire_and_url[0]
-    wire_and_url[0].calm()
 
 
 @pytest.fixture

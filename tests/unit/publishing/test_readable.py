@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from kit.lying import glue_in_process
 from kit.mirrored import NAME, Mirror
-from kit.wire import Wire, wired
+from kit.wire import Wire
 
 FEW = Upkeep(min_snapshots=2, max_snapshots=5)
 """Far fewer snapshots than landings: what Glue shows is soon past them."""
-
-
-@pytest.fixture(scope="module")
-def wire_and_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, str]]:
-    with glue_in_process(tmp_path_factory.mktemp("glue")) as url, wired({"glue": url}) as (wire, urls):
-        yield wire, urls["glue"]
-
-
-@pytest.fixture
-def wire(wire_and_url: tuple[Wire, str]) -> Iterator[Wire]:
-    yield wire_and_url[0]
-    wire_and_url[0].calm()
 
 
 @pytest.fixture
