@@ -74,6 +74,11 @@ Secret = Annotated[SecretStr, BeforeValidator(_looked_up)]
 """A secret, or where it is kept: `env:NAME`, `file:PATH`, `aws-secret:NAME#key`, `aws-ssm:NAME`."""
 
 
+def revealed(secret: SecretStr | None) -> str | None:
+    """What a client is told of a secret; None where there is none."""
+    return secret.get_secret_value() if secret else None
+
+
 class _Access(BaseModel):
     """What all of them may ask for: certificates, and OAuth's client credentials."""
 

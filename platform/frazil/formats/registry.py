@@ -15,7 +15,7 @@ from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegi
 from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.schema_registry.error import OAuthTokenError, SchemaRegistryError
 
-from frazil.access import RegistryAccess
+from frazil.access import RegistryAccess, revealed
 from frazil.errors import (
     ConfigureError,
     DifferentError,
@@ -62,7 +62,7 @@ def _certificates(access: RegistryAccess) -> dict[str, Any]:
         "ssl.ca.location": access.ca,
         "ssl.certificate.location": access.certificate,
         "ssl.key.location": access.key,
-        "ssl.key.password": access.key_password and access.key_password.get_secret_value(),
+        "ssl.key.password": revealed(access.key_password),
     }
     return {name: str(value) for name, value in told.items() if value}
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import SecretStr
-
-from frazil.access import KafkaAccess
+from frazil.access import KafkaAccess, revealed
 from frazil.errors import ConfigureError
 
 _SECURITY = "org.apache.kafka.common.security"
@@ -29,17 +27,17 @@ def librdkafka_access(access: KafkaAccess) -> dict[str, str]:
         "ssl.ca.pem": _text(access.ca),
         "ssl.certificate.pem": _text(access.certificate),
         "ssl.key.pem": _text(access.key),
-        "ssl.key.password": _told(access.key_password),
+        "ssl.key.password": revealed(access.key_password),
         "sasl.mechanism": access.mechanism,
         "sasl.username": access.username,
-        "sasl.password": _told(access.password),
+        "sasl.password": revealed(access.password),
     }
     if access.mechanism == _BY_TOKEN:
         told |= {
             "sasl.oauthbearer.method": "oidc",
             "sasl.oauthbearer.token.endpoint.url": access.token_url,
             "sasl.oauthbearer.client.id": access.client_id,
-            "sasl.oauthbearer.client.secret": _told(access.client_secret),
+            "sasl.oauthbearer.client.secret": revealed(access.client_secret),
             "sasl.oauthbearer.scope": access.scope,
         }
     return _given(access, told)
@@ -53,7 +51,7 @@ def java_access(access: KafkaAccess) -> dict[str, str]:
         "ssl.keystore.type": "PEM" if access.certificate else None,
         "ssl.keystore.certificate.chain": _text(access.certificate),
         "ssl.keystore.key": _text(access.key),
-        "ssl.key.password": _told(access.key_password),
+        "ssl.key.password": revealed(access.key_password),
         "sasl.mechanism": access.mechanism,
         "sasl.jaas.config": _login(access),
     }
@@ -72,11 +70,11 @@ def _login(access: KafkaAccess) -> str | None:
     if access.mechanism == _BY_TOKEN:
         told = {
             "clientId": access.client_id,
-            "clientSecret": _told(access.client_secret),
+            "clientSecret": revealed(access.client_secret),
             "scope": access.scope,
         }
     else:
-        told = {"username": access.username, "password": _told(access.password)}
+        told = {"username": access.username, "password": revealed(access.password)}
     words = " ".join(f"{name}={_quoted(value)}" for name, value in told.items() if value)
     return f"{_MODULES[access.mechanism]} required {words};"
 
@@ -89,10 +87,6 @@ def _quoted(value: str) -> str:
 def _given(access: KafkaAccess, told: dict[str, str | None]) -> dict[str, str]:
     found = {name: value for name, value in told.items() if value}
     return {"security.protocol": access.protocol, **found} if access.protocol != "PLAINTEXT" else {}
-
-
-def _told(secret: SecretStr | None) -> str | None:
-    return secret.get_secret_value() if secret else None
 
 
 def _text(file: Path | None) -> str | None:

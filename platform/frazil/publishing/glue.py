@@ -92,10 +92,11 @@ class Glue:
         current = table.metadata_location
         if entry and _parameter(entry, "metadata_location") == current:
             return self._shown(entry, changed=current in sent, replaced=_first(sent))
-        if entry and (location := self._foreign(entry, table)) and self._foreign_commits == "adopt":
-            adopt(connections.catalog, self._table, location)
+        foreign = self._foreign(entry, table) if entry else ""
+        if foreign and self._foreign_commits == "adopt":
+            adopt(connections.catalog, self._table, foreign)
             raise _Again  # the table has another head now
-        sent[current] = self._foreign(entry, table) if entry else ""
+        sent[current] = foreign
         wanted = glue_table(table, self._table.table, entry, {_PUT: current})
         if entry is None:
             _send(client, partial(client.create_table, DatabaseName=self.database, TableInput=wanted))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import stamina
 
+from frazil.access import revealed
 from frazil.errors import ConfigureError, NotYetError, PartDownError
 from frazil.settings import Settings
 from frazil.spec.names import TableName
@@ -68,13 +69,12 @@ def glue_client(settings: Settings) -> Any:
     import boto3
     from botocore.config import Config
 
-    key, secret = settings.s3_access_key, settings.s3_secret_key
     return boto3.client(
         "glue",
         endpoint_url=settings.glue_endpoint,
         region_name=settings.s3_region,
-        aws_access_key_id=key.get_secret_value() if key else None,
-        aws_secret_access_key=secret.get_secret_value() if secret else None,
+        aws_access_key_id=revealed(settings.s3_access_key),
+        aws_secret_access_key=revealed(settings.s3_secret_key),
         config=Config(
             connect_timeout=CONNECT_SECONDS,
             read_timeout=READ_SECONDS,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import SecretStr
-
-from frazil.access import RestAccess
+from frazil.access import RestAccess, revealed
 from frazil.settings import Settings
 
 SPARK_CATALOG = "frazil"
@@ -18,11 +16,11 @@ def pyiceberg_properties(settings: Settings) -> dict[str, str]:
     """The owning catalog for `pyiceberg.catalog.load_catalog`."""
     both, own, _ = _CATALOGS[settings.catalog](settings)
     storage = {
-        "client.access-key-id": _text(settings.s3_access_key),
-        "client.secret-access-key": _text(settings.s3_secret_key),
+        "client.access-key-id": revealed(settings.s3_access_key),
+        "client.secret-access-key": revealed(settings.s3_secret_key),
         "s3.region": settings.s3_region,
-        "s3.access-key-id": _text(settings.s3_access_key),
-        "s3.secret-access-key": _text(settings.s3_secret_key),
+        "s3.access-key-id": revealed(settings.s3_access_key),
+        "s3.secret-access-key": revealed(settings.s3_secret_key),
         "s3.connect-timeout": "5",
         "s3.request-timeout": "60",
     }
@@ -34,8 +32,8 @@ def spark_properties(settings: Settings) -> dict[str, str]:
     both, _, own = _CATALOGS[settings.catalog](settings)
     storage = {
         "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
-        "s3.access-key-id": _text(settings.s3_access_key),
-        "s3.secret-access-key": _text(settings.s3_secret_key),
+        "s3.access-key-id": revealed(settings.s3_access_key),
+        "s3.secret-access-key": revealed(settings.s3_secret_key),
         # Others commit to the same tables: a cached table would plan on an old head.
         "cache-enabled": "false",
     }
@@ -49,7 +47,7 @@ def _rest(settings: Settings) -> tuple[Properties, Properties, Properties]:
         "rest.client.socket-timeout-ms": "60000",
     }
     if settings.rest.by_token:
-        return both | {"token": _text(settings.rest.token)}, {}, spark | _client_credentials(settings.rest)
+        return both | {"token": revealed(settings.rest.token)}, {}, spark | _client_credentials(settings.rest)
     if settings.rest_signing_name:
         both |= {
             "rest.sigv4-enabled": "true",
@@ -58,8 +56,8 @@ def _rest(settings: Settings) -> tuple[Properties, Properties, Properties]:
         }
     pyiceberg: Properties = {"rest.sigv4.max-retries": "0"}  # a replayed commit would look like a refusal
     spark |= {
-        "rest.access-key-id": _text(settings.s3_access_key),
-        "rest.secret-access-key": _text(settings.s3_secret_key),
+        "rest.access-key-id": revealed(settings.s3_access_key),
+        "rest.secret-access-key": revealed(settings.s3_secret_key),
     }
     return both, pyiceberg, spark
 
@@ -70,7 +68,7 @@ def _client_credentials(access: RestAccess) -> Properties:
         return {}
     return {
         "oauth2-server-uri": access.token_url,
-        "credential": f"{access.client_id}:{_text(access.client_secret)}",
+        "credential": f"{access.client_id}:{revealed(access.client_secret)}",
         "scope": access.scope,
     }
 
@@ -95,10 +93,6 @@ def _storage(settings: Settings) -> Properties:
         "s3.endpoint": settings.s3_endpoint,
         "s3.path-style-access": "true" if settings.s3_endpoint else None,
     }
-
-
-def _text(secret: SecretStr | None) -> str | None:
-    return secret.get_secret_value() if secret else None
 
 
 def _present(properties: Properties) -> dict[str, str]:
