@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,23 +10,42 @@ import pytest
 
 from frazil.settings import Settings
 from frazil.tables.catalog import open_catalog
-from kit.commits import Lake, lake_on
+from kit.commits import NAME, Lake, lake_on
 from kit.lying import LIES, LyingCatalog, glue_in_process
 from kit.wire import Wire, wired
 
 
+@pytest.fixture(scope="session")
+def landed_twice(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
+    """A table of two landings, made once: where its files are, a copy of them, and its metadata.
+
+    Making it takes PyIceberg ten commits, half of the CPU that a test of one commit needs.
+    """
+    folder, copy = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("copy") / "lake"
+    catalog = LyingCatalog(folder)
+    metadata = lake_on(catalog).table.metadata_location
+    catalog.close()
+    shutil.copytree(folder, copy)
+    return folder, copy, metadata
+
+
 @pytest.fixture
-def lying(tmp_path: Path) -> Iterator[LyingCatalog]:
+def lying(landed_twice: tuple[Path, Path, str]) -> Iterator[LyingCatalog]:
     """A catalog that says of its commits what it is told to."""
-    catalog = LyingCatalog(tmp_path)
+    folder, copy, _ = landed_twice
+    shutil.rmtree(folder)
+    shutil.copytree(copy, folder)
+    catalog = LyingCatalog(folder)
     yield catalog
     catalog.close()
 
 
 @pytest.fixture
-def lake(lying: LyingCatalog) -> Lake:
+def lake(lying: LyingCatalog, landed_twice: tuple[Path, Path, str]) -> Lake:
     """The same with a table of two landings."""
-    return lake_on(lying, lambda fate: lying.lies.append(LIES[fate]))
+    lying.create_namespace(NAME.namespace)
+    lying.register_table(NAME.identifier, landed_twice[2])
+    return Lake(lying, lambda fate: lying.lies.append(LIES[fate]))
 
 
 @pytest.fixture(scope="session")
