@@ -65,7 +65,7 @@ def upkeep_at_work(instance: dg.DagsterInstance, tables: Collection[str]) -> set
     A run by hand that names no table may work on any of `tables`.
     """
     runs = _upkeep(_runs(instance, [*_WAITING, *_AT_WORK], _LOST_AFTER))
-    return {(run.job_name, table) for run in runs for table in _meant(run, tables)}
+    return {(run.job_name, table) for run in runs for table in meant(run, tables)}
 
 
 def upkeep_resting(instance: dg.DagsterInstance, tables: Collection[str]) -> set[tuple[str, str]]:
@@ -74,7 +74,7 @@ def upkeep_resting(instance: dg.DagsterInstance, tables: Collection[str]) -> set
     return {
         (run.job_name, table)
         for run in runs
-        for table in (run.tags[FAILED].split() if FAILED in run.tags else _meant(run, tables))
+        for table in (run.tags[FAILED].split() if FAILED in run.tags else meant(run, tables))
     }
 
 
@@ -82,7 +82,7 @@ def _upkeep(runs: Iterable[dg.DagsterRun]) -> list[dg.DagsterRun]:
     return [run for run in runs if run.job_name in KINDS]
 
 
-def _meant(run: dg.DagsterRun, tables: Collection[str]) -> list[str]:
+def meant(run: dg.DagsterRun, tables: Collection[str]) -> list[str]:
     """The tables that a run of upkeep was told to work on; a person may leave out namespaces."""
     steps: Mapping[str, Any] = run.run_config.get("ops") or {}  # type: ignore[assignment]
     named = [name for step in steps.values() for name in step.get("config", {}).get("tables", ())]

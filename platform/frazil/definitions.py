@@ -18,6 +18,7 @@ from frazil.graph import Asset, AssetGraph
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings import Settings
 from resources.connections import FrazilConnections, spark_resource
+from sensors.alarms import alarms_sensor
 from sensors.arrivals import arrivals_sensor, publishing_sensor
 from sensors.upkeep import upkeep_sensor
 
@@ -68,7 +69,10 @@ def _around(topics: list[TopicTable], derived: list[DerivedTable], settings: Set
     spark = spark_resource(settings)
     tables: list[PipelineTable] = [*topics, *derived]
     upkeep = upkeep_jobs(tables) if tables else []
-    sensors = [arrivals_sensor(topics), publishing_sensor(), upkeep_sensor(tables, upkeep)]
+    sensors = [
+        arrivals_sensor(topics), publishing_sensor(), upkeep_sensor(tables, upkeep),
+        alarms_sensor(tables, settings),
+    ]  # fmt: skip
     return dg.Definitions(
         resources={"frazil": FrazilConnections(spark=spark), "spark": spark},
         sensors=sensors if tables else [],

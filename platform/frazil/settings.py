@@ -20,6 +20,7 @@ from pydantic_settings import (
 )
 
 from frazil.access import KafkaAccess, RegistryAccess, RestAccess, Secret
+from frazil.alarm_access import AlarmAccess
 from frazil.errors import ConfigureError
 
 
@@ -98,6 +99,8 @@ class Settings(BaseSettings):
         None, description="Spark of upkeep's own; default: landings', where its jobs take what is left over."
     )
     spark_parallelism: int = Field(2, ge=1, description="Cores that one landing may keep busy.")
+
+    alarms: AlarmAccess = Field(AlarmAccess(), description="Who is told what fails, see docs/monitoring.md.")
 
     dagster_home: Path | None = Field(
         None, description="Dagster's instance, which hears of work from a shell."

@@ -9,6 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from frazil.access import KafkaAccess, RegistryAccess, RestAccess
+from frazil.alarm_access import AlarmAccess, Mail
 from frazil.derive.ledger import DerivedLedger
 from frazil.landing.ledger import Ledger
 from frazil.settings import Settings
@@ -45,6 +46,14 @@ def test_every_setting_stands_in_the_docs_with_its_own_words() -> None:
 def test_every_part_of_an_access_stands_in_the_docs(name: str, model: type[BaseModel]) -> None:
     text = (ROOT / "docs" / "connect.md").read_text()
     rows = [f"| `FRAZIL_{name}__{n.upper()}` | {f.description} |" for n, f in model.model_fields.items()]
+
+    assert [row for row in rows if row not in text] == []
+
+
+@pytest.mark.parametrize(("prefix", "model"), [("ALARMS", AlarmAccess), ("ALARMS__MAIL", Mail)])
+def test_every_setting_of_alarms_stands_in_the_docs(prefix: str, model: type[BaseModel]) -> None:
+    text = (ROOT / "docs" / "monitoring.md").read_text()
+    rows = [f"| `FRAZIL_{prefix}__{n.upper()}` | {f.description} |" for n, f in model.model_fields.items()]
 
     assert [row for row in rows if row not in text] == []
 

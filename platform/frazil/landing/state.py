@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from frazil.connections import Connections
-from frazil.errors import FrazilError, PartDownError, TopicChangedError
+from frazil.errors import FrazilError, PartDownError, TopicChangedError, explain
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.history import Accepted, look, starts
 from frazil.landing.ledger import Ledger, bytes_per_record, ledgers, read_ledger
@@ -100,6 +100,27 @@ def known_states(
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return [found for found in pool.map(state, specs, names) if found], down
+
+
+def look_at_parts(spec: TableSpec, connections: Connections) -> dict[str, FrazilError | None]:
+    """Why Kafka and the catalog do not answer, asked for one table; None where they do."""
+
+    def ask_catalog() -> None:
+        with catalog_errors(connections.settings):
+            load_table_or_none(connections.catalog, things(spec, connections.settings).table)
+
+    return {
+        "kafka": _silence(lambda: topic_facts(connections.admin, {spec.topic})),
+        "catalog": _silence(ask_catalog),
+    }
+
+
+def _silence(ask: Callable[[], object]) -> FrazilError | None:
+    try:
+        ask()
+    except Exception as e:  # noqa: BLE001 - an expired password is as bad as a server that is down
+        return explain(e)
+    return None
 
 
 def waiting(facts: TopicFacts, position: Mapping[int, int]) -> int:

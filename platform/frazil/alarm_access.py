@@ -1,0 +1,40 @@
+"""Who is told of alarms: a webhook, Slack, e-mail."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from frazil.access import Secret
+
+
+class Mail(BaseModel):
+    """The server that sends e-mail. Its variables are `FRAZIL_ALARMS__MAIL__HOST`, and so on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    host: str = Field(description="The SMTP server.")
+    port: int = Field(587, description="Its port; 465 is that of `tls`.")
+    security: Literal["starttls", "tls", "none"] = Field("starttls", description="How it is encrypted.")
+    user: str | None = Field(None, description="Who logs in; default: nobody does.")
+    password: Secret | None = Field(None, description="Of that user.")
+    sender: str = Field(description="The address that it comes from.")
+    to: str = Field(description="The addresses that it goes to, separated by commas.")
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if (self.user is None) != (self.password is None):
+            raise ValueError("a login needs user and password")
+        return self
+
+
+class AlarmAccess(BaseModel):
+    """Who is told of alarms. Its variables are `FRAZIL_ALARMS__WEBHOOK`, and so on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    webhook: Secret | None = Field(None, description="An address that takes alarms as JSON.")
+    slack: Secret | None = Field(None, description="An incoming webhook of Slack.")
+    mail: Mail | None = Field(None, description="A server that sends e-mail.")
+    severity: Literal["WARN", "ERROR"] = Field("WARN", description="The least of a check that is told.")

@@ -1,0 +1,129 @@
+"""What is wrong, and who was told of it: one alarm per cause, and one when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pydantic import BaseModel
+
+from frazil.errors import PartDownError
+
+REPEAT_AFTER = 24 * 3600.0
+"""Seconds after which a cause that is still there is told again."""
+
+_LONGEST = 500  # characters of an alarm's text: the journal of a thousand tables stays below 1 MB
+
+Word = Literal["new", "still", "over"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Subject:
+    """What may be in order or not: a check of a table, a step of a run, a part of the stack."""
+
+    kind: Literal["check", "part", "run"]
+    name: str  # of the check, the part or the step
+    table: str = ""  # or the asset that a check guards; empty where it is not about one
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}{f' of {self.table}' if self.table else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a subject is not in order.
+
+    `name` is a heading of docs/runbook.md: the class of an error, or the name of a check.
+    """
+
+    name: str
+    text: str
+    severity: Literal["WARN", "ERROR"] = "ERROR"
+
+
+Findings = Mapping[Subject, Cause | None]
+"""How subjects stand; None: in order."""
+
+
+def without_echoes(findings: Findings) -> Findings:
+    """Leaves out failed runs whose cause is told already: a part that is down, a table that is stopped."""
+    causes = {subject: cause for subject, cause in findings.items() if cause}
+    is_down = any(subject.kind == "part" for subject in causes)
+    stopped = {s.table for s, c in causes.items() if s.name == "freshness" and c.severity == "ERROR"}
+    echoes = {
+        subject
+        for subject, cause in causes.items()
+        if subject.kind == "run"
+        and (subject.table in stopped or (is_down and cause.name == PartDownError.__name__))
+    }
+    return {subject: cause for subject, cause in findings.items() if subject not in echoes}
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """What a channel tells of one subject."""
+
+    word: Word
+    subject: Subject
+    cause: Cause
+    since: float  # seconds since the epoch
+
+
+class _Entry(BaseModel):
+    """A subject that is not in order, or of which somebody must still hear that it is again."""
+
+    subject: Subject
+    cause: Cause
+    since: float
+    is_over: bool = False
+    told: dict[str, tuple[bool, float]] = {}  # by channel: whether it heard that it is over, and when
+
+    def owed(self, channel: str, now: float) -> Word | None:
+        """What a channel must hear now."""
+        knows_end, at = self.told.get(channel, (None, 0.0))
+        if knows_end == self.is_over:
+            return "still" if not self.is_over and now - at >= REPEAT_AFTER else None
+        return "over" if self.is_over else "new"
+
+
+class Journal(BaseModel):
+    """All that is not in order, as text for whoever keeps it (`model_dump_json`)."""
+
+    entries: list[_Entry] = []
+
+    def judge(self, findings: Findings, now: float) -> None:
+        """Notes how subjects stand. What is not judged stays as it was."""
+        known = {entry.subject: entry for entry in self.entries}
+        for subject, cause in findings.items():
+            entry = known.get(subject)
+            if cause is None:
+                if entry:
+                    entry.is_over = True
+            elif entry is None or entry.cause.name != cause.name:
+                short = replace(cause, text=cause.text[:_LONGEST])
+                known[subject] = _Entry(subject=subject, cause=short, since=now)
+            elif entry.is_over:
+                known[subject] = entry.model_copy(update={"is_over": False, "since": now})
+        self.entries = sorted(known.values(), key=lambda entry: entry.subject)
+
+    def owed(self, channel: str, now: float) -> list[Alarm]:
+        """The alarms that a channel must hear now."""
+        words = ((entry, entry.owed(channel, now)) for entry in self.entries)
+        return [Alarm(word, entry.subject, entry.cause, entry.since) for entry, word in words if word]
+
+    def note(self, channel: str, alarms: Iterable[Alarm], now: float) -> None:
+        """Remembers that a channel has heard them."""
+        heard = {alarm.subject: alarm.word == "over" for alarm in alarms}
+        for entry in self.entries:
+            if entry.subject in heard:
+                entry.told = {**entry.told, channel: (heard[entry.subject], now)}
+
+    def forget(self, channels: Iterable[str]) -> None:
+        """Drops what is over, where all channels have heard so."""
+        names = list(channels)
+        self.entries = [
+            entry
+            for entry in self.entries
+            if not (entry.is_over and all(entry.told.get(name, (False,))[0] for name in names))
+        ]

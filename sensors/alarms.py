@@ -1,0 +1,69 @@
+"""Tells people what fails: runs, checks, parts of the stack. Once per cause, and once when it is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import dagster as dg
+from pydantic import BaseModel
+
+from assets.described import PipelineTable, TopicTable
+from frazil.alarms.channels import channels_of, tell
+from frazil.alarms.journal import Cause, Findings, Journal, Subject, without_echoes
+from frazil.landing.state import look_at_parts
+from frazil.settings import Settings
+from resources.connections import FrazilConnections
+from sensors.failures import look_at_checks, look_at_runs
+
+_FIRST_LOOK = 3600.0  # seconds: what failed before the sensor was on
+
+
+class _Cursor(BaseModel):
+    """What the sensor remembers from tick to tick; Dagster keeps it."""
+
+    journal: Journal = Journal()
+    runs_until: float
+
+
+def alarms_sensor(tables: Sequence[PipelineTable], settings: Settings) -> dg.SensorDefinition:
+    """On where a channel is set up. What a channel could not be told it is told at the next tick."""
+    is_on = bool(channels_of(settings.alarms))
+
+    @dg.sensor(
+        name="alarms",
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING if is_on else dg.DefaultSensorStatus.STOPPED,
+        description="Tells a webhook, Slack or e-mail what fails: once per cause, and once when it is over.",
+    )
+    def alarms(context: dg.SensorEvaluationContext, frazil: FrazilConnections) -> dg.SkipReason:
+        settings = frazil.connections.settings
+        channels, now = channels_of(settings.alarms), time.time()
+        if not channels:
+            return dg.SkipReason("Nobody is to be told: set FRAZIL_ALARMS__WEBHOOK, see docs/monitoring.md.")
+        cursor = _read(context.cursor, now)
+        origin = context.code_location_origin
+        location = origin.location_name if origin else None
+        runs, until = look_at_runs(context.instance, tables, cursor.runs_until, location)
+        checks = look_at_checks(context.instance, tables, settings.alarms.severity)
+        cursor.journal.judge(without_echoes({**runs, **checks, **_parts(tables, frazil)}), now)
+        outcome = tell(cursor.journal, channels, settings.cluster, now)
+        context.update_cursor(_Cursor(journal=cursor.journal, runs_until=until).model_dump_json())
+        told = "; ".join(f"{channel} {what}" for channel, what in outcome.items()) or "nothing new"
+        return dg.SkipReason(f"{len(cursor.journal.entries)} causes are open: {told}.")
+
+    return alarms
+
+
+def _read(text: str | None, now: float) -> _Cursor:
+    return _Cursor.model_validate_json(text) if text else _Cursor(runs_until=now - _FIRST_LOOK)
+
+
+def _parts(tables: Sequence[PipelineTable], frazil: FrazilConnections) -> Findings:
+    """Kafka and the catalog, asked for the first table: while they are silent no run fails."""
+    topics = [t.spec for t in tables if isinstance(t, TopicTable)]
+    silent = look_at_parts(topics[0], frazil.connections) if topics else {}
+    return {
+        Subject("part", part): Cause(type(error).__name__, str(error)) if error else None
+        for part, error in silent.items()
+    }

@@ -1,0 +1,123 @@
+"""One alarm per cause and not per look; one when it is over; whoever could not be told is told later."""
+
+from __future__ import annotations
+
+import pytest
+
+from frazil.alarms.journal import REPEAT_AFTER, Cause, Journal, Subject, without_echoes
+
+COUNT = Subject("check", "row_count", "local.a")
+STEP = Subject("run", "landing", "local.a")
+WRONG = Cause("row_count", "7 rows, 8 expected.")
+LOST = Cause("OffsetsLostError", "Records are gone.")
+
+
+def heard(journal: Journal, now: float, channel: str = "webhook") -> list[tuple[str, Subject]]:
+    """What a channel hears that answers; the journal is stored and read again before."""
+    alarms = journal.owed(channel, now)
+    journal.note(channel, alarms, now)
+    journal.forget([channel])
+    journal.entries = Journal.model_validate_json(journal.model_dump_json()).entries
+    return [(alarm.word, alarm.subject) for alarm in alarms]
+
+
+def test_a_cause_is_told_once_and_its_end_once() -> None:
+    journal, told = Journal(), []
+
+    for now, cause in enumerate([WRONG, WRONG, None, None]):
+        journal.judge({COUNT: cause}, now)
+        told.append(heard(journal, now))
+
+    assert told == [[("new", COUNT)], [], [("over", COUNT)], []]
+    assert journal.entries == []
+
+
+def test_a_cause_that_stays_is_told_again_after_a_day() -> None:
+    journal, told = Journal(), []
+
+    for now in (0, REPEAT_AFTER - 1, REPEAT_AFTER, REPEAT_AFTER + 1):
+        journal.judge({COUNT: WRONG}, now)
+        told.append(heard(journal, now))
+
+    assert told == [[("new", COUNT)], [], [("still", COUNT)], []]
+
+
+def test_a_cause_that_comes_back_is_told_again() -> None:
+    journal, told = Journal(), []
+
+    for now, cause in enumerate([WRONG, None, WRONG]):
+        journal.judge({COUNT: cause}, now)
+        told += heard(journal, now)
+
+    assert [word for word, _ in told] == ["new", "over", "new"]
+
+
+def test_another_error_of_the_same_step_is_another_cause() -> None:
+    journal = Journal()
+    journal.judge({STEP: LOST}, 0)
+    heard(journal, 0)
+
+    journal.judge({STEP: Cause("SuspendedError", "A record can't be decoded.")}, 1)
+
+    assert heard(journal, 1) == [("new", STEP)]
+
+
+def test_what_is_not_judged_stays_as_it_was() -> None:
+    journal = Journal()
+    journal.judge({COUNT: WRONG}, 0)
+    heard(journal, 0)
+
+    journal.judge({}, 1)
+
+    assert heard(journal, 1) == []
+    assert [entry.subject for entry in journal.entries] == [COUNT]
+
+
+def test_what_a_channel_missed_it_hears_later_and_the_others_do_not_hear_twice() -> None:
+    journal = Journal()
+    journal.judge({COUNT: WRONG}, 0)
+    heard(journal, 0, "mail")
+
+    journal.judge({COUNT: WRONG}, 1)
+
+    assert heard(journal, 1, "mail") == []
+    assert heard(journal, 1, "webhook") == [("new", COUNT)]
+
+
+def test_what_came_and_went_while_a_channel_was_down_is_told_as_over() -> None:
+    journal = Journal()
+    journal.judge({COUNT: WRONG}, 0)
+    journal.judge({COUNT: None}, 1)
+
+    assert heard(journal, 2) == [("over", COUNT)]
+    assert journal.entries == []
+
+
+def test_a_long_text_is_cut_in_the_journal() -> None:
+    journal = Journal()
+
+    journal.judge({COUNT: Cause("row_count", "x" * 10_000)}, 0)
+
+    assert len(journal.owed("webhook", 0)[0].cause.text) == 500
+
+
+KAFKA = Subject("part", "kafka")
+FRESH = Subject("check", "freshness", "local.a")
+DOWN = Cause("PartDownError", "Kafka does not answer.")
+
+
+@pytest.mark.parametrize(
+    ("findings", "left"),
+    [
+        ({KAFKA: DOWN, STEP: DOWN}, {KAFKA}),
+        ({KAFKA: None, STEP: DOWN}, {KAFKA, STEP}),
+        ({KAFKA: DOWN, STEP: LOST}, {KAFKA, STEP}),
+        ({FRESH: Cause("freshness", "Stopped.", "ERROR"), STEP: LOST}, {FRESH}),
+        ({FRESH: Cause("freshness", "Late.", "WARN"), STEP: LOST}, {FRESH, STEP}),
+    ],
+    ids=["part down", "part up again", "part down, other error", "table stopped", "table late"],
+)
+def test_a_run_that_fails_for_a_cause_that_is_told_is_no_second_alarm(
+    findings: dict[Subject, Cause | None], left: set[Subject]
+) -> None:
+    assert set(without_echoes(findings)) == left

@@ -1,0 +1,107 @@
+"""The alarms sensor from tick to tick: what it tells, and what it remembers in its cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.derived import DerivedTable
+from assets.described import PipelineTable, TopicTable
+from frazil.settings import Settings
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.topic import TableSpec
+from kit.receivers import Receiver, web_receiver
+from resources.connections import FrazilConnections, spark_resource
+from sensors.alarms import alarms_sensor
+
+KEY = dg.AssetKey(["iceberg", "local", "flags"])
+
+
+@pytest.fixture
+def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    """A webhook that the settings name."""
+    with web_receiver() as receiver:
+        monkeypatch.setenv("FRAZIL_ALARMS__WEBHOOK", receiver.url)
+        yield receiver
+
+
+@pytest.fixture
+def flags(tmp_path: Path) -> PipelineTable:
+    """A table made of others, which asks Kafka nothing."""
+    query = tmp_path / "flags.sql"
+    query.write_text("SELECT * FROM trades")
+    return DerivedTable(DerivedSpec(table="flags", sql=query), Settings.load())
+
+
+def tick(
+    instance: dg.DagsterInstance, tables: Sequence[PipelineTable], cursor: str | None
+) -> tuple[str, str]:
+    """What the sensor says, and its cursor behind that."""
+    settings = Settings.load()
+    frazil = FrazilConnections(spark=spark_resource(settings))
+    sensor = alarms_sensor(tables, settings)
+    with dg.build_sensor_context(instance=instance, cursor=cursor, resources={"frazil": frazil}) as context:
+        decided = sensor.evaluate_tick(context)
+    return str(decided.skip_message), str(decided.cursor)
+
+
+def told(web: Receiver) -> list[tuple[str, str]]:
+    return [(alarm["state"], alarm["key"]) for post in web.posts for alarm in post["alarms"]]
+
+
+def tell_check(instance: dg.DagsterInstance, *, passed: bool) -> None:
+    instance.report_runless_asset_event(
+        dg.AssetCheckEvaluation(KEY, "row_count", passed=passed, metadata={}, description="7, not 8.")
+    )
+
+
+def test_a_failed_check_is_told_once_and_its_end_once(
+    web: Receiver, flags: PipelineTable, instance: dg.DagsterInstance
+) -> None:
+    cursor = None
+    for passed in (False, False, True, True):
+        tell_check(instance, passed=passed)
+        said, cursor = tick(instance, [flags], cursor)
+
+    key = "check row_count of local.flags: row_count"
+    assert told(web) == [("new", key), ("over", key)]
+    assert said == "0 causes are open: nothing new."
+
+
+def test_a_webhook_that_is_down_is_told_when_it_is_back(
+    web: Receiver, flags: PipelineTable, instance: dg.DagsterInstance
+) -> None:
+    tell_check(instance, passed=False)
+    web.refuses = True
+
+    first, cursor = tick(instance, [flags], None)
+    web.refuses = False
+    second, cursor = tick(instance, [flags], cursor)
+
+    assert first == "1 causes are open: webhook not told: the answer was 503."
+    assert second == "1 causes are open: webhook told 1."
+    assert web.url not in cursor
+
+
+def test_a_part_that_is_down_is_told_though_no_run_fails(
+    web: Receiver, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    monkeypatch.setenv("FRAZIL_REST_URI", "http://127.0.0.1:1")
+    monkeypatch.setenv("FRAZIL_REST_SIGNING_NAME", "")
+
+    tick(instance, [TopicTable(TableSpec(topic="trades"), Settings.load())], None)
+
+    assert told(web) == [("new", f"part {part}: PartDownError") for part in ("catalog", "kafka")]
+
+
+def test_without_a_channel_it_is_off_and_says_what_to_set(
+    flags: PipelineTable, instance: dg.DagsterInstance
+) -> None:
+    sensor = alarms_sensor([flags], Settings.load())
+
+    assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
+    assert "FRAZIL_ALARMS__WEBHOOK" in tick(instance, [flags], None)[0]
