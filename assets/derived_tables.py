@@ -13,7 +13,7 @@ from assets.checks import table_checks
 from assets.component import PipelineComponent, as_written
 from assets.derived import KNOWN, DerivedTable, derived_asset
 from assets.downstream import downstream_assets
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 
 Specs = TypeAliasType("Specs", Sequence[DerivedSpec])

@@ -15,7 +15,7 @@ from frazil.formats.record import file_fields
 from frazil.formats.types import to_iceberg
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec

@@ -16,7 +16,7 @@ from assets.described import TopicTable
 from assets.downstream import downstream_assets
 from assets.iceberg import landing
 from assets.kafka import topic_asset
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import legal
 from frazil.spec.topic import TableSpec
 

@@ -12,7 +12,7 @@ from pydantic import PrivateAttr
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.publishing.snowflake.connection import connection_arguments
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.tables.spark import configure_session, spark_errors
 
 
@@ -58,7 +58,7 @@ class OwnSparkSession(LazyPySparkResource):
 
 def spark_resource(settings: Settings) -> OwnSparkSession:
     """A session on the profile's Spark Connect server, or on a master such as `local[2]`."""
-    remote = settings.spark_remote
+    remote = settings.spark.remote
     where = "spark.remote" if remote.startswith("sc://") else "spark.master"
     return OwnSparkSession(spark_config={where: remote})
 

@@ -14,7 +14,7 @@ from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport
 from frazil.landing.report import LandingReport
 from frazil.reporting import Done
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import load_table

@@ -12,7 +12,7 @@ from assets.described import PipelineTable, TopicTable
 from frazil.alarms.channels import channels_of, tell
 from frazil.alarms.journal import Cause, Findings, Journal, Subject, without_echoes
 from frazil.landing.state import look_at_parts
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from resources.connections import FrazilConnections
 from sensors.failures import look_at_checks, look_at_runs
 

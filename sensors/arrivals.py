@@ -11,7 +11,7 @@ from assets.described import TopicTable
 from frazil.checks.run import freshness_results
 from frazil.errors import FrazilError
 from frazil.landing.arrivals import Arrivals, Due, look_for_arrivals
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from resources.connections import FrazilConnections
 from resources.metadata import check_evaluation

@@ -12,7 +12,7 @@ import pytest
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.local.home import Home
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
 _HERE = Path(__file__).parent
@@ -75,7 +75,7 @@ def connections(stack: Settings) -> Connections:
 @pytest.fixture(scope="session", params=["rest", "glue"])
 def lake(stack: Settings, request: pytest.FixtureRequest) -> Connections:
     """The stack with each catalog as the owner of the tables."""
-    return Clients(stack.model_copy(update={"catalog": request.param}))
+    return Clients(stack.with_changes(catalog=request.param))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from frazil.formats.registry import RegistryClient
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -80,7 +80,7 @@ class Clients:
     def _background_session(self) -> SparkSession:
         from frazil.tables.spark import in_background, open_spark
 
-        shared = None if self.settings.upkeep_spark_remote else self._open_spark
+        shared = None if self.settings.spark.upkeep_remote else self._open_spark
         return in_background((shared or open_spark)(self.settings.of_upkeep))
 
     @property

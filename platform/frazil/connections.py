@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from frazil.formats.registry import RegistryClient
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient

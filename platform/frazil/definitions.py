@@ -16,7 +16,7 @@ from assets.upkeep import upkeep_jobs
 from frazil.derive.queries.check import check_queries
 from frazil.graph import Asset, AssetGraph
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from resources.connections import FrazilConnections, spark_resource
 from sensors.alarms import alarms_sensor
 from sensors.arrivals import arrivals_sensor, publishing_sensor

@@ -10,7 +10,7 @@ from frazil.checks.result import CheckResult
 from frazil.derive.derive import DeriveReport
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 from frazil.upkeep.work import WorkReport
 

@@ -18,7 +18,7 @@ from frazil.formats.record import topic_columns
 from frazil.formats.registry import subject_versions
 from frazil.formats.types import arrow_function, spark_type
 from frazil.landing.tables import ensure_table
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.spark import spark_name
@@ -58,7 +58,7 @@ def run(connections: Connections, spec: TableSpec, name: TableName) -> None:
 
 def _read(connections: Connections, topic: str) -> DataFrame:
     source = connections.spark.read.format("kafka").options(
-        **{"kafka.bootstrap.servers": connections.settings.bootstrap_servers, "subscribe": topic},
+        **{"kafka.bootstrap.servers": connections.settings.kafka.bootstrap_servers, "subscribe": topic},
         startingOffsets="earliest",
         endingOffsets="latest",
         **_CONSUMER,

@@ -25,7 +25,7 @@ from topics import PARTITIONS, Place, add, one_place, spread, topic_of
 
 from frazil.clients import Clients
 from frazil.landing.land import land
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 

@@ -27,7 +27,7 @@ from stamina.instrumentation import set_on_retry_hooks
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport, derive
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.spec.names import TableName
 from frazil.tables.spark import spark_name

@@ -12,7 +12,7 @@ import psutil
 from frazil.errors import MissingError
 from frazil.local.home import Home
 from frazil.local.process import find
-from frazil.settings import frazil_home
+from frazil.settings.profile import frazil_home
 
 __all__ = ["Cost", "Meter", "medians"]
 

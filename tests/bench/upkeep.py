@@ -30,7 +30,7 @@ from topics import spread, topic_of
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from stamina.instrumentation import set_on_retry_hooks
 
 from frazil.clients import Clients
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.topics import topic_maker
 from kit.week import KINDS, MINUTES, Outcome, Pace, live_through
 

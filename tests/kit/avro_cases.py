@@ -268,7 +268,7 @@ def _produce(connections: Connections, topic: str) -> None:
     text = json.dumps({"type": "record", "name": "Wide", "namespace": "kit", "fields": list(_fields())})
     encode = AvroSerializer(connections.registry, text)
     context = SerializationContext(topic, MessageField.VALUE)
-    producer = Producer({"bootstrap.servers": connections.settings.bootstrap_servers})
+    producer = Producer({"bootstrap.servers": connections.settings.kafka.bootstrap_servers})
     for n in range(RECORDS):
         values = {c.name: c.written[n] for c in AVRO.cases}
         producer.produce(topic, encode(values, context), partition=0)

@@ -27,7 +27,7 @@ from frazil.landing.evolve import evolve
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.landing.tables import ensure_table
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec

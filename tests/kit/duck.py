@@ -9,15 +9,15 @@ from pathlib import Path
 
 import duckdb
 
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 
 @contextmanager
 def duckdb_on(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection that reads the stack's S3; extensions come from their wheels."""
-    assert settings.s3_endpoint
-    assert settings.s3_access_key
-    assert settings.s3_secret_key
+    assert settings.s3.endpoint
+    assert settings.aws.access_key
+    assert settings.aws.secret_key
     with duckdb.connect() as duck:
         for name in ("httpfs", "avro", "iceberg"):
             spec = find_spec(f"duckdb_extension_{name}")
@@ -26,9 +26,9 @@ def duckdb_on(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
             found = next((Path(spec.origin).parent / "extensions").rglob("*.duckdb_extension"))
             duck.execute(f"INSTALL '{found}'; LOAD {name}")
         duck.execute(
-            f"CREATE SECRET (TYPE s3, KEY_ID '{settings.s3_access_key.get_secret_value()}', "
-            f"SECRET '{settings.s3_secret_key.get_secret_value()}', REGION '{settings.s3_region}', "
-            f"ENDPOINT '{settings.s3_endpoint.removeprefix('http://')}', URL_STYLE 'path', USE_SSL false)"
+            f"CREATE SECRET (TYPE s3, KEY_ID '{settings.aws.access_key.get_secret_value()}', "
+            f"SECRET '{settings.aws.secret_key.get_secret_value()}', REGION '{settings.aws.region}', "
+            f"ENDPOINT '{settings.s3.endpoint.removeprefix('http://')}', URL_STYLE 'path', USE_SSL false)"
         )
         duck.execute("SET TimeZone = 'UTC'")
         yield duck

@@ -11,14 +11,14 @@ from pyiceberg.schema import Schema as IcebergSchema
 from pyiceberg.types import LongType, NestedField
 
 from frazil.connections import Connections
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.waiting import PATIENCE
 
 
 def write_everywhere(to: Connections, name: str) -> None:
     settings = to.settings
     to.admin.create_topics([NewTopic(name, 1)])[name].result(PATIENCE)
-    producer = Producer({"bootstrap.servers": settings.bootstrap_servers})
+    producer = Producer({"bootstrap.servers": settings.kafka.bootstrap_servers})
     producer.produce(name, b"a record")
     assert producer.flush(PATIENCE) == 0
     to.registry.register_schema(f"{name}-value", Schema('"string"', "AVRO"))
@@ -60,7 +60,7 @@ def read_everywhere(of: Connections, name: str) -> dict[str, Any]:
 
 
 def first_record(settings: Settings, topic: str) -> bytes | None:
-    consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": topic})
+    consumer = Consumer({"bootstrap.servers": settings.kafka.bootstrap_servers, "group.id": topic})
     try:
         consumer.assign([TopicPartition(topic, 0, 0)])
         message = consumer.poll(PATIENCE)
@@ -72,12 +72,12 @@ def first_record(settings: Settings, topic: str) -> bytes | None:
 def s3(settings: Settings) -> Any:
     import boto3
 
-    assert settings.s3_access_key
-    assert settings.s3_secret_key
+    assert settings.aws.access_key
+    assert settings.aws.secret_key
     return boto3.client(
         "s3",
-        endpoint_url=settings.s3_endpoint,
-        region_name=settings.s3_region,
-        aws_access_key_id=settings.s3_access_key.get_secret_value(),
-        aws_secret_access_key=settings.s3_secret_key.get_secret_value(),
+        endpoint_url=settings.s3.endpoint,
+        region_name=settings.aws.region,
+        aws_access_key_id=settings.aws.access_key.get_secret_value(),
+        aws_secret_access_key=settings.aws.secret_key.get_secret_value(),
     )

@@ -26,7 +26,7 @@ from frazil.connections import Connections
 from frazil.derive.feeds.feed import feed
 from frazil.kafka.clients import consumer
 from frazil.kafka.facts import topic_fact
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec, Feed
 from kit.waiting import PATIENCE, wait_for
 

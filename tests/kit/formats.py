@@ -102,7 +102,7 @@ def produce(connections: Connections, topic: str, records: Iterable[Record]) -> 
     """Produces bytes as they are."""
     producer = Producer(
         {
-            "bootstrap.servers": connections.settings.bootstrap_servers,
+            "bootstrap.servers": connections.settings.kafka.bootstrap_servers,
             "linger.ms": 5,
             "enable.idempotence": True,
         }

@@ -276,7 +276,7 @@ def _produce(connections: Connections, topic: str) -> None:
     schema = Schema(json.dumps(_wide()), "JSON", [SchemaReference("money.json", f"{topic}-money", 1)])
     encode = JSONSerializer(schema, registry)
     context = SerializationContext(topic, MessageField.VALUE)
-    producer = Producer({"bootstrap.servers": connections.settings.bootstrap_servers})
+    producer = Producer({"bootstrap.servers": connections.settings.kafka.bootstrap_servers})
     for n in range(RECORDS):
         values = {c.name: c.written[n] for c in JSON.cases if c.written[n] is not LEFT_OUT}
         producer.produce(topic, encode(values, context), partition=0)

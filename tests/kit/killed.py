@@ -18,7 +18,7 @@ from frazil.clients import Clients
 from frazil.derive.derive import derive
 from frazil.landing.land import land
 from frazil.landing.redrive import redrive
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.compaction.run import compact

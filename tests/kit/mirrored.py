@@ -15,7 +15,7 @@ from pyiceberg.table import StaticTable, Table
 from frazil.clients import Clients
 from frazil.formats.logical import Field, Primitive
 from frazil.publishing.glue import Glue
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.commit import commit
@@ -53,8 +53,10 @@ class Mirror:
     connections: Clients = field(init=False)
 
     def __post_init__(self) -> None:
-        keys = {"s3_access_key": "key", "s3_secret_key": "secret"}
-        self.connections = Clients(Settings(glue_endpoint=self.glue, glue_database=self.folder.name, **keys))
+        aws = {"access_key": "key", "secret_key": "secret"}
+        self.connections = Clients(
+            Settings.load(glue={"endpoint": self.glue, "database": self.folder.name}, aws=aws)
+        )
         catalog = InMemoryCatalog("unit", warehouse=self.folder.as_uri())
         self.connections.__dict__["catalog"] = catalog
         create_table(catalog, NAME, [Field("quantity", Primitive("long"), optional=True)], (), FEW)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.wire import Wire, wired
 
 __all__ = ["over_the_wire"]
@@ -19,9 +19,13 @@ def over_the_wire(settings: Settings) -> Iterator[tuple[Wire, Connections]]:
 
     Spark's sessions are told the same addresses: they ask over the wire, too.
     """
-    assert settings.glue_endpoint
-    assert settings.s3_endpoint
-    servers = {"rest": settings.rest_uri, "glue": settings.glue_endpoint, "s3": settings.s3_endpoint}
+    assert settings.glue.endpoint
+    assert settings.s3.endpoint
+    servers = {"rest": settings.rest.uri, "glue": settings.glue.endpoint, "s3": settings.s3.endpoint}
     with wired(servers) as (wire, urls):
-        changed = {"rest_uri": urls["rest"], "glue_endpoint": urls["glue"], "s3_endpoint": urls["s3"]}
-        yield wire, Clients(settings.model_copy(update=changed))
+        at = {
+            "rest": {"uri": urls["rest"]},
+            "glue": {"endpoint": urls["glue"]},
+            "s3": {"endpoint": urls["s3"]},
+        }
+        yield wire, Clients(settings.with_changes(**at))

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 
 from frazil.local.home import Home
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 FRAZIL = Path(sys.executable).parent / "frazil"
 

@@ -10,7 +10,7 @@ from pyiceberg.types import IcebergType
 
 from frazil.connections import Connections
 from frazil.publishing.target import Shown
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import load_table

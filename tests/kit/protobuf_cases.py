@@ -225,7 +225,7 @@ def produce(connections: Connections, topic: str) -> None:
     wide = message_class(schema(), "conformance.Wide")
     serializer = ProtobufSerializer(wide, connections.registry, {"use.deprecated.format": False})
     context = SerializationContext(topic, MessageField.VALUE)
-    producer = Producer({"bootstrap.servers": connections.settings.bootstrap_servers})
+    producer = Producer({"bootstrap.servers": connections.settings.kafka.bootstrap_servers})
     for n in range(RECORDS):
         message = wide()
         for found in CASES:

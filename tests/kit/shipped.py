@@ -20,7 +20,7 @@ from frazil.local.generators import GENERATORS
 from frazil.local.generators.chance import Chance, next_origin
 from frazil.local.generators.producer import Record, produce
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
 from kit.duck import duckdb_on

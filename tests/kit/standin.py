@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 from snowflake.connector.errors import ProgrammingError
 
 from frazil.publishing.snowflake.statements import volume_of
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.waiting import PATIENCE
 
 ROLE_ARN = "arn:aws:iam::123456789012:role/reader"
@@ -148,17 +148,17 @@ def free_port() -> int:
 
 
 def environment(settings: Settings, folder: Path, port: int) -> dict[str, str]:
-    assert settings.s3_access_key
-    assert settings.s3_secret_key
+    assert settings.aws.access_key
+    assert settings.aws.secret_key
     return {
         **os.environ,
         "FRAZIL_SNOWFLAKE_PORT": str(port),
         "FRAZIL_SNOWFLAKE_STATE": str(folder / "state"),
         "FRAZIL_SNOWFLAKE_ADMIN": "boss",
         "FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE": str(folder / "admin.pem"),
-        "FRAZIL_GLUE_ENDPOINT": settings.glue_endpoint or "",
-        "FRAZIL_S3_ENDPOINT": settings.s3_endpoint or "",
-        "AWS_ACCESS_KEY_ID": settings.s3_access_key.get_secret_value(),
-        "AWS_SECRET_ACCESS_KEY": settings.s3_secret_key.get_secret_value(),
-        "AWS_REGION": settings.s3_region,
+        "FRAZIL_GLUE_ENDPOINT": settings.glue.endpoint or "",
+        "FRAZIL_S3_ENDPOINT": settings.s3.endpoint or "",
+        "AWS_ACCESS_KEY_ID": settings.aws.access_key.get_secret_value(),
+        "AWS_SECRET_ACCESS_KEY": settings.aws.secret_key.get_secret_value(),
+        "AWS_REGION": settings.aws.region,
     }

@@ -34,7 +34,7 @@ from frazil.local.generators.datagen import STOCK_TRADES
 from frazil.local.generators.generator import Generator, generate, generate_several
 from frazil.local.generators.producer import produce
 from frazil.local.generators.shipments import SHIPMENTS
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.flights import FLIGHTS
 from kit.topics import create_topic
 from kit.waiting import PATIENCE
@@ -270,7 +270,7 @@ def test_the_command_offers_every_generator() -> None:
 def test_the_command_says_in_one_message_that_kafka_is_down(
     stack: Settings, fresh_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FRAZIL_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    monkeypatch.setenv("FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "127.0.0.1:1")
     done = generate_command("stock_trades", "--count", "1", "--topic", fresh_name)
     assert done.returncode == 5
     assert "Kafka does not answer" in done.stderr

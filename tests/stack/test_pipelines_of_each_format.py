@@ -29,7 +29,7 @@ from frazil.landing.report import LandingReport
 from frazil.local.generators import GENERATORS
 from frazil.local.generators.generator import generate
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from kit.flights import FLIGHTS

@@ -16,7 +16,7 @@ from frazil.errors import ConfigureError, DifferentError, MissingError, PartDown
 from frazil.formats.registry import registry_client, subject_versions
 from frazil.kafka.facts import topic_facts
 from frazil.kafka.provisioning import ensure_topic
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 
 VALUE = {"type": "record", "name": "V", "fields": [{"name": "a", "type": "int"}]}
@@ -210,7 +210,7 @@ def test_a_subject_made_again_is_read_again(connections: Connections, fresh_name
 
 
 def test_a_registry_that_is_down_is_told_without_its_password(stack: Settings) -> None:
-    away = stack.model_copy(update={"schema_registry_url": "http://me:secret@127.0.0.1:1/x"})
+    away = stack.with_changes(registry={"url": "http://me:secret@127.0.0.1:1/x"})
     with pytest.raises(PartDownError, match=r"127\.0\.0\.1:1/x") as caught:
         subject_versions(registry_client(away), "any-value")
     assert "secret" not in str(caught.value)

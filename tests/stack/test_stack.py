@@ -21,7 +21,7 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.local.home import Home
 from frazil.local.ports import LOOPBACK
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.everywhere import read_everywhere, write_everywhere, written
 from kit.own_stack import FRAZIL, Own
 from kit.shared_stack import free_offset
@@ -100,7 +100,7 @@ def test_only_upkeep_works_in_the_background(own: Own) -> None:
     nice = {name for name, part in parts.items() if psutil.Process(part["pid"]).nice() > 0}
 
     assert nice == {"spark-upkeep"}
-    assert own.settings.upkeep_spark_remote == f"sc://{LOOPBACK}:{parts['spark-upkeep']['port']}"
+    assert own.settings.spark.upkeep_remote == f"sc://{LOOPBACK}:{parts['spark-upkeep']['port']}"
 
 
 def command(process: psutil.Process) -> str:
@@ -113,8 +113,8 @@ def command(process: psutil.Process) -> str:
 
 def test_no_secret_is_in_the_process_list(own: Own) -> None:
     settings = own.settings
-    assert settings.s3_secret_key
-    secret = settings.s3_secret_key.get_secret_value()
+    assert settings.aws.secret_key
+    secret = settings.aws.secret_key.get_secret_value()
     key = (own.home.secrets / "snowflake_key.p8").read_text().splitlines()[1]
 
     commands = "\n".join(map(command, own.processes))
@@ -126,8 +126,8 @@ def test_no_secret_is_in_the_process_list(own: Own) -> None:
 
 def test_no_secret_is_in_a_log_or_readable_by_others(own: Own) -> None:
     settings = own.settings
-    assert settings.s3_secret_key
-    secret = settings.s3_secret_key.get_secret_value()
+    assert settings.aws.secret_key
+    secret = settings.aws.secret_key.get_secret_value()
 
     assert not [log for log in own.home.logs.iterdir() if secret in log.read_text(errors="replace")]
     assert stat.S_IMODE(own.home.root.stat().st_mode) & 0o077 == 0
@@ -147,22 +147,25 @@ def test_the_working_folder_stays_clean(own: Own, tmp_path: Path) -> None:
 def test_env_gives_scripts_what_they_need(own: Own) -> None:
     given = json.loads(own.frazil("env", "--json").stdout)
 
-    assert set(given) >= {
-        *("bootstrap_servers", "schema_registry_url", "s3_endpoint", "s3_access_key", "s3_secret_key"),
-        *("s3_region", "warehouse", "rest_uri", "glue_endpoint", "snowflake_host", "snowflake_port"),
-        *("snowflake_user", "spark_remote", "upkeep_spark_remote", "dagster_home"),
-    }
+    assert given["dagster_home"]
+    assert set(given["aws"]) == {"region", "access_key", "secret_key"}
+    assert {"host", "port", "user"} <= set(given["snowflake"])
+    assert set(given["spark"]) == {"remote", "upkeep_remote", "parallelism"}
+    assert all((
+        given["kafka"]["bootstrap_servers"], given["registry"]["url"], given["s3"]["endpoint"],
+        given["rest"]["uri"], given["rest"]["warehouse"], given["glue"]["endpoint"],
+    ))  # fmt: skip
 
 
 def test_the_shell_takes_the_exports_of_env(own: Own) -> None:
-    script = 'eval "$("$0" env)" && echo "$DAGSTER_HOME|$AWS_ACCESS_KEY_ID|$FRAZIL_S3_SECRET_KEY"'
+    script = 'eval "$("$0" env)" && echo "$DAGSTER_HOME|$AWS_ACCESS_KEY_ID|$FRAZIL_AWS__SECRET_KEY"'
 
     said = subprocess.run(
         ["sh", "-c", script, FRAZIL], env=own.environment, capture_output=True, text=True, check=True
     )
 
     given = json.loads(own.frazil("env", "--json").stdout)
-    expected = [given[name] for name in ("dagster_home", "s3_access_key", "s3_secret_key")]
+    expected = [given["dagster_home"], given["aws"]["access_key"], given["aws"]["secret_key"]]
     assert said.stdout.strip().split("|") == expected
 
 
@@ -171,7 +174,7 @@ def test_other_ports_are_refused_while_it_runs(own: Own) -> None:
 
     assert said.returncode == 1
     assert "runs with other ports" in said.stderr
-    assert own.settings.glue_endpoint != "http://127.0.0.1:1234"
+    assert own.settings.glue.endpoint != "http://127.0.0.1:1234"
 
 
 def test_two_stacks_do_not_see_each_others_data(own: Own, connections: Connections, fresh_name: str) -> None:

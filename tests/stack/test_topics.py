@@ -16,7 +16,7 @@ from frazil.kafka.clients import client_config
 from frazil.kafka.epochs import leader_epochs, tally_records
 from frazil.kafka.facts import topic_fact, topic_facts
 from frazil.local.generators.producer import produce
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.topics import create_topic
 from kit.waiting import PATIENCE, wait_for
 
@@ -32,7 +32,7 @@ def topic(connections: Connections, fresh_name: str) -> str:
 def transactions(stack: Settings, fresh_name: str) -> Iterator[Producer]:
     """A transactional producer; what it left open is aborted."""
     producer = Producer(
-        {"bootstrap.servers": stack.bootstrap_servers, "transactional.id": fresh_name, "linger.ms": 0}
+        {"bootstrap.servers": stack.kafka.bootstrap_servers, "transactional.id": fresh_name, "linger.ms": 0}
     )
     producer.init_transactions(30)
     yield producer
@@ -103,7 +103,7 @@ class Limited(AdminClient):
 
 
 def test_a_broker_that_is_down_is_told_within_ten_seconds(stack: Settings) -> None:
-    admin = Limited(client_config(stack.model_copy(update={"bootstrap_servers": "127.0.0.1:1"})))
+    admin = Limited(client_config(stack.with_changes(kafka={"bootstrap_servers": "127.0.0.1:1"})))
 
     with pytest.raises(PartDownError, match="Kafka does not answer"):
         topic_fact(admin, "any")

@@ -20,7 +20,7 @@ def test_dagster_accepts_the_definitions(graph: dg.Definitions) -> None:
 
 def test_nothing_is_asked_of_any_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """A closed port would fail at once, a black hole would hang."""
-    for name in ("BOOTSTRAP_SERVERS", "REST_URI", "SCHEMA_REGISTRY_URL", "GLUE_ENDPOINT"):
+    for name in ("KAFKA__BOOTSTRAP_SERVERS", "REST__URI", "REGISTRY__URL", "GLUE__ENDPOINT"):
         monkeypatch.setenv(f"FRAZIL_{name}", "http://192.0.2.1:1")
 
     assert defs().resolve_all_asset_specs()
@@ -45,7 +45,7 @@ def test_each_kind_of_upkeep_is_a_job_that_starts_without_any_config(graph: dg.D
 def test_a_failed_table_keeps_its_own_words_in_the_run(
     graph: dg.Definitions, monkeypatch: pytest.MonkeyPatch, instance: dg.DagsterInstance
 ) -> None:
-    monkeypatch.setenv("FRAZIL_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    monkeypatch.setenv("FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "127.0.0.1:1")
     job = graph.resolve_implicit_global_asset_job_def()
 
     result = job.execute_in_process(

@@ -8,7 +8,7 @@ from pathlib import Path
 from frazil import errors
 from frazil.checks.run import checks_of
 from frazil.errors import FrazilError
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
 

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import requests
 
-from frazil.access import revealed
-from frazil.alarm_access import AlarmAccess, Mail
 from frazil.alarms.journal import Alarm, Journal
+from frazil.settings.alarms import AlarmSettings, MailSettings
+from frazil.settings.secret import revealed
 
 _SECONDS = 10
 _SHOWN = 20  # alarms that a message for people lists; the webhook gets all
@@ -111,7 +111,7 @@ def _post(address: str, document: Mapping[str, Any]) -> None:
 class Letter:
     """An e-mail."""
 
-    mail: Mail
+    mail: MailSettings
 
     def send(self, message: Message) -> None:
         """Sends the alarms for people."""
@@ -133,7 +133,7 @@ class Letter:
         return smtplib.SMTP(host, port, timeout=_SECONDS)
 
 
-def channels_of(access: AlarmAccess) -> Mapping[str, Channel]:
+def channels_of(access: AlarmSettings) -> Mapping[str, Channel]:
     """The channels that are set up, by their name."""
     webhook, slack = revealed(access.webhook), revealed(access.slack)
     found = {

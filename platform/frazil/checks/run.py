@@ -22,7 +22,7 @@ from frazil.errors import FrazilError, RetryError
 from frazil.landing.state import TableState
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec

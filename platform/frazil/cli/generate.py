@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json
 from frazil.errors import ConfigureError
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 if TYPE_CHECKING:
     # An extra: imported by the commands that need it.

@@ -15,7 +15,7 @@ from frazil.connections import Connections
 from frazil.errors import ConfigureError, MissingError
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.reporting import Done, Reporter, load_reporters
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, Things, legal, things
 from frazil.spec.table import AnyTable

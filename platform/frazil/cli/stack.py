@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +19,8 @@ from rich.text import Text
 from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json
 from frazil.errors import MissingError, PartDownError
-from frazil.settings import Settings, frazil_home
+from frazil.settings.profile import Settings, frazil_home, variable
+from frazil.settings.secret import revealed
 
 if TYPE_CHECKING:
     from frazil.local.stack import Report, Stack, Status  # an extra: imported by the commands that need it
@@ -135,24 +136,26 @@ def _status_table(parts: list[Status]) -> Table:
     return table
 
 
-def _plain(settings: Settings) -> dict[str, Any]:
+def _plain(settings: BaseModel) -> dict[str, Any]:
     """All that is set, secrets in the clear: this command is asked for them."""
+    plain = {name: _plain(value) if isinstance(value, BaseModel) else value for name, value in settings}
     return {
-        name: value.get_secret_value() if isinstance(value, SecretStr) else value
-        for name, value in settings
+        name: revealed(value) if isinstance(value, SecretStr) else value
+        for name, value in plain.items()
         if value not in (None, "", {})
     }
 
 
 def _exports(home: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    ours = {f"FRAZIL_{name.upper()}": value for name, value in settings.items()}
+    systems = {name: value for name, value in settings.items() if isinstance(value, dict)}
     return {
         "FRAZIL_HOME": home,
-        **ours,
-        "AWS_ACCESS_KEY_ID": settings["s3_access_key"],
-        "AWS_SECRET_ACCESS_KEY": settings["s3_secret_key"],
-        "AWS_REGION": settings["s3_region"],
-        "AWS_ENDPOINT_URL_S3": settings["s3_endpoint"],
-        "AWS_ENDPOINT_URL_GLUE": settings["glue_endpoint"],
+        **{variable([name]): settings[name] for name in settings.keys() - systems.keys()},
+        **{variable([name, part]): told for name in systems for part, told in systems[name].items()},
+        "AWS_ACCESS_KEY_ID": settings["aws"]["access_key"],
+        "AWS_SECRET_ACCESS_KEY": settings["aws"]["secret_key"],
+        "AWS_REGION": settings["aws"]["region"],
+        "AWS_ENDPOINT_URL_S3": settings["s3"]["endpoint"],
+        "AWS_ENDPOINT_URL_GLUE": settings["glue"]["endpoint"],
         "DAGSTER_HOME": settings["dagster_home"],
     }

@@ -15,7 +15,6 @@ from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegi
 from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.schema_registry.error import OAuthTokenError, SchemaRegistryError
 
-from frazil.access import RegistryAccess, revealed
 from frazil.errors import (
     ConfigureError,
     DifferentError,
@@ -26,7 +25,9 @@ from frazil.errors import (
 )
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import WriterSchema
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
+from frazil.settings.registry import RegistrySettings
+from frazil.settings.secret import revealed
 from frazil.spec.topic import SCHEMA_KINDS
 
 _OF_TLS = ("CERTIFICATE_VERIFY_FAILED", "_ALERT_")
@@ -46,18 +47,18 @@ class RegistryClient(SchemaRegistryClient):
 def registry_client(settings: Settings) -> RegistryClient:
     """A client that gives up within seconds: three tries at what may pass, five seconds each."""
     config: dict[str, Any] = {
-        "url": settings.schema_registry_url,
+        "url": settings.registry.url,
         "timeout": 5,
         "max.retries": 2,
         "retries.wait.ms": 200,
         "retries.max.wait.ms": 1000,
     }
-    if settings.schema_registry_user_info:
-        config["basic.auth.user.info"] = settings.schema_registry_user_info.get_secret_value()
+    if settings.registry.user_info:
+        config["basic.auth.user.info"] = settings.registry.user_info.get_secret_value()
     return RegistryClient(config | _certificates(settings.registry) | _bearer(settings.registry))
 
 
-def _certificates(access: RegistryAccess) -> dict[str, Any]:
+def _certificates(access: RegistrySettings) -> dict[str, Any]:
     told = {
         "ssl.ca.location": access.ca,
         "ssl.certificate.location": access.certificate,
@@ -67,7 +68,7 @@ def _certificates(access: RegistryAccess) -> dict[str, Any]:
     return {name: str(value) for name, value in told.items() if value}
 
 
-def _bearer(access: RegistryAccess) -> dict[str, Any]:
+def _bearer(access: RegistrySettings) -> dict[str, Any]:
     """A token as it is, or from OAuth's endpoint, asked for anew before it ends."""
     told: dict[str, Any] = {}
     if access.token:
@@ -247,7 +248,7 @@ def _locked_out(address: str, text: str) -> ConfigureError:
         "The schema registry gives no access.",
         where=f"{address}: {text}",
         meaning="Nothing was changed.",
-        todo="Mend FRAZIL_SCHEMA_REGISTRY_USER_INFO or FRAZIL_REGISTRY__..., see docs/connect.md.",
+        todo="Mend FRAZIL_REGISTRY__USER_INFO or another FRAZIL_REGISTRY__..., see docs/connect.md.",
     )
 
 
@@ -256,7 +257,7 @@ def _down(address: str, text: str) -> PartDownError:
         "The schema registry does not answer.",
         where=f"{address}: {text}",
         meaning="Nothing was changed.",
-        todo="See `frazil status`, start it with `frazil up`, or mend schema_registry_url.",
+        todo="See `frazil status`, start it with `frazil up`, or mend FRAZIL_REGISTRY__URL.",
     )
 
 

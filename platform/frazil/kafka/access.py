@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from frazil.access import KafkaAccess, revealed
 from frazil.errors import ConfigureError
+from frazil.settings.kafka import KafkaSettings
+from frazil.settings.secret import revealed
 
 _SECURITY = "org.apache.kafka.common.security"
 _MODULES = {
@@ -21,7 +22,7 @@ _MODULES = {
 _BY_TOKEN = "OAUTHBEARER"
 
 
-def librdkafka_access(access: KafkaAccess) -> dict[str, str]:
+def librdkafka_access(access: KafkaSettings) -> dict[str, str]:
     """For librdkafka's clients; nothing where Kafka is open to all."""
     told = {
         "ssl.ca.pem": _text(access.ca),
@@ -43,7 +44,7 @@ def librdkafka_access(access: KafkaAccess) -> dict[str, str]:
     return _given(access, told)
 
 
-def java_access(access: KafkaAccess) -> dict[str, str]:
+def java_access(access: KafkaSettings) -> dict[str, str]:
     """For Java's clients, which Spark's are; nothing where Kafka is open to all."""
     told = {
         "ssl.truststore.type": "PEM" if access.ca else None,
@@ -63,7 +64,7 @@ def java_access(access: KafkaAccess) -> dict[str, str]:
     return _given(access, told)
 
 
-def _login(access: KafkaAccess) -> str | None:
+def _login(access: KafkaSettings) -> str | None:
     """The line of JAAS: a module of Java, and what it is told."""
     if not access.mechanism:
         return None
@@ -84,7 +85,7 @@ def _quoted(value: str) -> str:
     return f'"{escaped}"'
 
 
-def _given(access: KafkaAccess, told: dict[str, str | None]) -> dict[str, str]:
+def _given(access: KafkaSettings, told: dict[str, str | None]) -> dict[str, str]:
     found = {name: value for name, value in told.items() if value}
     return {"security.protocol": access.protocol, **found} if access.protocol != "PLAINTEXT" else {}
 

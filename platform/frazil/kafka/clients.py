@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from frazil.errors import ConfigureError, FrazilError, MissingError, PartDownError
 from frazil.kafka.access import librdkafka_access
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 _FORBIDDEN = frozenset({
     KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED,
@@ -64,7 +64,7 @@ class Reader(Consumer):
 def client_config(settings: Settings) -> dict[str, str]:
     """What every librdkafka client of this environment starts from."""
     return {
-        "bootstrap.servers": settings.bootstrap_servers,
+        "bootstrap.servers": settings.kafka.bootstrap_servers,
         "client.id": "frazil",
         "socket.timeout.ms": "10000",
         "socket.connection.setup.timeout.ms": "5000",
@@ -72,7 +72,7 @@ def client_config(settings: Settings) -> dict[str, str]:
         # librdkafka writes to stderr by itself; what matters comes back as an error and is raised.
         "log_level": "2",
         **librdkafka_access(settings.kafka),
-        **settings.kafka_client,
+        **settings.kafka.client,
     }
 
 
@@ -111,8 +111,8 @@ def kafka_error(error: KafkaError, where: str) -> FrazilError:
             "Kafka does not answer.",
             where=f"{where}: {text}",
             meaning="Nothing was changed.",
-            todo="See `frazil status`, start it with `frazil up`, or mend bootstrap_servers; brokers that "
-            "want TLS, and are not asked for it, do not answer either (FRAZIL_KAFKA__TLS).",
+            todo="See `frazil status`, start it with `frazil up`, or mend FRAZIL_KAFKA__BOOTSTRAP_SERVERS; "
+            "brokers that want TLS, and are not asked for it, do not answer either (FRAZIL_KAFKA__TLS).",
         )
     return ConfigureError(f"Kafka says: {text}.", where=where, todo="Mend what Kafka names.")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from frazil.kafka.probe import ONE_RECORD, Found, open_probe
 from frazil.kafka.tally import Tally
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 Span = tuple[int, int]
 Look = Callable[[Mapping[int, int]], Mapping[int, Found]]

@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from frazil.errors import OffsetsLostError, PartDownError
 from frazil.kafka.clients import check_access, consumer, kafka_error, kafka_errors
 from frazil.kafka.tally import Tally
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 Found = tuple[int, int]
 """Offset and leader epoch of one record."""

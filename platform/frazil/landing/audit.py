@@ -11,7 +11,7 @@ from frazil.kafka.epochs import tally_records
 from frazil.kafka.tally import Tally
 from frazil.landing.plan import Plan
 from frazil.landing.write import PLAN, Written
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.tables.snapshots import summary_of
 from frazil.tables.stage import audit_failed
 

@@ -9,7 +9,7 @@ from frazil.errors import FrazilError, OffsetsLostError, TopicChangedError
 from frazil.kafka.epochs import forks
 from frazil.kafka.facts import NO_ID, TopicFacts
 from frazil.landing.ledger import EarlierLog, Ledger, Span
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 

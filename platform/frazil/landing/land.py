@@ -146,7 +146,7 @@ class _Landing:
     def _records(self, plan: Plan) -> DataFrame:
         settings = self._connections.settings
         epochs = leader_epochs(settings, plan.busy, plan.topic, plan.leader_epochs)
-        slices = cut(plan.busy, settings.spark_parallelism)
+        slices = cut(plan.busy, settings.spark.parallelism)
         return read_slices(self._connections.spark, settings, plan.topic, slices, epochs)
 
     def _write(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from frazil.kafka.access import java_access
 from frazil.landing.plan import Slice
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,10 +59,10 @@ def read_slices(
 
 
 def _read(spark: SparkSession, settings: Settings, topic: str, part: Slice) -> DataFrame:
-    told = java_access(settings.kafka) | settings.kafka_client
+    told = java_access(settings.kafka) | settings.kafka.client
     options = {
         **_OPTIONS,
-        "kafka.bootstrap.servers": settings.bootstrap_servers,
+        "kafka.bootstrap.servers": settings.kafka.bootstrap_servers,
         **{f"kafka.{name}": value for name, value in told.items()},
         "assign": json.dumps({topic: sorted(part)}),
         "startingOffsets": json.dumps({topic: {str(p): s for p, (s, _) in part.items()}}),

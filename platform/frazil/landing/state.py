@@ -13,7 +13,7 @@ from frazil.errors import FrazilError, PartDownError, TopicChangedError, explain
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.history import Accepted, look, starts
 from frazil.landing.ledger import Ledger, bytes_per_record, ledgers, read_ledger
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import started_at

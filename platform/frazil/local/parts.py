@@ -15,9 +15,10 @@ from frazil.local.ports import LOOPBACK, Ports, choose, recall, remember, url
 from frazil.local.server import Server
 from frazil.local.spark import Spark, cores
 from frazil.local.stack import Stack
-from frazil.settings import read_profile
+from frazil.settings.profile import read_profile
 
-_CHOICES = ("cluster", "catalog", "glue_database", "glue_warehouse", "pipelines")
+_CHOICES = ("cluster", "catalog", "pipelines")
+_CHOICES_OF_GLUE = ("database", "warehouse")
 """Settings that a user may change in the file; the next start leaves them as they are."""
 
 
@@ -60,8 +61,10 @@ def _servers(home: Home, ports: Ports) -> list[Server]:
 def write_profile(home: Home, ports: Ports) -> None:
     """Writes where everything is; only its owner can read it."""
     before = read_profile(home.profile)
-    kept = {name: before[name] for name in _CHOICES if name in before}
-    values = _values(home, ports) | kept
+    values = _values(home, ports)
+    values |= {name: before[name] for name in _CHOICES if name in before}
+    of_glue = before.get("glue", {})
+    values["glue"] |= {name: of_glue[name] for name in _CHOICES_OF_GLUE if name in of_glue}
     write_private(home.profile, json.dumps(values, indent=2) + "\n")
 
 
@@ -76,26 +79,29 @@ def _values(home: Home, ports: Ports) -> dict[str, Any]:
     credentials = s3_credentials(home)
     return {
         "cluster": "local",
-        "bootstrap_servers": f"{LOOPBACK}:{ports['kafka']}",
-        "schema_registry_url": registry_url(ports),
-        "s3_endpoint": url(ports, "s3"),
-        "s3_access_key": credentials.access_key,
-        "s3_secret_key": credentials.secret_key,
-        "s3_region": credentials.region,
-        "bucket": BUCKET,
-        "warehouse": TABLE_BUCKET,
-        "rest_uri": url(ports, "rest"),
-        "glue_endpoint": url(ports, "glue"),
-        "glue_warehouse": f"s3://{BUCKET}/warehouse",
-        "snowflake_account": "frazil",
-        "snowflake_host": LOOPBACK,
-        "snowflake_port": ports["snowflake"],
-        "snowflake_protocol": "http",
-        "snowflake_user": SNOWFLAKE_USER,
-        "snowflake_aws_role_arn": "arn:aws:iam::123456789012:role/snowflake_s3_glue_role",
-        "snowflake_private_key_path": str(snowflake_keys(home).private),
-        "spark_remote": f"sc://{LOOPBACK}:{ports['spark']}",
-        "upkeep_spark_remote": f"sc://{LOOPBACK}:{ports['spark-upkeep']}",
-        "spark_parallelism": cores(),
         "dagster_home": str(home.dagster),
+        "kafka": {"bootstrap_servers": f"{LOOPBACK}:{ports['kafka']}"},
+        "registry": {"url": registry_url(ports)},
+        "aws": {
+            "region": credentials.region,
+            "access_key": credentials.access_key,
+            "secret_key": credentials.secret_key,
+        },
+        "s3": {"endpoint": url(ports, "s3")},
+        "glue": {"endpoint": url(ports, "glue"), "warehouse": f"s3://{BUCKET}/warehouse"},
+        "rest": {"uri": url(ports, "rest"), "warehouse": TABLE_BUCKET},
+        "snowflake": {
+            "account": "frazil",
+            "host": LOOPBACK,
+            "port": ports["snowflake"],
+            "protocol": "http",
+            "user": SNOWFLAKE_USER,
+            "private_key_path": str(snowflake_keys(home).private),
+            "aws_role_arn": "arn:aws:iam::123456789012:role/snowflake_s3_glue_role",
+        },
+        "spark": {
+            "remote": f"sc://{LOOPBACK}:{ports['spark']}",
+            "upkeep_remote": f"sc://{LOOPBACK}:{ports['spark-upkeep']}",
+            "parallelism": cores(),
+        },
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 from frazil.errors import SpecError
 from frazil.pipelines.file import FILE, Pipeline, load_pipeline
 from frazil.publishing.targets import TARGETS
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec

@@ -18,7 +18,7 @@ from frazil.errors import CommitConflictError, PartDownError, RepairError
 from frazil.publishing.adoption import adopt, is_adopted
 from frazil.publishing.pointer import is_foreign, ways_on
 from frazil.publishing.target import Shown
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, is_lost, load_table
@@ -50,7 +50,7 @@ class Glue:
     def __init__(self, spec: AnyTable, settings: Settings) -> None:
         self._settings, self._table = settings, things(spec, settings).table
         self._foreign_commits = spec.foreign_commits
-        self.database = settings.glue_database or self._table.namespace
+        self.database = settings.glue.database or self._table.namespace
         self.path: AssetPath = (self.word, self.database, self._table.table)
         self.upstream: AssetPath = ("iceberg", *self._table.identifier)
         self.relations: tuple[str, ...] = (f"{self.database}.{self._table.table}",)
@@ -162,7 +162,7 @@ class Glue:
             if isinstance(met, Exception) and is_lost(met):
                 raise PartDownError(
                     "Glue does not answer.",
-                    where=f"{self._settings.glue_endpoint or 'Glue'} ({type(met).__name__})",
+                    where=f"{self._settings.glue.endpoint or 'Glue'} ({type(met).__name__})",
                     meaning=_MEANING,
                     todo="`frazil status` shows what runs, `frazil up` starts what does not.",
                 ) from met

@@ -64,7 +64,7 @@ def ways_on(table: str) -> str:
         "To take over what the other engine wrote, read it from that metadata file and INSERT it into the "
         f"Iceberg table. To drop it: `foreign_commits: restore` in the spec, then `frazil sync {table}`. To "
         "take over whole files without new rows, an OPTIMIZE say: `foreign_commits: adopt`. To "
-        "leave the entry to the other engine: publish to another `FRAZIL_GLUE_DATABASE`, or not to Glue."
+        "leave the entry to the other engine: publish to another `FRAZIL_GLUE__DATABASE`, or not to Glue."
     )
 
 

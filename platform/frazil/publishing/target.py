@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from frazil.connections import Connections
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
 

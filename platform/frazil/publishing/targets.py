@@ -5,7 +5,7 @@ from __future__ import annotations
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.publishing.target import Target
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 
 TARGETS: dict[str, type[Target]] = {target.word: target for target in (Glue, Snowflake)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from frazil.errors import ConfigureError
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import stamina
 
-from frazil.access import revealed
 from frazil.errors import ConfigureError, NotYetError, PartDownError
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
+from frazil.settings.secret import revealed
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import pyiceberg_properties
 from frazil.tables.pyiceberg import open_rest
@@ -71,10 +71,10 @@ def glue_client(settings: Settings) -> Any:
 
     return boto3.client(
         "glue",
-        endpoint_url=settings.glue_endpoint,
-        region_name=settings.s3_region,
-        aws_access_key_id=revealed(settings.s3_access_key),
-        aws_secret_access_key=revealed(settings.s3_secret_key),
+        endpoint_url=settings.glue.endpoint,
+        region_name=settings.aws.region,
+        aws_access_key_id=revealed(settings.aws.access_key),
+        aws_secret_access_key=revealed(settings.aws.secret_key),
         config=Config(
             connect_timeout=CONNECT_SECONDS,
             read_timeout=READ_SECONDS,
@@ -138,7 +138,7 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
             raise _locked_out(settings, e) from None
         if not is_lost(e):
             raise
-        where = settings.rest_uri if settings.catalog == "rest" else settings.glue_endpoint or "Glue"
+        where = settings.rest.uri if settings.catalog == "rest" else settings.glue.endpoint or "Glue"
         raise PartDownError(
             "The Iceberg catalog does not answer.",
             where=f"{where} ({type(e).__name__})",
@@ -159,7 +159,7 @@ def _is_refusal(error: Exception) -> bool:
 def _locked_out(settings: Settings, error: Exception) -> ConfigureError:
     return ConfigureError(
         "The Iceberg catalog gives no access.",
-        where=f"{settings.rest_uri}: {type(error).__name__}: {error}",
+        where=f"{settings.rest.uri}: {type(error).__name__}: {error}",
         meaning="What was published before stays; nothing half done is shown.",
         todo="Mend FRAZIL_REST__... in the settings (docs/connect.md), or ask for the missing right.",
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from frazil.access import RestAccess
+from frazil.settings.rest import RestSettings
 
 if TYPE_CHECKING:
     from pyiceberg.catalog.rest import RestCatalog
@@ -83,7 +83,7 @@ def answered_table(catalog: RestCatalog, identifier: tuple[str, ...], text: str)
     return catalog._response_to_table(identifier, TableResponse.model_validate_json(text))
 
 
-def open_rest(properties: Mapping[str, str], access: RestAccess, limits: tuple[float, float]) -> RestCatalog:
+def open_rest(properties: Mapping[str, str], rest: RestSettings, limits: tuple[float, float]) -> RestCatalog:
     """A REST catalog whose requests end: PyIceberg's client waits for ever.
 
     `limits` are seconds to connect, and to wait for an answer.
@@ -98,18 +98,18 @@ def open_rest(properties: Mapping[str, str], access: RestAccess, limits: tuple[f
             session.request = told  # type: ignore[method-assign]
             return session
 
-    told: dict[str, Any] = {**properties, **_certificates(access), **_client_credentials(access, limits[1])}
+    told: dict[str, Any] = {**properties, **_certificates(rest), **_client_credentials(rest, limits[1])}
     return LimitedRestCatalog("frazil", **told)
 
 
-def _certificates(access: RestAccess) -> dict[str, Any]:
+def _certificates(access: RestSettings) -> dict[str, Any]:
     ssl: dict[str, Any] = {"cabundle": str(access.ca)} if access.ca else {}
     if access.certificate:
         ssl["client"] = {"cert": str(access.certificate), "key": str(access.key)}
     return {"ssl": ssl} if ssl else {}
 
 
-def _client_credentials(access: RestAccess, seconds: float) -> dict[str, Any]:
+def _client_credentials(access: RestSettings, seconds: float) -> dict[str, Any]:
     if not access.token_url or not access.client_secret:
         return {}
     told = {

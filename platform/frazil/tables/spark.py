@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.connections import Connections
 from frazil.errors import PartDownError
 from frazil.quoting import quoted
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import SPARK_CATALOG, spark_properties
 from frazil.tables.faults import Job, spark_job
@@ -44,13 +44,13 @@ Measures = Mapping[str, str]
 
 
 def open_spark(settings: Settings) -> SparkSession:
-    """A new session on `settings.spark_remote` that knows the catalog as `frazil`.
+    """A new session on `settings.spark.remote` that knows the catalog as `frazil`.
 
     New, because a session keeps a catalog as it first found it: two profiles need two sessions.
     """
     from pyspark.sql import SparkSession
 
-    remote = settings.spark_remote
+    remote = settings.spark.remote
     with spark_errors(settings):
         if remote.startswith("sc://"):
             session: SparkSession = SparkSession.builder.remote(remote).create()
@@ -79,7 +79,7 @@ def spark_errors(settings: Settings) -> Iterator[None]:
             raise
         raise PartDownError(
             "Spark does not answer.",
-            where=settings.spark_remote,
+            where=settings.spark.remote,
             meaning="Nothing was changed.",
             todo="`frazil status` shows what runs, `frazil up` starts what does not.",
         ) from None
@@ -87,7 +87,7 @@ def spark_errors(settings: Settings) -> Iterator[None]:
 
 def configure_session(session: SparkSession, settings: Settings) -> SparkSession:
     """Tells a session the catalog and what landings rely on; returns the same session."""
-    if settings.spark_remote.startswith("sc://"):
+    if settings.spark.remote.startswith("sc://"):
         _be_impatient(session)
     prefix = f"spark.sql.catalog.{SPARK_CATALOG}"
     session.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")

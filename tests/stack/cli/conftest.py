@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from frazil.connections import Connections
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.shell import NAMESPACE, Command, Shell
 from kit.topics import Topic, create_topic

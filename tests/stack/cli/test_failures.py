@@ -174,14 +174,14 @@ def nowhere(tmp_path: Path) -> dict[str, str]:
     dead = "http://127.0.0.1:1"
     return {
         "FRAZIL_HOME": str(tmp_path / "home"),
-        "FRAZIL_BOOTSTRAP_SERVERS": "127.0.0.1:1",
-        "FRAZIL_SCHEMA_REGISTRY_URL": dead,
-        "FRAZIL_REST_URI": dead,
-        "FRAZIL_S3_ENDPOINT": dead,
-        "FRAZIL_S3_ACCESS_KEY": "a",
-        "FRAZIL_S3_SECRET_KEY": "b",
-        "FRAZIL_GLUE_ENDPOINT": dead,
-        "FRAZIL_SPARK_REMOTE": "sc://127.0.0.1:1",
+        "FRAZIL_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",
+        "FRAZIL_REGISTRY__URL": dead,
+        "FRAZIL_REST__URI": dead,
+        "FRAZIL_S3__ENDPOINT": dead,
+        "FRAZIL_AWS__ACCESS_KEY": "a",
+        "FRAZIL_AWS__SECRET_KEY": "b",
+        "FRAZIL_GLUE__ENDPOINT": dead,
+        "FRAZIL_SPARK__REMOTE": "sc://127.0.0.1:1",
     }
 
 
@@ -202,9 +202,9 @@ def test_without_a_stack_every_command_says_so_with_exit_code_5(
 @pytest.mark.parametrize(
     ("part", "variable"),
     [
-        ("schema registry", "FRAZIL_SCHEMA_REGISTRY_URL"),
-        ("Iceberg catalog", "FRAZIL_REST_URI"),
-        ("Spark", "FRAZIL_SPARK_REMOTE"),
+        ("schema registry", "FRAZIL_REGISTRY__URL"),
+        ("Iceberg catalog", "FRAZIL_REST__URI"),
+        ("Spark", "FRAZIL_SPARK__REMOTE"),
     ],
 )
 def test_one_part_that_is_down_is_named_and_nothing_is_half_done(
@@ -221,7 +221,7 @@ def test_one_part_that_is_down_is_named_and_nothing_is_half_done(
     assert list(refs) == ["main"]
 
 
-KAFKA, REGISTRY, CATALOG = "FRAZIL_BOOTSTRAP_SERVERS", "FRAZIL_SCHEMA_REGISTRY_URL", "FRAZIL_REST_URI"
+KAFKA, REGISTRY, CATALOG = "FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "FRAZIL_REGISTRY__URL", "FRAZIL_REST__URI"
 
 
 def test_without_kafka_the_tables_are_told_and_what_waits_is_not(

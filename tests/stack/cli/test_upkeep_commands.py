@@ -110,7 +110,7 @@ def test_a_table_that_is_not_there_yet_is_told_behind_the_others(
 
 
 def test_a_catalog_that_is_down_is_exit_code_5(frazil: Command, names: Things) -> None:
-    said = frazil("compact", str(names.table), "--json", FRAZIL_REST_URI="http://127.0.0.1:1")
+    said = frazil("compact", str(names.table), "--json", FRAZIL_REST__URI="http://127.0.0.1:1")
 
     assert said.code == 5
     assert "The Iceberg catalog does not answer" in said.err

@@ -13,12 +13,11 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from frazil.access import RestAccess
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError
 from frazil.landing.land import land
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.tables.catalog import catalog_errors
 from kit.certificates import Authority
 from kit.gate import gate
@@ -31,14 +30,14 @@ TOKEN = "a-static-token"
 
 def signer(settings: Settings) -> Callable[..., dict[str, str]]:
     """Logs the gate in to the stack's catalog, which knows signatures only."""
-    assert settings.s3_access_key
-    assert settings.s3_secret_key
-    keys = Credentials(settings.s3_access_key.get_secret_value(), settings.s3_secret_key.get_secret_value())
+    assert settings.aws.access_key
+    assert settings.aws.secret_key
+    keys = Credentials(settings.aws.access_key.get_secret_value(), settings.aws.secret_key.get_secret_value())
 
     def signed(method: str, url: str, body: bytes, headers: dict[str, str]) -> dict[str, str]:
         kept = {k: v for k, v in headers.items() if k.lower() in ("content-type", "accept")}
         request = AWSRequest(method, url, data=body, headers=kept)
-        SigV4Auth(keys, "s3tables", settings.s3_region).add_auth(request)
+        SigV4Auth(keys, "s3tables", settings.aws.region).add_auth(request)
         return dict(request.headers.items())
 
     return signed
@@ -56,20 +55,21 @@ def guarded(stack: Settings, tokens: Tokens) -> Guarded:
             said = headers.get("Authorization", "")
             return said == f"Bearer {TOKEN}" if way == "token" else tokens.knows(said)
 
-        return gate(stack.rest_uri, lets_in, signed=signer(stack))
+        return gate(stack.rest.uri, lets_in, signed=signer(stack))
 
     return open_gate
 
 
-def access(way: str, tokens: Tokens) -> RestAccess:
+def access(way: str, tokens: Tokens) -> dict[str, Any]:
     if way == "token":
-        return RestAccess(token=TOKEN)
-    return RestAccess(token_url=tokens.token_url, client_id=CLIENT, client_secret=SECRET, scope="catalog")
+        return {"token": TOKEN}
+    client = {"client_id": CLIENT, "client_secret": SECRET, "scope": "catalog"}
+    return {"token_url": tokens.token_url, **client}
 
 
-def through(connections: Connections, address: str, access: RestAccess) -> Clients:
+def through(connections: Connections, address: str, access: dict[str, Any]) -> Clients:
     """The stack's connections, but for the catalog."""
-    return Clients(connections.settings.model_copy(update={"rest_uri": address, "rest": access}))
+    return Clients(connections.settings.with_changes(rest={"uri": address, **access}))
 
 
 @pytest.mark.parametrize("way", ["token", "OAuth"])
@@ -106,8 +106,7 @@ def test_whoever_is_not_let_in_is_told_what_to_mend(
     connections: Connections, tokens: Tokens, guarded: Guarded, way: str, wrong: dict[str, Any]
 ) -> None:
     with guarded(way) as address:
-        told = RestAccess(**{**access(way, tokens).model_dump(), **wrong})
-        clients = through(connections, address, told)
+        clients = through(connections, address, access(way, tokens) | wrong)
         with (
             pytest.raises(ConfigureError, match="FRAZIL_REST__") as refusal,
             catalog_errors(clients.settings),
@@ -119,11 +118,11 @@ def test_whoever_is_not_let_in_is_told_what_to_mend(
 
 def test_a_certificate_of_somebody_else_is_refused(connections: Connections, tmp_path: Path) -> None:
     authority, other = Authority(tmp_path / "own", "own"), Authority(tmp_path / "other", "other")
-    let_all_in = partial(gate, connections.settings.rest_uri, lambda _: True, authority)
+    let_all_in = partial(gate, connections.settings.rest.uri, lambda _: True, authority)
 
     with let_all_in(signed=signer(connections.settings)) as address:
-        known = through(connections, address, RestAccess(ca=authority.file, token=TOKEN))
-        unknown = through(connections, address, RestAccess(ca=other.file, token=TOKEN))
+        known = through(connections, address, {"ca": authority.file, "token": TOKEN})
+        unknown = through(connections, address, {"ca": other.file, "token": TOKEN})
 
         assert known.catalog.list_namespaces() is not None
         with pytest.raises(ConfigureError, match="certificate verify failed"):

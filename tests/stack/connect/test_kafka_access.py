@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from frazil.access import KafkaAccess
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, PartDownError
@@ -41,7 +40,7 @@ def free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-def access(kafka: LockedKafka, tokens: Tokens, way: str, **other: Any) -> KafkaAccess:
+def access(kafka: LockedKafka, tokens: Tokens, way: str, **other: Any) -> dict[str, Any]:
     """What is right for a listener, but for what is given."""
     told: dict[str, Any] = {"ca": kafka.authority.file}
     if way == "MUTUAL":
@@ -52,13 +51,13 @@ def access(kafka: LockedKafka, tokens: Tokens, way: str, **other: Any) -> KafkaA
     if way == "OAUTH":
         told |= {"mechanism": "OAUTHBEARER", "token_url": tokens.token_url, "scope": "kafka"}
         told |= {"client_id": CLIENT, "client_secret": SECRET}
-    return KafkaAccess(**told | other)
+    return told | other
 
 
-def through(connections: Connections, kafka: LockedKafka, way: str, access: KafkaAccess) -> Clients:
+def through(connections: Connections, kafka: LockedKafka, way: str, access: dict[str, Any]) -> Clients:
     """The stack's connections, but for Kafka."""
-    told = {"bootstrap_servers": kafka.at(way), "kafka": access}
-    return Clients(connections.settings.model_copy(update=told))
+    told = {"bootstrap_servers": kafka.at(way), **access}
+    return Clients(connections.settings.with_changes(kafka=told))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -77,7 +76,7 @@ def test_records_land_through_each_way_in(
 def test_brokers_that_want_encryption_and_are_not_asked_for_it_are_a_guess_worth_making(
     connections: Connections, kafka: LockedKafka
 ) -> None:
-    clients = through(connections, kafka, "TLS", KafkaAccess())
+    clients = through(connections, kafka, "TLS", {})
 
     with pytest.raises(PartDownError, match="FRAZIL_KAFKA__TLS"):
         topic_fact(clients.admin, "a_topic")

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from frazil.access import RegistryAccess
 from frazil.connections import Connections
 from frazil.errors import ConfigureError
 from frazil.formats.registry import registry_client, subject_versions
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.certificates import Authority
 from kit.gate import gate
 from kit.tokens import CLIENT, SECRET, Tokens
@@ -50,7 +49,7 @@ def guarded(stack: Settings, authority: Authority, tokens: Tokens, way: str) -> 
                 return tokens.knows(said)
         return True
 
-    with gate(stack.schema_registry_url, lets_in, authority, mutual=way == "certificate") as address:
+    with gate(stack.registry.url, lets_in, authority, mutual=way == "certificate") as address:
         yield address
 
 
@@ -59,7 +58,7 @@ def right(way: str, authority: Authority, tokens: Tokens) -> dict[str, Any]:
     told: dict[str, Any] = {"ca": authority.file}
     match way:
         case "login":
-            return {"schema_registry_user_info": LOGIN, "registry": told}
+            told |= {"user_info": LOGIN}
         case "certificate":
             client = authority.identity("a-client")
             told |= {"certificate": client.certificate, "key": client.key}
@@ -67,7 +66,7 @@ def right(way: str, authority: Authority, tokens: Tokens) -> dict[str, Any]:
             told |= {"token": TOKEN, "logical_cluster": "lsrc-1"}
         case "OAuth":
             told |= {"token_url": tokens.token_url, "client_id": CLIENT, "client_secret": SECRET}
-    return {"registry": told}
+    return told
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -76,7 +75,7 @@ def test_a_subject_is_read_through_each_way_in(
 ) -> None:
     with guarded(stack, authority, tokens, way) as address:
         told = right(way, authority, tokens)
-        client = registry_client(Settings.load(schema_registry_url=address, **told))
+        client = registry_client(Settings.load(registry=told | {"url": address}))
 
         versions = subject_versions(client, f"{topic.name}-value")
 
@@ -86,11 +85,11 @@ def test_a_subject_is_read_through_each_way_in(
 @pytest.mark.parametrize(
     ("way", "wrong"),
     [
-        ("login", {"schema_registry_user_info": "KEY:wrong"}),
-        ("token", {"registry": {"token": "wrong"}}),
-        ("OAuth", {"registry": {"client_secret": "wrong"}}),
-        ("certificate", {"registry": {"certificate": None, "key": None}}),
-        ("login", {"registry": {"ca": "another"}}),
+        ("login", {"user_info": "KEY:wrong"}),
+        ("token", {"token": "wrong"}),
+        ("OAuth", {"client_secret": "wrong"}),
+        ("certificate", {"certificate": None, "key": None}),
+        ("login", {"ca": "another"}),
     ],
     ids=["wrong password", "wrong token", "wrong secret", "no certificate", "another authority"],
 )
@@ -98,15 +97,12 @@ def test_whoever_is_not_let_in_is_told_what_to_mend(
     topic: Topic, stack: Settings, authority: Authority, tokens: Tokens, tmp_path: Path,
     way: str, wrong: dict[str, Any],
 ) -> None:  # fmt: skip
-    told = right(way, authority, tokens)
-    for name, value in wrong.items():
-        told[name] = {**told[name], **value} if isinstance(value, dict) else value
-    if told["registry"]["ca"] == "another":
-        told["registry"]["ca"] = Authority(tmp_path, "somebody else").file
-    told["registry"] = RegistryAccess(**told["registry"])
+    told = right(way, authority, tokens) | wrong
+    if told["ca"] == "another":
+        told["ca"] = Authority(tmp_path, "somebody else").file
 
     with guarded(stack, authority, tokens, way) as address:
-        client = registry_client(Settings.load(schema_registry_url=address, **told))
+        client = registry_client(Settings.load(registry=told | {"url": address}))
         with pytest.raises(ConfigureError, match="FRAZIL_REGISTRY__") as refusal:
             subject_versions(client, f"{topic.name}-value")
 

@@ -12,7 +12,7 @@ from frazil.derive.queries.columns import Column, typed
 from frazil.derive.queries.query import parse_query, read_query
 from frazil.derive.queries.types import UNKNOWN
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
 from kit.query_cases import PARAMETERS, RIGHT, TABLES, WRONG
 from kit.typed_queries import by_spark

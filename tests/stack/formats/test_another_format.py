@@ -9,7 +9,7 @@ from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, OK, decoder_for
 from frazil.formats.registry import registry_client
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.comma_separated import KIND, CommaSeparated, registry_with
 
@@ -24,7 +24,7 @@ def test_records_of_a_new_format_become_rows_or_are_bad(
     )
     with registry_with("parcels-value", "name,weight") as address:
         decoder = decoder_for(
-            TableSpec(topic="parcels"), registry_client(Settings(schema_registry_url=address))
+            TableSpec(topic="parcels"), registry_client(Settings.load(registry={"url": address}))
         )
 
     rows = decoder.decode(records).select(OK, BAD, f"{KEY.data}.key", f"{VALUE.data}.*").collect()

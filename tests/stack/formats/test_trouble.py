@@ -92,10 +92,10 @@ def test_a_schema_that_changes_between_two_caps_is_landed_in_the_same_call(sourc
 @contextmanager
 def behind_a_wire(source: Source, plan: Plan) -> Iterator[tuple[Wire, Source]]:
     """The same topic, its registry behind a wire; asked by a client that remembers nothing."""
-    url = source.connections.settings.schema_registry_url
+    url = source.connections.settings.registry.url
     with wired({"registry": url}, plan) as (wire, urls):
-        own = {"schema_registry_url": urls["registry"] + urlsplit(url).path}
-        settings = source.connections.settings.model_copy(update=own)
+        own = {"url": urls["registry"] + urlsplit(url).path}
+        settings = source.connections.settings.with_changes(registry=own)
         yield wire, Source(Clients(settings, lambda _: source.connections.spark), source.spec)
 
 

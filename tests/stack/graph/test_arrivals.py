@@ -176,7 +176,7 @@ def test_a_run_that_ended_does_not_stand_in_the_way_of_its_repetition(
 def test_a_stack_that_is_down_is_a_reason_to_skip(
     waiting: Graph, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FRAZIL_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    monkeypatch.setenv("FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "127.0.0.1:1")
 
     decided = tick(waiting, instance)
 

@@ -256,7 +256,7 @@ def test_upkeep_shows_readers_no_landing_that_its_checks_have_not_passed(
 def test_a_catalog_that_is_down_is_a_reason_to_skip(
     small: Graph, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FRAZIL_REST_URI", "http://127.0.0.1:1")
+    monkeypatch.setenv("FRAZIL_REST__URI", "http://127.0.0.1:1")
 
     decided = tick(small, instance)
 

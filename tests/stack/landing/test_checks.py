@@ -86,7 +86,7 @@ def test_a_table_that_is_not_there_fails_in_one_sentence(topic: Topic, name: str
 
 @only_rest
 def test_a_server_that_is_down_says_nothing_about_the_data(landed: Topic) -> None:
-    nobody = landed.connections.settings.model_copy(update={"rest_uri": "http://127.0.0.1:1"})
+    nobody = landed.connections.settings.with_changes(rest={"uri": "http://127.0.0.1:1"})
 
     with pytest.raises(PartDownError, match="catalog does not answer"):
         run_check("row_count", landed.spec, type(landed.connections)(nobody))

@@ -17,7 +17,7 @@ from frazil.landing.state import TableState, table_states
 from frazil.local.home import Home
 from frazil.local.parts import prepared_stack
 from frazil.local.stack import Stack
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.shared_stack import free_offset
 from kit.topics import Topic, topic_maker
 
@@ -58,8 +58,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 @pytest.fixture
 def topic(broker: Broker, stack: Settings, fresh_name: str) -> Topic:
     """A topic on that broker with ten records, all landed, one batch for each record."""
-    servers = Settings.of_profile(broker.stack.home.profile).bootstrap_servers
-    connections = Clients(stack.model_copy(update={"bootstrap_servers": servers}))
+    servers = Settings.of_profile(broker.stack.home.profile).kafka.bootstrap_servers
+    connections = Clients(stack.with_changes(kafka={"bootstrap_servers": servers}))
     topic = topic_maker(connections, fresh_name, "landing_tests")()
     for _ in range(10):
         topic.trades(1)

@@ -165,7 +165,7 @@ def test_one_hot_partition_is_landed_by_every_core(make_topic: MakeTopic) -> Non
     topic = make_topic(partitions=3)
     topic.trades(2 * MIN_SLICE, partition=1)
 
-    assert topic.connections.settings.spark_parallelism > 1
+    assert topic.connections.settings.spark.parallelism > 1
     assert land(topic.spec, topic.connections).files == 2
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 

@@ -7,7 +7,7 @@ import boto3
 from frazil.clients import Clients
 from frazil.landing.land import land
 from frazil.publishing.snowflake.statements import volume_of
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.stored import files_under
 from kit.topics import topic_maker
 
@@ -15,7 +15,7 @@ from kit.topics import topic_maker
 def test_tables_that_glue_owns_lie_below_the_warehouse_that_was_set(stack: Settings, fresh_name: str) -> None:
     make_bucket(stack, fresh_name)
     warehouse = f"s3://{fresh_name}/lake/bronze"
-    settings = stack.model_copy(update={"catalog": "glue", "glue_warehouse": warehouse})
+    settings = stack.with_changes(catalog="glue", glue={"warehouse": warehouse})
     topic = topic_maker(Clients(settings), fresh_name, "landing_tests")()
     topic.trades(3)
 
@@ -29,12 +29,12 @@ def test_tables_that_glue_owns_lie_below_the_warehouse_that_was_set(stack: Setti
 
 
 def make_bucket(settings: Settings, name: str) -> None:
-    assert settings.s3_access_key
-    assert settings.s3_secret_key
+    assert settings.aws.access_key
+    assert settings.aws.secret_key
     boto3.client(
         "s3",
-        endpoint_url=settings.s3_endpoint,
-        region_name=settings.s3_region,
-        aws_access_key_id=settings.s3_access_key.get_secret_value(),
-        aws_secret_access_key=settings.s3_secret_key.get_secret_value(),
+        endpoint_url=settings.s3.endpoint,
+        region_name=settings.aws.region,
+        aws_access_key_id=settings.aws.access_key.get_secret_value(),
+        aws_secret_access_key=settings.aws.secret_key.get_secret_value(),
     ).create_bucket(Bucket=name)

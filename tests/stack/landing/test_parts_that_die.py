@@ -25,7 +25,7 @@ from frazil.landing.land import land
 from frazil.local.home import Home
 from frazil.local.parts import prepared_stack
 from frazil.local.stack import Stack
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.killed import NAMESPACE, compaction_process, landing_process
 from kit.leftovers import cleaned_up, unnamed

@@ -130,7 +130,7 @@ def test_new_partitions_are_landed_from_their_first_offset(topic: Topic) -> None
 
 
 def transactional(topic: Topic) -> Producer:
-    servers = topic.connections.settings.bootstrap_servers
+    servers = topic.connections.settings.kafka.bootstrap_servers
     producer = Producer({"bootstrap.servers": servers, "transactional.id": topic.name})
     producer.init_transactions(30)
     return producer

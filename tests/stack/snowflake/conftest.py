@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from frazil.connections import Connections
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.standin import StandIn, access_sql
 from kit.trades import Trades, make_trades
 

@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from frazil.connections import Connections
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from kit.equality_deletes import with_equality_delete
 from kit.standin import StandIn, access_sql, new_key, volume_sql
 from kit.trades import Trades

@@ -16,7 +16,7 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, DifferentError, FrazilError, MissingError, PartDownError
 from frazil.publishing.snowflake.connection import open_snowflake
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
 from kit.targets import read_snowflake, snowflake_path, sync_snowflake
@@ -30,7 +30,7 @@ def query(settings: Settings, sql: str) -> list[tuple[Any, ...]]:
 
 
 def with_settings(connections: Connections, **changed: Any) -> Connections:
-    return Clients(connections.settings.model_copy(update=changed))
+    return Clients(connections.settings.with_changes(snowflake=changed))
 
 
 def view_of(names: Things) -> str:
@@ -100,7 +100,7 @@ def test_a_role_that_is_named_may_read_table_and_view(
 ) -> None:
     role = f"{fresh_name}_reader".upper()
     query(connections.settings, f"create role {role}")
-    state = sync_snowflake(with_settings(connections, snowflake_role=role), trades.names)
+    state = sync_snowflake(with_settings(connections, role=role), trades.names)
 
     held = {row[1:4] for row in query(connections.settings, f"show grants to role {role}")}
     schema = state.name.rpartition(".")[0]
@@ -113,7 +113,7 @@ def test_a_role_that_is_named_may_read_table_and_view(
 
 
 def test_a_role_that_is_not_there_is_named(connections: Connections, trades: Trades) -> None:
-    asking = with_settings(connections, snowflake_role="nobody_made_it")
+    asking = with_settings(connections, role="nobody_made_it")
 
     with pytest.raises(MissingError, match="NOBODY_MADE_IT"):
         sync_snowflake(asking, trades.names)
@@ -144,7 +144,7 @@ def test_a_table_that_glue_does_not_know_is_refused_with_its_glue_name(
 
 
 def test_a_table_outside_of_the_volume_is_refused(connections: Connections, trades: Trades) -> None:
-    elsewhere = with_settings(connections, snowflake_storage_base_url="s3://elsewhere/")
+    elsewhere = with_settings(connections, storage_base_url="s3://elsewhere/")
 
     with pytest.raises(ConfigureError, match="s3://elsewhere/"):
         sync_snowflake(elsewhere, trades.names)
@@ -161,14 +161,14 @@ def test_a_volume_of_another_place_is_not_changed_silently(
     )
 
     with pytest.raises(DifferentError, match="s3://elsewhere/"):
-        sync_snowflake(with_settings(connections, snowflake_external_volume=other), trades.names)
+        sync_snowflake(with_settings(connections, external_volume=other), trades.names)
 
 
 def test_a_snowflake_that_does_not_answer_is_named_with_its_address(
     connections: Connections, trades: Trades
 ) -> None:
     with pytest.raises(PartDownError, match=r"http://127\.0\.0\.1:9"):
-        read_snowflake(with_settings(connections, snowflake_port=9), trades.names)
+        read_snowflake(with_settings(connections, port=9), trades.names)
 
 
 def test_a_key_that_snowflake_does_not_know_is_refused_without_a_word_of_the_key(
@@ -177,7 +177,7 @@ def test_a_key_that_snowflake_does_not_know_is_refused_without_a_word_of_the_key
     key = rsa.generate_private_key(65537, 2048)
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     (tmp_path / "other.p8").write_bytes(pem)
-    stranger = with_settings(connections, snowflake_private_key_path=tmp_path / "other.p8")
+    stranger = with_settings(connections, private_key_path=tmp_path / "other.p8")
 
     with pytest.raises(ConfigureError, match="refuses the login") as refused:
         read_snowflake(stranger, trades.names)
@@ -188,7 +188,7 @@ def test_a_key_that_snowflake_does_not_know_is_refused_without_a_word_of_the_key
 def test_a_key_file_that_is_missing_is_named(
     connections: Connections, trades: Trades, tmp_path: Path
 ) -> None:
-    lost = with_settings(connections, snowflake_private_key_path=tmp_path / "lost.p8")
+    lost = with_settings(connections, private_key_path=tmp_path / "lost.p8")
 
     with pytest.raises(ConfigureError, match=r"lost\.p8"):
         read_snowflake(lost, trades.names)

@@ -27,4 +27,4 @@ def sharing(connections: Connections) -> Connections:
 
     For races as well: upkeep's own Spark takes as long as the machine has other things to do.
     """
-    return Clients(connections.settings.model_copy(update={"upkeep_spark_remote": None}))
+    return Clients(connections.settings.with_changes(spark={"upkeep_remote": None}))

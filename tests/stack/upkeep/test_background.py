@@ -52,8 +52,8 @@ def server_of(session: SparkSession) -> str:
 
 
 def test_upkeep_has_a_spark_of_its_own(connections: Connections) -> None:
-    assert connections.settings.upkeep_spark_remote
-    assert connections.settings.upkeep_spark_remote.endswith(f":{server_of(connections.background_spark)}")
+    assert connections.settings.spark.upkeep_remote
+    assert connections.settings.spark.upkeep_remote.endswith(f":{server_of(connections.background_spark)}")
     assert server_of(connections.background_spark) != server_of(connections.spark)
 
 

@@ -18,7 +18,7 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
 from frazil.landing.land import land
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
@@ -104,7 +104,7 @@ def test_a_look_at_thirty_tables_asks_a_rest_catalog_for_each_once(
 def test_glue_tells_what_moved_in_a_request_per_hundred_tables(
     stack: Settings, make_tables: MakeTables
 ) -> None:
-    lake = Clients(stack.model_copy(update={"catalog": "glue"}))
+    lake = Clients(stack.with_changes(catalog="glue"))
     tables, memory, now = make_tables(lake, 20), Memory(), time.time()
 
     with requests_counted(lake) as first:
@@ -180,7 +180,7 @@ def test_a_broken_table_is_told_and_does_not_hide_the_others(
 
 
 def test_a_catalog_that_is_down_is_one_clear_error(stack: Settings) -> None:
-    nobody = Clients(stack.model_copy(update={"rest_uri": "http://127.0.0.1:1"}))
+    nobody = Clients(stack.with_changes(rest={"uri": "http://127.0.0.1:1"}))
 
     with pytest.raises(PartDownError, match="catalog does not answer"):
         look_for_work([spec_of("any")], nobody, time.time())

@@ -125,8 +125,8 @@ def test_a_table_that_is_not_there_is_named(connections: Connections, spec: Tabl
 
 
 def test_a_spark_that_is_down_is_said_in_words(connections: Connections, spec: TableSpec) -> None:
-    elsewhere = {"upkeep_spark_remote": "sc://127.0.0.1:1"}
-    nowhere = Clients(connections.settings.model_copy(update=elsewhere))
+    elsewhere = {"upkeep_remote": "sc://127.0.0.1:1"}
+    nowhere = Clients(connections.settings.with_changes(spark=elsewhere))
     foreign_table(connections.catalog, things(spec, connections.settings).table)
 
     with pytest.raises(PartDownError, match=r"Spark does not answer[\s\S]*127.0.0.1:1\b"):

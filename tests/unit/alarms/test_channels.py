@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from pydantic import SecretStr
 
-from frazil.alarm_access import AlarmAccess, Mail
 from frazil.alarms.channels import channels_of, tell
 from frazil.alarms.journal import Cause, Journal, Subject
+from frazil.settings.alarms import AlarmSettings, MailSettings
 from kit.receivers import Receiver, mail_receiver, web_receiver
 
 COUNT = Subject("check", "row_count", "local.a")
@@ -36,13 +36,15 @@ def journal() -> Journal:
     return journal
 
 
-def by_mail(port: int, **further: object) -> AlarmAccess:
+def by_mail(port: int, **further: object) -> AlarmSettings:
     settings = {"host": "127.0.0.1", "port": port, "security": "none", "sender": "f@x.example"}
-    return AlarmAccess(mail=Mail.model_validate({**settings, "to": "a@x.example, b@x.example", **further}))
+    return AlarmSettings(
+        mail=MailSettings.model_validate({**settings, "to": "a@x.example, b@x.example", **further})
+    )
 
 
 def test_a_webhook_gets_the_alarms_as_json(web: Receiver, journal: Journal) -> None:
-    outcome = tell(journal, channels_of(AlarmAccess(webhook=SecretStr(web.url))), "local", 5.0)
+    outcome = tell(journal, channels_of(AlarmSettings(webhook=SecretStr(web.url))), "local", 5.0)
 
     assert outcome == {"webhook": "told 1"}
     assert web.posts == [
@@ -67,7 +69,7 @@ def test_a_webhook_gets_the_alarms_as_json(web: Receiver, journal: Journal) -> N
 
 
 def test_slack_gets_text_in_which_nothing_is_markup(web: Receiver, journal: Journal) -> None:
-    tell(journal, channels_of(AlarmAccess(slack=SecretStr(web.url))), "local", 5.0)
+    tell(journal, channels_of(AlarmSettings(slack=SecretStr(web.url))), "local", 5.0)
 
     (post,) = web.posts
     assert post["text"].startswith("Frazil local: 1 new\n\nNEW row_count: check row_count of local.a, since")
@@ -90,7 +92,7 @@ def test_a_message_for_people_lists_twenty_and_counts_the_rest(web: Receiver) ->
     journal.judge({Subject("check", "schema", f"local.t{i}"): WRONG for i in range(25)}, 0.0)
     url = SecretStr(web.url)
 
-    tell(journal, channels_of(AlarmAccess(webhook=url, slack=url)), "local", 5.0)
+    tell(journal, channels_of(AlarmSettings(webhook=url, slack=url)), "local", 5.0)
 
     whole, text = web.posts
     assert len(whole["alarms"]) == 25
@@ -98,7 +100,7 @@ def test_a_message_for_people_lists_twenty_and_counts_the_rest(web: Receiver) ->
 
 
 def test_a_channel_that_refuses_is_told_at_the_next_look(web: Receiver, journal: Journal) -> None:
-    channels = channels_of(AlarmAccess(webhook=SecretStr(web.url)))
+    channels = channels_of(AlarmSettings(webhook=SecretStr(web.url)))
     web.refuses = True
 
     first = tell(journal, channels, "local", 5.0)
@@ -123,7 +125,7 @@ def test_a_mail_server_that_refuses_is_told_at_the_next_look(post: Receiver, jou
 def test_an_address_that_nobody_answers_stops_nothing_and_is_never_shown(
     web: Receiver, journal: Journal, address: str
 ) -> None:
-    access = AlarmAccess(webhook=SecretStr(address), slack=SecretStr(web.url))
+    access = AlarmSettings(webhook=SecretStr(address), slack=SecretStr(web.url))
 
     outcome = tell(journal, channels_of(access), "local", 5.0)
 

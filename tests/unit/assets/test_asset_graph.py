@@ -9,7 +9,7 @@ import pytest
 
 from assets.described import TopicTable
 from frazil.errors import SpecError
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.checkout import DERIVED, EVERYTHING, GROUPS, TOPICS, edges, layers_of
 

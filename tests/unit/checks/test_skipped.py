@@ -14,7 +14,7 @@ from pyiceberg.types import LongType, NestedField
 from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.definitions import defs
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from resources.connections import FrazilConnections
 

@@ -12,7 +12,7 @@ from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.record import decoder_for, topic_columns
 from frazil.formats.registry import RegistryClient, WantedSchema, differences, read_schema, registry_client
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec
 from kit.comma_separated import KIND, SCHEMA_ID, CommaSeparated, registry_with
 
@@ -22,7 +22,7 @@ SPEC = TableSpec(topic="parcels")
 @pytest.fixture
 def registry() -> Iterator[RegistryClient]:
     with registry_with("parcels-value", "name,weight") as address:
-        yield registry_client(Settings(schema_registry_url=address))
+        yield registry_client(Settings.load(registry={"url": address}))
 
 
 @pytest.fixture

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from frazil.access import KafkaAccess
 from frazil.errors import ConfigureError
 from frazil.kafka.access import java_access, librdkafka_access
-from frazil.settings import Settings
+from frazil.settings.kafka import KafkaSettings
+from frazil.settings.profile import Settings
 
 CLOUD = {"tls": True, "mechanism": "PLAIN", "username": "KEY", "password": 'se"cret\\'}
 TOKEN = {"token_url": "https://login/token", "client_id": "us", "client_secret": "x"}
 
 
 def test_an_open_kafka_is_told_nothing() -> None:
-    assert (java_access(KafkaAccess()), librdkafka_access(KafkaAccess())) == ({}, {})
+    assert (java_access(KafkaSettings()), librdkafka_access(KafkaSettings())) == ({}, {})
 
 
 def test_an_api_key_is_told_to_both_in_their_own_words() -> None:
-    access = KafkaAccess(**CLOUD)
+    access = KafkaSettings(**CLOUD)
 
     assert librdkafka_access(access) == {
         "security.protocol": "SASL_SSL",
@@ -42,7 +42,7 @@ def test_certificates_are_handed_over_as_text(tmp_path: Path) -> None:
     files = {name: tmp_path / f"{name}.pem" for name in ("ca", "certificate", "key")}
     for name, file in files.items():
         file.write_text(f"the {name}")
-    access = KafkaAccess(**files)
+    access = KafkaSettings(**files)
 
     assert librdkafka_access(access) == {
         "security.protocol": "SSL",
@@ -62,7 +62,7 @@ def test_certificates_are_handed_over_as_text(tmp_path: Path) -> None:
 
 def test_a_certificate_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigureError, match=r"nowhere\.pem"):
-        librdkafka_access(KafkaAccess(ca=tmp_path / "nowhere.pem"))
+        librdkafka_access(KafkaSettings(ca=tmp_path / "nowhere.pem"))
 
 
 @pytest.mark.parametrize(
@@ -81,18 +81,18 @@ def test_a_certificate_that_is_not_there_is_named(tmp_path: Path) -> None:
 )
 def test_what_is_missing_is_asked_for(told: dict[str, Any], missing: str) -> None:
     with pytest.raises(ValidationError, match=missing):
-        KafkaAccess(**told)
+        KafkaSettings(**told)
 
 
 def test_the_environment_says_it_by_names_with_two_underscores(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in CLOUD.items():
         monkeypatch.setenv(f"FRAZIL_KAFKA__{name.upper()}", str(value))
 
-    assert Settings.load().kafka == KafkaAccess(**CLOUD)
+    assert Settings.load().kafka == KafkaSettings(**CLOUD)
 
 
 def test_a_secret_among_the_further_settings_is_refused_and_not_shown() -> None:
     with pytest.raises(ConfigureError, match=r"sasl\.password") as refusal:
-        Settings.load(kafka_client={"sasl.password": "planted-secret"})
+        Settings.load(kafka={"client": {"sasl.password": "planted-secret"}})
 
     assert "planted-secret" not in str(refusal.value)

@@ -8,7 +8,7 @@ from frazil.formats.registry import read_schema
 from frazil.local.generators import GENERATORS
 from frazil.local.generators.generator import Generator
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 
 

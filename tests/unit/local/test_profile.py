@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,11 +9,13 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+from typer.testing import CliRunner
 
+from frazil.cli.stack import app
 from frazil.local.home import Home, s3_credentials, snowflake_keys
 from frazil.local.parts import make_dagster_home, write_profile
 from frazil.local.ports import DEFAULTS
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 
 @pytest.fixture
@@ -31,22 +34,31 @@ def test_the_profile_is_what_settings_read(home: Home, monkeypatch: pytest.Monke
     write(home)
 
     assert Settings.load() == Settings.of_profile(home.profile)
-    assert Settings.load().bootstrap_servers == "127.0.0.1:9092"
+    assert Settings.load().kafka.bootstrap_servers == "127.0.0.1:9092"
 
 
 def test_the_environment_does_not_change_the_profile_read_by_the_stack(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(home)
-    monkeypatch.setenv("FRAZIL_BOOTSTRAP_SERVERS", "elsewhere:9092")
+    monkeypatch.setenv("FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "elsewhere:9092")
 
-    assert Settings.of_profile(home.profile).bootstrap_servers == "127.0.0.1:9092"
+    assert Settings.of_profile(home.profile).kafka.bootstrap_servers == "127.0.0.1:9092"
 
 
-def test_every_name_in_the_profile_but_the_bucket_is_a_setting(home: Home) -> None:
+def test_the_shell_that_takes_what_env_prints_has_the_settings_of_the_profile(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_HOME", str(home.root))
     write(home)
+    printed = CliRunner().invoke(app, ["env"]).stdout
 
-    assert set(json.loads(home.profile.read_text())) - set(Settings.model_fields) == {"bucket"}
+    exports = dict(word.split("=", 1) for word in shlex.split(printed) if "=" in word)
+    elsewhere = {name: value for name, value in exports.items() if name != "FRAZIL_HOME"}
+    for name, value in {**elsewhere, "FRAZIL_HOME": str(home.root / "no-profile-here")}.items():
+        monkeypatch.setenv(name, value)
+
+    assert Settings.load() == Settings.of_profile(home.profile)
 
 
 def test_what_holds_a_secret_is_for_its_owner_only(home: Home) -> None:
@@ -60,12 +72,12 @@ def test_what_holds_a_secret_is_for_its_owner_only(home: Home) -> None:
 def test_a_choice_of_the_user_outlives_the_next_start(home: Home) -> None:
     write(home)
     values = json.loads(home.profile.read_text())
-    home.profile.write_text(json.dumps(values | {"catalog": "glue", "rest_uri": "http://other"}))
+    home.profile.write_text(json.dumps(values | {"catalog": "glue", "rest": {"uri": "http://other"}}))
 
     write(home)
 
     assert Settings.of_profile(home.profile).catalog == "glue"
-    assert Settings.of_profile(home.profile).rest_uri == "http://127.0.0.1:8181"
+    assert Settings.of_profile(home.profile).rest.uri == "http://127.0.0.1:8181"
 
 
 def test_credentials_are_made_once_and_differ_between_homes(home: Home, tmp_path: Path) -> None:

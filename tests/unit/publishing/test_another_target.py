@@ -17,7 +17,7 @@ from frazil.definitions import defs
 from frazil.errors import SpecError
 from frazil.pipelines.folder import load_pipelines
 from frazil.publishing.targets import TARGETS
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.table import THROUGH
 from frazil.spec.topic import TableSpec
 from kit.pointer_file import PointerFile

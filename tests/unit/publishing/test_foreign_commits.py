@@ -53,7 +53,7 @@ def test_a_foreign_commit_is_left_alone_and_both_metadata_files_and_the_ways_on_
     told = str(refused.value)
     assert foreign in told
     assert mirror.table.metadata_location in told
-    assert all(way in told for way in ("INSERT", "foreign_commits: restore", "FRAZIL_GLUE_DATABASE"))
+    assert all(way in told for way in ("INSERT", "foreign_commits: restore", "FRAZIL_GLUE__DATABASE"))
 
 
 def test_the_check_fails_and_names_both_metadata_files_and_the_ways_on(mirror: Mirror) -> None:

@@ -13,7 +13,7 @@ from pyiceberg.types import LongType, NestedField
 from frazil.clients import Clients
 from frazil.errors import PartDownError
 from frazil.publishing.glue import Glue
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.wire import Asked, Fate, Wire, commits
 
@@ -40,8 +40,8 @@ def lake(wire_and_url: tuple[Wire, str], fresh_database: str) -> Lake:
 
 
 def lake_at(glue: str, database: str) -> Lake:
-    keys = {"s3_endpoint": "http://127.0.0.1:1", "s3_access_key": "key", "s3_secret_key": "secret"}
-    return Lake(Settings(glue_endpoint=glue, glue_database=database, **keys))
+    told = {"s3": {"endpoint": "http://127.0.0.1:1"}, "aws": {"access_key": "key", "secret_key": "secret"}}
+    return Lake(Settings.load(glue={"endpoint": glue, "database": database}, **told))
 
 
 @pytest.fixture

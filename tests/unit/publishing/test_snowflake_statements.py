@@ -28,7 +28,7 @@ from frazil.publishing.snowflake.statements import (
     integration_of,
     volume_of,
 )
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 TABLE = Relation("FRAZIL", "LOCAL", "TRADES")
 VIEW = Relation("FRAZIL", "LOCAL", "TRADES_CLEAN")
@@ -171,13 +171,7 @@ def test_a_view_lists_its_columns_as_they_are_spelled() -> None:
 
 
 def test_tables_of_rest_and_of_glue_lie_in_volumes_of_their_own() -> None:
-    defaults = {
-        "warehouse": "warehouse",
-        "glue_warehouse": "s3://lake/warehouse",
-        "snowflake_external_volume": None,
-        "snowflake_storage_base_url": None,
-    }
-    rest, glue = (volume_of(Settings.load(catalog=kind, **defaults)) for kind in ("rest", "glue"))
+    rest, glue = (volume_of(Settings.load(catalog=kind)) for kind in ("rest", "glue"))
 
     assert (rest.name, rest.base_url) == ("FRAZIL_VOLUME", "s3://warehouse/")
     assert (glue.name, glue.base_url) == ("FRAZIL_GLUE_VOLUME", "s3://lake/warehouse/")
@@ -186,20 +180,20 @@ def test_tables_of_rest_and_of_glue_lie_in_volumes_of_their_own() -> None:
 def test_a_table_outside_of_its_volume_is_refused_before_snowflake_is_asked() -> None:
     check_location(VOLUME, "s3://warehouse/local/trades/metadata/v1.metadata.json")
 
-    with pytest.raises(ConfigureError, match="snowflake_storage_base_url"):
+    with pytest.raises(ConfigureError, match="FRAZIL_SNOWFLAKE__STORAGE_BASE_URL"):
         check_location(VOLUME, "s3://warehouse2/local/trades/metadata/v1.metadata.json")
 
 
 @pytest.mark.parametrize("arn", [None, "reader", "arn:aws:iam:::role/reader"])
 def test_the_role_is_asked_for_where_something_must_be_made_with_it(arn: str | None) -> None:
-    settings = Settings.load(snowflake_aws_role_arn=arn)
+    settings = Settings.load(snowflake={"aws_role_arn": arn})
 
-    with pytest.raises(ConfigureError, match="FRAZIL_SNOWFLAKE_AWS_ROLE_ARN"):
+    with pytest.raises(ConfigureError, match="FRAZIL_SNOWFLAKE__AWS_ROLE_ARN"):
         statements.create_volume(volume_of(settings))
-    with pytest.raises(ConfigureError, match="FRAZIL_SNOWFLAKE_AWS_ROLE_ARN"):
+    with pytest.raises(ConfigureError, match="FRAZIL_SNOWFLAKE__AWS_ROLE_ARN"):
         statements.create_integration(integration_of(settings, "local"))
 
 
 def test_the_account_is_asked_for() -> None:
-    with pytest.raises(ConfigureError, match="FRAZIL_SNOWFLAKE_ACCOUNT"):
-        connection_arguments(Settings.load(snowflake_account=None))
+    with pytest.raises(ConfigureError, match="FRAZIL_SNOWFLAKE__ACCOUNT"):
+        connection_arguments(Settings.load())

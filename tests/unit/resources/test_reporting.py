@@ -11,7 +11,7 @@ import dagster as dg
 import pytest
 
 from frazil.checks.result import CheckResult
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.work import WorkReport
 from resources.reporting import DagsterReporter

@@ -10,7 +10,7 @@ import pytest
 
 from assets.derived import DerivedTable
 from assets.described import PipelineTable, TopicTable
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
 from kit.receivers import Receiver, web_receiver
@@ -89,9 +89,9 @@ def test_a_webhook_that_is_down_is_told_when_it_is_back(
 def test_a_part_that_is_down_is_told_though_no_run_fails(
     web: Receiver, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FRAZIL_BOOTSTRAP_SERVERS", "127.0.0.1:1")
-    monkeypatch.setenv("FRAZIL_REST_URI", "http://127.0.0.1:1")
-    monkeypatch.setenv("FRAZIL_REST_SIGNING_NAME", "")
+    monkeypatch.setenv("FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    monkeypatch.setenv("FRAZIL_REST__URI", "http://127.0.0.1:1")
+    monkeypatch.setenv("FRAZIL_REST__SIGNING_NAME", "")
 
     tick(instance, [TopicTable(TableSpec(topic="trades"), Settings.load())], None)
 

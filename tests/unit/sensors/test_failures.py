@@ -12,7 +12,7 @@ from assets.described import TopicTable
 from assets.outcome import engine_errors, failure
 from frazil.alarms.journal import Cause, Findings, Subject
 from frazil.errors import OffsetsLostError, PartDownError
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from sensors.failures import look_at_checks, look_at_runs
 

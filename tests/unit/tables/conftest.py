@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.tables.catalog import open_catalog
 from kit.commits import NAME, Lake, lake_on
 from kit.lying import LIES, LyingCatalog, glue_in_process
@@ -59,9 +59,9 @@ def glue_wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, 
 def glue_lake(glue_wire: tuple[Wire, str], tmp_path: Path) -> Iterator[Lake]:
     """A table that Glue owns, asked over the wire by the client that the engine opens."""
     wire, url = glue_wire
-    keys = {"s3_access_key": "key", "s3_secret_key": "secret"}
+    aws = {"access_key": "key", "secret_key": "secret"}
     catalog = open_catalog(
-        Settings(catalog="glue", glue_endpoint=url, glue_warehouse=tmp_path.as_uri(), **keys)
+        Settings.load(catalog="glue", glue={"endpoint": url, "warehouse": tmp_path.as_uri()}, aws=aws)
     )
     yield lake_on(catalog, lambda fate: wire.once(fate))
     wire.calm()

@@ -12,11 +12,12 @@ import pytest
 from pyiceberg.schema import Schema
 from urllib3 import HTTPConnectionPool, Timeout
 
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.tables.catalog import open_catalog
 from frazil.tables.client_properties import pyiceberg_properties, spark_properties
 
-KEYS = {"s3_endpoint": "http://127.0.0.1:1", "s3_access_key": "key", "s3_secret_key": "secret"}
+DEAD = {"endpoint": "http://127.0.0.1:1"}
+TOLD = {"s3": DEAD, "glue": DEAD, "aws": {"access_key": "key", "secret_key": "secret"}}
 LONGEST = 300.0
 """Seconds that nobody should wait for one answer."""
 
@@ -70,7 +71,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_every_request_to_a_rest_catalog_has_a_time_limit(
     idle: str, limits: list[Any], signing: str | None
 ) -> None:
-    catalog = open_catalog(Settings(catalog="rest", rest_uri=idle, rest_signing_name=signing, **KEYS))
+    catalog = open_catalog(Settings.load(catalog="rest", rest={"uri": idle, "signing_name": signing}, **TOLD))
     for ask in (
         lambda: catalog.list_namespaces(),
         lambda: catalog.load_table("n.t"),
@@ -89,7 +90,7 @@ def _is_limit(found: Any) -> bool:
 
 
 def test_requests_to_glue_have_a_time_limit_and_are_sent_once() -> None:
-    catalog = open_catalog(Settings(catalog="glue", glue_endpoint="http://127.0.0.1:1", **KEYS))
+    catalog = open_catalog(Settings.load(catalog="glue", **TOLD))
 
     config = catalog.glue.meta.config  # type: ignore[attr-defined]
     assert 0 < config.connect_timeout <= LONGEST
@@ -99,7 +100,7 @@ def test_requests_to_glue_have_a_time_limit_and_are_sent_once() -> None:
 
 @pytest.mark.parametrize("owner", ["rest", "glue"])
 def test_storage_has_time_limits_in_both_clients(owner: str) -> None:
-    settings = Settings(catalog=owner, **KEYS)
+    settings = Settings.load(catalog=owner, **TOLD)
     python, spark = pyiceberg_properties(settings), spark_properties(settings)
 
     assert 0 < float(python["s3.connect-timeout"]) <= LONGEST

@@ -21,7 +21,7 @@ from pyiceberg.table import Table
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import RepairError
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
 from frazil.upkeep import expiry

@@ -13,7 +13,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from assets.upkeep import UPKEEP, upkeep_jobs
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from frazil.derive.feeds.position import FedTo, group_of
 from frazil.errors import OvertakenError
 from frazil.kafka.clients import client_config, kafka_errors
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 
 Record = tuple[bytes | None, bytes]

@@ -21,7 +21,7 @@ from frazil.errors import ConfigureError, SpecError
 from frazil.formats.record import file_fields
 from frazil.formats.types import spark_type
 from frazil.pipelines.file import Pipeline
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 

@@ -12,7 +12,7 @@ from frazil.kafka.clients import admin_client
 from frazil.kafka.facts import topic_fact
 from frazil.kafka.probe import ONE_RECORD, open_probe
 from frazil.local.generators.producer import Headers
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 Clock = Callable[[], datetime]
 """Returns the time in UTC."""

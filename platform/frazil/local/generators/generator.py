@@ -25,7 +25,7 @@ from frazil.kafka.facts import topic_facts
 from frazil.kafka.provisioning import TopicState, provide_topic
 from frazil.local.generators.chance import BLOCK, Chance, Origin, next_origin
 from frazil.local.generators.producer import Record, produce_batches
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec
 
 _BATCH = 5000

@@ -10,7 +10,7 @@ from itertools import islice
 from confluent_kafka import KafkaError, Message, Producer
 
 from frazil.kafka.clients import client_config, kafka_error, kafka_errors
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 Headers = list[tuple[str, str | bytes | None]]
 Record = tuple[bytes | None, bytes | None, Headers | None, int | None, int | None]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import ConfigureError, FrazilError, MissingError, PartDownError, RepairError
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
@@ -48,18 +48,18 @@ _ANY_OTHER = (
 
 def connection_arguments(settings: Settings) -> dict[str, Any]:
     """What `snowflake.connector.connect` and `dagster_snowflake.SnowflakeResource` take."""
-    if settings.snowflake_account is None:
+    if settings.snowflake.account is None:
         raise MissingError(
             "The account of Snowflake is not said.",
-            where="snowflake_account",
-            todo="Set FRAZIL_SNOWFLAKE_ACCOUNT to <organization>-<account>.",
+            where="snowflake.account",
+            todo="Set FRAZIL_SNOWFLAKE__ACCOUNT to <organization>-<account>.",
         )
     given: dict[str, Any] = {
-        "account": settings.snowflake_account,
-        "user": settings.snowflake_user,
+        "account": settings.snowflake.account,
+        "user": settings.snowflake.user,
         "authenticator": "SNOWFLAKE_JWT",
         "private_key_file": _private_key_file(settings),
-        "warehouse": settings.snowflake_warehouse,
+        "warehouse": settings.snowflake.warehouse,
         "login_timeout": _LOGIN_SECONDS,
         "network_timeout": _NETWORK_SECONDS,
         "session_parameters": {"CLIENT_OUT_OF_BAND_TELEMETRY_ENABLED": False},
@@ -100,9 +100,9 @@ def connection_errors(settings: Settings) -> Iterator[None]:
     except DatabaseError as e:
         raise ConfigureError(
             "Snowflake refuses the login.",
-            where=f"user {settings.snowflake_user} at {_endpoint(settings)}: {e.msg}",
+            where=f"user {settings.snowflake.user} at {_endpoint(settings)}: {e.msg}",
             meaning="Nothing was changed.",
-            todo="Check snowflake_account, snowflake_user and snowflake_private_key_path; DESC USER "
+            todo="Check FRAZIL_SNOWFLAKE__ACCOUNT, __USER and __PRIVATE_KEY_PATH; DESC USER "
             "shows the fingerprints of the keys that Snowflake knows.",
         ) from e
 
@@ -151,27 +151,27 @@ def statement_errors(where: str) -> Iterator[None]:
 
 
 def _private_key_file(settings: Settings) -> str:
-    path = settings.snowflake_private_key_path
+    path = settings.snowflake.private_key_path
     if path is not None and path.is_file():
         return str(path)
     raise MissingError(
         "There is no private key to log in to Snowflake with.",
-        where=f"snowflake_private_key_path: {path or 'not set'}",
+        where=f"snowflake.private_key_path: {path or 'not set'}",
         meaning="Nothing was changed.",
         todo="`frazil up` makes one for the stand-in; for Snowflake, name the PEM file of your user.",
     )
 
 
 def _stand_in(settings: Settings) -> dict[str, Any]:
-    if settings.snowflake_host is None:
+    if settings.snowflake.host is None:
         return {}
     return {
-        "host": settings.snowflake_host,
-        "port": settings.snowflake_port,
-        "protocol": settings.snowflake_protocol,
+        "host": settings.snowflake.host,
+        "port": settings.snowflake.port,
+        "protocol": settings.snowflake.protocol,
     }
 
 
 def _endpoint(settings: Settings) -> str:
-    host = settings.snowflake_host or f"{settings.snowflake_account}.snowflakecomputing.com"
-    return f"{settings.snowflake_protocol}://{host}:{settings.snowflake_port}"
+    host = settings.snowflake.host or f"{settings.snowflake.account}.snowflakecomputing.com"
+    return f"{settings.snowflake.protocol}://{host}:{settings.snowflake.port}"

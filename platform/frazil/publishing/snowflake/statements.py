@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from frazil.errors import ConfigureError
 from frazil.quoting import double_quoted
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 _ARN_PARTS = 6
 
@@ -39,16 +39,16 @@ class Integration:
 def volume_of(settings: Settings) -> Volume:
     """The volume over the tables of the catalog in force."""
     glue_owns = settings.catalog == "glue"
-    name = settings.snowflake_external_volume or ("FRAZIL_GLUE_VOLUME" if glue_owns else "FRAZIL_VOLUME")
-    warehouse = settings.glue_warehouse if glue_owns else f"s3://{settings.warehouse}"
-    base_url = settings.snowflake_storage_base_url or warehouse
-    return Volume(name.upper(), base_url.rstrip("/") + "/", settings.snowflake_aws_role_arn or "")
+    name = settings.snowflake.external_volume or ("FRAZIL_GLUE_VOLUME" if glue_owns else "FRAZIL_VOLUME")
+    warehouse = settings.glue.warehouse if glue_owns else f"s3://{settings.rest.warehouse}"
+    base_url = settings.snowflake.storage_base_url or warehouse
+    return Volume(name.upper(), base_url.rstrip("/") + "/", settings.snowflake.aws_role_arn or "")
 
 
 def integration_of(settings: Settings, glue_database: str) -> Integration:
     """The integration with the Glue that the tables are shown in."""
-    name, arn = settings.snowflake_catalog_integration.upper(), settings.snowflake_aws_role_arn or ""
-    return Integration(name, glue_database, arn, settings.s3_region)
+    name, arn = settings.snowflake.catalog_integration.upper(), settings.snowflake.aws_role_arn or ""
+    return Integration(name, glue_database, arn, settings.aws.region)
 
 
 def _account_of(arn: str) -> str:
@@ -56,9 +56,9 @@ def _account_of(arn: str) -> str:
     if len(parts) != _ARN_PARTS or not parts[4]:
         raise ConfigureError(
             f"{arn!r} is no ARN of an IAM role." if arn else "The role by which Snowflake reads is not said.",
-            where="snowflake_aws_role_arn",
+            where="snowflake.aws_role_arn",
             meaning="Snowflake has no volume or integration yet, and none was made.",
-            todo="Set FRAZIL_SNOWFLAKE_AWS_ROLE_ARN to arn:aws:iam::<account>:role/<name>.",
+            todo="Set FRAZIL_SNOWFLAKE__AWS_ROLE_ARN to arn:aws:iam::<account>:role/<name>.",
         )
     return parts[4]
 
@@ -71,7 +71,7 @@ def check_location(volume: Volume, metadata_location: str) -> None:
         "Snowflake's external volume does not cover the table.",
         where=f"{metadata_location} is not below {volume.base_url} of {volume.name}",
         meaning="The Iceberg table is right; Snowflake does not show it.",
-        todo="Set snowflake_storage_base_url, and snowflake_external_volume to a new name.",
+        todo="Set FRAZIL_SNOWFLAKE__STORAGE_BASE_URL, and FRAZIL_SNOWFLAKE__EXTERNAL_VOLUME to a new name.",
     )
 
 

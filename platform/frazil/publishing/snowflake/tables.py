@@ -28,7 +28,7 @@ from frazil.publishing.snowflake.statements import (
 )
 from frazil.publishing.target import Shown
 from frazil.quoting import double_quoted
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, load_table
@@ -57,7 +57,7 @@ class Snowflake:
 
     def __init__(self, spec: AnyTable, settings: Settings) -> None:
         self._settings, self._name, self._glue = settings, things(spec, settings).table, Glue(spec, settings)
-        database, schema = settings.snowflake_database.upper(), self._name.namespace.upper()
+        database, schema = settings.snowflake.database.upper(), self._name.namespace.upper()
         self.table = Relation(database, schema, self._name.table.upper())
         self.view = Relation(database, schema, f"{self.table.name}_CLEAN")
         self._hidden = {name.upper() for name in metadata_names(spec)}
@@ -101,7 +101,7 @@ class Snowflake:
             else:
                 rows(connection, f"ALTER ICEBERG TABLE {self.table} REFRESH")
             self._keep_view(connection)
-            role = self._settings.snowflake_role
+            role = self._settings.snowflake.role
             for grant in statements.grant_reading(self.table, self.view, role.upper()) if role else ():
                 rows(connection, grant)
             return self._shown(connection, changed=True, made_now=missing)
@@ -170,7 +170,7 @@ def _make_volume(connection: SnowflakeConnection, volume: Volume) -> None:
             f"Snowflake's external volume {volume.name} is of another place.",
             where=f"it reads {base_url}, the tables are below {volume.base_url}",
             meaning="The Iceberg table is right; Snowflake does not show it.",
-            todo="Set snowflake_external_volume to a new name, or drop the volume.",
+            todo="Set FRAZIL_SNOWFLAKE__EXTERNAL_VOLUME to a new name, or drop the volume.",
         )
 
 

@@ -79,7 +79,7 @@ def _call(
         "table": literal(spark_name(name)),
         "branch": literal(branch),
         **_strategy(order),
-        "options": _options(plan, connections.settings.spark_parallelism),
+        "options": _options(plan, connections.settings.spark.parallelism),
     }
     said = ", ".join(f"{key} => {value}" for key, value in arguments.items())
     with spark_job(_job(name)):

@@ -9,7 +9,7 @@ import pytest
 from frazil.derive.queries.check import check_queries
 from frazil.errors import SpecError
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 
 SETTINGS = Settings()

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from frazil.access import Secret
+from frazil.settings.secret import Secret
+from frazil.settings.system import SystemSettings
 
 
-class Mail(BaseModel):
-    """The server that sends e-mail. Its variables are `FRAZIL_ALARMS__MAIL__HOST`, and so on."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class MailSettings(SystemSettings):
+    """`FRAZIL_ALARMS__MAIL__...`: the server that sends e-mail."""
 
     host: str = Field(description="The SMTP server.")
     port: int = Field(587, description="Its port; 465 is that of `tls`.")
@@ -29,12 +28,10 @@ class Mail(BaseModel):
         return self
 
 
-class AlarmAccess(BaseModel):
-    """Who is told of alarms. Its variables are `FRAZIL_ALARMS__WEBHOOK`, and so on."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class AlarmSettings(SystemSettings):
+    """`FRAZIL_ALARMS__...`."""
 
     webhook: Secret | None = Field(None, description="An address that takes alarms as JSON.")
     slack: Secret | None = Field(None, description="An incoming webhook of Slack.")
-    mail: Mail | None = Field(None, description="A server that sends e-mail.")
+    mail: MailSettings | None = Field(None, description="A server that sends e-mail.")
     severity: Literal["WARN", "ERROR"] = Field("WARN", description="The least of a check that is told.")

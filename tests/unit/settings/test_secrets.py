@@ -11,7 +11,7 @@ import pytest
 from moto import mock_aws
 
 from frazil.errors import ConfigureError
-from frazil.settings import Settings
+from frazil.settings.profile import Settings
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def told(reference: str) -> str:
     """What a setting holds that was given as a reference."""
-    secret = Settings.load(schema_registry_user_info=reference).schema_registry_user_info
+    secret = Settings.load(registry={"user_info": reference}).registry.user_info
     assert secret
     return secret.get_secret_value()
 
@@ -65,7 +65,7 @@ def test_aws_may_keep_it() -> None:
     ],
 )
 def test_what_is_not_there_is_named_with_the_setting(reference: str, said: str) -> None:
-    with pytest.raises(ConfigureError, match=f"schema_registry_user_info.*{said}"):
+    with pytest.raises(ConfigureError, match=f"registry.user_info.*{said}"):
         told(reference)
 
 
@@ -83,6 +83,6 @@ def test_no_secret_is_shown_with_the_settings(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("FRAZIL_KAFKA__MECHANISM", "PLAIN")
     monkeypatch.setenv("FRAZIL_KAFKA__USERNAME", "user")
     monkeypatch.setenv("FRAZIL_KAFKA__PASSWORD", "planted")
-    settings = Settings.load(s3_secret_key="planted")
+    settings = Settings.load(aws={"secret_key": "planted"})
 
     assert "planted" not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"

@@ -1,0 +1,51 @@
+"""How Kafka is reached; `kafka.access` tells it to librdkafka and to Java."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from frazil.settings.secret import Secret
+from frazil.settings.system import AccessSettings
+
+
+class KafkaSettings(AccessSettings):
+    """`FRAZIL_KAFKA__...`."""
+
+    bootstrap_servers: str = Field("127.0.0.1:9092", description="Kafka brokers, host:port,...")
+    client: dict[str, str] = Field(
+        default_factory=dict,
+        description="Further client settings that Java and librdkafka share, as JSON; no secrets.",
+    )
+    tls: bool = Field(False, description="Encrypt; certificates say so, too.")
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None = Field(
+        None, description="Of SASL; PLAIN is that of Confluent Cloud's API keys."
+    )
+    username: str | None = Field(None, description="Of PLAIN and SCRAM; the API key.")
+    password: Secret | None = Field(None, description="Of that user; the API secret.")
+
+    @field_validator("client")
+    @classmethod
+    def _holds_no_secret(cls, given: dict[str, str]) -> dict[str, str]:
+        if secrets := [
+            name for name in given if name.endswith((".password", ".secret", ".jaas.config", ".key"))
+        ]:
+            raise ValueError(
+                f"{', '.join(secrets)}: a secret belongs into FRAZIL_KAFKA__..., see docs/connect.md"
+            )
+        return given
+
+    @model_validator(mode="after")
+    def _fits_the_mechanism(self) -> Self:
+        by_token = self.mechanism == "OAUTHBEARER"
+        self.ask_for(["token_url"], "OAUTHBEARER", by_token)
+        self.ask_for(["username", "password"], str(self.mechanism), self.mechanism and not by_token)
+        self.ask_for(["mechanism"], "A user or a token", self.username or self.token_url)
+        return self
+
+    @property
+    def protocol(self) -> str:
+        """Kafka's word for it."""
+        encrypted = self.tls or self.ca or self.certificate
+        return ("SASL_" if self.mechanism else "") + ("SSL" if encrypted else "PLAINTEXT")

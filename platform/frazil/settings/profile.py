@@ -1,0 +1,182 @@
+"""One environment: the settings of all systems, from variables, a profile file and defaults.
+
+A value is looked for in this order: the environment (`FRAZIL_<NAME>`, `FRAZIL_<SYSTEM>__<NAME>`), the profile
+file (`$FRAZIL_PROFILE`, by default `$FRAZIL_HOME/profile.json`, which `frazil up` writes), the defaults.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, Field, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    JsonConfigSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from frazil.errors import ConfigureError
+from frazil.settings.alarms import AlarmSettings
+from frazil.settings.aws import AwsSettings, GlueSettings, S3Settings
+from frazil.settings.kafka import KafkaSettings
+from frazil.settings.registry import RegistrySettings
+from frazil.settings.rest import RestSettings
+from frazil.settings.snowflake import SnowflakeSettings
+from frazil.settings.spark import SparkSettings
+from frazil.settings.system import SystemSettings
+
+_NO_SETTINGS = ("FRAZIL_HOME", "FRAZIL_PROFILE", "FRAZIL_CACHE", "FRAZIL_DEBUG")
+_OF_TESTS = "FRAZIL_TEST_"
+
+
+def frazil_home() -> Path:
+    """The folder that holds everything of one stack: `$FRAZIL_HOME`, or `.frazil` in the user's home."""
+    return Path(os.environ.get("FRAZIL_HOME") or Path.home() / ".frazil").absolute()
+
+
+def profile_path() -> Path:
+    """The profile in force: `$FRAZIL_PROFILE`, or `profile.json` in `frazil_home()`."""
+    return Path(os.environ.get("FRAZIL_PROFILE") or frazil_home() / "profile.json")
+
+
+class Settings(BaseSettings):
+    """One environment. Read it with `Settings.load()`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="FRAZIL_", env_nested_delimiter="__", frozen=True, extra="forbid"
+    )
+
+    cluster: str = Field("local", description="Name of the Kafka cluster; default namespace of tables.")
+    catalog: Literal["rest", "glue"] = Field("rest", description="Which catalog owns the tables.")
+    dagster_home: Path | None = Field(
+        None, description="Dagster's instance, which hears of work from a shell."
+    )
+    pipelines: str = Field("", description="Folders of pipelines, separated like PATH.")
+
+    kafka: KafkaSettings = KafkaSettings()
+    registry: RegistrySettings = RegistrySettings()
+    aws: AwsSettings = AwsSettings()
+    s3: S3Settings = S3Settings()
+    glue: GlueSettings = GlueSettings()
+    rest: RestSettings = RestSettings()
+    snowflake: SnowflakeSettings = SnowflakeSettings()
+    spark: SparkSettings = SparkSettings()
+    alarms: AlarmSettings = AlarmSettings()
+
+    @property
+    def of_upkeep(self) -> Settings:
+        """The same environment as upkeep sees it: Spark is upkeep's, where it has one of its own."""
+        return self.with_changes(spark={"remote": self.spark.upkeep_remote or self.spark.remote})
+
+    def with_changes(self, **changes: Any) -> Settings:
+        """A copy with other values; `kafka={"tls": True}` leaves Kafka's other settings as they are."""
+        return self.model_copy(update={n: _changed(getattr(self, n), told) for n, told in changes.items()})
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Environment before profile file, both under what the caller gives."""
+        _check_variables()
+        profile = InitSettingsSource(settings_cls, _profile_in_force())
+        return init_settings, env_settings, profile
+
+    @classmethod
+    def of_profile(cls, file: Path) -> Settings:
+        """The settings of one profile file, whatever the environment says."""
+        return cls.load(**read_profile(file))
+
+    @classmethod
+    def load(cls, **overrides: Any) -> Settings:
+        """The settings of the profile in force."""
+        try:
+            return cls(**overrides)
+        except ValidationError as e:
+            raise ConfigureError(
+                "The settings can't be read.",
+                where="; ".join(_problem(each) for each in e.errors()),
+                todo=f"Mend the variable FRAZIL_<NAME> or FRAZIL_<SYSTEM>__<NAME>, or {profile_path()}.",
+            ) from None
+
+
+def read_profile(file: Path) -> dict[str, Any]:
+    """What a profile file says, by the names of `Settings`; nothing where there is no such file."""
+    try:
+        return JsonConfigSettingsSource(Settings, file)()
+    except (ValueError, TypeError) as e:
+        raise ConfigureError(
+            "The profile is not a JSON object.",
+            where=f"{file}: {e}",
+            todo="Mend it, or delete it: `frazil up` writes that of the embedded stack anew.",
+        ) from None
+
+
+def fields(
+    model: type[BaseModel] = Settings, above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
+    """All settings: the path of each, such as `kafka` and `tls`, and what is known of it."""
+    for name, field in model.model_fields.items():
+        path = (*above, name)
+        kinds = (field.annotation, *get_args(field.annotation))
+        systems = [k for k in kinds if isinstance(k, type) and issubclass(k, SystemSettings)]
+        if systems:
+            yield from fields(systems[0], path)
+        else:
+            yield path, field
+
+
+def variable(path: Iterable[str]) -> str:
+    """The environment variable of a setting, such as `FRAZIL_KAFKA__TLS`."""
+    return "FRAZIL_" + "__".join(path).upper()
+
+
+def _changed(value: Any, told: Any) -> Any:
+    if isinstance(value, BaseModel) and isinstance(told, dict):
+        return type(value).model_validate(dict(value) | told)
+    return told
+
+
+def _profile_in_force() -> dict[str, Any]:
+    if os.environ.get("FRAZIL_PROFILE") and not profile_path().is_file():
+        raise ConfigureError(
+            "There is no such profile.", where=f"FRAZIL_PROFILE={profile_path()}", todo="Mend FRAZIL_PROFILE."
+        )
+    return read_profile(profile_path())
+
+
+def _check_variables() -> None:
+    """A variable that is misspelt would leave a default in force, such as a Kafka on this machine."""
+    known = {variable(path[:depth]) for path, _ in fields() for depth in (1, 2, 3)}.union(_NO_SETTINGS)
+    named = {name.upper() for name in os.environ if name.upper().startswith("FRAZIL_")}
+    unknown = sorted(name for name in named - known if not name.startswith(_OF_TESTS))
+    if unknown:
+        raise ConfigureError(
+            "An environment variable is no setting.",
+            where="; ".join(f"{name}{_nearest(name, known)}" for name in unknown),
+            todo="Mend its name, or unset it: docs/settings.md names all settings.",
+        )
+
+
+def _problem(found: ErrorDetails) -> str:
+    path = ".".join(map(str, found["loc"]))
+    if found["type"] != "extra_forbidden":
+        return f"{path}: {found['msg']}"
+    return f"{path}: there is no such setting{_nearest(path, ['.'.join(p) for p, _ in fields()])}"
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, known, 1)
+    return f", is it {near[0]}?" if near else ""

@@ -1,0 +1,20 @@
+"""How the schema registry is reached."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from frazil.settings.secret import Secret
+from frazil.settings.system import AccessSettings
+
+
+class RegistrySettings(AccessSettings):
+    """`FRAZIL_REGISTRY__...`."""
+
+    url: str = Field(
+        "http://127.0.0.1:8081/apis/ccompat/v7", description="Confluent's, or one that speaks its protocol."
+    )
+    user_info: Secret | None = Field(None, description="`user:password`.")
+    token: Secret | None = Field(None, description="A bearer token.")
+    logical_cluster: str = Field("", description="Confluent Cloud's lsrc-..., beside a token.")
+    identity_pool: str | None = Field(None, description="Confluent Cloud's pool-..., beside a token.")

@@ -1,0 +1,27 @@
+"""How a REST catalog is reached."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from frazil.settings.secret import Secret
+from frazil.settings.system import AccessSettings
+
+
+class RestSettings(AccessSettings):
+    """`FRAZIL_REST__...`.
+
+    Certificates are for Frazil's own client: those of Spark are in its Java's trust store.
+    """
+
+    uri: str = Field("http://127.0.0.1:8181", description="The REST catalog.")
+    warehouse: str = Field("warehouse", description="Its warehouse, as the catalog knows it.")
+    signing_name: str | None = Field(
+        "s3tables", description="SigV4 service; empty, or with a token: no SigV4."
+    )
+    token: Secret | None = Field(None, description="A bearer token.")
+
+    @property
+    def by_token(self) -> bool:
+        """Whether requests bear a token, and are not signed."""
+        return bool(self.token or self.token_url)

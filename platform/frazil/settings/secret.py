@@ -1,0 +1,79 @@
+"""Secrets, and where they are kept."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, SecretStr
+
+_SECONDS = 10
+
+
+def _from_environment(name: str) -> str:
+    if name not in os.environ:
+        raise ValueError(f"there is no environment variable {name}")
+    return os.environ[name]
+
+
+def _from_file(path: str) -> str:
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8").strip()
+    except OSError as e:
+        raise ValueError(f"{path} can't be read: {e.strerror}") from None
+
+
+def _from_secrets_manager(place: str) -> str:
+    name, _, key = place.partition("#")
+    text = str(_asked("secretsmanager", "get_secret_value", SecretId=name)["SecretString"])
+    if not key:
+        return text
+    try:
+        return str(json.loads(text)[key])
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"the secret {name} is no JSON object with a key {key}") from None
+
+
+def _from_parameter_store(name: str) -> str:
+    return str(_asked("ssm", "get_parameter", Name=name, WithDecryption=True)["Parameter"]["Value"])
+
+
+def _asked(service: str, call: str, **arguments: Any) -> dict[str, Any]:
+    """The answer of an AWS service, by the default chain of identities."""
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    limits = Config(connect_timeout=_SECONDS, read_timeout=_SECONDS)
+    try:
+        answer: dict[str, Any] = getattr(boto3.client(service, config=limits), call)(**arguments)
+    except (BotoCoreError, ClientError) as e:
+        raise ValueError(f"{service} does not give it: {e}") from None
+    return answer
+
+
+_SOURCES: dict[str, Callable[[str], str]] = {
+    "env": _from_environment,
+    "file": _from_file,
+    "aws-secret": _from_secrets_manager,
+    "aws-ssm": _from_parameter_store,
+}
+
+
+def _looked_up(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    source, _, place = value.partition(":")
+    return _SOURCES[source](place) if source in _SOURCES and place else value
+
+
+Secret = Annotated[SecretStr, BeforeValidator(_looked_up)]
+"""A secret, or where it is kept: `env:NAME`, `file:PATH`, `aws-secret:NAME#key`, `aws-ssm:NAME`."""
+
+
+def revealed(secret: SecretStr | None) -> str | None:
+    """What a client is told of a secret; None where there is none."""
+    return secret.get_secret_value() if secret else None

@@ -1,0 +1,32 @@
+"""Where Snowflake is, who Frazil is there, and the names of what it makes there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from frazil.settings.system import SystemSettings
+
+
+class SnowflakeSettings(SystemSettings):
+    """`FRAZIL_SNOWFLAKE__...`."""
+
+    account: str | None = Field(None, description="Account identifier.")
+    host: str | None = Field(None, description="Only for the stand-in.")
+    port: int = Field(443, description="Other than 443 only for the stand-in.")
+    protocol: Literal["http", "https"] = Field("https", description="Plain only for the stand-in.")
+    user: str = Field("FRAZIL", description="Logs in with a key pair.")
+    private_key_path: Path | None = Field(None, description="Its private key, PEM (PKCS8).")
+    role: str | None = Field(None, description="May read the tables: granted by Frazil.")
+    warehouse: str | None = Field(None, description="Runs the queries of checks.")
+    database: str = Field("FRAZIL", description="Tables and views are made in it.")
+    external_volume: str | None = Field(
+        None, description="Default: FRAZIL_VOLUME, or FRAZIL_GLUE_VOLUME where Glue owns the tables."
+    )
+    catalog_integration: str = Field("FRAZIL_GLUE", description="The integration with Glue.")
+    storage_base_url: str | None = Field(
+        None, description="What the volume may read; default: the warehouse of the owning catalog."
+    )
+    aws_role_arn: str | None = Field(None, description="The role by which Snowflake reads S3 and Glue.")

@@ -1,0 +1,41 @@
+"""What the settings of all systems share, and of those that ask who Frazil is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from frazil.settings.secret import Secret
+
+
+class SystemSettings(BaseModel):
+    """The settings of one system. They do not change, and a name that is none of them is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def ask_for(self, names: list[str], purpose: str, wanted: object) -> None:
+        """Refuses settings that lack some of the names, where the purpose is wanted."""
+        missing = [name for name in names if getattr(self, name) is None]
+        if wanted and missing:
+            raise ValueError(f"{purpose} needs {' and '.join(missing)} as well")
+
+
+class AccessSettings(SystemSettings):
+    """What Kafka, the registry and a REST catalog may all ask for: certificates, and a client of OAuth."""
+
+    ca: Path | None = Field(None, description="PEM file of who signed its certificate; default: known ones.")
+    certificate: Path | None = Field(None, description="PEM file of Frazil's own, for mutual TLS.")
+    key: Path | None = Field(None, description="PEM file (PKCS8) of that certificate's key.")
+    key_password: Secret | None = Field(None, description="Where that key is encrypted.")
+    token_url: str | None = Field(None, description="OAuth's token endpoint.")
+    client_id: str | None = Field(None, description="OAuth's client.")
+    client_secret: Secret | None = Field(None, description="Of that client.")
+    scope: str | None = Field(None, description="What the token is asked for; some endpoints want none.")
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        self.ask_for(["certificate", "key"], "mutual TLS", self.certificate or self.key)
+        self.ask_for(["token_url", "client_id", "client_secret"], "OAuth", self.token_url or self.client_id)
+        return self
