@@ -5,19 +5,24 @@ from __future__ import annotations
 import importlib.machinery
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 from typing import Annotated, Any, Self, TypeVar
 
 import dagster as dg
+from dagster.components.core.decl import build_filesystem_component_decl_from_context
+from dagster.components.core.defs_module import ComponentPath
 from pydantic import BaseModel, Field, GetPydanticSchema, PrivateAttr
 from pydantic_core import core_schema
 
 from assets.described import Origin
+from frazil.errors import FrazilError, SpecError
 from frazil.pipelines.file import FILE, beside
+from frazil.pipelines.folder import Broken
 from frazil.pipelines.places import fill_in
 from frazil.spec.names import legal
 from frazil.spec.table import AnyTable
@@ -73,16 +78,61 @@ class PipelineComponent(dg.Component, dg.Model, dg.Resolvable):
         ]
 
 
-def folder_definitions(folder: Path) -> dg.Definitions:
-    """Everything that the components and Python files of one folder define."""
-    tree = dg.ComponentTree.from_module(defs_module=_module(folder), project_root=folder.parent)
+def folder_definitions(
+    folders: Iterable[Path], left_out: Collection[Path]
+) -> tuple[list[dg.Definitions], list[Broken]]:
+    """What the components and Python files of some folders define, and those of them that can't be loaded."""
+    found: list[dg.Definitions] = []
+    broken: list[Broken] = []
+    for folder in folders:
+        module = _module(folder)
+        for path in (path for path in _children(folder) if path not in left_out):
+            try:
+                found.append(_definitions(module, folder, path))
+            except Exception as e:  # noqa: BLE001 - one team's file must not end the others
+                broken.append(Broken(legal(path.stem), path, _explained(e, path)))
+    return found, broken
+
+
+def _children(folder: Path) -> list[Path]:
+    """What Dagster looks into; a folder that is a component itself is its only child."""
+    if (folder / FILE).is_file():
+        return [folder]
+    return [path for path in sorted(folder.iterdir()) if path.name[0] != "." and path.name != "__pycache__"]
+
+
+def _definitions(module: ModuleType, folder: Path, path: Path) -> dg.Definitions:
+    tree = dg.ComponentTree.from_module(defs_module=module, project_root=folder.parent)
     with warnings.catch_warnings():
         # Dagster 1.13 warns of its own insides: of ComponentTree, and of pydantic's parse_obj_as.
         for category in (dg.PreviewWarning, dg.BetaWarning, DeprecationWarning):
             warnings.simplefilter("ignore", category)
+        # A tree that knows of one child only: Dagster's own looks into all before it builds the first.
+        context = tree.decl_load_context.for_component_loc(ComponentPath.from_path(path))
+        child = build_filesystem_component_decl_from_context(context)
+        if child is None:
+            return dg.Definitions()
+        tree.state_tracker.set_cache_data(ComponentPath.from_path(folder), component_decl=child)
         # By path: the root's own definitions import every installed library that has components,
         # dagster_snowflake among them, which costs each run eight seconds.
-        return tree.build_defs(folder)
+        return tree.build_defs(path)
+
+
+def _explained(error: BaseException, path: Path) -> FrazilError:
+    """What Dagster met first, and the line of the user's that it came from."""
+    while error.__cause__:
+        error = error.__cause__
+    if isinstance(error, FrazilError):
+        return error
+    places = [
+        f"{f.filename}:{f.lineno}"
+        for f in extract_tb(error.__traceback__)
+        if f.filename.startswith(str(path))
+    ]
+    where = places[-1] if places else path
+    return SpecError(
+        f"{where}: {type(error).__name__}: {error}", todo="Mend the file; Dagster can load nothing of it."
+    )
 
 
 def _module(folder: Path) -> ModuleType:

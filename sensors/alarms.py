@@ -9,9 +9,11 @@ import dagster as dg
 from pydantic import BaseModel
 
 from assets.described import PipelineTable, TopicTable
+from assets.mistakes import CAN_BE_USED
 from frazil.alarms.channels import channels_of, tell
 from frazil.alarms.journal import Cause, Findings, Journal, Subject, without_echoes
 from frazil.landing.state import look_at_parts
+from frazil.pipelines.folder import Pipelines
 from frazil.settings.profile import Settings
 from resources.connections import FrazilConnections
 from sensors.failures import look_at_checks, look_at_runs
@@ -26,7 +28,9 @@ class _Cursor(BaseModel):
     runs_until: float
 
 
-def alarms_sensor(tables: Sequence[PipelineTable], settings: Settings) -> dg.SensorDefinition:
+def alarms_sensor(
+    tables: Sequence[PipelineTable], settings: Settings, pipelines: Pipelines
+) -> dg.SensorDefinition:
     """On where a channel is set up. What a channel could not be told it is told at the next tick."""
     is_on = bool(channels_of(settings.alarms))
 
@@ -46,7 +50,8 @@ def alarms_sensor(tables: Sequence[PipelineTable], settings: Settings) -> dg.Sen
         location = origin.location_name if origin else None
         runs, until = look_at_runs(context.instance, tables, cursor.runs_until, location)
         checks = look_at_checks(context.instance, tables, settings.alarms.severity)
-        cursor.journal.judge(without_echoes({**runs, **checks, **_parts(tables, frazil)}), now)
+        found = {**runs, **checks, **_parts(tables, frazil), **_pipelines(pipelines)}
+        cursor.journal.judge(without_echoes(found), now)
         outcome = tell(cursor.journal, channels, settings.cluster, now)
         context.update_cursor(_Cursor(journal=cursor.journal, runs_until=until).model_dump_json())
         told = "; ".join(f"{channel} {what}" for channel, what in outcome.items()) or "nothing new"
@@ -57,6 +62,14 @@ def alarms_sensor(tables: Sequence[PipelineTable], settings: Settings) -> dg.Sen
 
 def _read(text: str | None, now: float) -> _Cursor:
     return _Cursor.model_validate_json(text) if text else _Cursor(runs_until=now - _FIRST_LOOK)
+
+
+def _pipelines(pipelines: Pipelines) -> Findings:
+    """Their checks, as the definitions found them: that of a pipeline that was mended is there no more."""
+    return {
+        Subject("check", CAN_BE_USED, "/".join(path)): Cause(CAN_BE_USED, str(error)) if error else None
+        for path, error in pipelines.errors.items()
+    }
 
 
 def _parts(tables: Sequence[PipelineTable], frazil: FrazilConnections) -> Findings:

@@ -12,10 +12,11 @@ from assets.checks import check_keys
 from assets.component import folder_definitions
 from assets.derived import KNOWN, DerivedTable
 from assets.described import PipelineTable, TopicTable
+from assets.mistakes import broken_definitions
 from assets.upkeep import upkeep_jobs
-from frazil.derive.queries.check import check_queries
+from frazil.derive.tables import load_tables
 from frazil.graph import Asset, AssetGraph
-from frazil.pipelines.folder import load_pipelines, pipeline_folders
+from frazil.pipelines.folder import Pipelines, pipeline_folders
 from frazil.settings.profile import Settings
 from resources.connections import FrazilConnections, spark_resource
 from sensors.alarms import alarms_sensor
@@ -32,15 +33,17 @@ for argument in ("execution_type", "include_sources", "owners"):
 def defs() -> dg.Definitions:
     """The pipelines of the profile in force, what they need, and what watches them.
 
-    A pipeline or a query that can't be understood is told before Dagster's component loader would.
+    A pipeline or a query that can't be understood is told before Dagster's component loader would: by an
+    asset that stands for the pipeline.
     """
     settings = Settings.load()
-    folders = pipeline_folders(settings)
-    pipelines = load_pipelines(folders, settings)
-    KNOWN.set(check_queries(pipelines, settings).columns)
-    topics = [TopicTable(spec, settings) for p in pipelines for spec in p.tables]
-    derived = [DerivedTable(spec, settings) for p in pipelines for spec in p.derived]
-    return dg.Definitions.merge(*map(folder_definitions, folders), _around(topics, derived, settings))
+    tables = load_tables(settings)
+    KNOWN.set(tables.columns)
+    found, unloaded = folder_definitions(pipeline_folders(settings), tables.pipelines.unused)
+    pipelines = tables.pipelines.without(unloaded)
+    if settings.strict:
+        pipelines.all()
+    return dg.Definitions.merge(*found, broken_definitions(pipelines.broken), _around(pipelines, settings))
 
 
 def graph() -> AssetGraph:
@@ -65,17 +68,17 @@ def graph_of(definitions: dg.Definitions) -> AssetGraph:
     )
 
 
-def _around(topics: list[TopicTable], derived: list[DerivedTable], settings: Settings) -> dg.Definitions:
+def _around(pipelines: Pipelines, settings: Settings) -> dg.Definitions:
+    """Resources, and the sensors and jobs of all tables."""
+    topics = [TopicTable(spec, settings) for p in pipelines.sound for spec in p.tables]
+    derived = [DerivedTable(spec, settings) for p in pipelines.sound for spec in p.derived]
     spark = spark_resource(settings)
     tables: list[PipelineTable] = [*topics, *derived]
     upkeep = upkeep_jobs(tables) if tables else []
-    sensors = [
-        arrivals_sensor(topics), publishing_sensor(), upkeep_sensor(tables, upkeep),
-        alarms_sensor(tables, settings),
-    ]  # fmt: skip
+    watches = [arrivals_sensor(topics), upkeep_sensor(tables, upkeep)] if tables else []
     return dg.Definitions(
         resources={"frazil": FrazilConnections(spark=spark), "spark": spark},
-        sensors=sensors if tables else [],
+        sensors=[*watches, publishing_sensor(), alarms_sensor(tables, settings, pipelines)],
         jobs=[*_deep("count_every_offset", topics), *_deep("derive_again_and_compare", derived), *upkeep],
         # A process per step would pay three to five seconds of imports for each.
         executor=dg.in_process_executor,

@@ -37,7 +37,7 @@ Row = dict[str, Any]
 def derived_spec(table: str) -> DerivedSpec:
     """What the checkout says of a derived table."""
     settings = Settings()
-    pipelines = load_pipelines(pipeline_folders(settings), settings)
+    pipelines = load_pipelines(pipeline_folders(settings), settings).all()
     return next(spec for pipeline in pipelines for spec in pipeline.derived if spec.table == table)
 
 
@@ -60,7 +60,7 @@ class Pipeline:
 
     def __init__(self, name: str, connections: Connections, namespace: str, chance: Chance) -> None:
         settings = Settings()
-        found = load_pipelines(pipeline_folders(settings), settings)
+        found = load_pipelines(pipeline_folders(settings), settings).all()
         pipeline = next(p for p in found if p.name == name)
         self.connections, self.namespace, self.chance = connections, namespace, chance
         self.landed = {s.topic: self._landed(s) for s in pipeline.tables}

@@ -58,7 +58,7 @@ def landed(
 ) -> dict[str, Landed]:
     """All of them landed at once, by the name that the topic has elsewhere."""
     settings, prefix = Settings(), f"t{uuid.uuid4().hex[:8]}"
-    pipelines = load_pipelines(pipeline_folders(settings), settings)
+    pipelines = load_pipelines(pipeline_folders(settings), settings).all()
     named = {s.topic: s for p in pipelines for s in p.tables if s.topic in TOPICS}
     named["flights"] = with_avro_keys(tmp_path_factory.mktemp("flights"))
     changes = {topic: {"topic": f"{prefix}_{topic}", "namespace": "pipeline_tests"} for topic in named}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from assets.mistakes import CAN_BE_USED
 from frazil import errors
 from frazil.checks.run import checks_of
 from frazil.errors import FrazilError
@@ -27,7 +28,7 @@ def test_each_error_and_each_check_is_a_heading_and_each_heading_is_one() -> Non
     ]
     checks = {name for spec in specs for name in checks_of(spec, Settings.load())}
 
-    assert set(re.findall(r"^### (.*)$", PAGE, re.MULTILINE)) == classes | checks
+    assert set(re.findall(r"^### (.*)$", PAGE, re.MULTILINE)) == classes | checks | {CAN_BE_USED}
 
 
 def test_each_command_that_it_names_is_there() -> None:

@@ -16,15 +16,12 @@ from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import OnStep, Results, each, run_id
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_derived, select_topics
 from frazil.derive.derive import DeriveReport, derive
-from frazil.derive.queries.check import check_queries
 from frazil.landing.land import land
 from frazil.landing.ledger import Span
 from frazil.landing.report import LandingReport
-from frazil.pipelines.folder import load_pipelines
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -165,7 +162,7 @@ def derive_command(
         raise typer.BadParameter("--rebuild makes all rows anew, --from-here keeps them: give one of both.")
     if accept_loss and not rebuild:
         raise typer.BadParameter("--accept-loss says what a --rebuild may lose; nothing else loses rows.")
-    selection = _ordered(select_derived(tables, every=every))
+    selection = select_derived(tables, every=every)
 
     def do(spec: DerivedSpec, on_step: OnStep) -> DeriveReport:
         return derive(
@@ -177,15 +174,6 @@ def derive_command(
     documents = [*map(asdict, results.reports), *results.errors]
     print_json(documents) if as_json else _show_derivations(results.reports)
     results.exit()
-
-
-def _ordered(selection: Selection[DerivedSpec]) -> Selection[DerivedSpec]:
-    """The same, each behind the tables that it reads."""
-    settings = selection.connections.settings
-    chosen = {names.table: spec for spec, names in selection.pairs}
-    pipelines = load_pipelines(settings=settings)
-    order = (things(spec, settings).table for spec in check_queries(pipelines, settings).derived)
-    return Selection(tuple(chosen[name] for name in order if name in chosen), selection.connections)
 
 
 def _show_derivations(reports: Sequence[DeriveReport]) -> None:

@@ -77,7 +77,7 @@ def each(
         verb: For the line that moves on a terminal: "landing".
         every: All were asked for, none by its name: one that can't be there yet is no failure.
     """
-    results = Results[R]()
+    results = Results[R](failed=dict(selection.broken))
     for spec, names in selection.pairs:
         try:
             with console.status(f"{verb} {names.table}") as status:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Generic, TypeVar
 
@@ -12,8 +12,9 @@ import typer
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.errors import ConfigureError, MissingError
-from frazil.pipelines.folder import load_pipelines, pipeline_folders
+from frazil.derive.tables import load_tables
+from frazil.errors import ConfigureError, FrazilError, MissingError
+from frazil.pipelines.folder import Broken
 from frazil.reporting import Done, Reporter, load_reporters
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
@@ -22,6 +23,7 @@ from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
 S = TypeVar("S", bound=AnyTable, covariant=True)
+T = TypeVar("T", bound=AnyTable)
 
 Tables = Annotated[
     list[str] | None, typer.Argument(metavar="TABLE...", help="namespace.table, or the table alone.")
@@ -36,6 +38,7 @@ class Selection(Generic[S]):
 
     specs: tuple[S, ...]
     connections: Connections
+    broken: Mapping[str, FrazilError] = field(default_factory=dict)  # pipelines, where every table is meant
 
     @property
     def pairs(self) -> Iterable[tuple[S, Things]]:
@@ -54,24 +57,32 @@ class Selection(Generic[S]):
     @property
     def topics(self) -> Selection[TableSpec]:
         """Those that are made of topics."""
-        return Selection(tuple(s for s in self.specs if isinstance(s, TableSpec)), self.connections)
+        return self.of(s for s in self.specs if isinstance(s, TableSpec))
 
     @property
     def derived(self) -> Selection[DerivedSpec]:
         """Those that are made of other tables."""
-        return Selection(tuple(s for s in self.specs if isinstance(s, DerivedSpec)), self.connections)
+        return self.of(s for s in self.specs if isinstance(s, DerivedSpec))
+
+    def of(self, specs: Iterable[T]) -> Selection[T]:
+        """The same with other tables."""
+        return Selection(tuple(specs), self.connections, self.broken)
 
 
 def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
-    """The tables of those names, or all."""
+    """The tables of those names, or all; each after those that it is made of."""
     settings = Settings.load()
     names = list(names or ())
     if bool(names) == every:
         raise typer.BadParameter("Name tables, or give --all, not both.")
-    pipelines = load_pipelines(pipeline_folders(settings), settings)
-    known = {things(spec, settings).table: spec for p in pipelines for spec, _ in p.every_table}
-    wanted = [TableName.parse(n, legal(settings.cluster)) for n in names] if names else list(known)
-    return Selection(tuple(_find(known, name) for name in wanted), Clients(settings))
+    found = load_tables(settings)
+    topics = [spec for pipeline in found.pipelines.sound for spec in pipeline.tables]
+    known = {things(spec, settings).table: spec for spec in (*topics, *found.derived)}
+    wanted = [TableName.parse(n, legal(settings.cluster)) for n in names] or list(known)
+    broken = found.pipelines.broken
+    chosen = {name: _find(known, name, broken) for name in wanted}
+    told = {"/".join(b.path): b.error for b in broken} if every else {}
+    return Selection(tuple(chosen[name] for name in known if name in chosen), Clients(settings), told)
 
 
 def select_topics(names: Iterable[str] | None, *, every: bool) -> Selection[TableSpec]:
@@ -97,11 +108,12 @@ def _refuse(selection: Selection[AnyTable], why: str, instead: str) -> None:
         )
 
 
-def _find(known: Mapping[TableName, AnyTable], name: TableName) -> AnyTable:
+def _find(known: Mapping[TableName, AnyTable], name: TableName, broken: Sequence[Broken]) -> AnyTable:
     if spec := known.get(name):
         return spec
     near = difflib.get_close_matches(str(name), map(str, known), n=3)
     raise MissingError(
-        f"No pipeline has a table {name}.",
+        f"No pipeline has a table {name}{', or a broken one has' if broken else ''}.",
+        where="\n".join(b.error.what for b in broken),
         todo=f"Did you mean {' or '.join(near)}?" if near else "`frazil tables` lists all of them.",
     )

@@ -128,7 +128,7 @@ def check_command(
     for result in (r for r in results if not r.down):
         selection.tell(specs[result.table], result)
     print_json([_row_of(r) for r in results]) if as_json else _show(results)
-    Results[CheckResult](failed={r.table: r.down for r in results if r.down}).exit()
+    Results[CheckResult](failed={**selection.broken, **{r.table: r.down for r in results if r.down}}).exit()
     if any(r.failed and r.severity == "ERROR" for r in results):
         failed = sum(r.failed for r in results)
         raise FrazilError(f"{failed} of {len(results)} checks failed.", todo="Read what each one says above.")
@@ -150,7 +150,7 @@ def _show(results: list[CheckResult]) -> None:
 def states_of(selection: Selection[AnyTable]) -> Results[State]:
     """How the tables stand, in their order; of which a server kept silent about some, or about all."""
     topics, derived = selection.topics, selection.derived
-    down: dict[str, FrazilError] = {}
+    down = dict(selection.broken)
     found: list[State] = []
     if topics.specs:
         states, silent = known_states(topics.specs, topics.connections)

@@ -45,11 +45,15 @@ def census_command(tables: Tables = None, as_json: Json = False) -> None:
     """Count files, snapshots and manifests of tables, or of all; details where one is named."""
     selection = select(tables, every=not tables)
     found = _take(selection, named=bool(tables))
-    if as_json:
-        print_json([_document(census) for census in found])
-        return
+    print_json([_document(census) for census in found]) if as_json else _show_censuses(
+        found, one=bool(tables)
+    )
+    Results[Census](failed=dict(selection.broken)).exit()
+
+
+def _show_censuses(found: Sequence[Census], *, one: bool) -> None:
     _show_census(found)
-    if len(found) == 1 and tables:
+    if len(found) == 1 and one:
         held, allowed = size_text(found[0].copies), size_text(found[0].most_copies)
         console.print(f"Snapshots hold {held} of old copies; {allowed} are allowed.")
         _show_sizes(found[0])
@@ -91,7 +95,7 @@ def orphans_command(
 
 
 def _keep_up(kind: Kind, selection: Selection[AnyTable], order: Order, as_json: bool) -> None:
-    results = Results[WorkReport]()
+    results = Results[WorkReport](failed=dict(selection.broken))
     works = [Work(kind, spec, str(n.table), "asked for on the command line") for spec, n in selection.pairs]
     with console.status(f"{kind.title} of {len(works)} tables"):
         for outcome in work_on(works, selection.connections, time.time(), order):

@@ -173,7 +173,7 @@ def _names_at(model: type[BaseModel], path: Place) -> list[str]:
 def _refused(document: Document, mistakes: Sequence[Mistake]) -> SpecError:
     placed = sorted((document.line(at), f"{_spoken(at)}: {text}") for at, text in mistakes)
     lines = [f"{document.file}:{line}: {text}" for line, text in placed]
-    return SpecError("\n".join(lines), todo="Mend the file; nothing was started.")
+    return SpecError("\n".join(lines), todo="Mend the file; nothing of this pipeline is started.")
 
 
 def _spoken(place: Place) -> str:

@@ -5,15 +5,68 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from frazil.errors import SpecError
+from frazil.errors import FrazilError, SpecError, explain
 from frazil.pipelines.file import FILE, Pipeline, load_pipeline
 from frazil.publishing.targets import TARGETS
 from frazil.settings.profile import Settings
-from frazil.spec.names import AssetPath, things
+from frazil.spec.names import AssetPath, legal, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
+
+
+def _path(name: str) -> AssetPath:
+    return ("pipelines", name)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A pipeline that can't be used, or not all of it, and why."""
+
+    name: str
+    folder: Path
+    error: FrazilError
+
+    @property
+    def path(self) -> AssetPath:
+        """Key of the asset that stands for it."""
+        return _path(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipelines:
+    """Those that can be used, by name, and those that can't."""
+
+    sound: tuple[Pipeline, ...] = ()
+    broken: tuple[Broken, ...] = ()
+
+    def all(self) -> tuple[Pipeline, ...]:
+        """Every pipeline; an error that holds every mistake where any is broken."""
+        if len(self.broken) == 1:
+            raise self.broken[0].error
+        if self.broken:
+            told = "\n".join(broken.error.what for broken in self.broken)
+            raise SpecError(told, todo="Mend the files; nothing was started.")
+        return self.sound
+
+    @property
+    def errors(self) -> dict[AssetPath, FrazilError | None]:
+        """By the key that a broken one's asset has: why it can't be used; None of sound ones."""
+        fine = {_path(pipeline.name): None for pipeline in self.sound}
+        return {**fine, **{broken.path: broken.error for broken in self.broken}}
+
+    @property
+    def unused(self) -> set[Path]:
+        """The folders of which nothing can be used."""
+        return {broken.folder for broken in self.broken} - {pipeline.folder for pipeline in self.sound}
+
+    def without(self, broken: Sequence[Broken]) -> Pipelines:
+        """The same, after some more turned out to be broken."""
+        folders = {other.folder for other in broken}
+        sound = tuple(pipeline for pipeline in self.sound if pipeline.folder not in folders)
+        return Pipelines(sound, (*self.broken, *broken))
 
 
 def pipeline_folders(settings: Settings) -> list[Path]:
@@ -25,24 +78,37 @@ def pipeline_folders(settings: Settings) -> list[Path]:
     return [Path(place) / "pipelines" for place in places or ()]
 
 
-def load_pipelines(
-    folders: Sequence[Path] | None = None, settings: Settings | None = None
-) -> tuple[Pipeline, ...]:
+def load_pipelines(folders: Sequence[Path] | None = None, settings: Settings | None = None) -> Pipelines:
     """All pipelines by name: of some folders, or of those of the profile in force.
 
-    A SpecError tells of a missing folder, a mistake in a file, or two tables that are the same thing.
+    Broken are those with a mistake in a file, and those whose name, or a table of which, an earlier one has.
+
+    Raises:
+        SpecError: There is no such folder.
     """
     settings = settings or Settings.load()
-    found = [
-        pipeline
-        for root in (pipeline_folders(settings) if folders is None else folders)
-        for folder in _folders_with_file(root)
-        if (pipeline := load_pipeline(folder))
-    ]
-    found.sort(key=lambda pipeline: pipeline.name)
-    _refuse_equal_names(found)
-    _refuse_equal_things(found, settings)
-    return tuple(found)
+    roots = pipeline_folders(settings) if folders is None else folders
+    broken: list[Broken] = []
+    sound: list[Pipeline] = []
+    places: _Places = {}
+    read = [p for root in roots for folder in _folders_with_file(root) if (p := _read(folder, broken))]
+    for pipeline in sorted(read, key=lambda pipeline: pipeline.name):
+        try:
+            _refuse_equal_names(pipeline, sound)
+            places |= _places(pipeline, settings, places)
+            sound.append(pipeline)
+        except FrazilError as e:
+            broken.append(Broken(pipeline.name, pipeline.folder, e))
+    return Pipelines(tuple(sound), tuple(broken))
+
+
+def _read(folder: Path, broken: list[Broken]) -> Pipeline | None:
+    """The pipeline of a folder, if it holds one that can be understood; what is broken is added."""
+    try:
+        return load_pipeline(folder)
+    except Exception as e:  # noqa: BLE001 - one team's file must not end the others, whatever is in it
+        broken.append(Broken(legal(folder.name), folder, explain(e)))
+        return None
 
 
 def _folders_with_file(root: Path) -> list[Path]:
@@ -53,30 +119,32 @@ def _folders_with_file(root: Path) -> list[Path]:
     return sorted(file.parent for file in root.glob(f"*/{FILE}"))
 
 
-def _refuse_equal_names(pipelines: Sequence[Pipeline]) -> None:
-    seen: dict[str, Pipeline] = {}
-    for pipeline in pipelines:
-        if first := seen.get(pipeline.name):
-            raise SpecError(
-                f"{pipeline.file}: there is another pipeline {pipeline.name} in {first.file}",
-                todo="Give one of the two folders another name.",
-            )
-        seen[pipeline.name] = pipeline
+def _refuse_equal_names(pipeline: Pipeline, others: Sequence[Pipeline]) -> None:
+    for first in (other for other in others if other.name == pipeline.name):
+        raise SpecError(
+            f"{pipeline.file}: there is another pipeline {pipeline.name} in {first.file}",
+            todo="Give one of the two folders another name.",
+        )
 
 
-def _refuse_equal_things(pipelines: Sequence[Pipeline], settings: Settings) -> None:
-    """Two tables of the same name in any place would overwrite each other there."""
-    seen: dict[tuple[str, ...], str] = {}
-    for pipeline in pipelines:
-        for spec, line in pipeline.every_table:
-            place = f"{pipeline.file}:{line}"
-            for path in _paths(spec, settings):
-                if path in seen and not _shared(spec, pipeline, path, seen[path]):
-                    raise SpecError(
-                        f"{place}: {'/'.join(path)} is there already, in {seen[path]}",
-                        todo="Name another `table` or `namespace` in one of the two places.",
-                    )
-                seen[path] = place
+_Places = dict[AssetPath, str]
+"""File and line of every thing that a pipeline makes."""
+
+
+def _places(pipeline: Pipeline, settings: Settings, others: _Places) -> _Places:
+    """Those of one pipeline; two tables of the same name in any place would overwrite each other there."""
+    own: _Places = {}
+    for spec, line in pipeline.every_table:
+        place = f"{pipeline.file}:{line}"
+        for path in _paths(spec, settings):
+            first = others.get(path) or own.get(path)
+            if first and not _shared(spec, pipeline, path, first):
+                raise SpecError(
+                    f"{place}: {'/'.join(path)} is there already, in {first}",
+                    todo="Name another `table` or `namespace` in one of the two places.",
+                )
+            own[path] = place
+    return own
 
 
 def _shared(spec: AnyTable, pipeline: Pipeline, path: tuple[str, ...], first: str) -> bool:

@@ -60,6 +60,9 @@ class Settings(BaseSettings):
         None, description="Dagster's instance, which hears of work from a shell."
     )
     pipelines: str = Field("", description="Folders of pipelines, separated like PATH.")
+    strict: bool = Field(
+        False, description="For CI: a pipeline with a mistake ends everything, not itself alone."
+    )
 
     kafka: KafkaSettings = KafkaSettings()
     registry: RegistrySettings = RegistrySettings()

@@ -7,10 +7,11 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from frazil.connections import Connections
-from frazil.derive.queries.check import check_queries, columns_held
+from frazil.derive.queries.check import columns_held
 from frazil.derive.queries.columns import Column, typed
 from frazil.derive.queries.query import parse_query, read_query
 from frazil.derive.queries.types import UNKNOWN
+from frazil.derive.tables import known_tables
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
@@ -143,10 +144,10 @@ def test_every_query_of_the_pipelines_gives_the_columns_that_were_told(
     connections: Connections, fresh_name: str
 ) -> None:
     settings = Settings()
-    pipelines = load_pipelines(pipeline_folders(settings), settings)
-    known = check_queries(pipelines, settings).columns
+    tables = known_tables(load_pipelines(pipeline_folders(settings), settings), settings)
+    known = tables.columns
 
-    for spec in (spec for pipeline in pipelines for spec in pipeline.derived if spec.sql):
+    for spec in (spec for spec in tables.derived if spec.sql):
         query, name = read_query(spec), things(spec, settings).table
         inputs = {text: known[TableName.parse(text, name.namespace)] or () for text in query.inputs}
         spark = columns_held(by_spark(connections.spark, query, inputs, spec.parameters, fresh_name))

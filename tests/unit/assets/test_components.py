@@ -106,7 +106,10 @@ def test_a_users_python_assets_stand_beside_the_pipelines(own_pipeline: Path) ->
     assert "report" in edges(defs())
 
 
-def test_a_mistake_in_a_pipeline_reaches_dagsters_readers_with_its_line(own_pipeline: Path) -> None:
+def test_a_mistake_in_a_pipeline_reaches_dagsters_readers_with_its_line(
+    own_pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_STRICT", "true")
     (own_pipeline / "crm" / "defs.yaml").write_text(PIPELINE.replace("freshness", "freshnes"))
 
     listed = CliRunner().invoke(cli, ["asset", "list", "-m", "frazil.definitions"])

@@ -190,7 +190,8 @@ def test_a_rebuild_can_be_asked_for_in_the_launchpad(folder: Path) -> None:
     dg.validate_run_config(job, {"ops": {step: {"config": {"rebuild": True}}}})
 
 
-def test_a_wrong_column_is_found_when_definitions_load(folder: Path) -> None:
+def test_a_wrong_column_is_found_when_definitions_load(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRAZIL_STRICT", "true")
     (folder / "large_orders.sql").write_text(LARGE.replace("SELECT customer", "SELECT custommer"))
 
     with pytest.raises(SpecError, match=r"large_orders\.sql:1:8: .*custommer.*customer"):
@@ -205,3 +206,9 @@ def test_commands_for_topics_refuse_derived_tables_and_the_other_way_round(folde
 
     assert [spec.topic for spec in select_topics((), every=True).specs] == ["orders"]
     assert len(select_derived((), every=True).specs) == 2
+
+
+def test_tables_are_derived_after_those_that_they_are_made_of(folder: Path) -> None:
+    selection = select_derived(["large_orders_by_customer", "large_orders"], every=False)
+
+    assert [spec.table for spec in selection.specs] == ["large_orders", "large_orders_by_customer"]

@@ -10,7 +10,7 @@ from frazil.pipelines.folder import load_pipelines
 
 
 def test_its_tables_come_with_frazil_and_its_topics_with_generators() -> None:
-    pipelines = load_pipelines()
+    pipelines = load_pipelines().all()
 
     assert {TABLE, *OTHERS} <= {spec.topic for p in pipelines for spec in p.tables} & set(GENERATORS)
     assert set(DERIVED) <= {spec.table for p in pipelines for spec in p.derived}

@@ -16,7 +16,7 @@ from frazil.spec.topic import TableSpec
 def specs() -> dict[str, TableSpec]:
     """The tables of the checkout, by topic."""
     settings = Settings()
-    pipelines = load_pipelines(pipeline_folders(settings), settings)
+    pipelines = load_pipelines(pipeline_folders(settings), settings).all()
     return {spec.topic: spec for pipeline in pipelines for spec in pipeline.tables}
 
 

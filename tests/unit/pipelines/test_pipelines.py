@@ -32,14 +32,14 @@ def write(tmp_path: Path) -> Write:
 
 def refusal(folder: Path) -> str:
     with pytest.raises(SpecError) as refused:
-        load_pipelines([folder], Settings())
+        load_pipelines([folder], Settings()).all()
     return str(refused.value)
 
 
 def test_a_folder_with_one_topic_is_a_pipeline(write: Write) -> None:
     folder = write("crm", HEAD + "  tables:\n    - topic: customers\n")
 
-    (pipeline,) = load_pipelines([folder], Settings())
+    (pipeline,) = load_pipelines([folder], Settings()).all()
 
     assert pipeline.name == "crm"
     assert [t.topic for t in pipeline.tables] == ["customers"]
@@ -49,7 +49,7 @@ def test_a_folder_with_one_topic_is_a_pipeline(write: Write) -> None:
 def test_the_pipelines_of_the_checkout_can_be_read() -> None:
     settings = Settings()
 
-    pipelines = load_pipelines(pipeline_folders(settings), settings)
+    pipelines = load_pipelines(pipeline_folders(settings), settings).all()
 
     assert {p.name: [t.topic for t in p.tables] for p in pipelines} == {
         "airline": ["skyone", "sunset", "skyone_avro", "sunset_avro"],
@@ -61,7 +61,7 @@ def test_the_pipelines_of_the_checkout_can_be_read() -> None:
 def test_a_table_made_of_others_is_a_query_that_says_why_and_eight_lines_at_most() -> None:
     settings = Settings()
 
-    for pipeline in load_pipelines(pipeline_folders(settings), settings):
+    for pipeline in load_pipelines(pipeline_folders(settings), settings).all():
         end = len(pipeline.file.read_text().splitlines()) + 1
         for spec, (first, after) in zip(
             pipeline.derived, pairwise([*pipeline.derived_lines, end]), strict=False
@@ -81,19 +81,19 @@ def test_folders_are_separated_like_path(tmp_path: Path) -> None:
 def test_a_folder_that_is_itself_a_pipeline_is_taken(write: Write) -> None:
     folder = write("crm", HEAD + "  tables: [{topic: customers}]\n")
 
-    assert [p.name for p in load_pipelines([folder / "crm"], Settings())] == ["crm"]
+    assert [p.name for p in load_pipelines([folder / "crm"], Settings()).all()] == ["crm"]
 
 
 def test_other_components_in_a_folder_are_left_to_dagster(write: Write) -> None:
     folder = write("other", "type: dagster.DefsFolderComponent\n")
 
-    assert load_pipelines([folder], Settings()) == ()
+    assert load_pipelines([folder], Settings()).all() == ()
 
 
 def test_a_pipeline_may_stand_beside_other_components_in_one_file(write: Write) -> None:
     text = f"type: dagster.DefsFolderComponent\n---\n{HEAD}  tables: [{{topic: customers}}]\n"
 
-    (pipeline,) = load_pipelines([write("crm", text)], Settings())
+    (pipeline,) = load_pipelines([write("crm", text)], Settings()).all()
 
     assert pipeline.lines == (5,)
 
@@ -105,7 +105,7 @@ def test_schema_files_are_found_beside_the_pipeline(write: Write) -> None:
     key.touch()
     value.touch()
 
-    (pipeline,) = load_pipelines([folder], Settings())
+    (pipeline,) = load_pipelines([folder], Settings()).all()
 
     (spec,) = pipeline.tables
     assert (spec.key_schema, spec.value_schema) == (key, value)
@@ -156,7 +156,7 @@ def test_the_environment_fills_in_templates(
     monkeypatch.setenv("SIX", "6")
     text = f"""{HEAD}  tables: [{{topic: "{written}", partitions: "{{{{ env('SIX') }}}}"}}]\n"""
 
-    (pipeline,) = load_pipelines([write("crm", text)], Settings())
+    (pipeline,) = load_pipelines([write("crm", text)], Settings()).all()
 
     (spec,) = pipeline.tables
     assert (spec.topic, spec.partitions) == (topic, 6)
@@ -220,7 +220,7 @@ def test_a_topic_of_several_record_types_has_a_table_for_each(write: Write) -> N
     kinds = "{topic: shop, subject_names: record, record_type: com.Order, other_types: [com.Refund]}"
     folder = write("shop", f"{HEAD}  tables:\n    - {kinds}\n    - {kinds.replace('Order', 'Cancel')}\n")
 
-    (pipeline,) = load_pipelines([folder], Settings())
+    (pipeline,) = load_pipelines([folder], Settings()).all()
 
     names = [str(things(spec, Settings()).table) for spec in pipeline.tables]
     assert names == ["local.shop__order", "local.shop__cancel"]
@@ -233,7 +233,7 @@ def test_two_pipelines_of_one_name_are_refused(tmp_path: Path, write: Write) -> 
     (other / "defs.yaml").write_text(HEAD + "  tables: [{topic: b}]\n")
 
     with pytest.raises(SpecError, match="another pipeline crm"):
-        load_pipelines([folder, other.parent], Settings())
+        load_pipelines([folder, other.parent], Settings()).all()
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

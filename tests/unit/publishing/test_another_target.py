@@ -56,7 +56,7 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
 
 
 def spec_of(lake: Lake) -> TableSpec:
-    ((spec,),) = (pipeline.tables for pipeline in load_pipelines(settings=lake.settings))
+    ((spec,),) = (pipeline.tables for pipeline in load_pipelines(settings=lake.settings).all())
     return spec
 
 
@@ -95,4 +95,4 @@ def test_a_misspelt_target_is_told_with_its_line_and_the_nearest_name(lake: Lake
     file.write_text(file.read_text().replace("[pointer]", "[pionter]"))
 
     with pytest.raises(SpecError, match=r"defs.yaml:5: .*no target 'pionter'; did you mean 'pointer'\?"):
-        load_pipelines(settings=lake.settings)
+        load_pipelines(settings=lake.settings).all()

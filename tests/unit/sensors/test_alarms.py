@@ -10,6 +10,9 @@ import pytest
 
 from assets.derived import DerivedTable
 from assets.described import PipelineTable, TopicTable
+from frazil.errors import SpecError
+from frazil.pipelines.file import Pipeline
+from frazil.pipelines.folder import Broken, Pipelines
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
@@ -37,12 +40,15 @@ def flags(tmp_path: Path) -> PipelineTable:
 
 
 def tick(
-    instance: dg.DagsterInstance, tables: Sequence[PipelineTable], cursor: str | None
+    instance: dg.DagsterInstance,
+    tables: Sequence[PipelineTable],
+    cursor: str | None,
+    pipelines: Pipelines = Pipelines(),  # noqa: B008 - it is frozen
 ) -> tuple[str, str]:
     """What the sensor says, and its cursor behind that."""
     settings = Settings.load()
     frazil = FrazilConnections(spark=spark_resource(settings))
-    sensor = alarms_sensor(tables, settings)
+    sensor = alarms_sensor(tables, settings, pipelines)
     with dg.build_sensor_context(instance=instance, cursor=cursor, resources={"frazil": frazil}) as context:
         decided = sensor.evaluate_tick(context)
     return str(decided.skip_message), str(decided.cursor)
@@ -101,7 +107,21 @@ def test_a_part_that_is_down_is_told_though_no_run_fails(
 def test_without_a_channel_it_is_off_and_says_what_to_set(
     flags: PipelineTable, instance: dg.DagsterInstance
 ) -> None:
-    sensor = alarms_sensor([flags], Settings.load())
+    sensor = alarms_sensor([flags], Settings.load(), Pipelines())
 
     assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
     assert "FRAZIL_ALARMS__WEBHOOK" in tick(instance, [flags], None)[0]
+
+
+def test_a_broken_pipeline_is_told_and_that_it_is_mended(
+    web: Receiver, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    broken = Broken("crm", tmp_path / "crm", SpecError("crm/defs.yaml:5: no."))
+    mended = Pipeline("crm", tmp_path / "crm")
+
+    _, cursor = tick(instance, [], None, Pipelines(broken=(broken,)))
+    _, cursor = tick(instance, [], cursor, Pipelines(broken=(broken,)))
+    tick(instance, [], cursor, Pipelines(sound=(mended,)))
+
+    key = "check can_be_used of pipelines/crm: can_be_used"
+    assert told(web) == [("new", key), ("over", key)]

@@ -1,11 +1,10 @@
-"""The tables of all pipelines as far as they are known before any server is asked.
-
-Every query is checked before anything runs, and all mistakes are told at once.
-"""
+"""The queries of all pipelines, checked before any server is asked; all mistakes are told at once."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -17,10 +16,11 @@ from frazil.derive.queries.scopes import ALL, nearest
 from frazil.derive.queries.syntax import input_name, input_tables, start_of
 from frazil.derive.queries.totals import merge_of, shadowed, unmergeable
 from frazil.derive.queries.types import UNKNOWN
-from frazil.errors import ConfigureError, SpecError
+from frazil.errors import SpecError, explain
 from frazil.formats.record import file_fields
 from frazil.formats.types import spark_type
 from frazil.pipelines.file import Pipeline
+from frazil.pipelines.folder import Pipelines
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
@@ -32,60 +32,111 @@ Known = dict[TableName, Sequence[Column] | None]
 Kinds = Mapping[TableName, str]
 """All tables: `landed`, or the kind of a derived one."""
 
-
-@dataclass(frozen=True, slots=True)
-class KnownTables:
-    """The derived tables of all pipelines, each after those that it reads, and every table's columns."""
-
-    derived: tuple[DerivedSpec, ...]
-    columns: Known
+Told = dict[str, list[str]]
+"""What is wrong in each pipeline, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class Made:
     """One table that is made of others."""
 
     spec: DerivedSpec
+    pipeline: str
     place: str  # file and line
     name: TableName
     query: Query | None  # None where a Python function makes its rows
     inputs: Mapping[str, TableName]  # the tables that it is made of, by the names that the user gave them
 
+    def start(self, text: str) -> int:
+        """Where its query names an input first."""
+        tables = input_tables(self.query.tree) if self.query else ()
+        return min((start_of(table) for table in tables if input_name(table) == text), default=0)
 
-def _landed_tables(pipelines: Sequence[Pipeline], settings: Settings) -> Known:
+    def told(self, mistakes: Sequence[Mistake]) -> str:
+        """Mistakes with their places in its query, if it has one."""
+        if self.query:
+            return refusal(self.query, mistakes).what
+        return "\n".join(f"{self.place}: {text}" for _, text in mistakes)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The derived tables, each after those that it reads; every table's columns; each pipeline's mistakes."""
+
+    made: Sequence[Made]
+    columns: Known
+    mistakes: Mapping[str, Sequence[str]]
+
+
+def check_queries(pipelines: Pipelines, settings: Settings) -> Checked:
+    """Finds queries that can't be run, or not by the kind of their table.
+
+    An input that nobody makes is no mistake where a pipeline can't be read: that one may make it.
+    """
+    told: Told = defaultdict(list)
+    known = _landed_tables(pipelines.sound, settings, told)
+    made, kinds = _read(pipelines.sound, settings, told), _kinds(pipelines.sound, settings)
+    ordered = _sorted(made, told)
+    for table in ordered:
+        with _telling(told[table.pipeline], table.place):
+            told[table.pipeline] += _mistakes(table, kinds, known, all_read=not pipelines.broken)
+    return Checked(ordered, known, {name: texts for name, texts in told.items() if texts})
+
+
+def _landed_tables(pipelines: Sequence[Pipeline], settings: Settings, told: Told) -> Known:
     known: Known = {}
-    for spec in (spec for pipeline in pipelines for spec in pipeline.tables):
-        fields = file_fields(spec)
-        columns = [(field.name, spark_type(field.type)) for field in fields or ()]
-        known[things(spec, settings).table] = columns if fields is not None else None
+    for pipeline in pipelines:
+        for spec, line in zip(pipeline.tables, pipeline.lines, strict=True):
+            with _telling(told[pipeline.name], f"{pipeline.file}:{line}"):
+                fields = file_fields(spec)
+                columns = [(field.name, spark_type(field.type)) for field in fields or ()]
+                known[things(spec, settings).table] = columns if fields is not None else None
     return known
 
 
-def _made(spec: DerivedSpec, place: str, settings: Settings) -> _Made:
+def _read(pipelines: Sequence[Pipeline], settings: Settings, told: Told) -> list[Made]:
+    """The derived tables whose queries can be understood."""
+    found: list[Made] = []
+    for pipeline in pipelines:
+        for spec, line in zip(pipeline.derived, pipeline.derived_lines, strict=True):
+            place = f"{pipeline.file}:{line}"
+            with _telling(told[pipeline.name], place):
+                found.append(_made(spec, pipeline.name, place, settings))
+    return found
+
+
+@contextmanager
+def _telling(told: list[str], place: str) -> Iterator[None]:
+    """Notes what is wrong with one table; a SpecError says itself where it stands."""
+    try:
+        yield
+    except SpecError as e:
+        told.append(e.what)
+    except Exception as e:  # noqa: BLE001 - whatever one table holds, it must not end the others
+        error = explain(e)
+        told.append(f"{place}: {error.what} {error.todo}")
+
+
+def _made(spec: DerivedSpec, pipeline: str, place: str, settings: Settings) -> Made:
     name = things(spec, settings).table
     query = read_query(spec) if spec.sql else None
     written = query.inputs if query else spec.inputs
-    return _Made(spec, place, name, query, {text: TableName.parse(text, name.namespace) for text in written})
+    inputs = {text: TableName.parse(text, name.namespace) for text in written}
+    return Made(spec, pipeline, place, name, query, inputs)
 
 
-def _sorted(tables: Sequence[_Made]) -> list[_Made]:
-    """The tables, each after those that it reads."""
+def _sorted(tables: Sequence[Made], told: Told) -> list[Made]:
+    """The tables, each after those that it reads, without those that wait for each other."""
     by_name = {made.name: made for made in tables}
     graph = {made.name: [name for name in made.inputs.values() if name in by_name] for made in tables}
     try:
         return [by_name[name] for name in TopologicalSorter(graph).static_order()]
     except CycleError as e:
         ring = list(reversed(e.args[1]))
-        ways = [f"{by_name[a].place}: {a} is made of {b}" for a, b in pairwise(ring)]
-        raise SpecError("\n".join(ways), todo="These tables wait for each other: leave one out.") from None
-
-
-def _columns_made(made: _Made, known: Known) -> Sequence[Column] | None:
-    """What a derived table's query puts out, from the columns of its inputs; None of a function."""
-    if made.query is None:
-        return None
-    tables = {text: known.get(name) for text, name in made.inputs.items()}
-    return typed(made.query, tables, made.spec.parameters)
+    ways = [f"{by_name[a].place}: {a} is made of {b}" for a, b in pairwise(ring)]
+    for pipeline in {by_name[name].pipeline for name in ring}:
+        told[pipeline] += ways
+    return _sorted([made for made in tables if made.name not in ring], told)
 
 
 def columns_held(columns: Sequence[Column] | None) -> Sequence[Column] | None:
@@ -99,78 +150,38 @@ def columns_held(columns: Sequence[Column] | None) -> Sequence[Column] | None:
     return [(name, longer.get(kind, kind)) for name, kind in columns if name != ERROR_COLUMN]
 
 
-def check_queries(pipelines: Sequence[Pipeline], settings: Settings) -> KnownTables:
-    """Refuses pipelines whose queries can't be run, or not by the kind of their table.
-
-    Raises:
-        SpecError: Every mistake of every query, with its file and line; or no table can hold what a schema
-            file describes.
-    """
-    told: list[str] = []
-    made, kinds = _read(pipelines, settings, told), _kinds(pipelines, settings)
-    known = _landed_tables(pipelines, settings)
-    try:
-        ordered = _sorted(made)
-    except SpecError as e:
-        told.append(e.what)
-        ordered = []
-    for table in ordered:
-        told += _mistakes(table, kinds, known)
-    if told:
-        raise SpecError("\n".join(told), todo="Mend the files; nothing was started.")
-    return KnownTables(tuple(table.spec for table in ordered), known)
-
-
-def _read(pipelines: Sequence[Pipeline], settings: Settings, told: list[str]) -> list[_Made]:
-    """The derived tables whose queries can be understood; what is wrong with others is told."""
-    found = []
-    for pipeline in pipelines:
-        for spec, line in zip(pipeline.derived, pipeline.derived_lines, strict=True):
-            place = f"{pipeline.file}:{line}"
-            try:
-                found.append(_made(spec, place, settings))
-            except SpecError as e:
-                told.append(e.what)
-            except ConfigureError as e:
-                told.append(f"{place}: {e.what} {e.todo}")
-    return found
-
-
 def _kinds(pipelines: Sequence[Pipeline], settings: Settings) -> Kinds:
     landed = {things(spec, settings).table: "landed" for p in pipelines for spec in p.tables}
     return landed | {things(spec, settings).table: spec.kind for p in pipelines for spec in p.derived}
 
 
-def _mistakes(made: _Made, kinds: Kinds, known: Known) -> Iterator[str]:
+def _mistakes(made: Made, kinds: Kinds, known: Known, *, all_read: bool) -> Iterator[str]:
     """The mistakes of one table; its columns are noted for the tables that read it."""
     known[made.name] = None
-    if made.query is None:
-        yield from (f"{made.place}: {text}" for _, text in _odd_inputs(made, kinds))
-        return
-    mistakes = [*_odd_inputs(made, kinds), *unfit(made.query, made.spec)]
-    if made.spec.kind in ("totals", "windows"):
-        mistakes += shadowed(
-            made.query, {c for name in made.inputs.values() for c, _ in known.get(name) or ()}
-        )
+    mistakes = [*_odd_inputs(made, kinds, all_read=all_read)]
+    if made.query is not None:
+        mistakes += unfit(made.query, made.spec)
+        if made.spec.kind in ("totals", "windows"):
+            mistakes += shadowed(
+                made.query, {c for name in made.inputs.values() for c, _ in known.get(name) or ()}
+            )
     if mistakes:
-        yield refusal(made.query, mistakes).what
-    try:
-        columns = _columns_made(made, known) or ()
-    except SpecError as e:
-        yield e.what
-    else:
+        yield made.told(mistakes)
+    if made.query is not None:
+        tables = {text: known.get(name) for text, name in made.inputs.items()}
+        columns = typed(made.query, tables, made.spec.parameters) or ()
         known[made.name] = columns_held(columns)
         yield from (f"{made.place}: {text}" for text in _odd_spec(made, made.query, columns))
 
 
-def _odd_inputs(made: _Made, kinds: Kinds) -> Iterator[Mistake]:
-    starts = {input_name(t): start_of(t) for t in input_tables(made.query.tree)} if made.query else {}
+def _odd_inputs(made: Made, kinds: Kinds, *, all_read: bool) -> Iterator[Mistake]:
     for text, name in made.inputs.items():
-        if (kind := kinds.get(name)) is None:
-            yield starts.get(text, 0), f"{text}: no pipeline makes a table {name}; {_near(name, kinds)}"
-        elif made.spec.kind != "full" and kind not in ("landed", "rows"):
+        kind = kinds.get(name)
+        if kind is None and all_read:
+            yield made.start(text), f"{text}: no pipeline makes a table {name}; {_near(name, kinds)}"
+        elif kind not in (None, "landed", "rows") and made.spec.kind != "full":
             what = f"{text}: rows of a table of kind {kind} change, so nothing tells which are new"
-            yield starts.get(text, 0), f"{what}; kind: full may read it"
+            yield made.start(text), f"{what}; kind: full may read it"
 
 
 def _near(name: TableName, kinds: Kinds) -> str:
@@ -179,7 +190,7 @@ def _near(name: TableName, kinds: Kinds) -> str:
     return nearest(name.table, near)
 
 
-def _odd_spec(made: _Made, query: Query, columns: Sequence[Column]) -> Iterator[str]:
+def _odd_spec(made: Made, query: Query, columns: Sequence[Column]) -> Iterator[str]:
     merges = made.spec.kind in ("totals", "windows") and not any(unmergeable(query))
     merge = merge_of(query) if merges else None
     yield from odd_fields(query, made.spec, [name for name, _ in columns], merge)

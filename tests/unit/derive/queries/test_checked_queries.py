@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.derive.queries.check import check_queries
+from frazil.derive.tables import KnownTables, known_tables
 from frazil.errors import SpecError
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings.profile import Settings
@@ -42,24 +42,29 @@ def pipeline(tmp_path: Path) -> Write:
     return write
 
 
+def tables_of(folder: Path) -> KnownTables:
+    """All tables of a folder that holds no mistake."""
+    found = known_tables(load_pipelines([folder], SETTINGS), SETTINGS)
+    found.pipelines.all()
+    return found
+
+
 def refusal(folder: Path) -> list[str]:
     """What is wrong, without the folder's name."""
     with pytest.raises(SpecError) as refused:
-        check_queries(load_pipelines([folder], SETTINGS), SETTINGS)
+        tables_of(folder)
     return refused.value.what.replace(f"{folder}/", "").splitlines()
 
 
 def known(folder: Path, table: str) -> list[tuple[str, str]] | None:
-    found = check_queries(load_pipelines([folder], SETTINGS), SETTINGS).columns[TableName("local", table)]
+    found = tables_of(folder).columns[TableName("local", table)]
     return None if found is None else list(found)
 
 
 def test_the_pipelines_of_the_checkout_hold_no_mistake() -> None:
-    pipelines = load_pipelines(pipeline_folders(SETTINGS), SETTINGS)
+    found = known_tables(load_pipelines(pipeline_folders(SETTINGS), SETTINGS), SETTINGS)
 
-    found = check_queries(pipelines, SETTINGS)
-
-    assert any(pipeline.derived for pipeline in pipelines)
+    assert any(pipeline.derived for pipeline in found.pipelines.all())
     assert all(columns for columns in found.columns.values())
 
 
@@ -82,7 +87,7 @@ def test_tables_come_after_those_that_they_are_made_of(pipeline: Write) -> None:
         first=("", "SELECT symbol FROM trades"),
     )
 
-    assert [s.table for s in check_queries(load_pipelines([folder], SETTINGS), SETTINGS).derived] == [
+    assert [s.table for s in tables_of(folder).derived] == [
         "first", "middle", "last",
     ]  # fmt: skip
 
@@ -107,7 +112,7 @@ def test_what_only_the_registry_knows_is_left_to_the_first_run(pipeline: Write) 
         after=("", "SELECT whatever FROM everything"),
     )
 
-    check_queries(load_pipelines([folder], SETTINGS), SETTINGS)
+    tables_of(folder)
 
     assert known(folder, "named") == [("id", "unknown"), ("name", "string")]
     assert known(folder, "everything") is None
@@ -181,7 +186,7 @@ def test_mistakes_are_found_before_anything_runs(pipeline: Write, fields: str, s
     ],
 )
 def test_an_alias_that_hides_no_column_of_the_input_may_be_grouped_by(pipeline: Write, sql: str) -> None:
-    check_queries(load_pipelines([pipeline(t=(", kind: totals", sql))], SETTINGS), SETTINGS)
+    tables_of(pipeline(t=(", kind: totals", sql)))
 
 
 def test_a_table_may_be_read_whole_whatever_its_kind(pipeline: Write) -> None:
@@ -190,7 +195,7 @@ def test_a_table_may_be_read_whole_whatever_its_kind(pipeline: Write) -> None:
         best=(", kind: full", "SELECT symbol FROM counts WHERE n = (SELECT max(n) FROM counts)"),
     )
 
-    check_queries(load_pipelines([folder], SETTINGS), SETTINGS)
+    tables_of(folder)
 
 
 def test_tables_that_wait_for_each_other_are_refused(pipeline: Write) -> None:

@@ -1,0 +1,72 @@
+"""One team's mistake breaks its own pipeline, and the tables of others that are made of its tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frazil.derive.tables import KnownTables, known_tables, load_tables
+from frazil.errors import SpecError
+from frazil.pipelines.folder import load_pipelines
+from frazil.settings.profile import Settings
+from frazil.spec.names import things
+from kit.mixed import BROKEN, TABLES, write_mixed
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> KnownTables:
+    return known_tables(load_pipelines([write_mixed(tmp_path)], Settings()), Settings())
+
+
+def test_the_tables_of_sound_pipelines_are_there_beside_broken_ones(found: KnownTables) -> None:
+    specs = [spec for pipeline in found.pipelines.sound for spec, _ in pipeline.every_table]
+
+    assert sorted(str(things(spec, Settings()).table) for spec in specs) == TABLES
+    assert [spec.table for spec in found.derived] == ["own"]
+    assert sorted(map(str, found.columns)) == TABLES
+
+
+def test_each_broken_pipeline_tells_its_own_mistakes_with_their_lines(found: KnownTables) -> None:
+    told = {broken.name: sorted(broken.error.what.splitlines()) for broken in found.pipelines.broken}
+
+    assert told.keys() == BROKEN.keys()
+    for name, lines in BROKEN.items():
+        assert len(told[name]) == len(lines)
+        assert all(line in said for line, said in zip(lines, told[name], strict=True)), told[name]
+
+
+def test_a_strict_profile_refuses_all_of_them_and_tells_every_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_STRICT", "true")
+    monkeypatch.setenv("FRAZIL_PIPELINES", str(write_mixed(tmp_path)))
+
+    with pytest.raises(SpecError) as refused:
+        load_tables(Settings.load())
+
+    assert all(line in refused.value.what for lines in BROKEN.values() for line in lines)
+
+
+def test_two_broken_pipelines_of_one_name_are_both_told(tmp_path: Path) -> None:
+    roots = [tmp_path / "one", tmp_path / "two"]
+    for root in roots:
+        (root / "crm").mkdir(parents=True)
+        (root / "crm/defs.yaml").write_text("- no pipeline\n")
+
+    found = load_pipelines(roots, Settings())
+
+    assert [broken.folder.parent for broken in found.broken] == roots
+
+
+def test_an_error_that_nobody_foresaw_ends_its_own_pipeline_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_mixed(tmp_path)
+    monkeypatch.setattr("frazil.derive.queries.check.unfit", lambda *_: 1 / 0)
+
+    found = known_tables(load_pipelines([folder], Settings()), Settings())
+
+    told = {broken.name: broken.error.what for broken in found.pipelines.broken}
+    assert "reader/defs.yaml:9: ZeroDivisionError: division by zero" in told["reader"]
+    assert "shop" in [pipeline.name for pipeline in found.pipelines.sound]
