@@ -13,7 +13,7 @@ from frazil.cli.console import DEBUG, complain
 from frazil.errors import FrazilError, explain
 
 _MODULES = (
-    "stack", "demo", "generate", "land", "repair", "tables", "upkeep", "graph", "schema",
+    "stack", "demo", "generate", "land", "repair", "tables", "metrics", "upkeep", "graph", "schema",
 )  # fmt: skip
 """Modules of `frazil.cli` with commands, in the order of `--help`."""
 

@@ -19,7 +19,7 @@ from frazil.cli.selection import AllTables, Json, Selection, Tables, select, sel
 from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.state import DerivedState, derived_states
-from frazil.errors import FrazilError, PartDownError
+from frazil.errors import FrazilError, PartDownError, explain
 from frazil.formats.record import topic_columns
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.evolve import plan_evolution
@@ -157,8 +157,8 @@ def states_of(selection: Selection[AnyTable]) -> Results[State]:
         found, down = [*states], {**silent}
     try:
         found += derived_states(derived.specs, derived.connections) if derived.specs else []
-    except PartDownError as e:
-        down |= {str(names.table): e for _, names in derived.pairs}
+    except Exception as e:  # noqa: BLE001 - the topics' tables are told all the same
+        down |= {str(names.table): explain(e) for _, names in derived.pairs}
     by_name = {state.identifier: state for state in found}
     order = [str(names.table) for _, names in selection.pairs]
     return Results({name: by_name[name] for name in order if name in by_name}, down)

@@ -63,6 +63,7 @@ class DerivedState:
     reason: str = ""
     derived_at: float | None = None
     dead_letters: int = 0
+    delete_files: int = 0
     late: int = 0
     watermark: int | None = None
 
@@ -136,6 +137,7 @@ def _sizes(
         rows=rows_held(table, head) if table else 0,
         files=int(summary.get("total-data-files", 0)),
         bytes=int(summary.get("total-files-size", 0)),
+        delete_files=int(summary.get("total-delete-files", 0)),
         lag=sum(i.waiting for i in inputs),
         freshness=None,
         state="new",

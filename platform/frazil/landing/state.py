@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from frazil.connections import Connections
-from frazil.errors import FrazilError, PartDownError, TopicChangedError, explain
+from frazil.errors import FaultError, FrazilError, PartDownError, TopicChangedError, explain
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.history import Accepted, look, starts
 from frazil.landing.ledger import Ledger, bytes_per_record, ledgers, read_ledger
@@ -43,7 +43,7 @@ class TableState:
 
     `lag` counts offsets that wait, and that the topic still holds. `freshness` is 0 where none waits, else
     the seconds since the last landing; None before the first one. `dead_letters`: those that were not
-    redriven.
+    redriven. `landed`: records of all landings.
     """
 
     identifier: str
@@ -61,6 +61,8 @@ class TableState:
     bytes_per_record: float | None = None
     landed_at: float | None = None
     dead_letters: int = 0
+    delete_files: int = 0
+    landed: int = 0
 
 
 def table_states(
@@ -73,15 +75,15 @@ def table_states(
     """
     states, down = known_states(specs, connections, clock)
     for error in down.values():
-        raise error
+        raise error.__cause__ if isinstance(error, FaultError) and error.__cause__ else error
     return states
 
 
 def known_states(
     specs: Sequence[TableSpec], connections: Connections, clock: Callable[[], float] = time.time
-) -> tuple[list[TableState], dict[str, PartDownError]]:
-    """The states that can be told, as far as they can; and by table which part does not answer."""
-    down: dict[str, PartDownError] = {}
+) -> tuple[list[TableState], dict[str, FrazilError]]:
+    """The states that can be told, as far as they can; and by table what keeps the rest from being told."""
+    down: dict[str, FrazilError] = {}
     names = [things(spec, connections.settings).table for spec in specs]
     try:
         topics: Mapping[str, TopicFacts] | None = topic_facts(connections.admin, {s.topic for s in specs})
@@ -94,8 +96,8 @@ def known_states(
             with catalog_errors(connections.settings):
                 table = load_table_or_none(connections.catalog, name)
             return _state(spec, name, table, topics, connections.settings, now)
-        except PartDownError as e:
-            down[str(name)] = e
+        except Exception as e:  # noqa: BLE001 - one broken table must not hide the others
+            down[str(name)] = explain(e)
             return None
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -161,6 +163,8 @@ def _state(
         bytes_per_record=bytes_per_record(table.metadata) if table and not unknown else None,
         landed_at=landed_at,
         dead_letters=ledger.total_dead_letters if ledger else 0,
+        delete_files=int(summary.get("total-delete-files", 0)),
+        landed=ledger.total_records if ledger else 0,
     )
 
 

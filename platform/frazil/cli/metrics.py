@@ -1,0 +1,64 @@
+"""`frazil metrics`: how the tables stand, for Prometheus."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from frazil.cli.console import console, print_json
+from frazil.cli.selection import Json, Selection, select
+from frazil.cli.tables import states_of
+from frazil.errors import ConfigureError
+from frazil.landing.state import look_at_parts
+from frazil.spec.table import AnyTable
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+    from frazil.metrics import Look
+
+app = typer.Typer()
+
+Port = Annotated[int | None, typer.Option(help="Serve them at this port until it is stopped.")]
+Host = Annotated[str, typer.Option(help="The address to serve them at.")]
+
+
+@app.command("metrics")
+def metrics_command(port: Port = None, host: Host = "127.0.0.1", as_json: Json = False) -> None:
+    """Print how all tables stand as Prometheus reads it, or serve it."""
+    from prometheus_client import generate_latest
+
+    from frazil.metrics import registry_of, rows_of
+
+    selection = select((), every=True)
+    registry = registry_of(lambda: _look(selection))
+    if port is not None:
+        _serve(registry, host, port)
+    elif as_json:
+        print_json(rows_of(registry))
+    else:
+        sys.stdout.write(generate_latest(registry).decode())
+
+
+def _look(selection: Selection[AnyTable]) -> Look:
+    from frazil.metrics import Look
+
+    results = states_of(selection)
+    topics = selection.topics.specs
+    parts = look_at_parts(topics[0], selection.connections) if topics else {}
+    return Look(results.reports, {part: why is None for part, why in parts.items()}, [*results.failed])
+
+
+def _serve(registry: CollectorRegistry, host: str, port: int) -> None:
+    from prometheus_client import start_http_server
+
+    try:
+        server, thread = start_http_server(port, host, registry)
+    except OSError as e:
+        raise ConfigureError(
+            f"Nothing can be served at {host}:{port}: {e.strerror}.", todo="Name another one by --port."
+        ) from None
+    console.print(f"http://{host}:{server.server_port}/metrics")
+    thread.join()

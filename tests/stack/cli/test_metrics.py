@@ -1,0 +1,60 @@
+"""`frazil metrics` on real tables: printed, and served to a Prometheus."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from frazil.landing.land import land
+from kit.shell import FRAZIL, Command
+from kit.topics import Topic
+
+
+@pytest.fixture
+def served(topic: Topic) -> Iterator[str]:
+    """The address at which the metrics are served."""
+    server = subprocess.Popen(
+        [FRAZIL, "metrics", "--port", "0"], env=dict(os.environ), stderr=subprocess.PIPE, text=True
+    )
+    assert server.stderr
+    with server.stderr:
+        yield server.stderr.readline().strip()
+        server.terminate()
+        server.wait()
+
+
+def test_the_metrics_are_those_that_frazil_tables_tells(frazil: Command, topic: Topic, name: str) -> None:
+    land(topic.spec, topic.connections)
+    topic.trades(3, partition=1)
+
+    told = frazil("metrics", "--json").document
+    (state,) = frazil("tables", "--json").document
+
+    numbers = {row["metric"]: row["value"] for row in told if row.get("table") == name}
+    assert (numbers["frazil_table_lag"], numbers["frazil_table_landed_records"]) == (3, 10)
+    assert numbers["frazil_table_bytes"] == state["bytes"]
+    assert numbers["frazil_table_last_commit_timestamp_seconds"] == state["landed_at"]
+    assert [row["value"] for row in told if row["metric"] == "frazil_up"] == [1.0, 1.0]
+
+
+def test_each_scrape_looks_anew(served: str, topic: Topic, name: str) -> None:
+    before = requests.get(served, timeout=60).text
+    land(topic.spec, topic.connections)
+    after = requests.get(served, timeout=60).text
+
+    assert served.startswith("http://127.0.0.1:")
+    assert f'frazil_table_lag{{table="{name}"}} 10.0' in before
+    assert f'frazil_table_lag{{table="{name}"}} 0.0' in after
+
+
+def test_a_port_that_is_taken_is_named(frazil: Command, served: str) -> None:
+    port = served.split(":")[2].split("/")[0]
+
+    said = frazil("metrics", "--port", port)
+
+    assert (said.code, said.is_clear) == (1, True)
+    assert f"127.0.0.1:{port}" in said.err

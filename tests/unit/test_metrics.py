@@ -1,0 +1,135 @@
+"""What Prometheus reads: numbers of every table, what is down, and a dashboard that asks for nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.schema import Schema
+
+from frazil.derive.state import DerivedState
+from frazil.kafka.clients import admin_client
+from frazil.landing.state import TableState, known_states
+from frazil.metrics import NAMES, Look, registry_of, rows_of
+from frazil.settings.profile import Settings
+from frazil.spec.topic import TableSpec
+
+DOCS = Path(__file__).parents[2] / "docs"
+TRADES = TableState(
+    "local.trades", "trades", "append", 7, rows=90, files=3, bytes=4096, position={0: 100}, lag=5,
+    freshness=12.5, state="behind", landed_at=1000.0, dead_letters=2, delete_files=1, landed=98,
+)  # fmt: skip
+FLAGS = DerivedState(
+    "local.flags", "rows", (), 8, rows=40, files=1, bytes=512, lag=0, freshness=0.0, state="current",
+    derived_at=2000.0,
+)  # fmt: skip
+
+
+def registry(*states: TableState | DerivedState, silent: tuple[str, ...] = ()) -> CollectorRegistry:
+    return registry_of(lambda: Look(states, {"kafka": True, "catalog": False}, silent))
+
+
+def test_each_number_of_a_table_is_a_metric() -> None:
+    told = registry(TRADES)
+
+    found = {
+        name.removeprefix("frazil_table_"): told.get_sample_value(name, {"table": "local.trades"})
+        for name in NAMES
+        if name not in ("frazil_up", "frazil_table_state")
+    }
+
+    assert found == {
+        "up": 1, "lag": 5, "freshness_seconds": 12.5, "rows": 90, "files": 3, "bytes": 4096,
+        "delete_files": 1, "dead_letters": 2, "stopped": 0, "landed_records": 98,
+        "last_commit_timestamp_seconds": 1000,
+    }  # fmt: skip
+
+
+def test_a_table_made_of_others_has_no_number_of_landed_records() -> None:
+    told = registry(FLAGS)
+
+    assert told.get_sample_value("frazil_table_rows", {"table": "local.flags"}) == 40
+    assert told.get_sample_value("frazil_table_landed_records", {"table": "local.flags"}) is None
+
+
+@pytest.mark.parametrize("state", ["suspended", "records lost", "topic changed"])
+def test_a_table_that_waits_for_a_person_is_stopped(state: Any) -> None:
+    told = registry(replace(TRADES, state=state))
+
+    assert told.get_sample_value("frazil_table_stopped", {"table": "local.trades"}) == 1
+    assert told.get_sample_value("frazil_table_state", {"table": "local.trades", "state": state}) == 1
+
+
+def test_what_kafka_does_not_tell_is_no_number_and_the_rest_is_there() -> None:
+    told = registry(replace(TRADES, state="unknown", lag=0, freshness=0.0), silent=("local.trades",))
+    label = {"table": "local.trades"}
+
+    assert told.get_sample_value("frazil_table_lag", label) is None
+    assert told.get_sample_value("frazil_table_freshness_seconds", label) is None
+    assert told.get_sample_value("frazil_table_rows", label) == 90
+    assert told.get_sample_value("frazil_table_up", label) == 0
+
+
+def test_each_system_is_up_or_not() -> None:
+    rows = [row for row in rows_of(registry()) if row["metric"] == "frazil_up"]
+
+    assert rows == [
+        {"metric": "frazil_up", "system": "kafka", "value": 1.0},
+        {"metric": "frazil_up", "system": "catalog", "value": 0.0},
+    ]
+
+
+def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
+    dashboard = json.loads((DOCS / "monitoring" / "frazil-dashboard.json").read_text())
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    asked.append(dashboard["templating"]["list"][1]["query"])
+
+    assert {name for expression in asked for name in re.findall(r"frazil_\w+", expression)} == set(NAMES)
+
+
+def test_each_metric_stands_in_the_docs() -> None:
+    text = (DOCS / "monitoring.md").read_text()
+
+    assert [name for name in NAMES if f"| `{name}` |" not in text] == []
+
+
+@dataclass
+class Lake:
+    """A catalog in a file, and a Kafka that does not answer."""
+
+    settings: Settings
+    catalog: Catalog
+
+    @property
+    def admin(self) -> Any:
+        return admin_client(self.settings)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    catalog = load_catalog(
+        "metrics", type="sql", uri=f"sqlite:///{tmp_path}/catalog", warehouse=f"file://{tmp_path}"
+    )
+    catalog.create_namespace("local")
+    yield Lake(Settings.load(kafka={"bootstrap_servers": "127.0.0.1:1"}), catalog)
+    catalog.close()
+
+
+def test_a_broken_table_and_a_kafka_that_is_down_do_not_hide_the_other_tables(lake: Lake) -> None:
+    for name in ("broken", "whole"):
+        lake.catalog.create_table(f"local.{name}", Schema())
+    lake.catalog.load_table("local.broken")
+    Path(lake.catalog.load_table("local.broken").metadata_location.removeprefix("file://")).unlink()
+
+    states, down = known_states([TableSpec(topic=name) for name in ("broken", "whole")], lake)  # type: ignore[arg-type]
+
+    assert [(state.identifier, state.state) for state in states] == [("local.whole", "unknown")]
+    assert "Kafka" in down["local.whole"].what
+    assert "FileNotFoundError" in down["local.broken"].what
