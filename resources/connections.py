@@ -13,7 +13,7 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.publishing.snowflake.connection import connection_arguments
 from frazil.settings.profile import Settings
-from frazil.tables.spark import configure_session, spark_errors
+from frazil.tables.spark import configure_session, is_connect, spark_errors
 
 
 class FrazilConnections(dg.ConfigurableResource[Any]):
@@ -46,11 +46,12 @@ class OwnSparkSession(LazyPySparkResource):
     @property
     def spark_session(self) -> Any:
         """Opened when first asked for."""
-        from pyspark.sql import SparkSession
+        from frazil.tables.connect import connect_session
 
         remote: str | None = self.spark_config.get("spark.remote")
         if self._own is None and remote:
-            self._own = SparkSession.builder.remote(remote).create()
+            # The token is no part of the resource's configuration, which Dagster shows.
+            self._own = connect_session(Settings.load().with_changes(spark={"remote": remote}))
         elif self._own is None:
             self._own = super().spark_session.newSession()
         return self._own
@@ -59,7 +60,7 @@ class OwnSparkSession(LazyPySparkResource):
 def spark_resource(settings: Settings) -> OwnSparkSession:
     """A session on the profile's Spark Connect server, or on a master such as `local[2]`."""
     remote = settings.spark.remote
-    where = "spark.remote" if remote.startswith("sc://") else "spark.master"
+    where = "spark.remote" if is_connect(remote) else "spark.master"
     return OwnSparkSession(spark_config={where: remote})
 
 

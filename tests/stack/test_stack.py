@@ -111,25 +111,26 @@ def command(process: psutil.Process) -> str:
         return ""
 
 
+def secrets(own: Own) -> list[str]:
+    """What nobody but the stack's user may read."""
+    found = [own.settings.aws.secret_key, own.settings.spark.token]
+    assert all(found)
+    return [secret.get_secret_value() for secret in found if secret]
+
+
 def test_no_secret_is_in_the_process_list(own: Own) -> None:
-    settings = own.settings
-    assert settings.aws.secret_key
-    secret = settings.aws.secret_key.get_secret_value()
     key = (own.home.secrets / "snowflake_key.p8").read_text().splitlines()[1]
 
     commands = "\n".join(map(command, own.processes))
 
     assert "weed" in commands
-    assert secret not in commands
-    assert key not in commands
+    assert not [secret for secret in (*secrets(own), key) if secret in commands]
 
 
 def test_no_secret_is_in_a_log_or_readable_by_others(own: Own) -> None:
-    settings = own.settings
-    assert settings.aws.secret_key
-    secret = settings.aws.secret_key.get_secret_value()
+    logs = [log.read_text(errors="replace") for log in own.home.logs.iterdir()]
 
-    assert not [log for log in own.home.logs.iterdir() if secret in log.read_text(errors="replace")]
+    assert not [secret for secret in secrets(own) for log in logs if secret in log]
     assert stat.S_IMODE(own.home.root.stat().st_mode) & 0o077 == 0
     assert stat.S_IMODE(own.home.profile.stat().st_mode) == 0o600
 

@@ -117,6 +117,14 @@ def s3_credentials(home: Home) -> Credentials:
     return Credentials(access_key, secret_key)
 
 
+def spark_token(home: Home) -> str:
+    """What the Spark servers ask of their clients."""
+    file = home.secrets / "spark"
+    if not file.exists():
+        write_private(file, secrets.token_urlsafe(30), once=True)
+    return file.read_text()
+
+
 def snowflake_keys(home: Home) -> KeyPair:
     """The key pair with which clients log in to Snowflake."""
     pair = KeyPair(home.secrets / "snowflake_key.p8", home.secrets / "snowflake_key.pub")

@@ -8,7 +8,7 @@ from typing import Any
 
 from frazil.errors import ConfigureError
 from frazil.local.cloud import BUCKET, SNOWFLAKE_USER, TABLE_BUCKET, aws, snowflake, storage
-from frazil.local.home import Home, s3_credentials, snowflake_keys, template, write_private
+from frazil.local.home import Home, s3_credentials, snowflake_keys, spark_token, template, write_private
 from frazil.local.jars import Jars, cache_folder, java_home, read_lock
 from frazil.local.kafka import kafka, registry, registry_url
 from frazil.local.ports import LOOPBACK, Ports, choose, recall, remember, url
@@ -102,6 +102,7 @@ def _values(home: Home, ports: Ports) -> dict[str, Any]:
         "spark": {
             "remote": f"sc://{LOOPBACK}:{ports['spark']}",
             "upkeep_remote": f"sc://{LOOPBACK}:{ports['spark-upkeep']}",
+            "token": spark_token(home),
             "parallelism": cores(),
         },
     }

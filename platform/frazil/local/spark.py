@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from frazil.local.home import Home, s3_credentials, template
+from frazil.local.home import Home, s3_credentials, spark_token, template
 from frazil.local.jars import Jars
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server
@@ -84,8 +84,10 @@ class Spark:
             properties.write_text("".join(f"{key} {value}\n" for key, value in told.items()))
             return Launch(_command(properties), self._environment(data))
 
-        needed = ("storage", "aws")
-        return Server(name, (name,), launch, lambda: _ask(port), needed, background=background)
+        def ask() -> None:
+            _ask(port, spark_token(self.home))
+
+        return Server(name, (name,), launch, ask, ("storage", "aws"), background=background)
 
     def _properties(self, data: Path, port: int, heap: str) -> dict[str, object]:
         return {
@@ -116,6 +118,7 @@ class Spark:
             "SPARK_HOME": str(_spark_home()),
             "SPARK_CONF_DIR": str(data),
             "SPARK_LOCAL_IP": LOOPBACK,
+            "SPARK_CONNECT_AUTHENTICATE_TOKEN": spark_token(self.home),
             "PYSPARK_PYTHON": sys.executable,  # else workers take the python3 of PATH
             **s3_credentials(self.home).environment,  # Glue's clients look for them nowhere else
         }
@@ -130,7 +133,7 @@ def _spark_home() -> Path:
     return Path(str(files("pyspark")))
 
 
-def _ask(port: int) -> None:
+def _ask(port: int, token: str) -> None:
     """Asks for Spark's version in a session of its own, and closes that session."""
     import grpc
     from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc
@@ -139,11 +142,12 @@ def _ask(port: int) -> None:
     asked = base_pb2.AnalyzePlanRequest.SparkVersion()
     version = base_pb2.AnalyzePlanRequest(session_id=session, user_context=user, spark_version=asked)
     release = base_pb2.ReleaseSessionRequest(session_id=session, user_context=user)
+    told = [("authorization", f"Bearer {token}")]
     options = [("grpc.enable_http_proxy", 0)]
     with grpc.insecure_channel(f"{LOOPBACK}:{port}", options) as channel:
         server = base_pb2_grpc.SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]
         try:
-            server.AnalyzePlan(version, timeout=_SECONDS)
-            server.ReleaseSession(release, timeout=_SECONDS)
+            server.AnalyzePlan(version, timeout=_SECONDS, metadata=told)
+            server.ReleaseSession(release, timeout=_SECONDS, metadata=told)
         except grpc.RpcError as e:
             raise ConnectionError(str(e.code())) from None

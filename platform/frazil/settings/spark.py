@@ -1,17 +1,36 @@
-"""Where Spark is."""
+"""Where Spark is, and what it asks of its clients."""
 
 from __future__ import annotations
 
-from pydantic import Field
+import re
+from pathlib import Path
 
+from pydantic import Field, field_validator
+
+from frazil.settings.secret import Secret
 from frazil.settings.system import SystemSettings
+
+_SECRET = re.compile("token|secret|password|key|authorization", re.IGNORECASE)
+"""Parameters of an address that hold a secret."""
 
 
 class SparkSettings(SystemSettings):
     """`FRAZIL_SPARK__...`."""
 
     remote: str = Field("sc://127.0.0.1:15002", description="Spark Connect, or local[*].")
+    token: Secret | None = Field(None, description="What a Connect server asks of its clients.")
+    ca: Path | None = Field(None, description="PEM file of who signed its certificate; default: known ones.")
     upkeep_remote: str | None = Field(
         None, description="Spark of upkeep's own; default: landings', where its jobs take what is left over."
     )
     parallelism: int = Field(2, ge=1, description="Cores that one landing may keep busy.")
+
+    @field_validator("remote", "upkeep_remote")
+    @classmethod
+    def _names_no_secret(cls, given: str | None) -> str | None:
+        names = [part.partition("=")[0] for part in (given or "").split(";")[1:]]
+        if secret := next((name for name in names if _SECRET.search(name)), None):
+            raise ValueError(
+                f"{secret} is a secret, and an address is shown: a token belongs into FRAZIL_SPARK__TOKEN"
+            )
+        return given

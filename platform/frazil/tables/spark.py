@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from frazil.connections import Connections
-from frazil.errors import PartDownError
+from frazil.errors import ConfigureError, FrazilError, PartDownError
 from frazil.quoting import quoted
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
@@ -36,8 +35,28 @@ _SESSION = {
 UPKEEP_POOL = "upkeep"
 """Pool of Spark's scheduler that gets what landings leave over; only where `spark.scheduler.mode` is FAIR."""
 
-_PATIENCE: dict[str, Any] = {"max_retries": 5, "initial_backoff": 100, "backoff_multiplier": 2.0}
-"""Three seconds. Spark's own ten minutes bring back no server whose sessions are gone with it."""
+_SILENT = (
+    PartDownError,
+    "Spark does not answer.",
+    "`frazil status` shows what runs, `frazil up` starts what does not.",
+)
+
+_REFUSALS: Mapping[str, tuple[type[FrazilError], str, str]] = {
+    "UNAUTHENTICATED": (
+        ConfigureError,
+        "Spark refuses the token, or misses one.",
+        "Set FRAZIL_SPARK__TOKEN to what the server has as SPARK_CONNECT_AUTHENTICATE_TOKEN.",
+    ),
+    "CERTIFICATE_VERIFY_FAILED": (
+        ConfigureError,
+        "Spark's certificate is not signed by an authority that is known here.",
+        "Name the authority's PEM file in FRAZIL_SPARK__CA.",
+    ),
+    "UNAVAILABLE": _SILENT,
+    "Connection refused": _SILENT,
+    "RetriesExceeded": _SILENT,
+}
+"""What opening a session meets, by a sign in the error; the first one that fits says it."""
 
 Measures = Mapping[str, str]
 """Aggregates in SQL, by alias."""
@@ -50,13 +69,18 @@ def open_spark(settings: Settings) -> SparkSession:
     """
     from pyspark.sql import SparkSession
 
-    remote = settings.spark.remote
     with spark_errors(settings):
-        if remote.startswith("sc://"):
-            session: SparkSession = SparkSession.builder.remote(remote).create()
-        else:
-            session = SparkSession.builder.master(remote).getOrCreate().newSession()
-        return configure_session(session, settings)
+        if is_connect(settings.spark.remote):
+            from frazil.tables.connect import connect_session
+
+            return configure_session(connect_session(settings), settings)
+        here: SparkSession = SparkSession.builder.master(settings.spark.remote).getOrCreate()
+        return configure_session(here.newSession(), settings)
+
+
+def is_connect(remote: str) -> bool:
+    """Whether it is the address of a Spark Connect server."""
+    return remote.startswith("sc://")
 
 
 def in_background(session: SparkSession) -> SparkSession:
@@ -71,24 +95,21 @@ def in_background(session: SparkSession) -> SparkSession:
 
 @contextmanager
 def spark_errors(settings: Settings) -> Iterator[None]:
-    """Turns "nobody answers" into one clear error."""
+    """Turns "nobody answers", and "not with this token", into one clear error."""
     try:
         yield
     except Exception as e:
-        if not _unreachable(e):
+        text = f"{type(e).__name__} {e} {e.__cause__}"
+        known = next((error for sign, error in _REFUSALS.items() if sign in text), None)
+        if known is None:
             raise
-        raise PartDownError(
-            "Spark does not answer.",
-            where=settings.spark.remote,
-            meaning="Nothing was changed.",
-            todo="`frazil status` shows what runs, `frazil up` starts what does not.",
-        ) from None
+        kind, what, todo = known
+        where = settings.spark.remote.partition(";")[0]
+        raise kind(what, where=where, meaning="Nothing was changed.", todo=todo) from None
 
 
 def configure_session(session: SparkSession, settings: Settings) -> SparkSession:
     """Tells a session the catalog and what landings rely on; returns the same session."""
-    if settings.spark.remote.startswith("sc://"):
-        _be_impatient(session)
     prefix = f"spark.sql.catalog.{SPARK_CATALOG}"
     session.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
     for name, value in spark_properties(settings).items():
@@ -98,23 +119,10 @@ def configure_session(session: SparkSession, settings: Settings) -> SparkSession
     return session
 
 
-def _be_impatient(session: Any) -> None:
-    from pyspark.sql.connect.client.retries import DefaultPolicy
-
-    session.client.set_retry_policies([DefaultPolicy(**_PATIENCE)])
-    # Said where it gives up; the error that follows says it better.
-    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
-
-
 def spark_name(name: TableName, branch: str = "") -> str:
     """The table as Spark SQL names it, quoted; with a branch, that branch of it."""
     parts = [SPARK_CATALOG, *name.identifier, *([f"branch_{branch}"] if branch else [])]
     return quoted(*parts)
-
-
-def _unreachable(error: BaseException) -> bool:
-    text = f"{type(error).__name__} {error}"
-    return any(sign in text for sign in ("UNAVAILABLE", "Connection refused", "RetriesExceeded"))
 
 
 def live_rows(connections: Connections, name: TableName, snapshot: Snapshot | None) -> int:

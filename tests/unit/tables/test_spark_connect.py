@@ -1,0 +1,95 @@
+"""A token and a certificate stand between Spark Connect and whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from frazil.errors import ConfigureError, PartDownError
+from frazil.settings.profile import Settings
+from frazil.tables.spark import open_spark
+from kit.certificates import Authority
+from kit.connect_server import connect_server
+
+TOKEN = "planted-5f0c9d"
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[int]:
+    with connect_server(TOKEN) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("own"), "own")
+
+
+@pytest.fixture(scope="module")
+def encrypted(authority: Authority) -> Iterator[int]:
+    with connect_server(TOKEN, authority.identity("spark")) as port:
+        yield port
+
+
+def settings(remote: str, token: str | None = TOKEN, **others: object) -> Settings:
+    return Settings.load(spark={"remote": remote, "token": token, **others})
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_the_token_opens_a_session_on_loopback_without_tls(plain: int, host: str) -> None:
+    session = open_spark(settings(f"sc://{host}:{plain}"))
+
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+@pytest.mark.parametrize("token", [None, "another"])
+def test_without_the_token_nobody_gets_in(plain: int, token: str | None) -> None:
+    with pytest.raises(ConfigureError, match="FRAZIL_SPARK__TOKEN") as refusal:
+        open_spark(settings(f"sc://127.0.0.1:{plain}", token))
+
+    assert "another" not in str(refusal.value)
+
+
+def test_tls_is_spoken_with_a_server_that_the_authority_signed(encrypted: int, authority: Authority) -> None:
+    remote = f"sc://localhost:{encrypted}/;use_ssl=true"
+
+    session = open_spark(settings(remote, ca=authority.file))
+
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+@pytest.mark.parametrize("token", [None, "another"])
+def test_a_wrong_token_is_refused_behind_tls_too(
+    encrypted: int, authority: Authority, token: str | None
+) -> None:
+    with pytest.raises(ConfigureError, match="FRAZIL_SPARK__TOKEN"):
+        open_spark(settings(f"sc://localhost:{encrypted}/;use_ssl=true", token, ca=authority.file))
+
+
+def test_a_server_that_another_authority_signed_gets_no_token(encrypted: int, tmp_path: Path) -> None:
+    other = Authority(tmp_path / "other", "other").file
+
+    with pytest.raises(ConfigureError, match="FRAZIL_SPARK__CA"):
+        open_spark(settings(f"sc://127.0.0.1:{encrypted}/;use_ssl=true", ca=other))
+
+
+@pytest.mark.parametrize("name", ["token", "TOKEN", "x-api-key", "password"])
+def test_a_secret_in_the_address_is_refused_and_not_repeated(name: str) -> None:
+    with pytest.raises(ConfigureError, match=r"spark\.remote: .*FRAZIL_SPARK__TOKEN") as refusal:
+        settings(f"sc://spark.example.com/;use_ssl=true;{name}={TOKEN}", None)
+
+    assert TOKEN not in str(refusal.value)
+
+
+def test_the_parameters_of_an_address_are_in_no_error() -> None:
+    with pytest.raises(PartDownError) as silence:
+        open_spark(settings("sc://127.0.0.1:1/;user_id=planted-user"))
+
+    assert "127.0.0.1:1" in str(silence.value)
+    assert "planted-user" not in str(silence.value)
+
+
+def test_the_token_is_in_no_repr() -> None:
+    assert TOKEN not in repr(settings("sc://127.0.0.1:1"))
