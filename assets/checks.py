@@ -32,7 +32,7 @@ def _check(table: PipelineTable, check: Check) -> dg.AssetChecksDefinition:
         asset=key,
         description=check.description,
         blocking=check.blocking,
-        automation_condition=_on_request() if check.deep else None,
+        automation_condition=on_request() if check.deep else None,
     )
 
     # A check that gives no result is "skipped" in Dagster, and what follows does not wait for it.
@@ -58,7 +58,7 @@ def _check(table: PipelineTable, check: Check) -> dg.AssetChecksDefinition:
 
 
 @cache
-def _on_request() -> dg.AutomationCondition[Any]:
+def on_request() -> dg.AutomationCondition[Any]:
     """Never by itself, and so not with its asset either.
 
     Automation's runs take along every check that has no condition: each would read the whole data.

@@ -12,6 +12,7 @@ from assets.checks import check_keys
 from assets.component import folder_definitions
 from assets.derived import KNOWN, DerivedTable
 from assets.described import PipelineTable, TopicTable
+from assets.doctor import access_checks
 from assets.mistakes import broken_definitions
 from assets.upkeep import upkeep_jobs
 from frazil.derive.tables import load_tables
@@ -75,17 +76,29 @@ def _around(pipelines: Pipelines, settings: Settings) -> dg.Definitions:
     spark = spark_resource(settings)
     tables: list[PipelineTable] = [*topics, *derived]
     upkeep = upkeep_jobs(tables) if tables else []
+    access = access_checks(tables)
     watches = [arrivals_sensor(topics), upkeep_sensor(tables, upkeep)] if tables else []
     return dg.Definitions(
         resources={"frazil": FrazilConnections(spark=spark), "spark": spark},
         sensors=[*watches, publishing_sensor(), alarms_sensor(tables, settings, pipelines)],
-        jobs=[*_deep("count_every_offset", topics), *_deep("derive_again_and_compare", derived), *upkeep],
+        asset_checks=access,
+        jobs=[
+            *_checking("count_every_offset", _deep(topics)),
+            *_checking("derive_again_and_compare", _deep(derived)),
+            *_checking("doctor", [key for check in access for key in check.check_keys]),
+            *upkeep,
+        ],
         # A process per step would pay three to five seconds of imports for each.
         executor=dg.in_process_executor,
     )
 
 
-def _deep(name: str, tables: Sequence[PipelineTable]) -> Iterator[Any]:
-    """A job of all checks that read the data, where there are any."""
-    if keys := [key for table in tables for key in check_keys(table, deep=True)]:
+def _deep(tables: Sequence[PipelineTable]) -> list[dg.AssetCheckKey]:
+    """The checks that read the data."""
+    return [key for table in tables for key in check_keys(table, deep=True)]
+
+
+def _checking(name: str, keys: Sequence[dg.AssetCheckKey]) -> Iterator[Any]:
+    """A job of some checks, where there are any."""
+    if keys:
         yield dg.define_asset_job(name, dg.AssetSelection.checks(*keys))

@@ -96,6 +96,10 @@ class ConfigureError(FrazilError):
     """Something that a person wrote, or must write, is wrong."""
 
 
+class NotAllowedError(ConfigureError):
+    """A server knows who asks, and does not allow it."""
+
+
 class ClockError(ConfigureError):
     """The clocks of the machines that write to a table disagree by more than other engines accept."""
 

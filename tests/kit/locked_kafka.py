@@ -96,6 +96,9 @@ def _properties(folder: Path, kafka: LockedKafka, tokens: Tokens) -> str:
         "listeners": ",".join(f"{name}://{kafka.at(name)}" for name in LISTENERS),
         "listener.security.protocol.map": ",".join(f"{n}:{_PROTOCOLS.get(n, 'SASL_SSL')}" for n in LISTENERS),
         "log.dirs": str(folder / "log"),
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",  # who comes by OPEN: the tests, and the broker itself
+        "allow.everyone.if.no.acl.found": "true",
         "offsets.topic.replication.factor": "1",
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(both),

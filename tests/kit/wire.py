@@ -21,13 +21,13 @@ from urllib.parse import urlsplit
 
 __all__ = ["Asked", "Fate", "Plan", "Wire", "commits", "creates", "puts", "wired"]
 
-Fate = Literal["dropped", "failed", "replayed", "late", "hangs", "unsent", "refused"]
+Fate = Literal["dropped", "failed", "replayed", "late", "hangs", "unsent", "refused", "forbidden"]
 """What becomes of a request.
 
 Done by the server: dropped (the connection is lost before the answer), failed (the answer is a 500), replayed
 (it is sent twice, and the second answer is told), late (the answer takes a while), hangs (there is none until
 the client gives up). Not done: unsent (the connection is lost before the server hears of it), refused (a 503;
-of a registry a 500).
+of a registry a 500), forbidden (the caller lacks the right).
 """
 
 LATE = 0.3
@@ -189,6 +189,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._meet(self.server.wire.fate_of(asked), body)
 
     def _meet(self, fate: Fate | None, body: bytes) -> None:
+        if fate == "forbidden":
+            glue = self.server.name == "glue"
+            self._refuse(400 if glue else 403, "AccessDeniedException" if glue else "AccessDenied")
+            return
         if fate in ("unsent", "refused"):
             status = 500 if self.server.name == "registry" else 503
             self._refuse(status, "SlowDown") if fate == "refused" else self._hang_up()

@@ -14,6 +14,7 @@ from frazil.errors import FrazilError, explain
 
 _MODULES = (
     "stack", "demo", "generate", "land", "repair", "tables", "metrics", "upkeep", "graph", "schema",
+    "doctor",
 )  # fmt: skip
 """Modules of `frazil.cli` with commands, in the order of `--help`."""
 

@@ -85,6 +85,20 @@ def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
     return Selection(tuple(chosen[name] for name in known if name in chosen), Clients(settings), told)
 
 
+def select_pipelines(names: Sequence[str]) -> Selection[AnyTable]:
+    """The tables of the pipelines of those names, or of all that can be used."""
+    settings = Settings.load()
+    found = load_tables(settings).pipelines
+    known = {pipeline.name: pipeline for pipeline in found.sound}
+    broken = {each.name: each.error for each in found.broken}
+    for name in names:
+        if name not in known:
+            missing = MissingError(f"There is no pipeline {name}.", todo=f"Known are {', '.join(known)}.")
+            raise broken.get(name, missing)
+    specs = [spec for name in names or known for spec, _ in known[name].every_table]
+    return Selection(tuple(specs), Clients(settings), {} if names else broken)
+
+
 def select_topics(names: Iterable[str] | None, *, every: bool) -> Selection[TableSpec]:
     """As `select`, of tables that are made of topics; refuses names of others."""
     selection = select(names, every=every)

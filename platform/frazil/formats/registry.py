@@ -20,6 +20,7 @@ from frazil.errors import (
     DifferentError,
     FrazilError,
     MissingError,
+    NotAllowedError,
     PartDownError,
     SpecError,
 )
@@ -34,6 +35,7 @@ _OF_TLS = ("CERTIFICATE_VERIFY_FAILED", "_ALERT_")
 """What a connection says that ended because one side did not take the other's certificate."""
 
 _SUBJECT_MISSING = frozenset({40401, 40402})
+_READ_ONLY = 42205
 
 
 class RegistryClient(SchemaRegistryClient):
@@ -183,6 +185,19 @@ def register(client: RegistryClient, subject: str, wanted: WantedSchema) -> Writ
         ) from None
 
 
+def check_registrable(client: RegistryClient, subject: str) -> None:
+    """Raises NotAllowedError where a schema may not be registered; changes nothing.
+
+    It sends what is no schema: a registry looks at the right first.
+    """
+    with _registry_errors(client, subject):
+        try:
+            client.register_schema(subject, Schema("{", "AVRO"))
+        except SchemaRegistryError as e:
+            if e.http_status_code not in (400, 422) or e.error_code == _READ_ONLY:
+                raise
+
+
 def differences(registered: WriterSchema, wanted: WantedSchema) -> list[str]:
     """Where a version of a subject and a wanted schema differ, by path."""
     if registered.kind != wanted.kind:
@@ -232,8 +247,15 @@ def _refused(error: SchemaRegistryError, address: str, subject: str) -> FrazilEr
             todo="Produce with a schema, or name the schema's file as value_schema in defs.yaml and "
             "materialize the kafka asset.",
         )
-    if status in (401, 403):
+    if status == 401:
         return _locked_out(address, f"HTTP {status}")
+    if status == 403:
+        return NotAllowedError(
+            "The schema registry does not allow it.",
+            where=f"subject {subject} at {address}: {text}",
+            meaning="Nothing was changed.",
+            todo="`frazil doctor` says which right is missing.",
+        )
     if status >= 500 or status in (404, 408, 429):
         return _down(address, f"HTTP {status}: {text}")
     return ConfigureError(

@@ -9,14 +9,16 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from frazil.errors import ConfigureError, FrazilError, MissingError, PartDownError
+from frazil.errors import ConfigureError, FrazilError, MissingError, NotAllowedError, PartDownError
 from frazil.kafka.access import librdkafka_access
 from frazil.settings.profile import Settings
 
-_FORBIDDEN = frozenset({
-    KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED,
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+_UNKNOWN_CALLER = frozenset(
+    {KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED}
+)
+_NOT_ALLOWED = frozenset({
+    KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
 })  # fmt: skip
 _ABSENT = frozenset(
     {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
@@ -104,8 +106,15 @@ def kafka_error(error: KafkaError, where: str) -> FrazilError:
     code, text = error.code(), error.str().rstrip(".")
     if code in _ABSENT:
         return MissingError("Kafka does not know this topic.", where=where, todo="Make the topic first.")
-    if code in _FORBIDDEN:
+    if code in _UNKNOWN_CALLER:
         return _locked_out(text, where)
+    if code in _NOT_ALLOWED:
+        return NotAllowedError(
+            f"Kafka does not allow it: {text}.",
+            where=where,
+            meaning="Nothing was changed.",
+            todo="`frazil doctor` says which right is missing, and how it is given.",
+        )
     if code in _DOWN or error.retriable():
         return PartDownError(
             "Kafka does not answer.",

@@ -90,7 +90,7 @@ def provide_topic(
 ) -> TopicState:
     """Like `ensure_topic`, with schemas that lie in no file; none: whatever the subject holds."""
     admin, registry = connections.admin, connections.registry
-    exists = _as_specified(admin, spec)
+    exists = as_specified(admin, spec)
     looked = [
         _look(registry, subject_name(spec, "key"), key),
         _look(registry, subject_name(spec, "value"), value),
@@ -105,7 +105,7 @@ def _look(registry: RegistryClient, name: str, wanted: WantedSchema | None) -> _
     return _Subject(name, wanted, version_like(registry, name, wanted))
 
 
-def _as_specified(admin: AdminClient, spec: TableSpec) -> bool:
+def as_specified(admin: AdminClient, spec: TableSpec) -> bool:
     """Whether the topic is there.
 
     Raises:
@@ -150,20 +150,31 @@ def _settings(admin: AdminClient, spec: TableSpec) -> list[str]:
     ]
 
 
+def check_creatable(admin: AdminClient, spec: TableSpec) -> None:
+    """Raises where Kafka would not make the topic; makes none."""
+    with kafka_errors(f"topic {spec.topic}", admin):
+        _send(admin, spec, validate_only=True)
+
+
 def _create(admin: AdminClient, spec: TableSpec) -> bool:
     """Makes the topic; whether it was this call that made it."""
+    try:
+        _send(admin, spec)
+    except KafkaException as e:
+        return _not_created(admin, spec, e)
+    return True
+
+
+def _send(admin: AdminClient, spec: TableSpec, *, validate_only: bool = False) -> None:
     wanted = NewTopic(
         spec.topic,
         num_partitions=spec.partitions or _PARTITIONS,
         replication_factor=spec.replication or -1,  # -1: the broker's default
         config=dict(spec.topic_config),
     )
-    try:
-        (future,) = admin.create_topics([wanted], request_timeout=_TIMEOUT).values()
+    answers = admin.create_topics([wanted], request_timeout=_TIMEOUT, validate_only=validate_only)
+    for future in answers.values():
         future.result()
-    except KafkaException as e:
-        return _not_created(admin, spec, e)
-    return True
 
 
 def _not_created(admin: AdminClient, spec: TableSpec, error: KafkaException) -> bool:
@@ -171,7 +182,7 @@ def _not_created(admin: AdminClient, spec: TableSpec, error: KafkaException) -> 
     with kafka_errors(f"topic {spec.topic}"):
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise error
-    if not _as_specified(admin, spec):
+    if not as_specified(admin, spec):
         raise ConfigureError(
             f"Topic {spec.topic} is being deleted.", todo="Try again when Kafka is done with it."
         )

@@ -23,6 +23,7 @@ from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, is_lost, load_table
 from frazil.tables.pyiceberg import glue_table, glue_type
+from frazil.tables.refusals import aws_refusal
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -154,26 +155,38 @@ class Glue:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Says what is known where Glue's answers are lost, or others are always quicker."""
-        try:
-            yield
-        except Exception as e:
-            met = e.__cause__ if isinstance(e, _Again) else e
-            if isinstance(met, Exception) and is_lost(met):
-                raise PartDownError(
-                    "Glue does not answer.",
-                    where=f"{self._settings.glue.endpoint or 'Glue'} ({type(met).__name__})",
+        """As `glue_errors`; also says what is known where others are always quicker."""
+        with glue_errors(self._settings):
+            try:
+                yield
+            except _Again as e:
+                met = e.__cause__
+                if isinstance(met, Exception) and is_lost(met):
+                    raise met from None
+                raise CommitConflictError(
+                    "The Glue entry was changed by others again and again.",
+                    where=self.relations[0],
                     meaning=_MEANING,
-                    todo="`frazil status` shows what runs, `frazil up` starts what does not.",
+                    todo=f"`frazil sync {self._table}` tries again.",
                 ) from met
-            if not isinstance(e, _Again):
-                raise
-            raise CommitConflictError(
-                "The Glue entry was changed by others again and again.",
-                where=self.relations[0],
-                meaning=_MEANING,
-                todo=f"`frazil sync {self._table}` tries again.",
-            ) from met
+
+
+@contextmanager
+def glue_errors(settings: Settings) -> Iterator[None]:
+    """Says what is known where Glue's answers are lost, and what is missing where it does not allow them."""
+    try:
+        yield
+    except Exception as e:
+        if refusal := aws_refusal(e):
+            raise refusal from None
+        if not is_lost(e):
+            raise
+        raise PartDownError(
+            "Glue does not answer.",
+            where=f"{settings.glue.endpoint or 'Glue'} ({type(e).__name__})",
+            meaning=_MEANING,
+            todo="`frazil status` shows what runs, `frazil up` starts what does not.",
+        ) from e
 
 
 def _send(client: Any, request: Callable[[], Any]) -> None:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import stamina
 
-from frazil.errors import ConfigureError, NotYetError, PartDownError
+from frazil.errors import ConfigureError, NotAllowedError, NotYetError, PartDownError
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import pyiceberg_properties
 from frazil.tables.pyiceberg import open_rest
+from frazil.tables.refusals import aws_refusal
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -134,8 +135,8 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
     try:
         yield
     except Exception as e:
-        if _is_refusal(e):
-            raise _locked_out(settings, e) from None
+        if refusal := aws_refusal(e) or _refusal(settings, e):
+            raise refusal from None
         if not is_lost(e):
             raise
         where = settings.rest.uri if settings.catalog == "rest" else settings.glue.endpoint or "Glue"
@@ -147,22 +148,24 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
         ) from e
 
 
-def _is_refusal(error: Exception) -> bool:
-    """Whether the catalog does not know who asks, or its certificate is not known here."""
+def _refusal(settings: Settings, error: Exception) -> ConfigureError | None:
+    """What it means that the catalog does not know who asks, or does not allow it; a certificate, too."""
     from authlib.integrations.base_client import OAuthError
     from pyiceberg.exceptions import ForbiddenError, UnauthorizedError
     from requests.exceptions import SSLError
 
-    return isinstance(error, OAuthError | ForbiddenError | UnauthorizedError | SSLError)
-
-
-def _locked_out(settings: Settings, error: Exception) -> ConfigureError:
-    return ConfigureError(
-        "The Iceberg catalog gives no access.",
-        where=f"{settings.rest.uri}: {type(error).__name__}: {error}",
-        meaning="What was published before stays; nothing half done is shown.",
-        todo="Mend FRAZIL_REST__... in the settings (docs/connect.md), or ask for the missing right.",
-    )
+    said: dict[str, str] = {
+        "where": f"{settings.rest.uri}: {type(error).__name__}: {error}",
+        "meaning": "What was published before stays; nothing half done is shown.",
+    }
+    if isinstance(error, ForbiddenError):
+        who = settings.rest.client_id or "the identity of FRAZIL_REST__..."
+        todo = f"Let {who} create, read, write and drop tables and namespaces there."
+        return NotAllowedError("The Iceberg catalog does not allow it.", **said, todo=todo)
+    if isinstance(error, OAuthError | UnauthorizedError | SSLError):
+        todo = "Mend FRAZIL_REST__... in the settings, see docs/connect.md."
+        return ConfigureError("The Iceberg catalog gives no access.", **said, todo=todo)
+    return None
 
 
 def is_outage(error: Exception) -> bool:

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import ConfigureError, FrazilError, MissingError, PartDownError, RepairError
+from frazil.errors import (
+    ConfigureError,
+    FrazilError,
+    MissingError,
+    NotAllowedError,
+    PartDownError,
+    RepairError,
+)
 from frazil.settings.profile import Settings
 
 if TYPE_CHECKING:
@@ -33,7 +40,7 @@ _REFUSALS: dict[int | None, tuple[type[FrazilError], str, str]] = {
         "`frazil sync` makes what is missing; a role must be made by an administrator.",
     )),
     **dict.fromkeys(_NOT_ALLOWED, (
-        ConfigureError,
+        NotAllowedError,
         "Snowflake does not allow this user to do it.",
         "Volumes and integrations need ACCOUNTADMIN, or CREATE EXTERNAL VOLUME and CREATE INTEGRATION on the "
         "account.",

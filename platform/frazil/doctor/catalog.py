@@ -1,0 +1,134 @@
+"""The catalog that owns the tables, and the storage below it: a table is made, filled, read and dropped."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+import stamina
+
+from frazil.connections import Connections
+from frazil.doctor.probe import PREFIX, Patient, Probe, Probes
+from frazil.errors import AuditFailedError
+from frazil.formats.logical import Field, Primitive
+from frazil.spec.names import TableName
+from frazil.tables.catalog import catalog_errors, is_lost, load_table, load_table_or_none
+from frazil.tables.commit import commit
+from frazil.tables.layout import create_table
+from frazil.upkeep.storage import delete_files, list_files
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table, Transaction
+
+_OF_BEFORE = re.compile(rf"{PREFIX}(\d+)_[0-9a-f]+")
+_AN_HOUR = 3600
+
+
+def probes(patient: Patient) -> Probes:
+    """In each namespace a table of the doctor's own. It is dropped whatever came of it."""
+    for namespace in patient.namespaces:
+        table = ProbeTable(patient.connections, namespace)
+        steps: list[tuple[str, Callable[[], object]]] = [
+            ("list the tables", table.drop_those_of_before),
+            ("make a table", table.make),
+            ("write to it", table.write),
+            ("read from it", table.read),
+            ("delete its files", table.delete),
+        ]
+        for right, ask in steps:
+            if not (yield _probe(patient, namespace, right, ask)).fine:
+                break
+        if table.begun:
+            yield _probe(patient, namespace, "drop it", table.drop)
+
+
+def _probe(patient: Patient, namespace: str, right: str, ask: Callable[[], object]) -> Probe:
+    return Probe(right, partial(_told, patient.connections, ask), f"namespace {namespace}")
+
+
+def _told(connections: Connections, ask: Callable[[], object]) -> None:
+    with catalog_errors(connections.settings):
+        ask()
+
+
+class ProbeTable:
+    """A table of a name that nobody else has, with one row in it."""
+
+    def __init__(self, connections: Connections, namespace: str) -> None:
+        self._connections = connections
+        self.name = TableName(namespace, f"{PREFIX}{int(time.time())}_{secrets.token_hex(4)}")
+        self.begun = False  # whether it may be there: an answer can be lost
+
+    def drop_those_of_before(self) -> None:
+        """Drops what a doctor left that was killed; lists the namespace for it, where there is one."""
+        from pyiceberg.exceptions import NoSuchNamespaceError
+
+        try:
+            listed = self._catalog.list_tables(self.name.namespace)
+        except NoSuchNamespaceError:
+            return
+        for *_, table in listed:
+            made = _OF_BEFORE.fullmatch(table)
+            if made and time.time() - int(made[1]) > _AN_HOUR:
+                self._drop(TableName(self.name.namespace, table))
+
+    def make(self) -> None:
+        """Makes it as a landing does: the namespace with it, where there is none."""
+        self.begun = True
+        create_table(self._catalog, self.name, [Field("probe", Primitive("long"), optional=True)], (), {})
+
+    def write(self) -> None:
+        """Adds a row by PyIceberg, in one commit."""
+        import pyarrow as pa
+
+        row = pa.table({"probe": pa.array([1], pa.int64())})
+
+        def stage(table: Table) -> Transaction:
+            tx = table.transaction()
+            tx.append(row)
+            return tx
+
+        commit(self._catalog, self.name, stage, work="probe")
+
+    def read(self) -> None:
+        """Reads it back."""
+        self.check(load_table(self._catalog, self.name).scan().to_arrow().num_rows)
+
+    def check(self, rows: int) -> None:
+        """Raises AuditFailedError where it does not hold its one row."""
+        if rows != 1:
+            raise AuditFailedError(
+                f"The doctor's table {self.name} holds {rows} rows, and was given one.",
+                todo="The catalog loses commits, or the storage files: see their logs.",
+            )
+
+    def delete(self) -> None:
+        """Deletes a file, as upkeep does."""
+        table = load_table(self._catalog, self.name)
+        delete_files(table.io, [next(file.path for file in list_files(table, ("data",)))])
+
+    def drop(self) -> None:
+        """Takes it out of the catalog, and its files away; it may never have been made."""
+        self._drop(self.name)
+
+    def _drop(self, name: TableName) -> None:
+        from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+        table = load_table_or_none(self._catalog, name)
+        if table is None:
+            return
+        for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
+            # Where it is not there any more, the answer to the first try was lost.
+            with attempt, suppress(NoSuchTableError, NoSuchNamespaceError):
+                self._catalog.drop_table(name.identifier)
+        delete_files(table.io, [file.path for file in list_files(table)])
+
+    @property
+    def _catalog(self) -> Catalog:
+        return self._connections.catalog

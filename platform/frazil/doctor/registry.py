@@ -1,0 +1,53 @@
+"""The schema registry: the subjects of topics, read, and registered where the spec has a schema file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from frazil.doctor.probe import Patient, Probe, Probes
+from frazil.doctor.remedies import registry_right
+from frazil.errors import MissingError
+from frazil.formats.registry import RegistryClient, check_registrable, subject_versions
+from frazil.spec.names import subject_name
+from frazil.spec.topic import TableSpec
+
+_WITHOUT_SCHEMA = ("string", "bytes", "none")
+
+
+def probes(patient: Patient) -> Probes:
+    """Each subject once; one that is missing where a schema is needed is told, too."""
+    settings, registry = patient.connections.settings, patient.connections.registry
+    subjects = {name: how for spec in patient.topics for name, how in _subjects(spec)}
+    for name, (is_needed, is_to_register) in subjects.items():
+        found = yield Probe(
+            "register the subject" if is_to_register else "read the subject",
+            partial(_ask, registry, name, is_needed, is_to_register),
+            name,
+            registry_right(settings, name, "write" if is_to_register else "read"),
+        )
+        if found.status == "down":
+            return
+
+
+def needs(spec: TableSpec) -> bool:
+    """Whether a topic's records need schemas."""
+    return any(True for _ in _subjects(spec))
+
+
+def _subjects(spec: TableSpec) -> Iterator[tuple[str, tuple[bool, bool]]]:
+    """The subjects that a topic may have: whether it must be there, and whether Frazil makes it."""
+    if spec.value_format not in _WITHOUT_SCHEMA:
+        yield subject_name(spec, "value"), (True, spec.value_schema is not None)
+    if spec.key_format not in _WITHOUT_SCHEMA:
+        yield subject_name(spec, "key"), (spec.key_format != "auto", spec.key_schema is not None)
+
+
+def _ask(registry: RegistryClient, subject: str, is_needed: bool, is_to_register: bool) -> None:
+    try:
+        subject_versions(registry, subject)
+    except MissingError:
+        if is_to_register:
+            check_registrable(registry, subject)
+        elif is_needed:
+            raise

@@ -1,0 +1,128 @@
+"""All systems are asked at the same time; one that is down, or never ends, does not keep the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from threading import Thread
+
+from frazil.doctor import catalog, glue, kafka, registry, snowflake, spark
+from frazil.doctor.probe import Finding, Patient, Probe, Probes, Status, Unproven
+from frazil.errors import FrazilError, NotAllowedError, PartDownError, explain
+
+SECONDS = 120.0
+"""How long a system may take."""
+
+SYSTEMS: Mapping[str, Callable[[Patient], Probes]] = {
+    "kafka": kafka.probes,
+    "registry": registry.probes,
+    "catalog": catalog.probes,
+    "spark": spark.probes,
+    "glue": glue.probes,
+    "snowflake": snowflake.probes,
+}
+
+
+def needed(patient: Patient) -> set[str]:
+    """The systems that the tables work with."""
+    found = {"catalog", "spark"} if patient.specs else set()
+    found |= {target for target in ("glue", "snowflake") if patient.shown_in(target)}
+    if patient.topics:
+        found.add("kafka")
+    if any(registry.needs(spec) for spec in patient.topics):
+        found.add("registry")
+    return found
+
+
+def examine(
+    patient: Patient, systems: Collection[str] = tuple(SYSTEMS), seconds: float = SECONDS
+) -> list[Finding]:
+    """What was found of each system, in the order of `SYSTEMS`."""
+    wanted = needed(patient)
+    examinations = {
+        name: _Examination(name, SYSTEMS[name], patient)
+        for name in SYSTEMS
+        if name in systems and name in wanted
+    }
+    for each in examinations.values():
+        each.start()
+    end = time.monotonic() + seconds
+    found: list[Finding] = []
+    for name in (name for name in SYSTEMS if name in systems):
+        if name in examinations:
+            found += examinations[name].findings_by(end, seconds)
+        else:
+            found.append(Finding(name, "", "", "not needed", 0.0))
+    return found
+
+
+class _Examination(Thread):
+    """One system. The process may end while it still waits for an answer."""
+
+    def __init__(self, system: str, probes: Callable[[Patient], Probes], patient: Patient) -> None:
+        super().__init__(name=f"doctor-{system}", daemon=True)
+        self._system, self._probes, self._patient = system, probes, patient
+        self._asked = Probe("open a client", lambda: None)
+        self._findings: list[Finding] = []
+
+    def run(self) -> None:
+        """Finds what there is to find."""
+        for finding in findings_of(self._system, self._probes(self._patient), self._note):
+            self._findings.append(finding)
+
+    def _note(self, probe: Probe) -> None:
+        self._asked = probe
+
+    def findings_by(self, end: float, seconds: float) -> list[Finding]:
+        """All that was found until then."""
+        self.join(max(0.0, end - time.monotonic()))
+        found = list(self._findings)
+        if self.is_alive():
+            late = PartDownError(f"No answer within {seconds:.0f} s.", todo="Ask again with more --seconds.")
+            found.append(_failed(self._system, self._asked, seconds, late))
+        return found
+
+
+def findings_of(
+    system: str, probes: Probes, note: Callable[[Probe], None] = lambda _: None
+) -> Iterator[Finding]:
+    """Asks one after the other, each knowing what came of the one before; `note` hears of each first."""
+    asked = Probe("open a client", lambda: None)
+    try:
+        asked = next(probes)
+        while True:
+            note(asked)
+            found = _ask(system, asked)
+            yield found
+            asked = probes.send(found)
+    except StopIteration:
+        return
+    except Exception as e:  # noqa: BLE001 - a client that can't be opened is a finding
+        yield _failed(system, asked, 0.0, e)
+
+
+def _ask(system: str, probe: Probe) -> Finding:
+    since = time.monotonic()
+    try:
+        probe.ask()
+    except Unproven as e:
+        seconds = time.monotonic() - since
+        return Finding(system, probe.right, probe.of, "unproven", seconds, str(e), probe.mend)
+    except Exception as e:  # noqa: BLE001 - it is the finding
+        return _failed(system, probe, time.monotonic() - since, e)
+    return Finding(system, probe.right, probe.of, "ok", time.monotonic() - since)
+
+
+def _failed(system: str, probe: Probe, seconds: float, error: Exception) -> Finding:
+    met = explain(error)
+    status: Status = "down" if isinstance(met, PartDownError) else "missing"
+    return Finding(system, probe.right, probe.of, status, seconds, _said(met), _mend(met, probe))
+
+
+def _said(error: FrazilError) -> str:
+    return f"{error.what} ({error.where})" if error.where else error.what
+
+
+def _mend(error: FrazilError, probe: Probe) -> str:
+    """The line of the right that was asked for, where a server knows the caller and refuses."""
+    return probe.mend if isinstance(error, NotAllowedError) and probe.mend else error.todo
