@@ -86,8 +86,11 @@ def look_at_checks(
         for key in check_keys(table, deep=deep)
     }
     records = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
-    found = {keys[key]: record.evaluation for key, record in records.items()}
-    return {subject: _cause(subject, told, least) for subject, told in found.items() if told}
+    return {
+        keys[key]: _cause(keys[key], record.evaluation, least)
+        for key, record in records.items()
+        if isinstance(record.evaluation, dg.AssetCheckEvaluation)  # else it was planned, and not run
+    }
 
 
 def _cause(subject: Subject, told: dg.AssetCheckEvaluation, least: Literal["WARN", "ERROR"]) -> Cause | None:

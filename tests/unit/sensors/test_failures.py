@@ -174,3 +174,19 @@ def test_a_blocking_check_that_fails_a_run_is_no_second_alarm(instance: dg.Dagst
     assert look_at_checks(instance, [A], "ERROR") == {
         Subject("check", "row_count", "local.a"): Cause("row_count", "7 rows, 8 expected.")
     }
+
+
+def test_a_check_that_a_failed_run_never_came_to_tells_nothing(instance: dg.DagsterInstance) -> None:
+    @dg.asset(key=KEYS[0])
+    def table() -> None:
+        raise LOST
+
+    @dg.asset_check(asset=KEYS[0])
+    def row_count() -> dg.AssetCheckResult:
+        return dg.AssetCheckResult(passed=True)
+
+    definitions = dg.Definitions(assets=[table], asset_checks=[row_count], executor=dg.in_process_executor)
+    job = definitions.resolve_implicit_global_asset_job_def()
+    job.execute_in_process(instance=instance, raise_on_error=False)
+
+    assert look_at_checks(instance, [A], "WARN") == {}
