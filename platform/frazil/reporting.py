@@ -22,6 +22,21 @@ Done = LandingReport | DeriveReport | WorkReport | CheckResult | Sequence[Shown]
 """What was done to a table, found of it, or shown of it; a derivation may have found nothing new."""
 
 
+def is_news(done: Done) -> bool:
+    """Whether anything changed. What did not is not told: an event sets off whatever follows its asset."""
+    match done:
+        case LandingReport():
+            return done.landings > 0
+        case DeriveReport():
+            return done.done or done.rolled_back_to is not None
+        case WorkReport():
+            return done.done
+        case CheckResult():
+            return True
+        case _:
+            return any(shown.changed for shown in done)
+
+
 class Reporter(Protocol):
     """Is told what was done, after it was done."""
 

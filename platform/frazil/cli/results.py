@@ -14,7 +14,7 @@ from rich.status import Status
 from frazil.cli.console import complain, console
 from frazil.cli.selection import Selection
 from frazil.errors import FrazilError, NotYetError, explain
-from frazil.reporting import Done
+from frazil.reporting import Done, is_news
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 
@@ -83,7 +83,8 @@ def each(
             with console.status(f"{verb} {names.table}") as status:
                 report = do(spec, partial(_show_step, status, names))
             results.done[str(names.table)] = report
-            selection.tell(spec, report)
+            if is_news(report):
+                selection.tell(spec, report)
         except Exception as e:  # noqa: BLE001 - it is the result of this table
             failure = explain(e)
             if every and isinstance(failure, NotYetError):

@@ -24,6 +24,7 @@ def pyiceberg_properties(settings: Settings) -> dict[str, str]:
         "s3.secret-access-key": revealed(settings.aws.secret_key),
         "s3.connect-timeout": "5",
         "s3.request-timeout": "60",
+        "py-io-impl": "frazil.tables.file_io.LateFileIO",
     }
     return _present({**both, **own, **_storage(settings), **storage})
 

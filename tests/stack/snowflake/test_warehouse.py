@@ -66,11 +66,23 @@ def test_a_new_snapshot_is_seen_after_the_next_publication_and_not_before(
 
     assert stale
     assert (stale.rows, stale.metadata_location) == (1, first.metadata_location)
+    assert second.changed
     assert not second.facts["made_now"]
     assert (second.rows, second.metadata_location) == (2, trades.table.metadata_location)
     assert read_snowflake(connections, trades.names) == replace(
         second, changed=False, facts={**second.facts, "made_now": False}
     )
+
+
+def test_a_table_that_is_shown_already_is_not_refreshed_and_said_to_be_as_it_was(
+    connections: Connections, trades: Trades
+) -> None:
+    first = sync_snowflake(connections, trades.names)
+
+    second = sync_snowflake(connections, trades.names)
+
+    assert (first.changed, second.changed) == (True, False)
+    assert second.metadata_location == first.metadata_location
 
 
 def test_a_table_that_glue_owns_is_shown_from_a_volume_of_its_own(

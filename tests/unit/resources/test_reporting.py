@@ -5,12 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
 from frazil.checks.result import CheckResult
+from frazil.derive.report import DeriveReport
+from frazil.landing.report import LandingReport
+from frazil.publishing.target import Shown
+from frazil.reporting import Done, is_news
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.work import WorkReport
@@ -18,6 +23,7 @@ from resources.reporting import DagsterReporter
 
 SPEC = TableSpec(topic="orders")
 TABLE = ("iceberg", "local", "orders")
+SHOWN = Shown(("glue", "local", "orders"), TABLE, "local.orders", "s3://lake/v1.metadata.json")
 
 
 @pytest.fixture
@@ -58,3 +64,15 @@ def test_dagster_is_not_loaded_before_there_is_something_to_tell() -> None:
     )
 
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("news", "none"),
+    [
+        (LandingReport("local.orders", "orders", landings=1), LandingReport("local.orders", "orders")),
+        (DeriveReport("local.sums", "totals", done=True), DeriveReport("local.sums", "totals")),
+        ([SHOWN, replace(SHOWN, changed=True)], [SHOWN]),
+    ],
+)
+def test_work_that_found_nothing_to_do_is_no_news(news: Done, none: Done) -> None:
+    assert (is_news(news), is_news(none)) == (True, False)

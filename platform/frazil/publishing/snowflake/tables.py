@@ -95,23 +95,21 @@ class Snowflake:
             current = load_table(connections.catalog, self._name).metadata_location
         check_location(volume_of(self._settings), current)
         with self._open(connections) as connection:
-            missing = rows_or_none(connection, statements.table_information(self.table)) is None
-            if missing:
+            before = self._location(connection)
+            if before is None:
                 self._make(connection)
-            else:
+            elif before != current:
                 rows(connection, f"ALTER ICEBERG TABLE {self.table} REFRESH")
             self._keep_view(connection)
             role = self._settings.snowflake.role
             for grant in statements.grant_reading(self.table, self.view, role.upper()) if role else ():
                 rows(connection, grant)
-            return self._shown(connection, changed=True, made_now=missing)
+            return self._shown(connection, changed=before != current, made_now=before is None)
 
     def read(self, connections: Connections) -> Shown | None:
         """See `Target`."""
         with self._open(connections) as connection:
-            if rows_or_none(connection, statements.table_information(self.table)) is None:
-                return None
-            return self._shown(connection)
+            return None if self._location(connection) is None else self._shown(connection)
 
     @contextmanager
     def _open(self, connections: Connections) -> Iterator[SnowflakeConnection]:
@@ -143,16 +141,20 @@ class Snowflake:
             names = [name for name, _ in wanted]
             rows(connection, statements.create_view(self.view, self.table, names))
 
+    def _location(self, connection: SnowflakeConnection) -> str | None:
+        """The metadata file that Snowflake shows; None where it has no such table."""
+        answer = rows_or_none(connection, statements.table_information(self.table))
+        return json.loads(answer[0][0])["metadataLocation"] if answer else None
+
     def _shown(
         self, connection: SnowflakeConnection, *, changed: bool = False, made_now: bool = False
     ) -> Shown:
-        information = json.loads(rows(connection, statements.table_information(self.table))[0][0])
         name, view = self.relations
         return Shown(
             self.path,
             self.upstream,
             name,
-            information["metadataLocation"],
+            self._location(connection) or "",
             changed,
             rows=int(rows(connection, f"SELECT COUNT(*) FROM {self.table}")[0][0]),
             facts={"view": view, "made_now": made_now},
