@@ -39,7 +39,7 @@ def probes(patient: Patient) -> Probes:
             ("make a table", table.make),
             ("write to it", table.write),
             ("read from it", table.read),
-            ("delete its files", table.delete),
+            ("delete a file of it", table.delete),
         ]
         for right, ask in steps:
             if not (yield _probe(patient, namespace, right, ask)).fine:
@@ -109,9 +109,11 @@ class ProbeTable:
             )
 
     def delete(self) -> None:
-        """Deletes a file, as upkeep does."""
+        """Lists its files and deletes one, as upkeep does; one that no snapshot names."""
         table = load_table(self._catalog, self.name)
-        delete_files(table.io, [next(file.path for file in list_files(table, ("data",)))])
+        orphan = f"{table.location().rstrip('/')}/data/{PREFIX}orphan"
+        table.io.new_output(orphan).create().close()
+        delete_files(table.io, [f.path for f in list_files(table, ("data",)) if f.path == orphan])
 
     def drop(self) -> None:
         """Takes it out of the catalog, and its files away; it may never have been made."""
@@ -126,7 +128,7 @@ class ProbeTable:
         for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
             # Where it is not there any more, the answer to the first try was lost.
             with attempt, suppress(NoSuchTableError, NoSuchNamespaceError):
-                self._catalog.drop_table(name.identifier)
+                self._catalog.purge_table(name.identifier)  # S3 Tables drops no other way
         delete_files(table.io, [file.path for file in list_files(table)])
 
     @property

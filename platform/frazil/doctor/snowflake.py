@@ -53,13 +53,13 @@ def _tables(tables: Sequence[Relation], account: _Account) -> Probes:
     """Each table, and in each schema one that is refreshed, as a sync does."""
     refreshed: set[str] = set()
     for table in tables:
-        schema = f"{table.database}.{table.schema}"
+        schema, of = f"{table.database}.{table.schema}", f"{table.schema}.{table.name}".lower()
         grant = snowflake_grant("CREATE ICEBERG TABLE", "SCHEMA", schema, account.role)
-        found = yield Probe("look at the table", partial(account.look, table), str(table), grant)
+        found = yield Probe("look at the table", partial(account.look, table), of, grant)
         if found.status == "ok" and schema not in refreshed:
             refreshed.add(schema)
             grant = snowflake_grant("OWNERSHIP", "TABLE", f"{schema}.{table.name}", account.role)
-            yield Probe("refresh the table", partial(account.refresh, table), str(table), grant)
+            yield Probe("refresh the table", partial(account.refresh, table), of, grant)
 
 
 class _Account:

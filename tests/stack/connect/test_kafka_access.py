@@ -9,9 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
 
 from frazil.clients import Clients
 from frazil.connections import Connections
+from frazil.doctor.probe import Patient
+from frazil.doctor.run import examine
 from frazil.errors import ConfigureError, PartDownError
 from frazil.kafka.facts import topic_fact
 from frazil.kafka.probe import open_probe
@@ -20,6 +29,7 @@ from kit.certificates import Authority
 from kit.locked_kafka import LISTENERS, PASSWORD, USER, LockedKafka, locked_kafka
 from kit.tokens import CLIENT, SECRET, Tokens
 from kit.topics import topic_maker
+from kit.waiting import PATIENCE, wait_for
 
 NAMESPACE = "connect_tests"
 WAYS = ("TLS", "MUTUAL", "PLAIN", "SCRAM", "OAUTH")
@@ -118,3 +128,34 @@ def test_whoever_is_not_let_in_is_told_why_and_what_to_mend(
     for refusal in (of_the_admin, of_a_reader):
         assert said in str(refusal.value)
         assert PASSWORD not in str(refusal.value)
+
+
+def test_the_doctor_names_the_acl_that_is_missing(
+    connections: Connections, kafka: LockedKafka, tokens: Tokens, fresh_name: str
+) -> None:
+    superuser = through(connections, kafka, "OPEN", {})
+    topic = topic_maker(superuser, fresh_name, NAMESPACE)()
+    topic.trades(1)
+    allow(superuser, topic.name, "frazil", AclOperation.DESCRIBE)
+    clients = through(connections, kafka, "PLAIN", access(kafka, tokens, "PLAIN"))
+
+    findings = examine(Patient([topic.spec], clients), ("kafka",))
+
+    assert [(f.right, f.status) for f in findings] == [
+        ("reach every broker", "ok"),
+        ("describe the topic", "ok"),
+        ("read the topic", "missing"),
+    ]
+    assert "--allow-principal User:frazil --operation Read" in findings[-1].mend
+    assert findings[-1].mend.endswith(f"--topic {topic.name}")
+
+    allow(superuser, topic.name, "frazil", AclOperation.READ)
+    wait_for(lambda: all(f.fine for f in examine(Patient([topic.spec], clients), ("kafka",))))
+
+
+def allow(superuser: Clients, topic: str, user: str, operation: AclOperation) -> None:
+    """From then on whoever has no such right may do nothing with the topic."""
+    everywhere, allowed = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
+    acl = AclBinding(ResourceType.TOPIC, topic, everywhere, f"User:{user}", "*", operation, allowed)
+    for future in superuser.admin.create_acls([acl]).values():
+        future.result(PATIENCE)

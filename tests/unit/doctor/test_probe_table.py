@@ -19,7 +19,7 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from kit.lying import LOST, LyingCatalog
 
-STEPS = ["list the tables", "make a table", "write to it", "read from it", "delete its files", "drop it"]
+STEPS = ["list the tables", "make a table", "write to it", "read from it", "delete a file of it", "drop it"]
 
 
 class Lake(Clients):

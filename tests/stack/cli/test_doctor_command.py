@@ -1,0 +1,66 @@
+"""`frazil doctor` on the stack: what is missing comes with what mends it, and nothing stays behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from frazil.connections import Connections
+from frazil.doctor.run import SYSTEMS
+from kit.shell import NAMESPACE, Command
+from kit.topics import Topic
+
+
+def by_right(document: Any) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(each["system"], each["right"]): each for each in document["findings"]}
+
+
+def left(connections: Connections) -> list[str]:
+    """The doctor's tables and entries."""
+    tables = [table for *_, table in connections.catalog.list_tables(NAMESPACE)]
+    pages = connections.glue.get_paginator("get_tables").paginate(DatabaseName=NAMESPACE)
+    entries = [entry["Name"] for page in pages for entry in page["TableList"]]
+    return [name for name in (*tables, *entries) if name.startswith("frazil_doctor")]
+
+
+def test_a_stack_that_is_well_lacks_nothing_and_keeps_nothing(
+    frazil: Command, topic: Topic, connections: Connections, name: str
+) -> None:
+    assert frazil("land", name).code == 0  # its table is in Glue and in Snowflake now
+
+    said = frazil("doctor", "--json")
+
+    assert (said.code, said.document["fine"]) == (0, True)
+    assert {each["system"] for each in said.document["findings"]} == set(SYSTEMS)
+    assert {each["status"] for each in said.document["findings"]} == {"ok"}
+    assert ("snowflake", "refresh the table") in by_right(said.document)
+    assert left(connections) == []
+
+
+def test_each_thing_that_is_missing_is_named_beside_all_that_is_there(
+    frazil: Command, topic: Topic, connections: Connections, name: str
+) -> None:
+    wrong = {"FRAZIL_SPARK__REMOTE": "sc://127.0.0.1:1", "FRAZIL_SNOWFLAKE__WAREHOUSE": "NOT_MINE"}
+
+    said = frazil("doctor", "--json", **wrong)
+    read = frazil("doctor", "--pipeline", "one", FRAZIL_SNOWFLAKE__USER="NOBODY", **wrong)
+
+    found = by_right(said.document)
+    assert (said.code, said.document["fine"]) == (5, False)
+    assert found["catalog", "drop it"]["status"] == found["kafka", "read the topic"]["status"] == "ok"
+    assert found["spark", "answer a query"]["status"] == "down"
+    assert found["snowflake", "use the warehouse"]["status"] == "missing"
+    assert found["snowflake", "use the warehouse"]["mend"].startswith(
+        'GRANT USAGE ON WAREHOUSE "NOT_MINE" TO ROLE'
+    )
+    assert (read.code, read.out) == (5, "")
+    assert "Traceback" not in read.err
+    assert "Snowflake refuses the login." in read.err
+    assert left(connections) == []
+
+
+def test_a_pipeline_that_is_not_there_is_named(frazil: Command, topic: Topic) -> None:
+    said = frazil("doctor", "--pipeline", "two")
+
+    assert (said.code, said.is_clear) == (1, True)
+    assert "There is no pipeline two." in said.err
+    assert "Known are one." in said.err
