@@ -49,10 +49,11 @@ def probes(patient: Patient) -> Probes:
 
 
 def _probe(patient: Patient, namespace: str, right: str, ask: Callable[[], object]) -> Probe:
-    return Probe(right, partial(_told, patient.connections, ask), f"namespace {namespace}")
+    return Probe(right, partial(in_catalog, patient.connections, ask), f"namespace {namespace}")
 
 
-def _told(connections: Connections, ask: Callable[[], object]) -> None:
+def in_catalog(connections: Connections, ask: Callable[[], object]) -> None:
+    """Asks, and says in words what the catalog or its storage refuses."""
     with catalog_errors(connections.settings):
         ask()
 

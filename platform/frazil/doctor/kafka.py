@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
+from confluent_kafka.admin import AclOperation
+
 from frazil.doctor.probe import Patient, Probe, Probes, Unproven
 from frazil.doctor.remedies import kafka_acl
-from frazil.errors import PartDownError
+from frazil.errors import NotAllowedError, PartDownError
 from frazil.kafka.clients import kafka_errors
-from frazil.kafka.facts import topic_fact
+from frazil.kafka.facts import allowed_operations, topic_fact
 from frazil.kafka.probe import ONE_RECORD, open_probe
 from frazil.kafka.provisioning import as_specified, check_creatable
 from frazil.settings.profile import Settings
@@ -24,31 +26,31 @@ if TYPE_CHECKING:
 _SECONDS = 5.0
 _AT_ONCE = 16
 
+Ask = Callable[["AdminClient", Settings, TableSpec], None]
+
 
 def probes(patient: Patient) -> Probes:
-    """The brokers, then each topic: described, its offsets, and a record."""
+    """The brokers, then each topic: described with its offsets, and a record of it read; or written to."""
     settings, admin = patient.connections.settings, patient.connections.admin
     known = yield Probe("reach every broker", partial(_reach, admin, settings))
     if not known.fine:
         return
-    for spec in {spec.topic: spec for spec in patient.topics}.values():
-        for right, ask, operations in _rights(spec):
-            grant = kafka_acl(settings, spec.topic, *operations)
-            found = yield Probe(right, partial(ask, admin, settings, spec), spec.topic, grant)
-            if found.status == "down":
-                return
+    for topic, (right, ask, spec, operations) in _rights(patient):
+        grant = kafka_acl(settings, topic, *operations)
+        found = yield Probe(right, partial(ask, admin, settings, spec), topic, grant)
+        if found.status == "down":
+            return
 
 
-Ask = Callable[["AdminClient", Settings, TableSpec], object]
-
-
-def _rights(spec: TableSpec) -> list[tuple[str, Ask, tuple[str, ...]]]:
-    """What is asked for of a topic, and Kafka's words for it."""
-    described = ("Describe", "DescribeConfigs") if spec.topic_config else ("Describe",)
-    return [
-        ("describe the topic", _describe, (*described, *(("Create",) if _is_to_make(spec) else ()))),
-        ("read the topic", _read, ("Read",)),
-    ]
+def _rights(patient: Patient) -> Iterator[tuple[str, tuple[str, Ask, TableSpec, tuple[str, ...]]]]:
+    """By topic what is asked for, and Kafka's words for it."""
+    for topic, spec in {spec.topic: spec for spec in patient.topics}.items():
+        configs = ("DescribeConfigs",) if spec.topic_config else ()
+        making = ("Create",) if _is_to_make(spec) else ()
+        yield topic, ("describe the topic", _describe, spec, ("Describe", *configs, *making))
+        yield topic, ("read the topic", _read, spec, ("Read",))
+    for spec in patient.feeds:
+        yield spec.topic, ("write to the topic", _write, spec, ("Write", "Describe", "Create"))
 
 
 def _is_to_make(spec: TableSpec) -> bool:
@@ -73,6 +75,17 @@ def _read(admin: AdminClient, settings: Settings, spec: TableSpec) -> None:
     partition = min(filled or facts.first)
     with open_probe(settings, spec.topic, **ONE_RECORD) as probe:
         probe.first({partition: facts.first[partition]})
+
+
+def _write(admin: AdminClient, _: Settings, spec: TableSpec) -> None:
+    if not as_specified(admin, spec):
+        check_creatable(admin, spec)
+        raise Unproven("The topic is not there yet: the first derivation that feeds it makes it.")
+    allowed = allowed_operations(admin, spec.topic)
+    if allowed is None:
+        raise Unproven("These brokers do not tell who may write.")
+    if AclOperation.WRITE not in allowed:
+        raise NotAllowedError("Kafka does not allow this user to write to the topic.")
 
 
 def _reach(admin: AdminClient, settings: Settings) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from frazil.connections import Connections
+from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
@@ -72,6 +73,12 @@ class Patient:
     def topics(self) -> list[TableSpec]:
         """Those that are made of topics."""
         return [spec for spec in self.specs if isinstance(spec, TableSpec)]
+
+    @property
+    def feeds(self) -> list[TableSpec]:
+        """The topics that tables feed, as if each were a table's own."""
+        fed = [spec.feeds for spec in self.specs if isinstance(spec, DerivedSpec) and spec.feeds]
+        return [TableSpec(topic=feed.topic, partitions=feed.partitions) for feed in fed]
 
     def shown_in(self, target: str) -> list[AnyTable]:
         """Those that a target shows."""

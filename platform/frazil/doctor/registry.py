@@ -18,8 +18,7 @@ _WITHOUT_SCHEMA = ("string", "bytes", "none")
 def probes(patient: Patient) -> Probes:
     """Each subject once; one that is missing where a schema is needed is told, too."""
     settings, registry = patient.connections.settings, patient.connections.registry
-    subjects = {name: how for spec in patient.topics for name, how in _subjects(spec)}
-    for name, (is_needed, is_to_register) in subjects.items():
+    for name, (is_needed, is_to_register) in subjects(patient).items():
         found = yield Probe(
             "register the subject" if is_to_register else "read the subject",
             partial(_ask, registry, name, is_needed, is_to_register),
@@ -30,13 +29,13 @@ def probes(patient: Patient) -> Probes:
             return
 
 
-def needs(spec: TableSpec) -> bool:
-    """Whether a topic's records need schemas."""
-    return any(True for _ in _subjects(spec))
+def subjects(patient: Patient) -> dict[str, tuple[bool, bool]]:
+    """The subjects of all topics: whether each must be there, and whether Frazil makes it."""
+    fed = {subject_name(spec, "value"): (False, True) for spec in patient.feeds}
+    return {name: how for spec in patient.topics for name, how in _subjects(spec)} | fed
 
 
 def _subjects(spec: TableSpec) -> Iterator[tuple[str, tuple[bool, bool]]]:
-    """The subjects that a topic may have: whether it must be there, and whether Frazil makes it."""
     if spec.value_format not in _WITHOUT_SCHEMA:
         yield subject_name(spec, "value"), (True, spec.value_schema is not None)
     if spec.key_format not in _WITHOUT_SCHEMA:

@@ -27,9 +27,9 @@ def needed(patient: Patient) -> set[str]:
     """The systems that the tables work with."""
     found = {"catalog", "spark"} if patient.specs else set()
     found |= {target for target in ("glue", "snowflake") if patient.shown_in(target)}
-    if patient.topics:
+    if patient.topics or patient.feeds:
         found.add("kafka")
-    if any(registry.needs(spec) for spec in patient.topics):
+    if registry.subjects(patient):
         found.add("registry")
     return found
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 import stamina
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
+from confluent_kafka.admin import AclOperation, AdminClient, OffsetSpec, TopicDescription
 
 from frazil.errors import NotYetError
 from frazil.kafka.clients import kafka_errors
@@ -74,6 +74,18 @@ def describe(
     """
     with kafka_errors(_WHERE, admin):
         return _describe(admin, sorted(set(topics)), timeout)
+
+
+def allowed_operations(admin: AdminClient, topic: str) -> set[AclOperation] | None:
+    """What this client may do with a topic that is there; None where its brokers do not tell."""
+    with kafka_errors(_WHERE, admin):
+        asked = admin.describe_topics(
+            TopicCollection([topic]),
+            include_authorized_operations=True,
+            request_timeout=_DESCRIBE_SECONDS,
+        )
+        found = asked[topic].result().authorized_operations
+    return None if found is None else set(found)
 
 
 def _passing(error: Exception) -> bool:

@@ -25,6 +25,7 @@ from frazil.errors import ConfigureError, PartDownError
 from frazil.kafka.facts import topic_fact
 from frazil.kafka.probe import open_probe
 from frazil.landing.land import land
+from frazil.spec.derived import DerivedSpec, Feed
 from kit.certificates import Authority
 from kit.locked_kafka import LISTENERS, PASSWORD, USER, LockedKafka, locked_kafka
 from kit.tokens import CLIENT, SECRET, Tokens
@@ -149,8 +150,17 @@ def test_the_doctor_names_the_acl_that_is_missing(
     assert "--allow-principal User:frazil --operation Read" in findings[-1].mend
     assert findings[-1].mend.endswith(f"--topic {topic.name}")
 
+    feeding = DerivedSpec(table="copy", sql=Path("copy.sql"), feeds=Feed(topic=topic.name))
+    (*_, missing) = examine(Patient([feeding], clients), ("kafka",))
+
+    assert (missing.right, missing.status) == ("write to the topic", "missing")
+    assert "--operation Write" in missing.mend
+
     allow(superuser, topic.name, "frazil", AclOperation.READ)
-    wait_for(lambda: all(f.fine for f in examine(Patient([topic.spec], clients), ("kafka",))))
+    allow(superuser, topic.name, "frazil", AclOperation.WRITE)
+    wait_for(
+        lambda: all(f.status == "ok" for f in examine(Patient([topic.spec, feeding], clients), ("kafka",)))
+    )
 
 
 def allow(superuser: Clients, topic: str, user: str, operation: AclOperation) -> None:

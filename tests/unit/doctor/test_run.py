@@ -16,6 +16,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
+FEEDING = DerivedSpec(table="d", sql="d.sql", publish=(), feeds={"topic": "t"})
 PLAIN = {"value_format": "string", "key_format": "none"}
 
 
@@ -43,8 +44,9 @@ def refusing(error: Exception) -> Callable[[Patient], Probes]:
         ([TableSpec(topic="t", publish=(), **PLAIN)], ["kafka", "catalog", "spark"]),
         ([TableSpec(topic="t")], ["kafka", "registry", "catalog", "spark", "glue", "snowflake"]),
         ([DerivedSpec(table="d", sql="d.sql", publish=("glue",))], ["catalog", "spark", "glue"]),
+        ([FEEDING], ["kafka", "registry", "catalog", "spark"]),
     ],
-    ids=["nothing", "a topic", "without schemas", "shown everywhere", "made of others"],
+    ids=["nothing", "a topic", "without schemas", "shown everywhere", "made of others", "feeding a topic"],
 )  # fmt: skip
 def test_only_what_the_tables_work_with_is_needed(specs: list[AnyTable], systems: list[str]) -> None:
     needed = run.needed(patient(*specs))
