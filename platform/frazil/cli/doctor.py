@@ -18,7 +18,14 @@ from frazil.errors import PartDownError
 
 app = typer.Typer()
 
-_COLOURS = {"ok": "green", "missing": "red", "down": "red", "unproven": "yellow", "not needed": "dim"}
+_COLOURS = {
+    "ok": "green",
+    "missing": "red",
+    "down": "red",
+    "unproven": "yellow",
+    "slow": "yellow",
+    "not needed": "dim",
+}
 
 Pipelines = Annotated[
     list[str] | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from frazil.connections import Connections
 from frazil.spec.derived import DerivedSpec
@@ -12,8 +12,8 @@ from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
-Status = Literal["ok", "missing", "down", "unproven", "not needed"]
-"""`unproven`: it can't be asked for without a change that stays."""
+Status = Literal["ok", "missing", "down", "unproven", "slow", "not needed"]
+"""`unproven`: it can't be asked for without a change that stays; `slow`: work goes on, and costs more."""
 
 PREFIX = "frazil_doctor_"
 """What the doctor makes for a moment begins so."""
@@ -60,6 +60,14 @@ Probes: TypeAlias = Generator[Probe, Finding, None]
 
 class Unproven(Exception):
     """The right can't be asked for without a change that stays; the text says what it is needed for."""
+
+    status: ClassVar[Status] = "unproven"
+
+
+class Slow(Unproven):
+    """The work goes on without it, and costs more; the text says how much."""
+
+    status: ClassVar[Status] = "slow"
 
 
 @dataclass(frozen=True)

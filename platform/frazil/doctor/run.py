@@ -107,7 +107,7 @@ def _ask(system: str, probe: Probe) -> Finding:
         probe.ask()
     except Unproven as e:
         seconds = time.monotonic() - since
-        return Finding(system, probe.right, probe.of, "unproven", seconds, str(e), probe.mend)
+        return Finding(system, probe.right, probe.of, e.status, seconds, str(e), probe.mend)
     except Exception as e:  # noqa: BLE001 - it is the finding
         return _failed(system, probe, time.monotonic() - since, e)
     return Finding(system, probe.right, probe.of, "ok", time.monotonic() - since)

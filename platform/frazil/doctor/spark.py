@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from frazil.connections import Connections
+from frazil.doctor import preflight
 from frazil.doctor.catalog import ProbeTable
 from frazil.doctor.probe import Patient, Probe, Probes
 from frazil.errors import NotAllowedError
@@ -28,10 +29,11 @@ _AS_WHO = (
 
 
 def probes(patient: Patient) -> Probes:
-    """A query, and in each namespace a table of the doctor's own that Spark writes to and reads."""
+    """A query, the preflight, and in each namespace a table of the doctor's own to write to and read."""
     connections = patient.connections
     if not (yield Probe("answer a query", partial(_query, connections))).fine:
         return
+    yield from preflight.probes(connections, kafka=bool(patient.topics))
     for namespace in patient.namespaces:
         table, of = ProbeTable(connections, namespace), f"namespace {namespace}"
         if (yield Probe("find a table", partial(_find, connections, table), of, _AS_WHO)).fine:

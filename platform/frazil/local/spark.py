@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from frazil.formats.avro.limits import JAVA_OPTIONS as AVRO_LIMITS
 from frazil.local.home import Home, s3_credentials, spark_token, template
 from frazil.local.jars import Jars
 from frazil.local.ports import LOOPBACK, Ports
@@ -17,14 +18,6 @@ from frazil.tables.spark import UPKEEP_POOL
 
 _SECONDS = 10.0
 _MAIN = "org.apache.spark.sql.connect.service.SparkConnectServer"
-
-# A damaged Avro record of 8 bytes can claim any length, and end the JVM that believes it. Kafka's records
-# are of 1 MB at most by default; two damaged strings of 100 MB each were one too many for this heap.
-_AVRO = (
-    "-Dorg.apache.avro.limits.collectionItems.maxLength=1000000 "
-    "-Dorg.apache.avro.limits.string.maxLength=16777216 "
-    "-Dorg.apache.avro.limits.bytes.maxLength=16777216"
-)
 
 # Every read has consumers of its own: kept for the default five minutes, with what they fetched but did
 # not use (20,000 records each), those of 40 landings fill the heap.
@@ -40,7 +33,7 @@ _POOLS = "pools.xml"
 # The serial collector stops every core for one: 4 of the 14 s in which two cores land a hot partition.
 # Java compiles no method beyond 8,000 bytes of bytecode unless told to; Spark writes such methods for the
 # checks of a decoder, and they would be interpreted: JSON cost 3.5 times as much as a bare job, not 1.4.
-_JAVA = f"-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:-UsePerfData -Duser.timezone=UTC {_AVRO}"
+_JAVA = f"-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:-UsePerfData -Duser.timezone=UTC {AVRO_LIMITS}"
 
 
 def cores() -> int:

@@ -15,6 +15,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SchemaRefusedError
+from frazil.formats.avro.limits import check_limits
 from frazil.formats.avro.pairs import misfit, reader_for
 from frazil.formats.avro.parser import PRIMITIVES, avro_text, parse_avro
 from frazil.formats.avro.reasons import AvroReasons
@@ -95,6 +96,7 @@ class AvroDecoder:
         """See `Decoder.decode`."""
         from pyspark.sql import functions as F
 
+        check_limits(frame.sparkSession)
         whole, passing, groups = f"{half.data}_whole", [], self._groups(half)
         branches = []
         for number, (reader, decoded) in enumerate(groups):

@@ -1,0 +1,78 @@
+"""A Spark that lacks something is told from one that has all: by what is asked for, and what mends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frazil.connections import Connections
+from frazil.doctor.preflight import probes
+from frazil.doctor.run import findings_of
+from frazil.local.home import Home
+from kit import bare_spark
+
+STOPS = {
+    "have every jar": (
+        "no Iceberg, no client of S3, no client of Kafka, no from_avro",
+        "jars.lock",
+    ),
+    "run Python that imports frazil": ("No module named 'frazil'", "Install the wheel"),
+    "read Avro within limits": ("end its JVM", "-Dorg.apache.avro.limits.collectionItems.maxLength=1000000"),
+}
+SLOWS = {
+    "let go of Kafka's consumers": "spark.kafka.consumer.cache.timeout=1s",
+    "compile large methods": "-XX:-DontCompileHugeMethods to spark.driver.extraJavaOptions",
+}
+
+
+@pytest.fixture(scope="module")
+def bare(stack_home: Home, connections: Connections) -> dict[str, Any]:
+    """What is said of a Spark as the wheel of PySpark brings it, with a Python outside of the venv."""
+    python = str(Path(sys.executable).resolve())
+    here = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}
+    said = subprocess.run(
+        [sys.executable, bare_spark.__file__],
+        env=here | {"PYSPARK_PYTHON": python, "JAVA_HOME": str(stack_home.root / "java")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert said.returncode == 0, said.stderr
+    found: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
+    return found
+
+
+def test_the_embedded_spark_lacks_nothing(connections: Connections) -> None:
+    found = {each.right: each for each in findings_of("spark", probes(connections, kafka=True))}
+
+    assert set(found) > {*STOPS, *SLOWS}
+    assert [each for each in found.values() if each.status != "ok"] == []
+
+
+@pytest.mark.parametrize("right", STOPS)
+def test_what_a_landing_cannot_do_without_is_missing(bare: dict[str, Any], right: str) -> None:
+    status, what, mend = bare["findings"][right]
+
+    assert status == "missing"
+    assert STOPS[right][0] in what
+    assert STOPS[right][1] in mend
+
+
+@pytest.mark.parametrize("right", SLOWS)
+def test_what_costs_speed_only_is_said_and_stops_nothing(bare: dict[str, Any], right: str) -> None:
+    status, what, _ = bare["findings"][right]
+
+    assert status == "slow"
+    assert SLOWS[right] in what
+
+
+def test_avro_is_not_decoded_without_limits(bare: dict[str, Any]) -> None:
+    assert bare["refusal"].startswith("ConfigureError: Avro is not read on this Spark")
+    assert "spark.executor.extraJavaOptions" in bare["refusal"]
