@@ -41,7 +41,7 @@ def _check(table: PipelineTable, check: Check) -> dg.AssetChecksDefinition:
         context: dg.AssetCheckExecutionContext, frazil: FrazilConnections
     ) -> Iterator[dg.AssetCheckResult]:
         with engine_errors():
-            result = run_check(check.name, table.spec, frazil.connections)
+            result = run_check(check.name, table.spec, frazil.of(table.spec))
         if result.status == "skipped":
             context.log.warning("%s of %s: %s", check.name, table.things.table, result.text)
             return

@@ -48,6 +48,7 @@ class PipelineComponent(dg.Component, dg.Model, dg.Resolvable):
 
     group: str | None = Field(None, description="Group of the assets; default: the folder's name.")
     owners: Sequence[str] = Field((), description="Owners of tables that name none.")
+    connection: str = Field("", description="One of the profile's `connections`, for tables that name none.")
     _lines: tuple[int, ...] = PrivateAttr(())
 
     @classmethod
@@ -73,7 +74,7 @@ class PipelineComponent(dg.Component, dg.Model, dg.Resolvable):
         file = folder / FILE if path.is_dir() else path
         lines = self._lines or (1,) * len(tables)
         return [
-            (beside(spec, folder), Origin(file, line, group, owners))
+            (beside(spec, folder, self.connection), Origin(file, line, group, owners))
             for spec, line in zip(tables, lines, strict=True)
         ]
 

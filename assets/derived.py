@@ -123,7 +123,7 @@ def derived_asset(table: DerivedTable) -> dg.AssetsDefinition:
     def derived(
         context: dg.AssetExecutionContext, config: DeriveConfig, frazil: FrazilConnections
     ) -> dg.MaterializeResult[Any]:
-        connections, run = frazil.connections, context.run.run_id
+        connections, run = frazil.of(table.spec), context.run.run_id
         with engine_errors():
             try:
                 report = derive(table.spec, connections, run_id=run, **config.model_dump())

@@ -63,7 +63,7 @@ def _dead_letters(
 
     @dg.multi_asset(name=op_name(names.dead_letters_path), specs=[spec])
     def letters(frazil: FrazilConnections) -> dg.MaterializeResult[Any]:
-        connections = frazil.connections
+        connections = frazil.of(table.spec)
         with engine_errors(), catalog_errors(connections.settings):
             found = look(connections.catalog, names.table)
         return dg.MaterializeResult(metadata=dead_letters_metadata(found, str(names.table.dead_letters)))
@@ -86,7 +86,7 @@ def _target(table: PipelineTable, target: Target) -> dg.AssetsDefinition:
 
     @dg.multi_asset(name=op_name(target.path), specs=[spec])
     def shown(frazil: FrazilConnections) -> dg.MaterializeResult[Any]:
-        connections = frazil.connections
+        connections = frazil.of(table.spec)
         with engine_errors(), catalog_errors(connections.settings):
             now = target.sync(connections)
             schema = load_table(connections.catalog, table.things.table).schema()

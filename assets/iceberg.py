@@ -42,10 +42,10 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
         for spec, outcome in land_many(specs, frazil.connections, run_id=context.run.run_id):
             table = next(t for t in chosen if t.spec is spec)
             try:
-                result = _landed(context, table, outcome, frazil.connections)
+                result = _landed(context, table, outcome, frazil.of(spec))
             except Exception as e:  # noqa: BLE001 - it is the result of this table
                 failed[str(table.things.table)] = e
-                _tell_stopped(context, table, e, frazil.connections)
+                _tell_stopped(context, table, e, frazil.of(spec))
             else:
                 yield result
         if failed:

@@ -36,8 +36,8 @@ def topic_asset(tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
     @dg.multi_asset(name=op_name(path), specs=[spec])
     def topic(context: dg.AssetExecutionContext, frazil: FrazilConnections) -> dg.MaterializeResult[Any]:
         with engine_errors():
-            state = ensure_topic(first.spec, frazil.connections)
-            more = [ensure_topic(table.spec, frazil.connections) for table in others]
+            state = ensure_topic(first.spec, frazil.of(first.spec))
+            more = [ensure_topic(table.spec, frazil.of(table.spec)) for table in others]
         metadata = topic_metadata(state, *more)
         return dg.MaterializeResult(
             metadata={**metadata, **_throughput(context, spec.key, metadata["end_offsets"])}

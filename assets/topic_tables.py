@@ -41,7 +41,7 @@ class TopicTables(PipelineComponent):
 
 
 def _assets(tables: Sequence[TopicTable]) -> Iterable[dg.AssetsDefinition]:
-    for topic in dict.fromkeys(table.spec.topic for table in tables):
-        yield topic_asset([table for table in tables if table.spec.topic == topic])
+    for topic in dict.fromkeys(table.things.kafka_path for table in tables):
+        yield topic_asset([table for table in tables if table.things.kafka_path == topic])
     for table in tables:
         yield from downstream_assets(table)

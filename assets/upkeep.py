@@ -10,7 +10,7 @@ from pydantic import Field
 
 from assets.described import PipelineTable
 from assets.outcome import engine_errors, failure
-from frazil.connections import Connections
+from frazil.connections import Connections, apart
 from frazil.errors import MissingError
 from frazil.spec.names import TableName, legal, things
 from frazil.spec.table import AnyTable
@@ -85,17 +85,21 @@ def _works(
 
 def _all_due(kind: Kind, specs: Sequence[AnyTable], connections: Connections, now: float) -> Sequence[Work]:
     """All work that is due. One look may leave some tables to the next, so it looks until none is left."""
-    memory = Memory()
-    seen = look_for_work(specs, connections, now, memory, kinds=[kind])
-    while seen.waiting and seen.looked_into:
-        seen = look_for_work(specs, connections, now, memory, kinds=[kind])
-    return seen.due
+    due: list[Work] = []
+    for own, clients in apart(specs, connections):
+        memory = Memory()
+        seen = look_for_work(own, clients, now, memory, kinds=[kind])
+        while seen.waiting and seen.looked_into:
+            seen = look_for_work(own, clients, now, memory, kinds=[kind])
+        due += seen.due
+    return due
 
 
 def _told(
     context: dg.OpExecutionContext, outcome: Outcome, connections: Connections
 ) -> Iterator[dg.AssetObservation | dg.AssetMaterialization]:
     """Events of one table: what was done, and what readers were shown of it."""
+    connections = connections.of(outcome.work.spec)
     names = things(outcome.work.spec, connections.settings)
     if outcome.report:
         context.log.info("%s: %s", names.table, outcome.report.text)

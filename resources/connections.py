@@ -13,6 +13,7 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.publishing.snowflake.connection import connection_arguments
 from frazil.settings.profile import Settings
+from frazil.spec.table import AnyTable
 from frazil.tables.spark import configure_session, is_connect, spark_errors
 
 
@@ -28,6 +29,10 @@ class FrazilConnections(dg.ConfigurableResource[Any]):
         if self._connections is None:
             self._connections = Clients(Settings.load(), self._open_spark, _open_snowflake)
         return self._connections
+
+    def of(self, spec: AnyTable) -> Connections:
+        """Those of the connection that a spec names; the profile's own, if it names none."""
+        return self.connections.of(spec)
 
     def _open_spark(self, settings: Settings) -> Any:
         with spark_errors(settings):

@@ -51,19 +51,19 @@ class DagsterReporter:
     def _events(self, spec: AnyTable, done: Done) -> Iterator[Event]:
         from resources import metadata
 
-        names = things(spec, self._settings)
+        names, connections = things(spec, self._settings), self._connections.of(spec)
         match done:
             case LandingReport():
-                yield metadata.grown(spec, self._connections, metadata.landing_metadata(done))
+                yield metadata.grown(spec, connections, metadata.landing_metadata(done))
             case DeriveReport():
-                yield metadata.grown(spec, self._connections, metadata.derive_metadata(done))
+                yield metadata.grown(spec, connections, metadata.derive_metadata(done))
             case WorkReport():
                 yield metadata.upkeep_observation(names, done)
             case CheckResult():
                 if done.status != "skipped":
                     yield metadata.check_evaluation(done)
             case _:
-                schema = load_table(self._connections.catalog, names.table).schema()
+                schema = load_table(connections.catalog, names.table).schema()
                 yield from metadata.shown_materializations(schema, done)
 
     @cached_property

@@ -75,7 +75,7 @@ def _pipelines(pipelines: Pipelines) -> Findings:
 def _parts(tables: Sequence[PipelineTable], frazil: FrazilConnections) -> Findings:
     """Kafka and the catalog, asked for the first table: while they are silent no run fails."""
     topics = [t.spec for t in tables if isinstance(t, TopicTable)]
-    silent = look_at_parts(topics[0], frazil.connections) if topics else {}
+    silent = look_at_parts(topics, frazil.connections)
     return {
         Subject("part", part): Cause(type(error).__name__, str(error)) if error else None
         for part, error in silent.items()

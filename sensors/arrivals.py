@@ -9,9 +9,11 @@ import dagster as dg
 from assets.checks import check_keys
 from assets.described import TopicTable
 from frazil.checks.run import freshness_results
+from frazil.connections import Connections, apart
 from frazil.errors import FrazilError
 from frazil.landing.arrivals import Arrivals, Due, look_for_arrivals
 from frazil.settings.profile import Settings
+from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from resources.connections import FrazilConnections
 from resources.metadata import check_evaluation
@@ -39,19 +41,36 @@ def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
             return dg.SkipReason("A run of this sensor waits to be started.")
         working, resting = tables_at_work(context.instance), tables_resting(context.instance)
         free = [t for t in tables if dg.AssetKey(t.things.iceberg_path) not in working | resting]
-        try:
-            seen = look_for_arrivals([t.spec for t in free], frazil.connections)
-        except FrazilError as e:
-            return dg.SkipReason(str(e))
-        _tell_freshness(context.instance, [t.spec for t in free], seen, frazil.connections.settings)
-        if not seen.due:
-            return dg.SkipReason(_nothing(seen, len(tables) - len(free)))
-        for due in seen.due:
+        seen, silent = _look([t.spec for t in free], frazil.connections)
+        settings = frazil.connections.settings
+        for specs, arrivals in seen:
+            _tell_freshness(context.instance, specs, arrivals, settings)
+        dues = [due for _, arrivals in seen for due in arrivals.due]
+        if not dues:
+            nothing = _nothing([arrivals for _, arrivals in seen], len(tables) - len(free))
+            return dg.SkipReason("\n".join([*silent, *([nothing] if seen or not silent else [])]))
+        for text in silent:
+            context.log.warning(text)
+        for due in dues:
             context.log.info("%s: %s", due.table, due.reason)
-        topics = {due.spec.topic for due in seen.due}
-        return _request(context.instance, seen.due, [t for t in free if t.spec.topic in topics])
+        topics = {things(due.spec, settings).kafka_path for due in dues}
+        return _request(context.instance, dues, [t for t in free if t.things.kafka_path in topics])
 
     return arrivals
+
+
+def _look(
+    specs: Sequence[TableSpec], connections: Connections
+) -> tuple[list[tuple[Sequence[TableSpec], Arrivals]], list[str]]:
+    """What came in each connection; and why some can't tell."""
+    seen: list[tuple[Sequence[TableSpec], Arrivals]] = []
+    silent: list[str] = []
+    for own, clients in apart(specs, connections):
+        try:
+            seen.append((own, look_for_arrivals(own, clients)))
+        except FrazilError as e:
+            silent.append(str(e))
+    return seen, silent
 
 
 def _tell_freshness(
@@ -82,12 +101,14 @@ def _request(instance: dg.DagsterInstance, due: Sequence[Due], tables: Sequence[
     )
 
 
-def _nothing(seen: Arrivals, left_out: int) -> str:
+def _nothing(seen: Sequence[Arrivals], left_out: int) -> str:
+    looked, waiting = sum(len(s.states) for s in seen), sum(s.waiting for s in seen)
+    missing = [topic for s in seen for topic in s.missing]
     facts = [
-        f"{len(seen.states)} tables looked at: {seen.waiting} records wait, none is due",
+        f"{looked} tables looked at: {waiting} records wait, none is due",
         f"{left_out} left out (landing now, or failed a moment ago)" if left_out else "",
-        *(f"{table}: {state}" for table, state in seen.blocked.items()),
-        f"topics missing: {', '.join(seen.missing)}" if seen.missing else "",
+        *(f"{table}: {state}" for s in seen for table, state in s.blocked.items()),
+        f"topics missing: {', '.join(missing)}" if missing else "",
     ]
     return "; ".join(filter(None, facts)) + "."
 

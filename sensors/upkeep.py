@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 
 import dagster as dg
 
 from assets.described import PipelineTable
 from assets.upkeep import UPKEEP
+from frazil.connections import Connections, apart
 from frazil.errors import FrazilError
-from frazil.upkeep.due import Memory, Outlook, look_for_work
+from frazil.spec.table import AnyTable
+from frazil.upkeep.due import Memory, Outlook, joined, look_for_work
 from frazil.upkeep.kind import Kind, Work
 from frazil.upkeep.kinds import KINDS
 from resources.connections import FrazilConnections
@@ -29,7 +32,7 @@ def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefiniti
     out. Suspended tables are kept up like all others.
     """
     specs, names = [t.spec for t in tables], [str(t.things.table) for t in tables]
-    memory = Memory()
+    memories: dict[str, Memory] = defaultdict(Memory)
 
     @dg.sensor(
         name="upkeep",
@@ -42,10 +45,12 @@ def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefiniti
         context: dg.SensorEvaluationContext, frazil: FrazilConnections
     ) -> list[dg.RunRequest] | dg.SkipReason:
         instance = context.instance
-        try:
-            seen = look_for_work(specs, frazil.connections, time.time(), memory)
-        except FrazilError as e:
-            return dg.SkipReason(str(e))
+        looks, silent = _look(specs, frazil.connections, memories)
+        if silent and not looks:
+            return dg.SkipReason("\n".join(silent))
+        for text in silent:
+            context.log.warning(text)
+        seen = joined(looks)
         held = upkeep_at_work(instance, names) | upkeep_resting(instance, names)
         works = [work for work in seen.due if (work.kind.name, work.table) not in held]
         for work in works:
@@ -58,6 +63,20 @@ def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefiniti
         return [_request(instance, kind, of) for kind, of in of_kind.items() if of]
 
     return upkeep
+
+
+def _look(
+    specs: Sequence[AnyTable], connections: Connections, memories: dict[str, Memory]
+) -> tuple[list[Outlook], list[str]]:
+    """What is due in each connection; and why some can't tell."""
+    looks: list[Outlook] = []
+    silent: list[str] = []
+    for own, clients in apart(specs, connections):
+        try:
+            looks.append(look_for_work(own, clients, time.time(), memories[own[0].connection]))
+        except FrazilError as e:
+            silent.append(str(e))
+    return looks, silent
 
 
 def _request(instance: dg.DagsterInstance, kind: Kind, works: Sequence[Work]) -> dg.RunRequest:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.formats.registry import RegistryClient
 from frazil.settings.profile import Settings
+from frazil.spec.table import AnyTable
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -35,6 +36,19 @@ class Clients:
         self._open_spark = open_spark
         self._open_snowflake = open_snowflake
         self._opening = threading.Lock()
+        self._named: dict[str, Clients] = {"": self}
+
+    def of(self, spec: AnyTable) -> Clients:
+        """Those of the connection that a spec names, opened once; these, if it names none.
+
+        Spark is opened by the engine: a session keeps a catalog as it first found it, so each has its own.
+        """
+        name = spec.connection
+        with self._opening:
+            if name not in self._named:
+                own = type(self)(self.settings.of(name), None, self._open_snowflake)
+                self._named[name] = own._named[name] = own
+            return self._named[name]
 
     @cached_property
     def admin(self) -> AdminClient:

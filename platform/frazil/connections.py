@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from frazil.formats.registry import RegistryClient
 from frazil.settings.profile import Settings
+from frazil.spec.table import AnyTable
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
     from pyiceberg.catalog import Catalog
     from pyspark.sql import SparkSession
 
+S = TypeVar("S", bound=AnyTable)
+
 
 class Connections(Protocol):
     """Clients of one environment, each opened when first used."""
 
     settings: Settings
+
+    def of(self, spec: AnyTable) -> Connections:
+        """Those of the connection that a spec names; these, if it names none."""
 
     @property
     def admin(self) -> AdminClient:
@@ -45,3 +52,12 @@ class Connections(Protocol):
 
     def snowflake(self) -> AbstractContextManager[Any]:
         """A connection to Snowflake that closes with the context."""
+
+
+def apart(specs: Iterable[S], connections: Connections) -> Iterator[tuple[list[S], Connections]]:
+    """The specs of each connection, with its clients."""
+    by_name: dict[str, list[S]] = {}
+    for spec in specs:
+        by_name.setdefault(spec.connection, []).append(spec)
+    for own in by_name.values():
+        yield own, connections.of(own[0])

@@ -117,7 +117,7 @@ def run_checks(
     """
     run = _run_or_skip if partly else run_check
     return [
-        run(check.name, spec, connections)
+        run(check.name, spec, connections.of(spec))
         for spec in specs
         for check in checks_of(spec, connections.settings).values()
         if deep or not check.deep

@@ -74,7 +74,7 @@ def land_command(
 
     def do(spec: TableSpec, on_step: OnStep) -> LandingReport:
         return land(
-            spec, selection.connections, run_id=run_id(), max_records=max_records, accept_loss=lost,
+            spec, selection.connections.of(spec), run_id=run_id(), max_records=max_records, accept_loss=lost,
             adopt_topic=adopt_topic, on_step=on_step,
         )  # fmt: skip
 
@@ -116,10 +116,9 @@ def _synced(shown: Iterable[Shown]) -> dict[str, Any]:
 
 
 def _sync(selection: Selection[AnyTable], *, every: bool = False) -> Results[list[Shown]]:
-    settings = selection.connections.settings
-
     def do(spec: AnyTable, on_step: OnStep) -> list[Shown]:
-        return [target.sync(selection.connections) for target in targets_of(spec, settings)]
+        connections = selection.connections.of(spec)
+        return [target.sync(connections) for target in targets_of(spec, connections.settings)]
 
     return each(selection, "syncing", do, every=every)
 
@@ -166,8 +165,8 @@ def derive_command(
 
     def do(spec: DerivedSpec, on_step: OnStep) -> DeriveReport:
         return derive(
-            spec, selection.connections, rebuild=rebuild, from_here=from_here, accept_loss=accept_loss,
-            run_id=run_id(), on_step=on_step,
+            spec, selection.connections.of(spec), rebuild=rebuild, from_here=from_here,
+            accept_loss=accept_loss, run_id=run_id(), on_step=on_step,
         )  # fmt: skip
 
     results = each(selection, "deriving", do)

@@ -46,8 +46,7 @@ def _look(selection: Selection[AnyTable]) -> Look:
     from frazil.metrics import Look
 
     results = states_of(selection)
-    topics = selection.topics.specs
-    parts = look_at_parts(topics[0], selection.connections) if topics else {}
+    parts = look_at_parts(selection.topics.specs, selection.connections)
     return Look(results.reports, {part: why is None for part, why in parts.items()}, [*results.failed])
 
 

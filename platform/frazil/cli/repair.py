@@ -65,7 +65,7 @@ def redrive_command(table: Name, where: Where = "", repair: With = "", as_json: 
     sys.path.insert(0, str(Path.cwd()))  # as `python -m` does: the user's module lies there
     function = find_repair(repair) if repair else None
     with console.status(f"redriving {names.table}"):
-        report = redrive(spec, selection.connections, where=where, repair=function, run_id=run_id())
+        report = redrive(spec, selection.connections.of(spec), where=where, repair=function, run_id=run_id())
     if report.redriven:
         selection.tell(spec, report.as_landing())
     print_json(asdict(report)) if as_json else _show(report)
@@ -78,7 +78,7 @@ def resume_command(table: Name, past: Past = None, as_json: Json = False) -> Non
     ((spec, names),) = selection.pairs
     keys = [_key(text) for text in past or ()]
     with console.status(f"landing {names.table}"):
-        report = resume(spec, selection.connections, past=keys, run_id=run_id())
+        report = resume(spec, selection.connections.of(spec), past=keys, run_id=run_id())
     selection.tell(spec, report)
     print_json([landed(report)]) if as_json else show_landings([report])
 
@@ -88,7 +88,7 @@ def accept_command(table: Name, snapshot: SnapshotId, because: Because, as_json:
     """Count in the rows that another engine deleted, so that checks no longer miss them."""
     selection = select_topics([table], every=False)
     (spec,) = selection.specs
-    report = accept(spec, selection.connections, snapshot, because, run_id=run_id())
+    report = accept(spec, selection.connections.of(spec), snapshot, because, run_id=run_id())
     if as_json:
         print_json(asdict(report))
     else:
@@ -139,7 +139,7 @@ def _roll_back_landed(
     selection: Selection[TableSpec], to: int | datetime, accept_loss: bool
 ) -> RollbackReport:
     (spec,) = selection.specs
-    report = roll_back(spec, selection.connections, to, accept_loss=accept_loss)
+    report = roll_back(spec, selection.connections.of(spec), to, accept_loss=accept_loss)
     if report.done:
         selection.tell(spec, LandingReport(report.table, spec.topic, report.snapshot_id))
     return report
@@ -147,7 +147,7 @@ def _roll_back_landed(
 
 def _roll_back_derived(selection: Selection[DerivedSpec], to: int | datetime) -> DerivedRollback:
     (spec,) = selection.specs
-    report = roll_back_derived(spec, selection.connections, to)
+    report = roll_back_derived(spec, selection.connections.of(spec), to)
     if report.done:
         told = DeriveReport(
             report.table, spec.kind, report.snapshot_id, done=True, total_rows=report.rows,

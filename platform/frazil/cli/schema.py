@@ -35,7 +35,7 @@ def diff_command(
     """Compare a schema with the live table; exit code 1 when a change is refused."""
     selection = select_topics([table], every=False)
     spec, names = next(iter(selection.pairs))
-    found = preview(spec, names, selection.connections, candidate, KEY if key else VALUE)
+    found = preview(spec, names, selection.connections.of(spec), candidate, KEY if key else VALUE)
     print_json(_document(found, candidate)) if as_json else _show(found)
     if found.refused:
         raise FrazilError(

@@ -11,7 +11,7 @@ from typing import Annotated, Generic, TypeVar
 import typer
 
 from frazil.clients import Clients
-from frazil.connections import Connections
+from frazil.connections import Connections, apart
 from frazil.derive.tables import load_tables
 from frazil.errors import ConfigureError, FrazilError, MissingError
 from frazil.pipelines.folder import Broken
@@ -63,6 +63,11 @@ class Selection(Generic[S]):
     def derived(self) -> Selection[DerivedSpec]:
         """Those that are made of other tables."""
         return self.of(s for s in self.specs if isinstance(s, DerivedSpec))
+
+    @property
+    def parts(self) -> list[Selection[S]]:
+        """Those of each connection."""
+        return [Selection(tuple(own), clients) for own, clients in apart(self.specs, self.connections)]
 
     def of(self, specs: Iterable[T]) -> Selection[T]:
         """The same with other tables."""

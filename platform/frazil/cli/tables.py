@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +29,7 @@ from frazil.landing.ledger import Ledger, ledgers
 from frazil.landing.state import TableState, known_states
 from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
@@ -72,20 +74,26 @@ def lag_command(as_json: Json = False) -> None:
     """Show what waits in the topics, per partition."""
     selection = select_topics((), every=True)
     results = states_of(selection)
-    try:
-        topics = topic_facts(selection.connections.admin, {s.topic for s in selection.specs})
-    except PartDownError:  # the states say so
-        topics = {}
+    topics = _topics(selection)
     rows = [
         {"table": str(names.table), "topic": spec.topic, **row}
         for spec, names in selection.pairs
-        for row in _lags(results.done.get(str(names.table)), topics.get(spec.topic))
+        for row in _lags(results.done.get(str(names.table)), topics.get(names.kafka_path))
     ]
     if as_json:
         print_json([*rows, *results.errors])
     else:
         _show_lags(rows)
     results.exit()
+
+
+def _topics(selection: Selection[TableSpec]) -> dict[AssetPath, TopicFacts]:
+    found: dict[AssetPath, TopicFacts] = {}
+    for part in selection.parts:
+        with suppress(PartDownError):  # the states say so
+            facts = topic_facts(part.connections.admin, {spec.topic for spec in part.specs})
+            found |= {names.kafka_path: facts[names.topic] for _, names in part.pairs if names.topic in facts}
+    return found
 
 
 def _show_lags(rows: Iterable[dict[str, Any]]) -> None:
@@ -149,8 +157,21 @@ def _show(results: list[CheckResult]) -> None:
 
 def states_of(selection: Selection[AnyTable]) -> Results[State]:
     """How the tables stand, in their order; of which a server kept silent about some, or about all."""
-    topics, derived = selection.topics, selection.derived
     down = dict(selection.broken)
+    by_name: dict[str, State] = {}
+    for part in selection.parts:
+        found, silent = _states(part.topics, part.derived)
+        by_name |= {state.identifier: state for state in found}
+        down |= silent
+    order = [str(names.table) for _, names in selection.pairs]
+    return Results({name: by_name[name] for name in order if name in by_name}, down)
+
+
+def _states(
+    topics: Selection[TableSpec], derived: Selection[DerivedSpec]
+) -> tuple[list[State], dict[str, FrazilError]]:
+    """Those of one connection, and what can't be told."""
+    down: dict[str, FrazilError] = {}
     found: list[State] = []
     if topics.specs:
         states, silent = known_states(topics.specs, topics.connections)
@@ -159,9 +180,7 @@ def states_of(selection: Selection[AnyTable]) -> Results[State]:
         found += derived_states(derived.specs, derived.connections) if derived.specs else []
     except Exception as e:  # noqa: BLE001 - the topics' tables are told all the same
         down |= {str(names.table): explain(e) for _, names in derived.pairs}
-    by_name = {state.identifier: state for state in found}
-    order = [str(names.table) for _, names in selection.pairs]
-    return Results({name: by_name[name] for name in order if name in by_name}, down)
+    return found, down
 
 
 def row_of(state: State) -> dict[str, Any]:
@@ -198,7 +217,8 @@ def _show_told(told: dict[str, Any]) -> None:
 
 
 def _describe(selection: Selection[AnyTable], at: State) -> dict[str, Any]:
-    (spec, names), connections = next(iter(selection.pairs)), selection.connections
+    spec, names = next(iter(selection.pairs))
+    connections = selection.connections.of(spec)
     state = row_of(at)
     table = load_table_or_none(connections.catalog, names.table)
     own = _derived(spec, state, table) if isinstance(spec, DerivedSpec) else _landed(spec, connections, table)

@@ -122,15 +122,16 @@ def _show(reports: Iterable[WorkReport]) -> None:
 
 def _take(selection: Selection[AnyTable], *, named: bool) -> list[Census]:
     """The censuses; tables that no landing made yet are left out unless they were named."""
-    now, connections = time.time(), selection.connections
+    now = time.time()
 
     def take(pair: tuple[AnyTable, Things]) -> Census | None:
-        spec, names = pair
-        if not named and load_table_or_none(connections.catalog, names.table) is None:
-            return None
-        return census_of(spec, connections, now)
+        (spec, names), connections = pair, selection.connections.of(pair[0])
+        with catalog_errors(connections.settings):
+            if not named and load_table_or_none(connections.catalog, names.table) is None:
+                return None
+            return census_of(spec, connections, now)
 
-    with catalog_errors(connections.settings), ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
         return [census for census in pool.map(take, selection.pairs) if census]
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from threading import Thread
 
+from frazil.connections import apart
 from frazil.doctor import catalog, glue, kafka, registry, snowflake, spark
 from frazil.doctor.probe import Finding, Patient, Probe, Probes, Status, Unproven
 from frazil.errors import FrazilError, NotAllowedError, PartDownError, explain
@@ -37,7 +39,16 @@ def needed(patient: Patient) -> set[str]:
 def examine(
     patient: Patient, systems: Collection[str] = tuple(SYSTEMS), seconds: float = SECONDS
 ) -> list[Finding]:
-    """What was found of each system, in the order of `SYSTEMS`."""
+    """What was found of each system of each connection, in the order of `SYSTEMS`."""
+    found: list[Finding] = []
+    for own, clients in [*apart(patient.specs, patient.connections)] or [([], patient.connections)]:
+        behind = f" of {own[0].connection}" if own and own[0].connection else ""
+        findings = _examine(Patient(own, clients), systems, seconds)
+        found += [replace(finding, system=finding.system + behind) for finding in findings]
+    return found
+
+
+def _examine(patient: Patient, systems: Collection[str], seconds: float) -> list[Finding]:
     wanted = needed(patient)
     examinations = {
         name: _Examination(name, SYSTEMS[name], patient)

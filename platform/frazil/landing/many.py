@@ -26,7 +26,7 @@ def land_many(
     """
     pool = ThreadPoolExecutor(at_once, thread_name_prefix="landing")
     try:
-        running = {pool.submit(land, spec, connections, run_id=run_id): spec for spec in specs}
+        running = {pool.submit(land, spec, connections.of(spec), run_id=run_id): spec for spec in specs}
         for done in as_completed(running):
             error = done.exception()
             if error is not None and not isinstance(error, Exception):

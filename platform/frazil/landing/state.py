@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from frazil.connections import Connections
+from frazil.connections import Connections, apart
 from frazil.errors import FaultError, FrazilError, PartDownError, TopicChangedError, explain
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.history import Accepted, look, starts
@@ -104,17 +105,19 @@ def known_states(
         return [found for found in pool.map(state, specs, names) if found], down
 
 
-def look_at_parts(spec: TableSpec, connections: Connections) -> dict[str, FrazilError | None]:
-    """Why Kafka and the catalog do not answer, asked for one table; None where they do."""
+def look_at_parts(specs: Iterable[TableSpec], connections: Connections) -> dict[str, FrazilError | None]:
+    """Why Kafka or the catalog of a connection does not answer, asked for one table; None where it does."""
+    found: dict[str, FrazilError | None] = {}
+    for (spec, *_), clients in apart(specs, connections):
+        behind = f" of {spec.connection}" if spec.connection else ""
+        found[f"kafka{behind}"] = _silence(partial(topic_facts, clients.admin, {spec.topic}))
+        found[f"catalog{behind}"] = _silence(partial(_ask_catalog, spec, clients))
+    return found
 
-    def ask_catalog() -> None:
-        with catalog_errors(connections.settings):
-            load_table_or_none(connections.catalog, things(spec, connections.settings).table)
 
-    return {
-        "kafka": _silence(lambda: topic_facts(connections.admin, {spec.topic})),
-        "catalog": _silence(ask_catalog),
-    }
+def _ask_catalog(spec: TableSpec, connections: Connections) -> None:
+    with catalog_errors(connections.settings):
+        load_table_or_none(connections.catalog, things(spec, connections.settings).table)
 
 
 def _silence(ask: Callable[[], object]) -> FrazilError | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -52,6 +52,7 @@ class _Strict(BaseModel):
 
 class _Attributes(_Strict, Generic[T]):
     group: str | None = Field(None, pattern=r"^[A-Za-z0-9_]+$")
+    connection: str = ""
     owners: Owners = ()
     tables: tuple[T, ...] = Field(min_length=1)
 
@@ -73,14 +74,17 @@ _MODELS: Mapping[str, type[_Document[Any]]] = {
 """By the name of the component, whatever module it is from."""
 
 
-def load_pipeline(folder: Path) -> Pipeline | None:
-    """The pipeline of one folder, or None where its defs.yaml holds other components only."""
+def load_pipeline(folder: Path, connections: Collection[str] = ()) -> Pipeline | None:
+    """The pipeline of one folder, or None where its defs.yaml holds other components only.
+
+    It may name one of the connections.
+    """
     found: dict[str, tuple[tuple[Any, ...], tuple[int, ...]]] = {}
     for document in read_documents(folder / FILE):
         if kind := _kind(document):
             if kind in found:
                 raise SpecError(f"{document.file}:{document.line()}: a second {kind} in one file")
-            found[kind] = _tables(document, _MODELS[kind])
+            found[kind] = _tables(document, _MODELS[kind], connections)
     if not found:
         return None
     tables, lines = found.get("TopicTables", ((), ()))
@@ -88,28 +92,37 @@ def load_pipeline(folder: Path) -> Pipeline | None:
     return Pipeline(legal(folder.name), folder, tables, lines, derived, derived_lines)
 
 
-def beside(spec: T, folder: Path) -> T:
-    """The same spec; the files that it names are those of the folder."""
-    return spec.model_copy(update={name: folder / file for name, file in _files(spec)})
+def beside(spec: T, folder: Path, connection: str) -> T:
+    """The same spec; the files that it names are those of the folder, its connection the pipeline's."""
+    files = {name: folder / file for name, file in _files(spec)}
+    return spec.model_copy(update={**files, "connection": spec.connection or connection})
 
 
 def _files(spec: AnyTable) -> Iterator[tuple[str, Path]]:
     return ((name, value) for name, value in spec if isinstance(value, Path))
 
 
-def _tables(document: Document, model: type[_Document[Any]]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+def _tables(
+    document: Document, model: type[_Document[Any]], connections: Collection[str]
+) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     """The document's tables, and the line of each."""
     try:
         # What is not an attribute is Dagster's own, templates and all.
         value = {k: fill_in(v, (k,)) if k == "attributes" else v for k, v in document.value.items()}
-        specs = model.model_validate(value).attributes.tables
+        read = model.model_validate(value).attributes
     except TemplateMistake as e:
         raise _refused(document, [e.mistake]) from None
     except ValidationError as e:
         raise _refused(document, [_mistake(problem, model) for problem in _causes(e)]) from None
-    tables = tuple(beside(spec, document.file.parent) for spec in specs)
+    tables = tuple(beside(spec, document.file.parent, read.connection) for spec in read.tables)
     places: list[Place] = [("attributes", "tables", i) for i in range(len(tables))]
+    named = [("attributes",), *places]
     missing = [
+        ((*place, "connection"), _unknown(part.connection, connections))
+        for place, part in zip(named, (read, *read.tables), strict=True)
+        if part.connection and part.connection not in connections
+    ]
+    missing += [
         ((*place, name), f"there is no file {file}")
         for place, spec in zip(places, tables, strict=True)
         for name, file in _files(spec)
@@ -118,6 +131,13 @@ def _tables(document: Document, model: type[_Document[Any]]) -> tuple[tuple[Any,
     if missing:
         raise _refused(document, missing)
     return tables, tuple(map(document.line, places))
+
+
+def _unknown(connection: str, connections: Collection[str]) -> str:
+    known = ", ".join(connections) or "none"
+    near = get_close_matches(connection, connections, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {known}"
+    return f"the profile has no connection {connection!r}; {hint}"
 
 
 def _kind(document: Document) -> str:

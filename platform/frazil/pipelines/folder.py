@@ -91,7 +91,9 @@ def load_pipelines(folders: Sequence[Path] | None = None, settings: Settings | N
     broken: list[Broken] = []
     sound: list[Pipeline] = []
     places: _Places = {}
-    read = [p for root in roots for folder in _folders_with_file(root) if (p := _read(folder, broken))]
+    read = [
+        p for root in roots for folder in _folders_with_file(root) if (p := _read(folder, settings, broken))
+    ]
     for pipeline in sorted(read, key=lambda pipeline: pipeline.name):
         try:
             _refuse_equal_names(pipeline, sound)
@@ -102,10 +104,10 @@ def load_pipelines(folders: Sequence[Path] | None = None, settings: Settings | N
     return Pipelines(tuple(sound), tuple(broken))
 
 
-def _read(folder: Path, broken: list[Broken]) -> Pipeline | None:
+def _read(folder: Path, settings: Settings, broken: list[Broken]) -> Pipeline | None:
     """The pipeline of a folder, if it holds one that can be understood; what is broken is added."""
     try:
-        return load_pipeline(folder)
+        return load_pipeline(folder, settings.connections)
     except Exception as e:  # noqa: BLE001 - one team's file must not end the others, whatever is in it
         broken.append(Broken(legal(folder.name), folder, explain(e)))
         return None
@@ -150,7 +152,7 @@ def _places(pipeline: Pipeline, settings: Settings, others: _Places) -> _Places:
 def _shared(spec: AnyTable, pipeline: Pipeline, path: tuple[str, ...], first: str) -> bool:
     """Whether it is a topic of several record types in one file: one asset, a table for each type."""
     here = first.rpartition(":")[0] == str(pipeline.file)
-    many = isinstance(spec, TableSpec) and spec.subject_names != "topic" and path == ("kafka", spec.topic)
+    many = isinstance(spec, TableSpec) and spec.subject_names != "topic" and path[0] == "kafka"
     return many and here
 
 
@@ -160,4 +162,4 @@ def _paths(spec: AnyTable, settings: Settings) -> Iterator[AssetPath]:
     if names.topic:
         yield names.kafka_path
     yield names.iceberg_path
-    yield from (target(spec, settings).path for target in TARGETS.values())
+    yield from (target(spec, settings.of(spec.connection)).path for target in TARGETS.values())

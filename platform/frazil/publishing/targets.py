@@ -14,4 +14,5 @@ TARGETS: dict[str, type[Target]] = {target.word: target for target in (Glue, Sno
 
 def targets_of(spec: AnyTable, settings: Settings) -> tuple[Target, ...]:
     """One table in each target that its spec names, in the order in which they are brought in step."""
-    return tuple(target(spec, settings) for word, target in TARGETS.items() if word in spec.publish)
+    own = settings.of(spec.connection)
+    return tuple(target(spec, own) for word, target in TARGETS.items() if word in spec.publish)

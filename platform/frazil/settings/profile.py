@@ -7,12 +7,13 @@ file (`$FRAZIL_PROFILE`, by default `$FRAZIL_HOME/profile.json`, which `frazil u
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args, get_origin
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
@@ -26,6 +27,7 @@ from pydantic_settings import (
 from frazil.errors import ConfigureError
 from frazil.settings.alarms import AlarmSettings
 from frazil.settings.aws import AwsSettings, GlueSettings, S3Settings
+from frazil.settings.connection import ConnectionSettings
 from frazil.settings.kafka import KafkaSettings
 from frazil.settings.registry import RegistrySettings
 from frazil.settings.rest import RestSettings
@@ -35,6 +37,7 @@ from frazil.settings.system import SystemSettings
 
 _NO_SETTINGS = ("FRAZIL_HOME", "FRAZIL_PROFILE", "FRAZIL_CACHE", "FRAZIL_DEBUG")
 _OF_TESTS = "FRAZIL_TEST_"
+_CONNECTION = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 def frazil_home() -> Path:
@@ -73,11 +76,37 @@ class Settings(BaseSettings):
     snowflake: SnowflakeSettings = SnowflakeSettings()
     spark: SparkSettings = SparkSettings()
     alarms: AlarmSettings = AlarmSettings()
+    connections: dict[str, ConnectionSettings] = Field(
+        default_factory=dict,
+        description="By name: other clusters, registries and catalogs, as JSON; see docs/connect.md.",
+    )
+
+    @model_validator(mode="after")
+    def _can_be_used(self) -> Self:
+        for name in self.connections:
+            if not _CONNECTION.fullmatch(name):
+                raise ValueError(f"connections.{name}: use lower-case letters, digits, - and _ in its name")
+            try:
+                self.of(name)
+            except ValidationError as e:
+                raise ValueError(f"connections.{name}: {e.errors()[0]['msg']}") from None
+        return self
 
     @property
     def of_upkeep(self) -> Settings:
         """The same environment as upkeep sees it: Spark is upkeep's, where it has one of its own."""
         return self.with_changes(spark={"remote": self.spark.upkeep_remote or self.spark.remote})
+
+    def of(self, connection: str) -> Settings:
+        """The settings of a named connection; these, where the name is empty."""
+        if not connection:
+            return self
+        if connection not in self.connections:
+            raise ConfigureError(
+                f"The profile has no connection {connection}{_nearest(connection, self.connections)}.",
+                todo=f"Add it to `connections` in {profile_path()}.",
+            )
+        return self.with_changes(**{"cluster": connection, **self.connections[connection].told})
 
     def with_changes(self, **changes: Any) -> Settings:
         """A copy with other values; `kafka={"tls": True}` leaves Kafka's other settings as they are."""
@@ -133,7 +162,9 @@ def fields(
     """All settings: the path of each, such as `kafka` and `tls`, and what is known of it."""
     for name, field in model.model_fields.items():
         path = (*above, name)
-        kinds = (field.annotation, *get_args(field.annotation))
+        kinds = (
+            () if get_origin(field.annotation) is dict else (field.annotation, *get_args(field.annotation))
+        )
         systems = [k for k in kinds if isinstance(k, type) and issubclass(k, SystemSettings)]
         if systems:
             yield from fields(systems[0], path)

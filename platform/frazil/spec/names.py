@@ -55,11 +55,12 @@ class Things:
 
     topic: str
     table: TableName
+    connection: str = ""
 
     @property
     def kafka_path(self) -> AssetPath:
-        """Key of the topic in the asset graph."""
-        return ("kafka", self.topic)
+        """Key of the topic in the asset graph; two clusters may have topics of one name."""
+        return ("kafka", *filter(None, [self.connection]), self.topic)
 
     @property
     def iceberg_path(self) -> AssetPath:
@@ -74,11 +75,12 @@ class Things:
 
 def things(spec: AnyTable, settings: Settings) -> Things:
     """Names all things of one spec under one profile."""
-    namespace = spec.namespace or legal(settings.cluster)
+    namespace = spec.namespace or legal(settings.of(spec.connection).cluster)
     landed = spec if isinstance(spec, TableSpec) else None
     return Things(
         topic=landed.topic if landed else "",
         table=TableName(namespace, spec.table or legal(_table(landed) if landed else "")),
+        connection=spec.connection,
     )
 
 

@@ -133,6 +133,7 @@ class Upkeep(Part):
 class AnyTable(Part):
     """A table that Frazil fills, keeps in order and shows."""
 
+    connection: str = Field("", description="One of the profile's `connections`; default: the pipeline's.")
     namespace: str | None = Field(None, description="Default: the name of the Kafka cluster.")
     table: str | None = Field(None, description="Default: the topic's name, made legal.")
 

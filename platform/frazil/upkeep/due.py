@@ -44,6 +44,19 @@ class Outlook:
     failed: Mapping[str, str]
 
 
+def joined(looks: Sequence[Outlook]) -> Outlook:
+    """Looks at the tables of several connections, as one."""
+    return Outlook(
+        due=tuple(work for look in looks for work in look.due),
+        looked_at=sum(look.looked_at for look in looks),
+        changed=sum(look.changed for look in looks),
+        looked_into=sum(look.looked_into for look in looks),
+        waiting=sum(look.waiting for look in looks),
+        missing=tuple(name for look in looks for name in look.missing),
+        failed={name: why for look in looks for name, why in look.failed.items()},
+    )
+
+
 def look_for_work(
     specs: Sequence[AnyTable],
     connections: Connections,

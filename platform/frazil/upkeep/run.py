@@ -66,8 +66,9 @@ def work_on(
 
     def do(work: Work) -> Outcome:
         at, own = now + time.perf_counter() - started, replace(order, reason=work.reason)
-        outcome = Outcome(work, do_work(work.kind, work.spec, connections, at, own))
-        return outcome if order.dry_run else _shown(outcome, connections)
+        clients = connections.of(work.spec)
+        outcome = Outcome(work, do_work(work.kind, work.spec, clients, at, own))
+        return outcome if order.dry_run else _shown(outcome, clients)
 
     pool = ThreadPoolExecutor(max((w.kind.at_once for w in works), default=1), thread_name_prefix="upkeep")
     try:

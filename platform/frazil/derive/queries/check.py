@@ -24,13 +24,14 @@ from frazil.pipelines.folder import Pipelines
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
+from frazil.spec.table import AnyTable
 
 Known = dict[TableName, Sequence[Column] | None]
 """The columns of tables, of types that may be `unknown`; None where only a server knows them."""
 
 
-Kinds = Mapping[TableName, str]
-"""All tables: `landed`, or the kind of a derived one."""
+Specs = Mapping[TableName, AnyTable]
+"""All tables that are read of files."""
 
 Told = dict[str, list[str]]
 """What is wrong in each pipeline, by its name."""
@@ -75,11 +76,11 @@ def check_queries(pipelines: Pipelines, settings: Settings) -> Checked:
     """
     told: Told = defaultdict(list)
     known = _landed_tables(pipelines.sound, settings, told)
-    made, kinds = _read(pipelines.sound, settings, told), _kinds(pipelines.sound, settings)
+    made, specs = _read(pipelines.sound, settings, told), _specs(pipelines.sound, settings)
     ordered = _sorted(made, told)
     for table in ordered:
         with _telling(told[table.pipeline], table.place):
-            told[table.pipeline] += _mistakes(table, kinds, known, all_read=not pipelines.broken)
+            told[table.pipeline] += _mistakes(table, specs, known, all_read=not pipelines.broken)
     return Checked(ordered, known, {name: texts for name, texts in told.items() if texts})
 
 
@@ -150,15 +151,14 @@ def columns_held(columns: Sequence[Column] | None) -> Sequence[Column] | None:
     return [(name, longer.get(kind, kind)) for name, kind in columns if name != ERROR_COLUMN]
 
 
-def _kinds(pipelines: Sequence[Pipeline], settings: Settings) -> Kinds:
-    landed = {things(spec, settings).table: "landed" for p in pipelines for spec in p.tables}
-    return landed | {things(spec, settings).table: spec.kind for p in pipelines for spec in p.derived}
+def _specs(pipelines: Sequence[Pipeline], settings: Settings) -> Specs:
+    return {things(spec, settings).table: spec for p in pipelines for spec, _ in p.every_table}
 
 
-def _mistakes(made: Made, kinds: Kinds, known: Known, *, all_read: bool) -> Iterator[str]:
+def _mistakes(made: Made, specs: Specs, known: Known, *, all_read: bool) -> Iterator[str]:
     """The mistakes of one table; its columns are noted for the tables that read it."""
     known[made.name] = None
-    mistakes = [*_odd_inputs(made, kinds, all_read=all_read)]
+    mistakes = [*_odd_inputs(made, specs, all_read=all_read)]
     if made.query is not None:
         mistakes += unfit(made.query, made.spec)
         if made.spec.kind in ("totals", "windows"):
@@ -174,19 +174,22 @@ def _mistakes(made: Made, kinds: Kinds, known: Known, *, all_read: bool) -> Iter
         yield from (f"{made.place}: {text}" for text in _odd_spec(made, made.query, columns))
 
 
-def _odd_inputs(made: Made, kinds: Kinds, *, all_read: bool) -> Iterator[Mistake]:
+def _odd_inputs(made: Made, specs: Specs, *, all_read: bool) -> Iterator[Mistake]:
     for text, name in made.inputs.items():
-        kind = kinds.get(name)
-        if kind is None and all_read:
-            yield made.start(text), f"{text}: no pipeline makes a table {name}; {_near(name, kinds)}"
-        elif kind not in (None, "landed", "rows") and made.spec.kind != "full":
-            what = f"{text}: rows of a table of kind {kind} change, so nothing tells which are new"
+        spec = specs.get(name)
+        if spec is None and all_read:
+            yield made.start(text), f"{text}: no pipeline makes a table {name}; {_near(name, specs)}"
+        elif spec and spec.connection != made.spec.connection:
+            where = f"connection {spec.connection}" if spec.connection else "no named connection"
+            yield made.start(text), f"{text}: a table of {where}; tables are made of those of their own only"
+        elif isinstance(spec, DerivedSpec) and spec.kind != "rows" and made.spec.kind != "full":
+            what = f"{text}: rows of a table of kind {spec.kind} change, so nothing tells which are new"
             yield made.start(text), f"{what}; kind: full may read it"
 
 
-def _near(name: TableName, kinds: Kinds) -> str:
+def _near(name: TableName, specs: Specs) -> str:
     """Names in the same namespace as they may be written without it."""
-    near = [t.table if t.namespace == name.namespace else str(t) for t in kinds]
+    near = [t.table if t.namespace == name.namespace else str(t) for t in specs]
     return nearest(name.table, near)
 
 

@@ -1,0 +1,41 @@
+"""A named connection: what it tells otherwise than the profile, for several clusters or catalogs at once."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from frazil.settings.aws import AwsSettings, GlueSettings, S3Settings
+from frazil.settings.kafka import KafkaSettings
+from frazil.settings.registry import RegistrySettings
+from frazil.settings.rest import RestSettings
+from frazil.settings.snowflake import SnowflakeSettings
+from frazil.settings.spark import SparkSettings
+from frazil.settings.system import SystemSettings
+
+
+class ConnectionSettings(SystemSettings):
+    """What is not told is as the profile says, setting by setting; `cluster` is the connection's name."""
+
+    cluster: str | None = Field(None, description="Default: the connection's name.")
+    catalog: Literal["rest", "glue"] | None = None
+    kafka: KafkaSettings | None = None
+    registry: RegistrySettings | None = None
+    aws: AwsSettings | None = None
+    s3: S3Settings | None = None
+    glue: GlueSettings | None = None
+    rest: RestSettings | None = None
+    snowflake: SnowflakeSettings | None = None
+    spark: SparkSettings | None = None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What is told, as `Settings.with_changes` takes it."""
+        return {name: _told(getattr(self, name)) for name in self.model_fields_set}
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, SystemSettings):
+        return {name: getattr(value, name) for name in value.model_fields_set}
+    return value

@@ -1,0 +1,113 @@
+"""Several connections in one set of definitions: their assets, checks, jobs and sensors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+
+from frazil.definitions import defs
+from frazil.errors import PartDownError
+from frazil.settings.profile import Settings
+from frazil.spec.topic import TableSpec
+from frazil.upkeep.kinds import KINDS
+from kit.checkout import edges
+from kit.clusters import EU, Lake, lake_in, write_clusters
+from resources.connections import FrazilConnections, spark_resource
+
+SCHEMA = Schema(NestedField(1, "id", LongType(), required=False))
+HERE, THERE = TableSpec(topic="orders"), TableSpec(topic="orders", connection=EU)
+
+
+@pytest.fixture
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lake]:
+    """Two clusters of which only the named one has a table so far."""
+    monkeypatch.setenv("FRAZIL_PIPELINES", str(write_clusters(tmp_path / "teams")))
+    monkeypatch.setenv("FRAZIL_CONNECTIONS", json.dumps({EU: {}}))
+    with lake_in(tmp_path / "lake") as lake:
+        lake.of(THERE).catalog.create_namespace("orders_eu")
+        lake.of(THERE).catalog.create_table("orders_eu.orders", SCHEMA)
+        monkeypatch.setattr(FrazilConnections, "connections", lake)
+        yield lake
+
+
+def tick(name: str, instance: dg.DagsterInstance) -> str:
+    graph, frazil = defs(), FrazilConnections(spark=spark_resource(Settings.load()))
+    with dg.build_sensor_context(instance=instance, resources={"frazil": frazil}) as context:
+        return str(graph.resolve_sensor_def(name).evaluate_tick(context).skip_message)
+
+
+def test_assets_are_told_apart_by_the_connection(lake: Lake) -> None:
+    graph = defs()
+
+    dg.Definitions.validate_loadable(graph)
+    assert edges(graph) == {
+        "kafka/orders": [],
+        "iceberg/local/orders": ["kafka/orders"],
+        "iceberg/local/large": ["iceberg/local/orders"],
+        f"kafka/{EU}/orders": [],
+        "iceberg/orders_eu/orders": [f"kafka/{EU}/orders"],
+        "iceberg/orders_eu/large": ["iceberg/orders_eu/orders"],
+    }
+
+
+def test_each_check_looks_into_the_catalog_of_its_table(lake: Lake, instance: dg.DagsterInstance) -> None:
+    tables = (dg.AssetKey(["iceberg", namespace, "orders"]) for namespace in ("local", "orders_eu"))
+    keys = [dg.AssetCheckKey(table, "file_health") for table in tables]
+    job = dg.define_asset_job("health", dg.AssetSelection.checks(*keys))
+    graph = dg.Definitions.merge(defs(), dg.Definitions(jobs=[job]))
+
+    run = graph.resolve_job_def("health").execute_in_process(instance=instance, raise_on_error=False)
+
+    found = {e.asset_key.path[1]: e.passed for e in run.get_asset_check_evaluations()}
+    assert found == {"local": False, "orders_eu": True}, "only the named connection has the table"
+
+
+def test_the_upkeep_sensor_looks_at_all_tables(lake: Lake, instance: dg.DagsterInstance) -> None:
+    told = tick("upkeep", instance)
+
+    assert "1 tables looked at, 1 changed" in told
+    assert "not there yet: local.orders, local.large, orders_eu.large" in told
+
+
+def test_a_catalog_that_is_down_does_not_hide_the_tables_of_another(
+    lake: Lake, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lake, "catalog", Down())
+
+    assert "1 tables looked at" in tick("upkeep", instance)
+
+
+def test_an_upkeep_job_by_hand_works_on_the_tables_of_each_connection(
+    lake: Lake, instance: dg.DagsterInstance
+) -> None:
+    lake.catalog.create_namespace("local")
+    lake.catalog.create_table("local.orders", SCHEMA)
+    config = {"ops": {KINDS["expiry"].step: {"config": {"tables": ["local.orders", "orders_eu.orders"]}}}}
+
+    run = defs().resolve_job_def("expiry").execute_in_process(instance=instance, run_config=config)
+
+    events = run.filter_events(lambda event: event.event_type_value == "ASSET_OBSERVATION")
+    seen = {event.asset_key.path[1] for event in events if event.asset_key}
+    assert seen == {"local", "orders_eu"}
+
+
+def test_each_cluster_that_does_not_answer_is_told(lake: Lake, instance: dg.DagsterInstance) -> None:
+    told = tick("arrivals", instance)
+
+    assert "Where: local" in told
+    assert f"Where: {EU}" in told
+
+
+class Down:
+    """A catalog that does not answer."""
+
+    def close(self) -> None: ...
+
+    def __getattr__(self, name: str) -> object:
+        raise PartDownError("The catalog does not answer.")
