@@ -15,9 +15,10 @@ from frazil.landing.land import land
 from frazil.landing.ledger import ledgers
 from frazil.landing.many import land_many
 from frazil.landing.report import LandingReport
+from frazil.landing.state import TableState
 from frazil.tables.catalog import load_table
 from resources.connections import FrazilConnections
-from resources.metadata import check_evaluation, grown, landing_metadata, table_metadata
+from resources.metadata import check_evaluation, grown, landing_metadata, state_metadata, table_metadata
 
 _ABOUT = """Iceberg table `{table}`: every record of topic `{topic}` exactly once. Materializing it \
 lands what the topic holds beyond the table's position, which the snapshots themselves record."""
@@ -70,18 +71,21 @@ def _spec(table: TopicTable) -> dg.AssetSpec:
 def _landed(
     context: dg.AssetExecutionContext,
     table: TopicTable,
-    outcome: LandingReport | Exception,
+    outcome: LandingReport | TableState | Exception,
     connections: Connections,
 ) -> dg.MaterializeResult[Any]:
     """The table as it stands, and what this landing brought; nothing, if another was quicker."""
     names, overtaken = table.things, isinstance(outcome, OvertakenError)
+    key = dg.AssetKey(names.iceberg_path)
+    if isinstance(outcome, TableState):
+        return dg.MaterializeResult(asset_key=key, metadata={"rows_landed": 0, **state_metadata(outcome)})
     if overtaken:
         context.log.warning(str(outcome))
     elif isinstance(outcome, Exception):
         raise outcome
     brought = {"rows_landed": 0} if isinstance(outcome, Exception) else landing_metadata(outcome)
     metadata = {**brought, "overtaken": overtaken, **table_metadata(table.spec, connections)}
-    return dg.MaterializeResult(asset_key=dg.AssetKey(names.iceberg_path), metadata=metadata)
+    return dg.MaterializeResult(asset_key=key, metadata=metadata)
 
 
 def _tell_stopped(

@@ -25,7 +25,7 @@ from frazil.spec.names import AssetPath, Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
-from frazil.upkeep.census import census_of
+from frazil.upkeep.census import FILES_READ, census_of
 from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
@@ -109,24 +109,32 @@ def derive_metadata(report: DeriveReport) -> Metadata:
 def table_metadata(spec: AnyTable, connections: Connections) -> Metadata:
     """An Iceberg table as it stands now: its size, what upkeep has to do, and all files by size."""
     names = things(spec, connections.settings)
-    table, census = load_table(connections.catalog, names.table), census_of(spec, connections, time.time())
+    table = load_table(connections.catalog, names.table)
+    census = census_of(spec, table, time.time(), most=FILES_READ)
     state, sizes = _state(spec, connections), {"size": "string", "files": "int", "bytes": "int"}
     kept = {name: n for name, n in census.numbers.items() if name not in ("files", "bytes")}
     columns = [field.name for field in table.schema().fields]
     of_topic = isinstance(spec, TableSpec)
     return {
         **({"dagster/column_lineage": column_lineage(columns, names.kafka_path)} if of_topic else {}),
-        "dagster/row_count": state.rows,
-        "dagster/table_name": state.identifier,
+        **state_metadata(state),
         "dagster/uri": table.location(),
         "dagster/column_schema": column_schema(table.schema()),
+        **kept,
+        "files_by_size": _table(sizes, ((s.label, s.files, s.bytes) for s in census.sizes)),
+    }
+
+
+def state_metadata(state: TableState | DerivedState) -> Metadata:
+    """What the summary of a table's head tells, and what waits."""
+    return {
+        "dagster/row_count": state.rows,
+        "dagster/table_name": state.identifier,
         "total_rows": state.rows,
         "total_files": state.files,
         "total_bytes": state.bytes,
         "lag": state.lag,
         "snapshot_id": state.snapshot_id or 0,
-        **kept,
-        "files_by_size": _table(sizes, ((s.label, s.files, s.bytes) for s in census.sizes)),
     }
 
 

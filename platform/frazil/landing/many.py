@@ -1,19 +1,27 @@
-"""Lands many tables at once, a few at a time; one that fails does not keep the others from landing."""
+"""Lands many tables at once, a few at a time; one that fails does not keep the others from landing.
+
+One look finds those of many whose topic has moved: only they cost a schema, a plan and a table's metadata.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 
-from frazil.connections import Connections
+from frazil.connections import Connections, apart
+from frazil.errors import FrazilError
 from frazil.landing.land import land
 from frazil.landing.report import LandingReport
+from frazil.landing.state import TableState, known_states
+from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 
 AT_ONCE = 4
 """A small landing mostly waits for the catalog: four keep two cores busy, more only queue up in Spark."""
 
-Outcome = tuple[TableSpec, LandingReport | Exception]
+Outcome = tuple[TableSpec, LandingReport | TableState | Exception]
+"""What became of one table; its state where there was nothing to land."""
 
 
 def land_many(
@@ -21,12 +29,19 @@ def land_many(
 ) -> Iterator[Outcome]:
     """Lands tables in threads, and gives each one's report, or what kept it from landing.
 
+    Of more than `at_once` tables, those whose topic stands still are left as they are, and their state is
+    given. A new schema then comes with the first record.
+
     Yields:
         One outcome per table, in the order in which they end.
     """
+    quiet = list(_quiet(specs, connections)) if len(specs) > at_once else []
+    yield from quiet
     pool = ThreadPoolExecutor(at_once, thread_name_prefix="landing")
     try:
-        running = {pool.submit(land, spec, connections.of(spec), run_id=run_id): spec for spec in specs}
+        left = {id(spec) for spec, _ in quiet}
+        moved = [spec for spec in specs if id(spec) not in left]
+        running = {pool.submit(land, spec, connections.of(spec), run_id=run_id): spec for spec in moved}
         for done in as_completed(running):
             error = done.exception()
             if error is not None and not isinstance(error, Exception):
@@ -34,3 +49,12 @@ def land_many(
             yield running[done], error or done.result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _quiet(specs: Sequence[TableSpec], connections: Connections) -> Iterator[tuple[TableSpec, TableState]]:
+    """The tables that hold all of their topics; one that can't be told of is landed, and says why."""
+    for own, clients in apart(specs, connections):
+        names = {str(things(spec, clients.settings).table): spec for spec in own}
+        with suppress(FrazilError):
+            states, _ = known_states(own, clients)
+            yield from ((names[s.identifier], s) for s in states if s.state == "current")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Literal
 from frazil.connections import Connections, apart
 from frazil.errors import FaultError, FrazilError, PartDownError, TopicChangedError, explain
 from frazil.kafka.facts import TopicFacts, topic_facts
-from frazil.landing.history import Accepted, look, starts
+from frazil.landing.history import Accepted, History, look, starts
 from frazil.landing.ledger import Ledger, bytes_per_record, ledgers, read_ledger
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import started_at
 from frazil.tables.catalog import catalog_errors, load_table_or_none
+from frazil.tables.pointers import Pointer, load_pointers
 from frazil.tables.snapshots import summary_of
 from frazil.tables.stage import SUSPENDED
 
 if TYPE_CHECKING:
-    from pyiceberg.table import Table
+    from pyiceberg.table.metadata import TableMetadata
 
 
 _AT_ONCE = 8
@@ -66,6 +67,31 @@ class TableState:
     landed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a table's metadata tells; the same as long as that has the same `location`."""
+
+    location: str = ""  # empty where there is no such table
+    snapshot_id: int | None = None
+    rows: int = 0
+    files: int = 0
+    bytes: int = 0
+    delete_files: int = 0
+    ledger: Ledger | None = None
+    stopped: str = ""  # why it is suspended, or why its position can't be told
+    landed_at: float | None = None
+    bytes_per_record: float | None = None
+
+    @property
+    def position(self) -> Mapping[int, int]:
+        """Per partition the next offset."""
+        return self.ledger.position if self.ledger else {}
+
+
+Standings = dict[TableName, Standing]
+"""The standings of some tables, those first that nobody asked for longest."""
+
+
 def table_states(
     specs: Sequence[TableSpec], connections: Connections, clock: Callable[[], float] = time.time
 ) -> list[TableState]:
@@ -75,9 +101,14 @@ def table_states(
         PartDownError: Kafka or the catalog does not answer.
     """
     states, down = known_states(specs, connections, clock)
-    for error in down.values():
-        raise error.__cause__ if isinstance(error, FaultError) and error.__cause__ else error
+    raise_first(down.values())
     return states
+
+
+def raise_first(errors: Iterable[FrazilError]) -> None:
+    """Raises what kept the first of some tables from being told, if anything did."""
+    for error in errors:
+        raise error.__cause__ if isinstance(error, FaultError) and error.__cause__ else error
 
 
 def known_states(
@@ -85,24 +116,74 @@ def known_states(
 ) -> tuple[list[TableState], dict[str, FrazilError]]:
     """The states that can be told, as far as they can; and by table what keeps the rest from being told."""
     down: dict[str, FrazilError] = {}
-    names = [things(spec, connections.settings).table for spec in specs]
+    names = {things(spec, connections.settings).table: spec for spec in specs}
     try:
         topics: Mapping[str, TopicFacts] | None = topic_facts(connections.admin, {s.topic for s in specs})
     except PartDownError as e:
         topics, down = None, dict.fromkeys(map(str, names), e)
+    standings: Standings = {}
+    down |= {str(name): error for name, error in ask_tables(names, connections, standings).items()}
     now = clock()
+    with ThreadPoolExecutor(_AT_ONCE) as pool:  # some may have to ask Kafka
+        told = [name for name in names if name in standings]
+        states = pool.map(
+            lambda n: state_of(names[n], n, standings[n], topics, connections.settings, now), told
+        )
+        return list(states), down
 
-    def state(spec: TableSpec, name: TableName) -> TableState | None:
+
+def ask_tables(
+    names: Collection[TableName], connections: Connections, standings: Standings
+) -> dict[TableName, FrazilError]:
+    """Brings the standings of some tables up to date; which ones could not be asked, and why."""
+    known = {name: standings[name].location for name in names if name in standings}
+    down: dict[TableName, FrazilError] = {}
+    try:
+        with catalog_errors(connections.settings):
+            pointers = list(load_pointers(connections.catalog, names, known, _tells))
+    except Exception as e:  # noqa: BLE001 - where even that fails, it is so for each table
+        return dict.fromkeys(names, explain(e))
+    for pointer in pointers:
+        before = standings.pop(pointer.name, None)
         try:
             with catalog_errors(connections.settings):
-                table = load_table_or_none(connections.catalog, name)
-            return _state(spec, name, table, topics, connections.settings, now)
+                if pointer.error:
+                    raise pointer.error
+            same = before if pointer.location and pointer.metadata is None else None
+            standings[pointer.name] = same or _standing(pointer)
         except Exception as e:  # noqa: BLE001 - one broken table must not hide the others
-            down[str(name)] = explain(e)
-            return None
+            down[pointer.name] = explain(e)
+    return down
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return [found for found in pool.map(state, specs, names) if found], down
+
+def _tells(summary: Mapping[str, str]) -> bool:
+    """Whether a snapshot tells all that a standing has of a ledger, or that it can't be read."""
+    try:
+        ledger = Ledger.parse(summary) if Ledger.MARK in summary else None
+    except FrazilError:
+        return True
+    return ledger is not None and ledger.is_landing and ledger.read > 0
+
+
+def _standing(pointer: Pointer) -> Standing:
+    metadata = pointer.metadata
+    if metadata is None:
+        return Standing()
+    ledger, unknown = _told(metadata)
+    head = metadata.current_snapshot()
+    summary = summary_of(head)
+    return Standing(
+        location=pointer.location or "",
+        snapshot_id=head.snapshot_id if head else None,
+        rows=int(summary.get("total-records", 0)),
+        files=int(summary.get("total-data-files", 0)),
+        bytes=int(summary.get("total-files-size", 0)),
+        delete_files=int(summary.get("total-delete-files", 0)),
+        ledger=ledger,
+        stopped=unknown or metadata.properties.get(SUSPENDED, ""),
+        landed_at=_landed_at(metadata, ledger) if ledger else None,
+        bytes_per_record=None if unknown else bytes_per_record(metadata),
+    )
 
 
 def look_at_parts(specs: Iterable[TableSpec], connections: Connections) -> dict[str, FrazilError | None]:
@@ -133,76 +214,78 @@ def waiting(facts: TopicFacts, position: Mapping[int, int]) -> int:
     return sum(max(0, facts.end[p] - at) for p, at in starts(facts, position).items())
 
 
-def _state(
+def state_of(
     spec: TableSpec,
     name: TableName,
-    table: Table | None,
+    table: Standing,
     topics: Mapping[str, TopicFacts] | None,
     settings: Settings,
     now: float,
+    *,
+    forks: bool = True,
 ) -> TableState:
+    """A table beside its topic; `topics` is None where Kafka does not answer.
+
+    `forks`: whether a broker is asked, where that may be, if the log is another one by now.
+    """
     facts = topics.get(spec.topic) if topics is not None else None
-    ledger, unknown = _told(table)
-    position = ledger.position if ledger else {}
-    lag = waiting(facts, position) if facts else 0
-    landed_at = _landed_at(table, ledger) if table and ledger else None
-    summary = _summary(table)
-    stopped = unknown or (table.properties.get(SUSPENDED, "") if table else "")
-    refused = look(settings, name, facts, ledger, Accepted.by(spec)).trouble if facts else None
-    head = table.current_snapshot() if table else None
+    lag = waiting(facts, table.position) if facts else 0
+    refused = _refused(settings, name, facts, table, Accepted.by(spec), forks) if facts else None
     return TableState(
         identifier=str(name),
         topic=spec.topic,
         mode=spec.mode,
-        snapshot_id=head.snapshot_id if head else None,
-        rows=int(summary.get("total-records", 0)),
-        files=int(summary.get("total-data-files", 0)),
-        bytes=int(summary.get("total-files-size", 0)),
-        position=position,
+        snapshot_id=table.snapshot_id,
+        rows=table.rows,
+        files=table.files,
+        bytes=table.bytes,
+        position=table.position,
         lag=lag,
-        freshness=None if landed_at is None else round(now - landed_at, 3) if lag else 0.0,
-        state="unknown" if topics is None else _word(facts, ledger, lag, stopped, refused),
-        reason=stopped or (f"{refused.what} {refused.where}: {refused.todo}" if refused else ""),
-        bytes_per_record=bytes_per_record(table.metadata) if table and not unknown else None,
-        landed_at=landed_at,
-        dead_letters=ledger.total_dead_letters if ledger else 0,
-        delete_files=int(summary.get("total-delete-files", 0)),
-        landed=ledger.total_records if ledger else 0,
+        freshness=None if table.landed_at is None else round(now - table.landed_at, 3) if lag else 0.0,
+        state="unknown" if topics is None else _word(facts, table, lag, refused),
+        reason=table.stopped or (f"{refused.what} {refused.where}: {refused.todo}" if refused else ""),
+        bytes_per_record=table.bytes_per_record,
+        landed_at=table.landed_at,
+        dead_letters=table.ledger.total_dead_letters if table.ledger else 0,
+        delete_files=table.delete_files,
+        landed=table.ledger.total_records if table.ledger else 0,
     )
 
 
-def _told(table: Table | None) -> tuple[Ledger | None, str]:
+def _refused(
+    settings: Settings, name: TableName, facts: TopicFacts, table: Standing, accepted: Accepted, forks: bool
+) -> FrazilError | None:
+    """Why the next landing would refuse the topic, if it would."""
+    history = History(name, facts, table.ledger, accepted=accepted)
+    return look(settings, name, facts, table.ledger, accepted).trouble if forks else history.trouble
+
+
+def _told(metadata: TableMetadata) -> tuple[Ledger | None, str]:
     """The table's newest ledger, or why it can't be told."""
     try:
-        return read_ledger(table.metadata) if table else None, ""
+        return read_ledger(metadata), ""
     except FrazilError as e:
         return None, f"{e.what} {e.todo}"
 
 
-def _word(
-    facts: TopicFacts | None, ledger: Ledger | None, lag: int, stopped: str, refused: FrazilError | None
-) -> State:
+def _word(facts: TopicFacts | None, table: Standing, lag: int, refused: FrazilError | None) -> State:
     if facts is None:
         return "topic missing"
-    if stopped:
+    if table.stopped:
         return "suspended"
     if refused:
         return "topic changed" if isinstance(refused, TopicChangedError) else "records lost"
-    if ledger is None:
+    if table.ledger is None:
         return "new"
     return "behind" if lag else "current"
 
 
-def _summary(table: Table | None) -> Mapping[str, str]:
-    return summary_of(table.current_snapshot() if table else None)
-
-
-def _landed_at(table: Table, newest: Ledger) -> float:
+def _landed_at(metadata: TableMetadata, newest: Ledger) -> float:
     """When the newest landing was committed, in seconds since the epoch; where it expired: begun.
 
     What brings nothing that waits in the topic is no landing.
     """
-    for snapshot, ledger in ledgers(table.metadata):
+    for snapshot, ledger in ledgers(metadata):
         if ledger.is_landing:
             return snapshot.timestamp_ms / 1000
     return started_at(newest.landing)

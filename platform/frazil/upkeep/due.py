@@ -12,7 +12,8 @@ from frazil.connections import Connections
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, is_outage, load_table
-from frazil.upkeep.facts import AT_ONCE, Pointer, load_pointers, read_facts, read_history
+from frazil.tables.pointers import AT_ONCE, Pointer, load_pointers
+from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.kind import Finding, Kind, Known, View, Work
 from frazil.upkeep.kinds import KINDS
 
@@ -75,6 +76,8 @@ def look_for_work(
     names = {things(spec, connections.settings).table: spec for spec in specs}
     with catalog_errors(connections.settings):
         pointers = list(load_pointers(connections.catalog, names, _still_known(memory, names)))
+        if outage := next((p.error for p in pointers if p.error and is_outage(p.error)), None):
+            raise outage
         failed = {str(p.name): _words(p.error) for p in pointers if p.error}
         for pointer in pointers:
             _take_in(pointer, names[pointer.name], memory)
@@ -85,7 +88,7 @@ def look_for_work(
     return Outlook(
         due=tuple(work for name in there for work in _works(memory[name], now, kinds)),
         looked_at=len(there),
-        changed=sum(p.table is not None for p in pointers),
+        changed=sum(p.metadata is not None for p in pointers),
         looked_into=len(wanted[:most]) - late,
         waiting=len(wanted[most:]) + late,
         missing=tuple(str(p.name) for p in pointers if not p.location and not p.error),
@@ -110,8 +113,8 @@ def _take_in(pointer: Pointer, spec: AnyTable, memory: Memory) -> None:
     name = pointer.name
     if pointer.location is None:
         memory.pop(name, None)
-    elif pointer.table:
-        facts = read_facts(pointer.table.metadata)
+    elif pointer.metadata:
+        facts = read_facts(pointer.metadata)
         known = memory.get(name) or Known(spec, str(name), facts)
         memory[name] = replace(known, facts=facts, location=pointer.location)
 

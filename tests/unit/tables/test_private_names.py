@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyiceberg import manifest
+from pyiceberg.catalog import Catalog
 from pyiceberg.catalog import glue as glue_module
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.expressions import visitors
@@ -25,10 +27,11 @@ OF_TRANSACTIONS = ("_apply", "_requirements", "_updates", "_table")
 NAMES: list[tuple[Any, str]] = [
     *((Transaction, name) for name in OF_TRANSACTIONS),
     (RestCatalog, "_create_session"),
-    (RestCatalog, "_response_to_table"),
+    (Catalog, "_load_file_io"),
     (RestCatalog, "_split_identifier_for_path"),
     (glue_module, "_IcebergSchemaToGlueType"),
     (glue_module, "_construct_table_input"),
+    (manifest, "_inherit_from_manifest"),
     (pyarrow, "_dataframe_to_data_files"),
     (snapshot, "_SnapshotProducer"),
     (snapshot._SnapshotProducer, "_deleted_entries"),

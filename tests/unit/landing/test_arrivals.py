@@ -1,0 +1,265 @@
+"""A look at many tables asks for few of them, reads no history, and is right all the same."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import Table
+
+from frazil.clients import Clients
+from frazil.landing.arrivals import MOST_ASKED, Arrivals, look_for_arrivals
+from frazil.landing.landed import Landed
+from frazil.landing.ledger import EMPTY, Ledger, read_ledger
+from frazil.landing.many import land_many
+from frazil.landing.report import LandingReport
+from frazil.landing.state import Standings, TableState, known_states
+from frazil.settings.profile import Settings
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import open_catalog
+from frazil.tables.commit import set_properties
+from frazil.tables.replacement import Replacement
+from frazil.tables.stage import StagedFiles, publish
+from frazil.upkeep.compaction.run import put_in_place
+from kit.commits import NAME, Lake, lake_on, landed
+from kit.lying import glue_in_process
+from kit.many_tables import RestTables, Topics, clients_of, rest_tables
+from kit.wire import Wire, wired
+
+MANY, MOVED, HOUR = 300, 15, 3600.0
+SPEC = TableSpec(topic="t", namespace="n", publish=[])
+
+
+@pytest.fixture
+def rest() -> Iterator[RestTables]:
+    """A REST catalog in this process."""
+    with rest_tables() as tables:
+        yield tables
+
+
+@pytest.fixture(scope="module")
+def glue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, Settings]]:
+    """A wire before Glue, and an environment in which Glue owns the tables."""
+    folder = tmp_path_factory.mktemp("glue")
+    with glue_in_process(folder) as url, wired({"glue": url}) as (wire, urls):
+        keys = {"access_key": "key", "secret_key": "secret"}
+        told = {"endpoint": urls["glue"], "warehouse": folder.as_uri()}
+        yield wire, Settings().with_changes(catalog="glue", glue=told, aws=keys)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """A table that holds the offsets before 4 of its topic."""
+    database = f"sqlite:///{tmp_path}/catalog.sqlite"  # several threads ask
+    return lake_on(SqlCatalog("lake", uri=database, warehouse=tmp_path.as_uri()))
+
+
+def by_rest(rest: RestTables, ends: dict[str, int]) -> Clients:
+    """Clients of the REST catalog, and of Kafka with these topics."""
+    return clients_of(Settings().with_changes(rest={"uri": rest.url, "token": "known"}), Topics(ends))
+
+
+def compacted(lake: Lake) -> None:
+    put_in_place(lake.catalog, NAME, lambda _: Replacement(frozenset()), {"frazil.upkeep": "compaction"})
+
+
+def redriven(lake: Lake) -> None:
+    """A commit that brings nothing of the topic."""
+    before = read_ledger(lake.table.metadata)
+    assert before
+    entry = Ledger(**{**vars(EMPTY), "expired": 1, "landing": "expiring_0"}).beside(before)
+    publish(lake.catalog, NAME, _As(StagedFiles(), entry, before))
+
+
+class _As(Landed):
+    def upon(self, name: TableName, table: Table) -> Ledger:
+        return self.ledger
+
+
+def rolled_back(lake: Lake) -> None:
+    """By another engine, to the first landing: the copy of the position stays."""
+    first = lake.table.snapshots()[-3]
+    lake.table.manage_snapshots().rollback_to_snapshot(first.snapshot_id).commit()
+
+
+def rolled_back_and_compacted(lake: Lake) -> None:
+    rolled_back(lake)
+    compacted(lake)
+
+
+def forgotten(lake: Lake) -> None:
+    """All landings expired; a compaction is the head, and the copy tells the position."""
+    compacted(lake)
+    gone = [s.snapshot_id for s in lake.table.snapshots() if s.snapshot_id != lake.head]
+    lake.table.maintenance.expire_snapshots().by_ids(gone).commit()
+
+
+def suspended(lake: Lake) -> None:
+    set_properties(lake.catalog, NAME, {"frazil.suspended": "here"})
+
+
+Happen = Callable[[Lake], object]
+HISTORIES: dict[str, tuple[Happen, int]] = {
+    "two landings": (lambda _: None, 4),
+    "three landings": (lambda lake: landed(lake, 4, 5), 6),
+    "compacted": (compacted, 4),
+    "redriven": (redriven, 4),
+    "rolled back": (rolled_back, 2),
+    "rolled back, then compacted": (rolled_back_and_compacted, 2),
+    "all landings expired": (forgotten, 4),
+    "suspended": (suspended, 4),
+}
+"""What happened to the table, and the position that it has then."""
+
+
+def states(clients: Clients) -> list[TableState]:
+    found, down = known_states([SPEC], clients, lambda: 2e9)
+    assert not down
+    return found
+
+
+@pytest.mark.parametrize(("happen", "at"), HISTORIES.values(), ids=HISTORIES)
+def test_a_table_stands_where_its_whole_history_says_though_little_of_that_is_read(
+    lake: Lake, rest: RestTables, glue: tuple[Wire, Settings], happen: Happen, at: int
+) -> None:
+    happen(lake)
+    rest.show(lake.table)
+    _, settings = glue
+    owner = open_catalog(settings)
+    owner.create_namespace_if_not_exists("n")
+    owner.register_table(NAME.identifier, lake.table.metadata_location)
+    ends = {"t": 9}
+
+    whole = states(clients_of(Settings(), Topics(ends), catalog=lake.catalog))
+    by_head, by_file = states(by_rest(rest, ends)), states(clients_of(settings, Topics(ends)))
+    owner.drop_table(NAME.identifier)
+
+    assert whole[0].position == {0: at}
+    assert (by_head, by_file) == (whole, whole)
+
+
+def copies(rest: RestTables, lake: Lake, many: int = MANY) -> tuple[list[TableSpec], Clients, Topics]:
+    """Copies of the table; all topics stand still."""
+    specs = [TableSpec(topic=f"t{n:03}", namespace="n", publish=[]) for n in range(many)]
+    names = [spec.topic for spec in specs]
+    rest.show(lake.table, names)
+    topics = Topics(dict.fromkeys(names, 4))
+    clients = by_rest(rest, {})
+    clients.__dict__["admin"] = topics
+    return specs, clients, topics
+
+
+def later() -> float:
+    return time.time() + HOUR
+
+
+def known_to_all(specs: list[TableSpec], clients: Clients) -> Standings:
+    memory: Standings = {}
+    while len(memory) < len(specs):
+        look_for_arrivals(specs, clients, later, memory)
+    return memory
+
+
+def asked(rest: RestTables, look: Callable[[], Arrivals]) -> tuple[Arrivals, list[tuple[str, str]]]:
+    """A look, and the requests that it took."""
+    rest.asked.clear()
+    return look(), list(rest.asked)
+
+
+def test_a_first_look_at_many_tables_asks_for_a_part_of_them_and_says_how_many_are_left(
+    lake: Lake, rest: RestTables
+) -> None:
+    specs, clients, topics = copies(rest, lake)
+
+    seen, requests = asked(rest, lambda: look_for_arrivals(specs, clients, later, {}))
+
+    assert (len(requests), seen.unknown, len(seen.states)) == (MOST_ASKED, MANY - MOST_ASKED, MOST_ASKED)
+    assert {snapshots for _, snapshots in requests} == {"refs"}, "no history is asked for"
+    assert topics.asked == {"describe_topics": 1, "list_offsets": 2}, "for all topics at once"
+
+
+def test_later_looks_ask_for_the_tables_whose_topic_moved_and_for_a_few_of_the_others(
+    lake: Lake, rest: RestTables
+) -> None:
+    specs, clients, topics = copies(rest, lake)
+    memory = known_to_all(specs, clients)
+    moved = [spec.topic for spec in specs[::20]]
+    topics.ends |= dict.fromkeys(moved, 5)
+
+    seen, requests = asked(rest, lambda: look_for_arrivals(specs, clients, later, memory))
+
+    assert sorted(due.spec.topic for due in seen.due) == moved
+    assert set(moved) <= {name for name, _ in requests}
+    assert len(requests) <= MOVED + MANY // 30 + 1
+    assert (len(seen.states), seen.waiting) == (MANY, MOVED)
+
+
+def test_a_table_that_somebody_landed_in_between_is_not_due(lake: Lake, rest: RestTables) -> None:
+    rest.show(lake.table)
+    clients, memory = by_rest(rest, {"t": 4}), Standings()
+    look_for_arrivals([SPEC], clients, later, memory)
+    clients.admin.ends["t"] = 6  # type: ignore[attr-defined]
+    landed(lake, 4, 5)
+    rest.show(lake.table)
+
+    seen = look_for_arrivals([SPEC], clients, later, memory)
+
+    assert (seen.due, seen.states[0].state) == ((), "current")
+
+
+def test_a_table_that_was_rolled_back_while_its_topic_stood_still_is_due_some_looks_later(
+    lake: Lake, rest: RestTables
+) -> None:
+    specs, clients, _ = copies(rest, lake, 60)
+    memory = known_to_all(specs, clients)
+    rolled_back(lake)
+    rest.show(lake.table, ["t050"])
+
+    due = [d.spec.topic for _ in range(30) for d in look_for_arrivals(specs, clients, later, memory).due]
+
+    assert set(due) == {"t050"}
+
+
+def test_of_many_tables_only_those_are_landed_whose_topic_moved(
+    lake: Lake, rest: RestTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs, clients, topics = copies(rest, lake)
+    moved = [spec.topic for spec in specs[::20]]
+    topics.ends |= dict.fromkeys(moved, 5)
+    begun: list[str] = []
+
+    def land(spec: TableSpec, *_: object, **__: object) -> LandingReport:
+        begun.append(spec.topic)
+        return LandingReport(spec.topic, spec.topic)
+
+    monkeypatch.setattr("frazil.landing.many.land", land)
+    outcomes = list(land_many(specs, clients))
+
+    assert sorted(begun) == moved
+    assert len(outcomes) == MANY
+    assert sum(isinstance(o, TableState) and o.state == "current" for _, o in outcomes) == MANY - MOVED
+    assert topics.asked["describe_topics"] == 1
+
+
+def test_glue_tells_of_all_tables_in_one_request_and_no_metadata_is_read_twice(
+    lake: Lake, glue: tuple[Wire, Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire, settings = glue
+    specs = [TableSpec(topic=f"t{n}", namespace="many", publish=[]) for n in range(12)]
+    clients = clients_of(settings, Topics({spec.topic: 4 for spec in specs}))
+    clients.catalog.create_namespace_if_not_exists("many")
+    for spec in specs:
+        clients.catalog.register_table(("many", spec.topic), lake.table.metadata_location)
+    wire.asked.clear()
+    memory: Standings = {}
+
+    first = look_for_arrivals(specs, clients, later, memory)
+    monkeypatch.setattr("frazil.tables.pointers.read_metadata", None)
+    again = look_for_arrivals(specs, clients, later, memory)
+
+    assert [asked.operation for asked in wire.asked] == ["GetTables", "GetTable"], "later one in turn"
+    assert len(first.states) == len(again.states) == len(specs)
