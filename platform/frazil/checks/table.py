@@ -12,9 +12,10 @@ from frazil.publishing.pointer import is_foreign, is_in_step, ways_on
 from frazil.publishing.target import Shown, Target
 from frazil.spec.table import AnyTable, Upkeep
 from frazil.tables.catalog import load_table
+from frazil.tables.manifests import manifests_of, rows_named
 from frazil.tables.snapshots import summary_of
 from frazil.tables.spark import live_rows
-from frazil.upkeep.census import Census, census_of
+from frazil.upkeep.census import FILES_READ, Census, census_of
 from frazil.upkeep.compaction.bins import DELETED_SHARE
 from frazil.upkeep.references import Reader, followers_of, pointer_of
 from frazil.upkeep.work import size_text
@@ -46,8 +47,8 @@ class _Limit:
 def judge_files(subject: Subject[AnyTable]) -> Verdict:
     """The census within limits well above those at which upkeep acts: does upkeep keep up?"""
     now, name, upkeep = time.time(), subject.things.table, subject.spec.upkeep
-    census = census_of(subject.spec, subject.connections, now)
     table = load_table(subject.connections.catalog, name)
+    census = census_of(subject.spec, table, now, most=FILES_READ)
     readers = list(followers_of(subject.spec, subject.connections, name, table))
     kept = len(frozenset[int]().union(*(reader.needs for reader in readers)))
     limits = [*_limits(census, upkeep, str(name), census.snapshots - kept), *_late(readers, upkeep, now)]
@@ -143,8 +144,8 @@ def _file(location: str) -> str:
 
 
 def rows_in_files(subject: Subject[AnyTable], table: Table) -> int:
-    """Rows by the manifests, which know nothing of the summary; counted where there are delete files."""
+    """Rows by the list of manifests, which knows nothing of the summary; counted where rows are deleted."""
     head = table.current_snapshot()
     if int(summary_of(head).get("total-delete-files", 0)):
         return live_rows(subject.connections, subject.things.table, head)
-    return sum(task.file.record_count for task in table.scan().plan_files())
+    return sum(map(rows_named, manifests_of(table, head)))

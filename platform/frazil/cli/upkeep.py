@@ -17,7 +17,7 @@ from frazil.cli.selection import AllTables, Json, Selection, Tables, select
 from frazil.errors import explain
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalog import catalog_errors, load_table_or_none
+from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.upkeep.census import Census, PartitionCensus, census_of
 from frazil.upkeep.kind import Kind, Order, Work
 from frazil.upkeep.kinds import KINDS
@@ -126,10 +126,10 @@ def _take(selection: Selection[AnyTable], *, named: bool) -> list[Census]:
 
     def take(pair: tuple[AnyTable, Things]) -> Census | None:
         (spec, names), connections = pair, selection.connections.of(pair[0])
+        load = load_table if named else load_table_or_none
         with catalog_errors(connections.settings):
-            if not named and load_table_or_none(connections.catalog, names.table) is None:
-                return None
-            return census_of(spec, connections, now)
+            table = load(connections.catalog, names.table)
+            return census_of(spec, table, now) if table else None
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return [census for census in pool.map(take, selection.pairs) if census]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile, ManifestEntry
+
+_STATISTICS = range(6, 12)
+"""Places in a `DataFile`: sizes, counts and bounds of columns."""
 
 _FILE_PATH = 2147483546
 """Field id of the data file's path in position delete files; Iceberg's specification reserves it."""
@@ -41,6 +44,16 @@ class Deletes:
     bytes: int = 0
     rows: int = 0  # rows that those by position take away
     equality: int = 0  # files whose deleted rows are not known without reading
+
+
+def leaner(entry: ManifestEntry, columns: Collection[int]) -> ManifestEntry:
+    """The entry, from now on with the statistics of these columns only."""
+    file = entry.data_file
+    kept = {_FILE_PATH, *columns}
+    for place in _STATISTICS:
+        if known := file[place]:
+            file[place] = {column: known[column] for column in kept if column in known} or None
+    return entry
 
 
 def live_file(entry: ManifestEntry, deleted: Mapping[str, int]) -> LiveFile:

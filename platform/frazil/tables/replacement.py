@@ -78,7 +78,7 @@ def upon(table: Table, what: Replacement) -> Replacement:
         return what
     candidates = [m for m in manifests if _may_name(m, what)]
     paths = (m.manifest_path for m in candidates)
-    named = dict(zip(paths, read_entries(table.io, candidates), strict=True))
+    named = dict(zip(paths, read_entries(table.io, candidates, ()), strict=True))
     again = replacing(named, what.paths)
     if missing := len(what.paths) - len(again.removed):
         raise overtaken(table, f"{missing} of {len(what.paths)} files to be replaced are no longer there")
@@ -99,7 +99,7 @@ def _refuse_new_deletes(table: Table, manifests: Iterable[ManifestFile], what: R
     from pyiceberg.manifest import DataFileContent, ManifestContent
 
     new = [m for m in manifests if m.content == ManifestContent.DELETES and m.manifest_path not in what.known]
-    for entry in chain(*read_entries(table.io, new)):
+    for entry in chain(*read_entries(table.io, new, ())):
         later = (entry.sequence_number or 0) > (what.sequence or 0)
         by_position = entry.data_file.content == DataFileContent.POSITION_DELETES
         if later and by_position and _may_hit(entry.data_file, what.paths):

@@ -7,6 +7,7 @@ a filter over their partitions, and reads every manifest twice. Here the manifes
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from itertools import groupby
 from typing import Any
 
@@ -17,6 +18,7 @@ from pyiceberg.manifest import (
     ManifestEntry,
     ManifestEntryStatus,
     ManifestFile,
+    ManifestWriter,
 )
 from pyiceberg.table import Transaction
 from pyiceberg.table.refs import MAIN_BRANCH
@@ -25,7 +27,8 @@ from pyiceberg.table.update.snapshot import _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
 from frazil.tables.manifests import Entries, manifests_of
-from frazil.tables.replacement import Replacement
+from frazil.tables.pyiceberg import live_entries
+from frazil.tables.replacement import Replacement, overtaken
 from frazil.tables.snapshots import summary_of
 
 _ENTRIES = 5_000  # of one manifest: with statistics of twenty columns about the 8 MB that Iceberg aims at
@@ -41,15 +44,23 @@ def stage_new_rows(tx: Transaction, what: Replacement, says: Mapping[str, str]) 
     return _staged(_Rewrite(tx, what, says, Operation.OVERWRITE if what.added else Operation.DELETE))
 
 
-def stage_branch(tx: Transaction, branch: str, files: Entries, says: Mapping[str, str]) -> int:
+def stage_branch(
+    tx: Transaction, branch: str, files: Entries, named: Mapping[str, Entries], says: Mapping[str, str]
+) -> int:
     """Makes a new branch that holds some files of `main`, and what deletes rows in them.
 
-    Returns the id of its snapshot, which has no parent.
+    `named` has the manifests that name the files. Returns the id of its snapshot, which has no parent.
+
+    Raises:
+        OvertakenError: Others wrote those manifests anew.
     """
-    table = tx._table
-    data = manifests_of(table, table.current_snapshot(), ManifestContent.DATA)
-    what = Replacement(gone=frozenset(m.manifest_path for m in data), kept=files)
-    return _staged(_Rewrite(tx, what, says, Operation.OVERWRITE, branch))
+    table, paths = tx._table, {e.data_file.file_path for e in files}
+    data = {m.manifest_path for m in manifests_of(table, table.current_snapshot(), ManifestContent.DATA)}
+    within = {m for m, of in named.items() if any(e.data_file.file_path in paths for e in of)}
+    if not within <= data:
+        raise overtaken(table, "others wrote the manifests of its files anew")
+    what = Replacement(gone=frozenset(data), kept=files)
+    return _staged(_Rewrite(tx, what, says, Operation.OVERWRITE, branch, frozenset(within)))
 
 
 def _staged(snapshot: _Rewrite) -> int:
@@ -67,9 +78,11 @@ class _Rewrite(_SnapshotProducer[Any]):
         says: Mapping[str, str],
         operation: Operation,
         branch: str = MAIN_BRANCH,
+        within: frozenset[str] | None = None,
     ) -> None:
         super().__init__(operation, tx, tx._table.io, snapshot_properties=dict(says), branch=branch)
         self._what = what
+        self._within = what.gone if within is None else within  # manifests that name the files that stay
         self._dropped: list[ManifestEntry] = []
 
     def _deleted_entries(self) -> list[ManifestEntry]:
@@ -80,9 +93,22 @@ class _Rewrite(_SnapshotProducer[Any]):
         others = [m for m in manifests_of(table, table.current_snapshot()) if m.manifest_path not in gone]
         data = [m for m in others if m.content == ManifestContent.DATA]
         deletes = [m for m in others if m.content == ManifestContent.DELETES]
-        added = (self._added(file) for file in self._what.added)
-        kept = (self._entry(ManifestEntryStatus.EXISTING, e) for e in self._what.kept)
-        return [*self._written(added), *self._written(kept), *data, *self._applicable(deletes, data)]
+        added = [self._added(file) for file in self._what.added]
+        return [
+            *self._written(added, added),
+            *self._written(self._what.kept, self._read_again()),
+            *data,
+            *self._applicable(deletes, data),
+        ]
+
+    def _read_again(self) -> Iterator[ManifestEntry]:
+        """The files of manifests that go, one by one, with the statistics of all columns."""
+        table = self._transaction._table
+        data = manifests_of(table, table.current_snapshot(), ManifestContent.DATA)
+        for manifest in data if self._what.kept else ():
+            if manifest.manifest_path in self._within:
+                for entry in live_entries(table.io, manifest):
+                    yield self._entry(ManifestEntryStatus.EXISTING, entry)
 
     def _applicable(
         self, deletes: Iterable[ManifestFile], data: Iterable[ManifestFile]
@@ -101,16 +127,25 @@ class _Rewrite(_SnapshotProducer[Any]):
                 found.append(manifest)
         return found
 
-    def _written(self, entries: Iterable[ManifestEntry]) -> Iterator[ManifestFile]:
-        """By partition, so that a filter on it leaves most manifests closed."""
-        ordered = sorted(entries, key=lambda e: (e.data_file.spec_id, repr(e.data_file.partition)))
-        for spec_id, of_spec in groupby(ordered, key=lambda e: e.data_file.spec_id):
-            every = list(of_spec)
-            for start in range(0, len(every), _ENTRIES):
-                with self.new_manifest_writer(self.spec(spec_id)) as writer:
-                    for entry in every[start : start + _ENTRIES]:
-                        writer.add_entry(entry)
-                yield writer.to_manifest_file()
+    def _written(
+        self, wanted: Iterable[ManifestEntry], entries: Iterable[ManifestEntry]
+    ) -> list[ManifestFile]:
+        """The wanted ones of some entries, by partition: a filter on it then leaves most manifests closed.
+
+        All manifests are open at once, so that no entry has to wait for another one.
+        """
+        places: dict[str, ManifestWriter] = {}
+        with ExitStack() as stack:
+            for spec_id, paths in _by_partition(wanted):
+                writer = stack.enter_context(self.new_manifest_writer(self.spec(spec_id)))
+                places |= dict.fromkeys(paths, writer)
+            writers = list(dict.fromkeys(places.values()))
+            for entry in entries:
+                if place := places.pop(entry.data_file.file_path, None):
+                    place.add_entry(entry)
+            if places:
+                raise overtaken(self._transaction._table, f"{len(places)} files are no longer there")
+        return [writer.to_manifest_file() for writer in writers]
 
     def _added(self, file: DataFile) -> ManifestEntry:
         return ManifestEntry.from_args(
@@ -155,6 +190,15 @@ class _Rewrite(_SnapshotProducer[Any]):
         totals = {k: str(int(v) + changes.get(k, 0)) for k, v in before.items() if k.startswith("total-")}
         changed = {k: str(n) for k, n in counts.items() if n}
         return Summary(self._operation, **changed, **totals, **snapshot_properties)
+
+
+def _by_partition(entries: Iterable[ManifestEntry]) -> Iterator[tuple[int, list[str]]]:
+    """Paths of the files of one manifest each, and its partition spec."""
+    ordered = sorted(entries, key=lambda e: (e.data_file.spec_id, repr(e.data_file.partition)))
+    for spec_id, of_spec in groupby(ordered, key=lambda e: e.data_file.spec_id):
+        paths = [e.data_file.file_path for e in of_spec]
+        for start in range(0, len(paths), _ENTRIES):
+            yield spec_id, paths[start : start + _ENTRIES]
 
 
 def _sums(files: Iterable[DataFile]) -> tuple[int, int, int]:

@@ -42,7 +42,7 @@ def _branch_of(task: Task, files: Candidates) -> int:
                 todo="Nothing: it tries again.",
             )
         tx = table.transaction()
-        stage_branch(tx, task.branch, files.entries, MARK)
+        stage_branch(tx, task.branch, files.entries, files.named, MARK)
         return tx
 
     return commit(task.connections.catalog, name, stage, work="branch").snapshot_id or 0

@@ -101,7 +101,8 @@ def _make_branch(connections: Connections, name: TableName, head: Head, plan: Ro
         if {m.manifest_path for m in deletes} != head.delete_manifests:  # the branch would get those
             raise overtaken(table, "rows were deleted")
         tx = table.transaction()
-        stage_branch(tx, branch, tuple(head.entries[f.path] for f in plan.files), _MARK)
+        files = tuple(head.entries[f.path] for f in plan.files)
+        stage_branch(tx, branch, files, head.named, _MARK)
         return tx
 
     commit(connections.catalog, name, stage, work="branch of a compaction", todo=AGAIN)

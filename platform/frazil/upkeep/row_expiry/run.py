@@ -22,6 +22,7 @@ from frazil.tables.branches import EXPIRING, leave_branch, new_branch, publish_b
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import commit
 from frazil.tables.ledger import copied
+from frazil.tables.manifests import HeadReader
 from frazil.tables.replacement import replacing
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View
 from frazil.upkeep.row_expiry.plan import (
@@ -81,10 +82,12 @@ class RowExpiry(Kind):
 
     def look(self, view: View, known: Known, now: float) -> float | None:
         """Timestamp of the oldest record, in seconds since the epoch, as the files' statistics tell it."""
-        age, head = row_age(known.spec), view.head
-        fields = view.table.schema().fields
+        age, fields = row_age(known.spec), view.table.schema().fields
         column = next((f.field_id for f in fields if age and f.name == age.column), None)
-        return oldest_in(head.entries.values(), column) if head and column is not None else None
+        if column is None:
+            return None
+        head = HeadReader({column}).read(view.table)
+        return oldest_in(head.entries.values(), column) if head else None
 
 
 def expire_rows(

@@ -80,7 +80,7 @@ def _make_branch(
         if not past.mixed:
             return None
         tx = table.transaction()
-        stage_branch(tx, branch, past.mixed, {_MARK: "row expiry"})
+        stage_branch(tx, branch, past.mixed, past.named, {_MARK: "row expiry"})
         return tx
 
     done = commit(connections.catalog, name, stage, work="branch of a row expiry", todo=AGAIN)
