@@ -50,12 +50,13 @@ def lake_in(folder: Path) -> Iterator[Lake]:
             vars(clients).get("catalog", lake.catalog).close()
 
 
-def write_clusters(root: Path, connection: str = EU) -> Path:
-    """Two pipelines of the topic `orders`, each with a table made of its own."""
+def write_clusters(root: Path, connection: str = EU, topic: str = "orders", column: str = "id") -> Path:
+    """Two pipelines of one topic's name, each with a table made of its own."""
+    large = "large" if topic == "orders" else f"{topic}_large"
     for name, told in (("here", ""), ("there", f"  connection: {connection}\n")):
         (root / name).mkdir(parents=True)
-        text = f"{TOPICS}{told}  tables:\n    - {{topic: orders, publish: []}}\n"
-        text += f"{DERIVED}{told}  tables:\n    - {{table: large, sql: large.sql, publish: []}}\n"
+        text = f"{TOPICS}{told}  tables:\n    - {{topic: {topic}, publish: []}}\n"
+        text += f"{DERIVED}{told}  tables:\n    - {{table: {large}, sql: large.sql, publish: []}}\n"
         (root / name / "defs.yaml").write_text(text)
-        (root / name / "large.sql").write_text("SELECT id FROM orders")
+        (root / name / "large.sql").write_text(f"SELECT {column} FROM {topic}")
     return root
