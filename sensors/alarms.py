@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import dagster as dg
 from pydantic import BaseModel
@@ -15,6 +16,7 @@ from frazil.alarms.journal import Cause, Findings, Journal, Subject, without_ech
 from frazil.landing.state import look_at_parts
 from frazil.pipelines.folder import Pipelines
 from frazil.settings.profile import Settings
+from frazil.settings.secret import conceal
 from resources.connections import FrazilConnections
 from sensors.failures import look_at_checks, look_at_runs
 
@@ -51,7 +53,7 @@ def alarms_sensor(
         runs, until = look_at_runs(context.instance, tables, cursor.runs_until, location)
         checks = look_at_checks(context.instance, tables, settings.alarms.severity)
         found = {**runs, **checks, **_parts(tables, frazil), **_pipelines(pipelines)}
-        cursor.journal.judge(without_echoes(found), now)
+        cursor.journal.judge(_concealed(without_echoes(found), settings), now)
         outcome = tell(cursor.journal, channels, settings.cluster, now)
         context.update_cursor(_Cursor(journal=cursor.journal, runs_until=until).model_dump_json())
         told = "; ".join(f"{channel} {what}" for channel, what in outcome.items()) or "nothing new"
@@ -79,4 +81,12 @@ def _parts(tables: Sequence[PipelineTable], frazil: FrazilConnections) -> Findin
     return {
         Subject("part", part): Cause(type(error).__name__, str(error)) if error else None
         for part, error in silent.items()
+    }
+
+
+def _concealed(findings: Findings, settings: Settings) -> Findings:
+    """Libraries may put a password into their errors."""
+    return {
+        subject: replace(cause, text=conceal(cause.text, settings)) if cause else None
+        for subject, cause in findings.items()
     }

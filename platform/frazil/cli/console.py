@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import traceback
@@ -12,6 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from frazil.errors import FaultError, FrazilError
+from frazil.logs import is_json
+
+_log = logging.getLogger(__name__)
 
 DEBUG = "FRAZIL_DEBUG"
 """Where this variable is set, a fault of ours is shown with its trace."""
@@ -39,6 +43,10 @@ def print_table(table: Table) -> None:
 
 def complain(error: FrazilError, tables: str = "") -> None:
     """Says what failed, and of which tables where that is not clear."""
+    if is_json():
+        extra = {"error": type(error).__name__, "tables": tables, **error.document}
+        _log.error(error.what, extra=extra, exc_info=error.__cause__ if os.environ.get(DEBUG) else None)
+        return
     headline, _, rest = str(error).partition("\n")
     console.print(f"{tables}: {headline}" if tables else headline, style="bold red")
     if rest:

@@ -11,6 +11,8 @@ from stamina.instrumentation import set_on_retry_hooks
 
 from frazil.cli.console import DEBUG, complain
 from frazil.errors import FrazilError, explain
+from frazil.logs import configure_logs
+from frazil.settings.profile import log_settings
 
 _MODULES = (
     "stack", "demo", "generate", "land", "repair", "tables", "metrics", "upkeep", "graph", "schema",
@@ -51,3 +53,4 @@ def _options(
 ) -> None:
     if debug:
         os.environ[DEBUG] = "1"
+    configure_logs(log_settings())

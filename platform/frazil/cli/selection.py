@@ -14,6 +14,7 @@ from frazil.clients import Clients
 from frazil.connections import Connections, apart
 from frazil.derive.tables import load_tables
 from frazil.errors import ConfigureError, FrazilError, MissingError
+from frazil.logs import configure_logs
 from frazil.pipelines.folder import Broken
 from frazil.reporting import Done, Reporter, load_reporters
 from frazil.settings.profile import Settings
@@ -77,6 +78,7 @@ class Selection(Generic[S]):
 def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
     """The tables of those names, or all; each after those that it is made of."""
     settings = Settings.load()
+    configure_logs(settings.log, settings)
     names = list(names or ())
     if bool(names) == every:
         raise typer.BadParameter("Name tables, or give --all, not both.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -36,6 +37,7 @@ from frazil.tables.commit import set_properties
 from frazil.tables.faults import branch_gone
 from frazil.tables.keys import Key
 from frazil.tables.stage import SUSPENDED, StagedFiles, publish, staged_files
+from frazil.tracing import traced
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -43,7 +45,9 @@ if TYPE_CHECKING:
 
 
 Step = Callable[[str], None]
-"""Told the name of each step that is done: planned, branched, written, audited, published."""
+"""Told the name of each step that is done: evolved, planned, branched, written, audited, published."""
+
+_log = logging.getLogger(__name__)
 
 _WRITES = 12  # times that a branch is written where others commit to the table all the while
 
@@ -76,13 +80,19 @@ def land(
     """
     begun = time.monotonic()
     accepted = Accepted.by(spec, accept_loss, topic=adopt_topic)
-    landing = _Landing(spec, connections, run_id, on_step, past, accepted)
-    with catalog_errors(connections.settings):
+    settings = connections.settings
+    about = {"table": str(things(spec, settings).table), "topic": spec.topic}
+    with traced(settings.tracing, "land", about, on_step) as trace, catalog_errors(settings):
+        landing = _Landing(spec, connections, run_id, trace.step, past, accepted)
         report, more = landing.once(max_records)
         while more and max_records is None:
             following, more = landing.once(None)
             report = sum_of(report, following)
-    return replace(report, seconds=round(time.monotonic() - begun, 3))
+        came = {"records": report.records, "snapshot_id": report.snapshot_id or 0}
+        trace.note(came)
+    seconds = round(time.monotonic() - begun, 3)
+    _log.info("landed", extra={**about, **came, "seconds": seconds})
+    return replace(report, seconds=seconds)
 
 
 class _Landing:
@@ -104,6 +114,7 @@ class _Landing:
         """One landing; also whether its cap left something behind."""
         facts = self._facts()
         decoder, table = fitting(self._connections.catalog, self._name, self._prepared)
+        self._done("evolved")
         drop_outlived(self._connections.catalog, self._name, table)
         ledger = read_ledger(table.metadata)
         history = look(self._connections.settings, self._name, facts, ledger, self._accepted)

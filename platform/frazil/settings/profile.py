@@ -34,6 +34,7 @@ from frazil.settings.rest import RestSettings
 from frazil.settings.snowflake import SnowflakeSettings
 from frazil.settings.spark import SparkSettings
 from frazil.settings.system import SystemSettings
+from frazil.settings.telemetry import LogSettings, TracingSettings
 
 _NO_SETTINGS = ("FRAZIL_HOME", "FRAZIL_PROFILE", "FRAZIL_CACHE", "FRAZIL_DEBUG")
 _OF_TESTS = "FRAZIL_TEST_"
@@ -76,6 +77,8 @@ class Settings(BaseSettings):
     snowflake: SnowflakeSettings = SnowflakeSettings()
     spark: SparkSettings = SparkSettings()
     alarms: AlarmSettings = AlarmSettings()
+    log: LogSettings = LogSettings()
+    tracing: TracingSettings = TracingSettings()
     connections: dict[str, ConnectionSettings] = Field(
         default_factory=dict,
         description="By name: other clusters, registries and catalogs, as JSON; see docs/connect.md.",
@@ -154,6 +157,16 @@ def read_profile(file: Path) -> dict[str, Any]:
             where=f"{file}: {e}",
             todo="Mend it, or delete it: `frazil up` writes that of the embedded stack anew.",
         ) from None
+
+
+def log_settings() -> LogSettings:
+    """How to log, before the settings are read: whatever is wrong with those is told as a line, too."""
+    named = {name: variable(("log", name)) for name in LogSettings.model_fields}
+    told = {name: os.environ[at] for name, at in named.items() if at in os.environ}
+    try:
+        return LogSettings.model_validate(read_profile(profile_path()).get("log", {}) | told)
+    except (ConfigureError, ValidationError, TypeError):
+        return LogSettings()  # reading all of them says what is wrong
 
 
 def fields(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, SecretStr
+from pydantic import BaseModel, BeforeValidator, SecretStr
 
 _SECONDS = 10
 
@@ -77,3 +77,21 @@ Secret = Annotated[SecretStr, BeforeValidator(_looked_up)]
 def revealed(secret: SecretStr | None) -> str | None:
     """What a client is told of a secret; None where there is none."""
     return secret.get_secret_value() if secret else None
+
+
+_SHORTEST = 4  # what is shorter stands in any text by chance
+
+
+def conceal(text: str, settings: BaseModel) -> str:
+    """The text, which may be JSON, with stars in the place of each secret that the settings hold."""
+    for secret in sorted(_secrets(settings), key=len, reverse=True):
+        text = text.replace(secret, "***").replace(json.dumps(secret)[1:-1], "***")
+    return text
+
+
+def _secrets(told: object) -> Iterator[str]:
+    if isinstance(told, BaseModel | dict):
+        for value in dict(told).values():
+            yield from _secrets(value)
+    elif isinstance(told, SecretStr) and len(told) >= _SHORTEST:
+        yield told.get_secret_value()

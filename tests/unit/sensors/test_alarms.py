@@ -58,9 +58,9 @@ def told(web: Receiver) -> list[tuple[str, str]]:
     return [(alarm["state"], alarm["key"]) for post in web.posts for alarm in post["alarms"]]
 
 
-def tell_check(instance: dg.DagsterInstance, *, passed: bool) -> None:
+def tell_check(instance: dg.DagsterInstance, *, passed: bool, text: str = "7, not 8.") -> None:
     instance.report_runless_asset_event(
-        dg.AssetCheckEvaluation(KEY, "row_count", passed=passed, metadata={}, description="7, not 8.")
+        dg.AssetCheckEvaluation(KEY, "row_count", passed=passed, metadata={}, description=text)
     )
 
 
@@ -125,3 +125,15 @@ def test_a_broken_pipeline_is_told_and_that_it_is_mended(
 
     key = "check can_be_used of pipelines/crm: can_be_used"
     assert told(web) == [("new", key), ("over", key)]
+
+
+def test_no_secret_of_the_settings_is_told(
+    web: Receiver, flags: PipelineTable, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_REGISTRY__USER_INFO", "me:a-planted-secret")
+    tell_check(instance, passed=False, text="GET http://me:a-planted-secret@registry: 401")
+
+    _, cursor = tick(instance, [flags], None)
+
+    assert web.posts[0]["alarms"][0]["text"] == "GET http://***@registry: 401"
+    assert "a-planted-secret" not in cursor
