@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from kit.certificates import Authority
 from kit.waiting import PATIENCE
+from kit.wire import body_of
 
 Rule = Callable[[Mapping[str, str]], bool]
 """Whether somebody with these headers is let in."""
@@ -23,14 +24,20 @@ Signer = Callable[[str, str, bytes, dict[str, str]], dict[str, str]]
 """Method, address, body and headers of what goes on to the server; gives its headers."""
 
 
+Answer = tuple[int, Mapping[str, str], bytes]
+"""Status, headers and body."""
+
+
 @contextmanager
 def gate(
     target: str, lets_in: Rule, authority: Authority | None = None, *, mutual: bool = False,
     signed: Signer = lambda _method, _url, _body, headers: headers,
+    refusal: Answer = (401, {"Content-Type": "application/json"}, b'{"error_code": 401, "message": "no"}'),
 ) -> Iterator[str]:  # fmt: skip
     """The address of `target` behind the gate; by TLS where there is an authority.
 
     `mutual`: it asks for a certificate, too. `signed`: how the gate itself logs in to what is behind.
+    `refusal`: what it says to all others.
     """
     behind = urlsplit(target)
 
@@ -38,11 +45,9 @@ def gate(
         protocol_version = "HTTP/1.1"
 
         def _forward(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = body_of(self)
             if not lets_in(self.headers):
-                self._answer(
-                    401, {"Content-Type": "application/json"}, b'{"error_code": 401, "message": "no"}'
-                )
+                self._answer(*refusal)
                 return
             connection = HTTPConnection(behind.netloc, timeout=PATIENCE)
             try:
@@ -61,7 +66,8 @@ def gate(
             for name, value in headers.items():
                 if name.lower() not in _OF_A_HOP | {"content-length"}:
                     self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
+            size = headers.get("Content-Length", "0") if self.command == "HEAD" else str(len(body))
+            self.send_header("Content-Length", size)
             self.end_headers()
             self.wfile.write(body)
 

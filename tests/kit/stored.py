@@ -8,6 +8,8 @@ from pyarrow.fs import FileSelector, FileType
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import Table
 
+from frazil.tables.file_io import opened_files
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -40,7 +42,7 @@ class Stored:
 def files_under(table: Table) -> dict[str, int]:
     """All files under the table's location, and their sizes."""
     scheme, netloc, path = PyArrowFileIO.parse_location(table.location())
-    system = PyArrowFileIO(table.io.properties).fs_by_scheme(scheme, netloc)
+    system = opened_files(table.io, table.location()).fs_by_scheme(scheme, netloc)
     found = system.get_file_info(FileSelector(path, recursive=True))
     return {f"{scheme}://{info.path}": info.size for info in found if info.type == FileType.File}
 

@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 from urllib.parse import urlsplit
 
-__all__ = ["Asked", "Fate", "Plan", "Wire", "commits", "creates", "puts", "wired"]
+__all__ = ["Asked", "Fate", "Plan", "Wire", "body_of", "commits", "creates", "puts", "wired"]
 
 Fate = Literal["dropped", "failed", "replayed", "late", "hangs", "unsent", "refused", "forbidden"]
 """What becomes of a request.
@@ -125,6 +125,19 @@ class Wire:
         self.plan = lambda _: None
 
 
+def body_of(handler: BaseHTTPRequestHandler) -> bytes:
+    """What a request carries, also where it comes in chunks."""
+    if "chunked" not in handler.headers.get("Transfer-Encoding", ""):
+        return handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+    found = b""
+    while size := int(handler.rfile.readline().partition(b";")[0], 16):
+        found += handler.rfile.read(size)
+        handler.rfile.readline()
+    while handler.rfile.readline().strip():
+        pass
+    return found
+
+
 @contextmanager
 def wired(servers: dict[str, str], plan: Plan = lambda _: None) -> Iterator[tuple[Wire, dict[str, str]]]:
     """A wire before some servers, and the addresses that stand for theirs.
@@ -182,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.raw_requestline or not self.parse_request():
             self.close_connection = True
             return
-        body = self._body()
+        body = body_of(self)
         operation = self.headers.get("X-Amz-Target", "").rpartition(".")[2]
         agent = self.headers.get("User-Agent", "")
         asked = Asked(self.server.name, self.command, self.path, operation, agent, body)
@@ -210,17 +223,6 @@ class _Handler(BaseHTTPRequestHandler):
             if fate == "late":
                 time.sleep(LATE)
             self._tell(*answer)
-
-    def _body(self) -> bytes:
-        if "chunked" not in self.headers.get("Transfer-Encoding", ""):
-            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        found = b""
-        while size := int(self.rfile.readline().partition(b";")[0], 16):
-            found += self.rfile.read(size)
-            self.rfile.readline()
-        while self.rfile.readline().strip():
-            pass
-        return found
 
     def _forwarded(self, body: bytes) -> tuple[int, str, list[tuple[str, str]], bytes]:
         """The server's answer: status, reason, headers, body."""

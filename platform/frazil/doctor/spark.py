@@ -9,18 +9,9 @@ from frazil.connections import Connections
 from frazil.doctor import preflight
 from frazil.doctor.catalog import ProbeTable
 from frazil.doctor.probe import Patient, Probe, Probes
-from frazil.errors import NotAllowedError
 from frazil.tables.catalog import catalog_errors
-from frazil.tables.faults import Job, first_line, spark_job
+from frazil.tables.faults import Job, spark_job
 from frazil.tables.spark import spark_errors, spark_name
-
-_REFUSALS = (
-    "Status Code: 403",
-    "AccessDenied",
-    "Access Denied",
-    "ForbiddenException",
-    "NotAuthorizedException",
-)
 
 _AS_WHO = (
     "Spark's servers ask catalog and S3 as somebody of their own: give that identity (AWS: the role of its "
@@ -59,14 +50,6 @@ def _fill(connections: Connections, table: ProbeTable) -> None:
 
 
 def _run(connections: Connections, work: str, ask: Callable[[], object]) -> None:
-    job = Job(
-        work, "the doctor's own table", "No table of a pipeline was touched.", "Ask again.", known=_refusal
-    )
+    job = Job(work, "the doctor's own table", "No table of a pipeline was touched.", "Ask again.")
     with spark_errors(connections.settings), spark_job(job):
         ask()
-
-
-def _refusal(text: str) -> NotAllowedError | None:
-    if not any(sign in text for sign in _REFUSALS):
-        return None
-    return NotAllowedError("The catalog or its storage gives Spark no access.", where=first_line(text))

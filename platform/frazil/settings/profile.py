@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
@@ -28,9 +28,11 @@ from frazil.errors import ConfigureError
 from frazil.settings.alarms import AlarmSettings
 from frazil.settings.aws import AwsSettings, GlueSettings, S3Settings
 from frazil.settings.connection import ConnectionSettings
+from frazil.settings.identity import aws_session
 from frazil.settings.kafka import KafkaSettings
 from frazil.settings.registry import RegistrySettings
 from frazil.settings.rest import RestSettings
+from frazil.settings.secret import IDENTITY
 from frazil.settings.snowflake import SnowflakeSettings
 from frazil.settings.spark import SparkSettings
 from frazil.settings.system import SystemSettings
@@ -70,7 +72,7 @@ class Settings(BaseSettings):
 
     kafka: KafkaSettings = KafkaSettings()
     registry: RegistrySettings = RegistrySettings()
-    aws: AwsSettings = AwsSettings()
+    aws: AwsSettings = Field(default_factory=AwsSettings)
     s3: S3Settings = S3Settings()
     glue: GlueSettings = GlueSettings()
     rest: RestSettings = RestSettings()
@@ -94,6 +96,15 @@ class Settings(BaseSettings):
             except ValidationError as e:
                 raise ValueError(f"connections.{name}: {e.errors()[0]['msg']}") from None
         return self
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _asks_for_secrets_as_itself(cls, told: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        before = IDENTITY.set(lambda: aws_session(AwsSettings.model_validate(told.get("aws", {}))))
+        try:
+            return read(told)
+        finally:
+            IDENTITY.reset(before)
 
     @property
     def of_upkeep(self) -> Settings:

@@ -21,7 +21,17 @@ class RestSettings(AccessSettings):
     )
     token: Secret | None = Field(None, description="A bearer token.")
 
+    prefix: str | None = Field(None, description="Follows v1 in its paths; default: as the catalog says.")
+    vended_credentials: bool = Field(
+        False, description="S3 takes the keys that the catalog hands out with a table, not those of AWS."
+    )
+
     @property
     def by_token(self) -> bool:
         """Whether requests bear a token, and are not signed."""
         return bool(self.token or self.token_url)
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the identity at AWS signs requests."""
+        return bool(self.signing_name) and not self.by_token

@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, SecretStr
 
+if TYPE_CHECKING:
+    from botocore.session import Session
+
 _SECONDS = 10
+
+IDENTITY: ContextVar[Callable[[], Session] | None] = ContextVar("IDENTITY", default=None)
+"""Who asks AWS for secrets while settings are read; None: AWS' own chain."""
 
 
 def _from_environment(name: str) -> str:
@@ -42,17 +49,29 @@ def _from_parameter_store(name: str) -> str:
 
 
 def _asked(service: str, call: str, **arguments: Any) -> dict[str, Any]:
-    """The answer of an AWS service, by the default chain of identities."""
-    import boto3
+    """The answer of an AWS service."""
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError, ClientError
 
     limits = Config(connect_timeout=_SECONDS, read_timeout=_SECONDS)
     try:
-        answer: dict[str, Any] = getattr(boto3.client(service, config=limits), call)(**arguments)
+        client = _session().create_client(service, config=limits)
+        answer: dict[str, Any] = getattr(client, call)(**arguments)
     except (BotoCoreError, ClientError) as e:
         raise ValueError(f"{service} does not give it: {e}") from None
     return answer
+
+
+def _session() -> Session:
+    """Who asks; an identity whose own keys are kept at AWS is asked for by AWS' own chain."""
+    from botocore.session import Session
+
+    given = IDENTITY.get()
+    before = IDENTITY.set(None)
+    try:
+        return given() if given else Session()
+    finally:
+        IDENTITY.reset(before)
 
 
 _SOURCES: dict[str, Callable[[str], str]] = {

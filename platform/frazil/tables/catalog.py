@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import stamina
 
 from frazil.errors import ConfigureError, NotAllowedError, NotYetError, PartDownError
+from frazil.settings.identity import aws_session
 from frazil.settings.profile import Settings
-from frazil.settings.secret import revealed
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import pyiceberg_properties
 from frazil.tables.pyiceberg import open_rest
@@ -58,30 +59,36 @@ def open_catalog(settings: Settings) -> Catalog:
     logging.getLogger("pyiceberg.catalog").addFilter(_is_news)
     properties = pyiceberg_properties(settings)
     with catalog_errors(settings):
+        session = aws_session(settings.aws)
         if settings.catalog == "rest":
-            return open_rest(properties, settings.rest, (CONNECT_SECONDS, READ_SECONDS))
-        from pyiceberg.catalog.glue import GlueCatalog  # imports boto3, which REST needs not
+            return open_rest(properties, session, settings.rest, (CONNECT_SECONDS, READ_SECONDS))
+        from pyiceberg.catalog.glue import GlueCatalog  # imports boto3, which REST does not need
 
-        return GlueCatalog("frazil", client=glue_client(settings), **properties)
+        client = glue_client(settings)
+        return GlueCatalog("frazil", client=client, botocore_session=session, **properties)
 
 
 def glue_client(settings: Settings) -> Any:
-    """Glue's boto3 client. It sends nothing twice: a replayed `UpdateTable` would look like a refusal."""
-    import boto3
+    """Glue's client. It sends nothing twice: a replayed `UpdateTable` would look like a refusal."""
     from botocore.config import Config
 
-    return boto3.client(
+    client = aws_session(settings.aws).create_client(
         "glue",
         endpoint_url=settings.glue.endpoint,
-        region_name=settings.aws.region,
-        aws_access_key_id=revealed(settings.aws.access_key),
-        aws_secret_access_key=revealed(settings.aws.secret_key),
         config=Config(
             connect_timeout=CONNECT_SECONDS,
             read_timeout=READ_SECONDS,
             retries={"total_max_attempts": 1, "mode": "standard"},
         ),
     )
+    if settings.glue.catalog_id:
+        client.meta.events.register("provide-client-params.glue", partial(_names, settings.glue.catalog_id))
+    return client
+
+
+def _names(catalog_id: str, params: dict[str, Any], **_: Any) -> None:
+    """Adds the catalog to a request of Glue that names none."""
+    params.setdefault("CatalogId", catalog_id)
 
 
 def _is_news(record: logging.LogRecord) -> bool:
@@ -159,13 +166,18 @@ def _refusal(settings: Settings, error: Exception) -> ConfigureError | None:
         "meaning": "What was published before stays; nothing half done is shown.",
     }
     if isinstance(error, ForbiddenError):
-        who = settings.rest.client_id or "the identity of FRAZIL_REST__..."
+        who = settings.rest.client_id or f"the identity of {_identity(settings)}"
         todo = f"Let {who} create, read, write and drop tables and namespaces there."
         return NotAllowedError("The Iceberg catalog does not allow it.", **said, todo=todo)
     if isinstance(error, OAuthError | UnauthorizedError | SSLError):
-        todo = "Mend FRAZIL_REST__... in the settings, see docs/connect.md."
+        todo = f"Mend {_identity(settings)} in the settings, see docs/connect.md."
         return ConfigureError("The Iceberg catalog gives no access.", **said, todo=todo)
     return None
+
+
+def _identity(settings: Settings) -> str:
+    """The settings that say who asks the catalog."""
+    return "FRAZIL_AWS__... and FRAZIL_REST__SIGNING_NAME" if settings.rest.is_signed else "FRAZIL_REST__..."
 
 
 def is_outage(error: Exception) -> bool:

@@ -1,4 +1,7 @@
-"""One setting, two clients: the catalog's properties as PyIceberg and as Spark name them."""
+"""One setting, two clients: the catalog's properties as PyIceberg and as Spark name them.
+
+PyIceberg's names: `pyiceberg.io`, `pyiceberg.catalog.rest`. Java's: `AwsProperties`, `S3FileIOProperties`.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,20 @@ from frazil.settings.secret import revealed
 SPARK_CATALOG = "frazil"
 """Name under which Spark sessions know the catalog."""
 
+_DELEGATION = "header.X-Iceberg-Access-Delegation"
+
 Properties = dict[str, str | None]
 """None: the client's own default."""
 
 
 def pyiceberg_properties(settings: Settings) -> dict[str, str]:
-    """The owning catalog for `pyiceberg.catalog.load_catalog`."""
+    """The owning catalog for PyIceberg, but for the identity: that is a session, see `open_catalog`."""
     both, own, _ = _CATALOGS[settings.catalog](settings)
     storage = {
-        "client.access-key-id": revealed(settings.aws.access_key),
-        "client.secret-access-key": revealed(settings.aws.secret_key),
+        "py-io-impl": "frazil.tables.file_io.LateFileIO",
         "s3.region": settings.aws.region,
-        "s3.access-key-id": revealed(settings.aws.access_key),
-        "s3.secret-access-key": revealed(settings.aws.secret_key),
         "s3.connect-timeout": "5",
         "s3.request-timeout": "60",
-        "py-io-impl": "frazil.tables.file_io.LateFileIO",
     }
     return _present({**both, **own, **_storage(settings), **storage})
 
@@ -34,34 +35,70 @@ def spark_properties(settings: Settings) -> dict[str, str]:
     both, _, own = _CATALOGS[settings.catalog](settings)
     storage = {
         "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
-        "s3.access-key-id": revealed(settings.aws.access_key),
-        "s3.secret-access-key": revealed(settings.aws.secret_key),
+        "s3.sse.type": "kms" if settings.s3.kms_key else None,
+        "s3.sse.key": settings.s3.kms_key,
         # Others commit to the same tables: a cached table would plan on an old head.
         "cache-enabled": "false",
     }
-    return _present({**both, **own, **_storage(settings), **storage})
+    return _present({**both, **own, **_storage(settings), **storage, **_spark_identity(settings)})
+
+
+def _spark_identity(settings: Settings) -> Properties:
+    """Who opens S3 for Spark, and Glue where it is a role; Iceberg renews the keys of that role itself.
+
+    Profiles and tokens of a web identity are files: Spark's machines have their own, in AWS' own chain.
+    """
+    aws = settings.aws
+    if _vends(settings) or aws.web_identity_token_file:
+        return {}
+    if aws.role_arn:
+        return {
+            "client.factory": "org.apache.iceberg.aws.AssumeRoleAwsClientFactory",
+            "client.assume-role.arn": aws.role_arn,
+            "client.assume-role.region": aws.region,
+            "client.assume-role.external-id": revealed(aws.external_id),
+            "client.assume-role.session-name": aws.session_name,
+        }
+    return _keys(settings, "s3")
+
+
+def _keys(settings: Settings, client: str) -> Properties:
+    """The keys that are set, as one of Java's clients names them."""
+    return {
+        f"{client}.access-key-id": revealed(settings.aws.access_key),
+        f"{client}.secret-access-key": revealed(settings.aws.secret_key),
+        f"{client}.session-token": revealed(settings.aws.session_token),
+    }
+
+
+def _vends(settings: Settings) -> bool:
+    return settings.catalog == "rest" and settings.rest.vended_credentials
 
 
 def _rest(settings: Settings) -> tuple[Properties, Properties, Properties]:
-    both: Properties = {"type": "rest", "uri": settings.rest.uri, "warehouse": settings.rest.warehouse}
+    rest = settings.rest
+    both: Properties = {
+        "type": "rest",
+        "uri": rest.uri,
+        "warehouse": rest.warehouse,
+        "prefix": rest.prefix,
+        _DELEGATION: "vended-credentials" if rest.vended_credentials else None,
+    }
     spark: Properties = {
         "rest.client.connection-timeout-ms": "5000",
         "rest.client.socket-timeout-ms": "60000",
     }
-    if settings.rest.by_token:
-        return both | {"token": revealed(settings.rest.token)}, {}, spark | _client_credentials(settings.rest)
-    if settings.rest.signing_name:
+    if rest.by_token:
+        return both | {"token": revealed(rest.token)}, {}, spark | _client_credentials(rest)
+    if rest.is_signed:
         both |= {
             "rest.sigv4-enabled": "true",
-            "rest.signing-name": settings.rest.signing_name,
+            "rest.signing-name": rest.signing_name,
             "rest.signing-region": settings.aws.region,
         }
     pyiceberg: Properties = {"rest.sigv4.max-retries": "0"}  # a replayed commit would look like a refusal
-    spark |= {
-        "rest.access-key-id": revealed(settings.aws.access_key),
-        "rest.secret-access-key": revealed(settings.aws.secret_key),
-    }
-    return both, pyiceberg, spark
+    # Iceberg's signer takes on no role: there Spark's machines must have it themselves.
+    return both, pyiceberg, spark | ({} if settings.aws.role_arn else _keys(settings, "rest"))
 
 
 def _client_credentials(access: RestSettings) -> Properties:
@@ -80,8 +117,9 @@ def _glue(settings: Settings) -> tuple[Properties, Properties, Properties]:
         "type": "glue",
         "warehouse": settings.glue.warehouse,
         "glue.endpoint": settings.glue.endpoint,
+        "glue.id": settings.glue.catalog_id,
     }
-    # Spark's Glue client takes credentials and region from the server's environment only.
+    # Spark's Glue client takes keys from no setting, only a role: else its machines must have an identity.
     return both, {"glue.region": settings.aws.region}, {"glue.skip-archive": "true"}
 
 

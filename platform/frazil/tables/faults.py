@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from frazil.errors import CommitConflictError, FrazilError, PartDownError, RetryError
+from frazil.errors import CommitConflictError, FrazilError, NotAllowedError, PartDownError, RetryError
 from frazil.tables.catalog import STALE
 
 if TYPE_CHECKING:
@@ -24,6 +24,13 @@ _CONFLICT = (
 )
 _UNKNOWN = "CommitStateUnknownException"
 _BRANCH_GONE = "Cannot use branch (does not exist)"
+_REFUSED = (
+    "Status Code: 403", "AccessDenied", "Access Denied", "ForbiddenException", "NotAuthorizedException",
+    "is not authorized to perform", "security token included in the request", "token has expired",
+    "Unable to load credentials",
+)  # fmt: skip
+"""What a failed job says whose identity the catalog or its storage does not take."""
+
 _SILENT = {
     # Before Spark: it is Spark who says so.
     "The Iceberg catalog or its storage": (
@@ -64,6 +71,7 @@ def spark_job(job: Job) -> Iterator[None]:
         CommitConflictError: Another commit came in between, or the catalog did not say what became of ours.
         OvertakenError: The branch is gone, for others published meanwhile.
         RetryError: The branch is gone for its age.
+        NotAllowedError: The catalog or the storage refuses Spark's identity.
         PartDownError: Spark, the catalog, the storage, or a part that the job names, does not answer.
         FrazilError: Anything else, and what the job knows itself.
     """
@@ -96,7 +104,8 @@ def _meaning(error: PySparkException, job: Job) -> FrazilError:
         return known
     if _BRANCH_GONE in text:
         return branch_gone(job)
-    return _conflict(text, job) or _silence(text, job) or job.otherwise(error) or _failed(text, job)
+    seen = _conflict(text, job) or _refusal(text, job) or _silence(text, job)
+    return seen or job.otherwise(error) or _failed(text, job)
 
 
 def _conflict(text: str, job: Job) -> CommitConflictError | None:
@@ -107,6 +116,18 @@ def _conflict(text: str, job: Job) -> CommitConflictError | None:
     else:
         return None
     return CommitConflictError(what, where=first_line(text), meaning=job.unseen, todo=job.again)
+
+
+def _refusal(text: str, job: Job) -> NotAllowedError | None:
+    if not any(sign in text for sign in _REFUSED):
+        return None
+    return NotAllowedError(
+        "The catalog or its storage gives Spark no access.",
+        where=f"{job.of}: {first_line(text)}",
+        meaning=job.unseen,
+        todo="Spark's machines may have another identity than Frazil: docs/connect.md says what of "
+        "FRAZIL_AWS__... and FRAZIL_REST__... Spark is told, and what its machines must have themselves.",
+    )
 
 
 def _silence(text: str, job: Job) -> PartDownError | None:

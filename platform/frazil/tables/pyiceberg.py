@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.settings.rest import RestSettings
 
 if TYPE_CHECKING:
+    from botocore.session import Session as BotocoreSession
     from pyiceberg.catalog import Catalog
     from pyiceberg.catalog.rest import RestCatalog
     from pyiceberg.expressions import BooleanExpression
@@ -122,10 +123,12 @@ def live_entries(io: FileIO, manifest: ManifestFile) -> Iterator[ManifestEntry]:
                 yield _inherit_from_manifest(entry, manifest)
 
 
-def open_rest(properties: Mapping[str, str], rest: RestSettings, limits: tuple[float, float]) -> RestCatalog:
+def open_rest(
+    properties: Mapping[str, str], identity: BotocoreSession, rest: RestSettings, limits: tuple[float, float]
+) -> RestCatalog:
     """A REST catalog whose requests end: PyIceberg's client waits for ever.
 
-    `limits` are seconds to connect, and to wait for an answer.
+    `identity` signs, and opens S3; `limits` are seconds to connect, and to wait for an answer.
     """
     from pyiceberg.catalog.rest import RestCatalog
 
@@ -133,12 +136,14 @@ def open_rest(properties: Mapping[str, str], rest: RestSettings, limits: tuple[f
         def _create_session(self) -> Session:
             session = super()._create_session()
             # requests prefers an authority that the environment names to the session's.
+            if not rest.vended_credentials:  # PyIceberg asks for them by default, Spark does not
+                del session.headers["X-Iceberg-Access-Delegation"]
             told = partial(session.request, timeout=limits, verify=session.verify)
             session.request = told  # type: ignore[method-assign]
             return session
 
     told: dict[str, Any] = {**properties, **_certificates(rest), **_client_credentials(rest, limits[1])}
-    return LimitedRestCatalog("frazil", **told)
+    return LimitedRestCatalog("frazil", botocore_session=identity, **told)
 
 
 def _certificates(access: RestSettings) -> dict[str, Any]:

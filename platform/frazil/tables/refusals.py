@@ -18,18 +18,34 @@ _S3_ACTIONS = {
 """By S3's call; all others write."""
 
 _DENIED = ("AccessDenied", "AccessDeniedException", "LakeFormation")
-_UNKNOWN_CALLER = (
-    "UnrecognizedClientException", "InvalidClientTokenId", "InvalidSignatureException", "InvalidAccessKeyId",
-    "SignatureDoesNotMatch", "ExpiredToken", "ExpiredTokenException", "MissingAuthenticationToken",
-)  # fmt: skip
+
+_KEYS = "Mend FRAZIL_AWS__ACCESS_KEY and FRAZIL_AWS__SECRET_KEY."
+_NOBODY = "Set FRAZIL_AWS__PROFILE or FRAZIL_AWS__ACCESS_KEY, or give this machine a role (docs/connect.md)."
+_ENDED = "Renew FRAZIL_AWS__SESSION_TOKEN, or the login of FRAZIL_AWS__PROFILE (`aws sso login`)."
+_ROLE = "Mend FRAZIL_AWS__ROLE_ARN and FRAZIL_AWS__EXTERNAL_ID, or the role's trust policy."
+_UNKNOWN = {
+    "ProfileNotFound": "Mend FRAZIL_AWS__PROFILE.",
+    "InvalidConfigError": "Mend the profile that FRAZIL_AWS__PROFILE names.",
+    **dict.fromkeys(("NoCredentialsError", "CredentialRetrievalError", "PartialCredentialsError"), _NOBODY),
+    **dict.fromkeys(
+        ("SSOTokenLoadError", "UnauthorizedSSOTokenError", "TokenRetrievalError", "ExpiredToken",
+         "ExpiredTokenException", "RequestExpired"), _ENDED,
+    ),
+    **dict.fromkeys(
+        ("UnrecognizedClientException", "InvalidClientTokenId", "InvalidSignatureException",
+         "InvalidAccessKeyId", "SignatureDoesNotMatch", "MissingAuthenticationToken"), _KEYS,
+    ),
+    "InvalidIdentityToken": "Renew the file that FRAZIL_AWS__WEB_IDENTITY_TOKEN_FILE names.",
+}  # fmt: skip
+"""What to do, by the class of botocore's exception, or by AWS' code of the error."""
 
 
 def aws_refusal(error: BaseException) -> ConfigureError | None:
-    """What a client of AWS met, if AWS did not let it; a client is boto3 or PyArrow."""
-    from botocore.exceptions import ClientError, CredentialRetrievalError, NoCredentialsError
+    """What a client of AWS met, if AWS did not let it; a client is botocore or PyArrow."""
+    from botocore.exceptions import BotoCoreError, ClientError
 
-    if isinstance(error, NoCredentialsError | CredentialRetrievalError):
-        return _unknown(str(error))
+    if isinstance(error, BotoCoreError):
+        return _unknown(type(error).__name__, str(error))
     if isinstance(error, ClientError):
         return _by_code(error.response.get("Error", {}).get("Code", ""), error.operation_name, str(error))
     if isinstance(error, OSError):
@@ -44,10 +60,10 @@ def statement(action: str, resource: str) -> str:
 
 
 def _by_code(code: str, operation: str, text: str) -> ConfigureError | None:
-    if code in _UNKNOWN_CALLER:
-        return _unknown(text)
     if code not in _DENIED:
-        return None
+        return _unknown(code, text)
+    if operation.startswith("AssumeRole"):
+        return _nobody(text, _ROLE)
     said = _SAID.search(text)
     action, resource = (said["action"], said["resource"]) if said else (f"glue:{operation}", "*")
     return _denied(action, resource, text)
@@ -69,10 +85,15 @@ def _denied(action: str, resource: str, text: str) -> NotAllowedError:
     )
 
 
-def _unknown(text: str) -> ConfigureError:
+def _unknown(name: str, text: str) -> ConfigureError | None:
+    todo = _UNKNOWN.get(name)
+    return _nobody(text, todo) if todo else None
+
+
+def _nobody(text: str, todo: str) -> ConfigureError:
     return ConfigureError(
         "AWS does not know who asks.",
         where=f"{text:.300}",
         meaning="What was published before stays; nothing half done is shown.",
-        todo="Mend FRAZIL_AWS__... or the credentials of AWS' default chain (docs/connect.md).",
+        todo=todo,
     )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from frazil.errors import RepairError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table, load_table_or_none
+from frazil.tables.file_io import opened_files
 from frazil.tables.manifests import content_named, manifests_named
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def list_files(table: Table, folders: Sequence[str] = _FOLDERS) -> Iterator[Stor
 
     location = table.location().rstrip("/")
     scheme, netloc, root = PyArrowFileIO.parse_location(location, table.io.properties)
-    storage = PyArrowFileIO(table.io.properties).fs_by_scheme(scheme, netloc)
+    storage = opened_files(table.io, location).fs_by_scheme(scheme, netloc)
     for folder in folders:
         selector = FileSelector(f"{root}/{folder}", recursive=True, allow_not_found=True)
         for info in storage.get_file_info(selector):

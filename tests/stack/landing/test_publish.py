@@ -23,6 +23,7 @@ from frazil.tables.catalog import load_table
 from frazil.tables.spark import spark_name
 from frazil.tables.stage import StagedFiles, publish
 from kit.killed import landing_process
+from kit.stored import files_under
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE
 
@@ -82,17 +83,7 @@ def data_files(table: Table) -> set[str]:
 
 def stored_files(topic: Topic) -> set[str]:
     """What lies under the table's location in S3."""
-    from pyarrow.fs import FileSelector, FileType
-    from pyiceberg.io.pyarrow import PyArrowFileIO
-
-    table = table_of(topic)
-    scheme, netloc, path = PyArrowFileIO.parse_location(table.location())
-    found = (
-        PyArrowFileIO(table.io.properties)
-        .fs_by_scheme(scheme, netloc)
-        .get_file_info(FileSelector(path, recursive=True))
-    )
-    return {f"{scheme}://{info.path}" for info in found if info.type == FileType.File}
+    return set(files_under(table_of(topic)))
 
 
 def head(topic: Topic) -> int:

@@ -88,7 +88,7 @@ def test_a_table_that_is_shown_already_is_not_refreshed_and_said_to_be_as_it_was
 def test_a_table_that_glue_owns_is_shown_from_a_volume_of_its_own(
     connections: Connections, fresh_name: str
 ) -> None:
-    trades = make_trades(with_settings(connections, catalog="glue"), fresh_name)
+    trades = make_trades(Clients(connections.settings.with_changes(catalog="glue")), fresh_name)
     state = sync_snowflake(trades.connections, trades.names)
 
     listed = query(connections.settings, f"show iceberg tables like '{state.path[-1].upper()}'")

@@ -84,7 +84,7 @@ def test_a_right_that_is_missing_is_named_and_the_table_goes(lake: Lake) -> None
         ("drop it", "ok"),
     ]
     assert "no commits for you" in findings[1].what
-    assert findings[1].mend.startswith("Let the identity of FRAZIL_REST__... create")
+    assert findings[1].mend.startswith("Let the identity of FRAZIL_AWS__... and")
     assert left(lake) == []
 
 

@@ -83,6 +83,6 @@ def test_no_secret_is_shown_with_the_settings(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("FRAZIL_KAFKA__MECHANISM", "PLAIN")
     monkeypatch.setenv("FRAZIL_KAFKA__USERNAME", "user")
     monkeypatch.setenv("FRAZIL_KAFKA__PASSWORD", "planted")
-    settings = Settings.load(aws={"secret_key": "planted"})
+    settings = Settings.load(aws={"access_key": "key", "secret_key": "planted"})
 
     assert "planted" not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"

@@ -6,7 +6,14 @@ import pytest
 from pyspark.errors import PySparkException
 
 from frazil.derive.write import derivation_job
-from frazil.errors import CommitConflictError, FrazilError, OvertakenError, PartDownError, RetryError
+from frazil.errors import (
+    CommitConflictError,
+    FrazilError,
+    NotAllowedError,
+    OvertakenError,
+    PartDownError,
+    RetryError,
+)
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.spec.names import TableName
@@ -73,6 +80,26 @@ def test_a_part_that_does_not_answer_is_named_and_nothing_is_visible(work: str, 
     assert part in error.what
     assert error.meaning.startswith(JOBS[work].unseen)
     assert "may have got its rows" in error.meaning
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "software.amazon.awssdk.services.s3.model.S3Exception: Access Denied (Service: S3, Status Code: 403)",
+        "s3.model.S3Exception: The provided token has expired. (Service: S3, Status Code: 400)",
+        "software.amazon.awssdk.core.exception.SdkClientException: Unable to load credentials from any",
+        "sts.model.StsException: User: arn:aws:iam::1:user/a is not authorized to perform: sts:AssumeRole on",
+        "glue.model.GlueException: The security token included in the request is invalid",
+        "org.apache.iceberg.exceptions.ForbiddenException: Forbidden: no right",
+    ],
+)
+@pytest.mark.parametrize("work", JOBS)
+def test_a_refused_identity_of_spark_is_no_part_that_is_down(work: str, text: str) -> None:
+    error = told(JOBS[work], text)
+
+    assert isinstance(error, NotAllowedError)
+    assert "FRAZIL_AWS__" in error.todo
+    assert error.meaning == JOBS[work].unseen
 
 
 @pytest.mark.parametrize("work", JOBS)

@@ -34,6 +34,7 @@ class Integration:
     glue_database: str
     role_arn: str
     region: str
+    catalog_id: str | None = None
 
 
 def volume_of(settings: Settings) -> Volume:
@@ -48,7 +49,7 @@ def volume_of(settings: Settings) -> Volume:
 def integration_of(settings: Settings, glue_database: str) -> Integration:
     """The integration with the Glue that the tables are shown in."""
     name, arn = settings.snowflake.catalog_integration.upper(), settings.snowflake.aws_role_arn or ""
-    return Integration(name, glue_database, arn, settings.aws.region)
+    return Integration(name, glue_database, arn, settings.aws.region, settings.glue.catalog_id)
 
 
 def _account_of(arn: str) -> str:
@@ -107,11 +108,12 @@ def create_volume(volume: Volume) -> str:
 
 def create_integration(integration: Integration) -> str:
     """Makes the catalog integration if missing."""
+    account = _account_of(integration.role_arn)
     return (
         f"CREATE CATALOG INTEGRATION IF NOT EXISTS {double_quoted(integration.name)} "
         "CATALOG_SOURCE = GLUE TABLE_FORMAT = ICEBERG "
         f"GLUE_AWS_ROLE_ARN = {text(integration.role_arn)} "
-        f"GLUE_CATALOG_ID = {text(_account_of(integration.role_arn))} "
+        f"GLUE_CATALOG_ID = {text(integration.catalog_id or account)} "
         f"GLUE_REGION = {text(integration.region)} "
         f"CATALOG_NAMESPACE = {text(integration.glue_database)} "
         "ENABLED = TRUE"

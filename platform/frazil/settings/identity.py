@@ -1,0 +1,93 @@
+"""The identity at AWS as a session of botocore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from frazil.errors import ConfigureError
+from frazil.settings.aws import AwsSettings
+from frazil.settings.secret import revealed
+
+if TYPE_CHECKING:
+    from botocore.credentials import ReadOnlyCredentials
+    from botocore.session import Session
+
+_SECONDS = 10
+
+
+def aws_session(aws: AwsSettings) -> Session:
+    """A session of botocore. Keys of a role are taken anew before they end."""
+    from botocore.credentials import CredentialResolver
+
+    known = _session(aws.region, aws.profile)
+    if aws.access_key:
+        known.set_credentials(revealed(aws.access_key), revealed(aws.secret_key), revealed(aws.session_token))
+    if not aws.role_arn:
+        return known
+    taken = _session(aws.region)
+    taken.register_component("credential_provider", CredentialResolver([_Role(known, aws)]))
+    return taken
+
+
+def _session(region: str, profile: str | None = None) -> Session:
+    from botocore.config import Config
+    from botocore.session import Session
+
+    session = Session(profile=profile)
+    session.set_config_variable("region", region)
+    session.set_default_client_config(Config(connect_timeout=_SECONDS, read_timeout=_SECONDS))
+    return session
+
+
+def keys_of_now(session: Session) -> ReadOnlyCredentials:
+    """The keys of a session, renewed where they are about to end."""
+    from botocore.exceptions import NoCredentialsError
+
+    credentials = session.get_credentials()
+    if credentials is None:
+        raise NoCredentialsError
+    return credentials.get_frozen_credentials()
+
+
+class _Role:
+    """A provider of credentials, in botocore's sense: those of a role that an identity takes on."""
+
+    METHOD = "frazil-role"
+
+    def __init__(self, known: Session, aws: AwsSettings) -> None:
+        self._known, self._aws = known, aws
+
+    def load(self) -> Any:
+        """Credentials that are asked for when first used, and anew before they end."""
+        from botocore.credentials import DeferredRefreshableCredentials
+
+        return DeferredRefreshableCredentials(self._fetch, self.METHOD)
+
+    def _fetch(self) -> Any:
+        from botocore.credentials import (
+            AssumeRoleCredentialFetcher,
+            AssumeRoleWithWebIdentityCredentialFetcher,
+        )
+
+        ask, role = self._known.create_client, self._aws.role_arn
+        told = {"RoleSessionName": self._aws.session_name}
+        if self._aws.web_identity_token_file:
+            by_token = AssumeRoleWithWebIdentityCredentialFetcher(ask, self._token, role, told)
+            return by_token.fetch_credentials()
+        keys_of_now(self._known)  # raises where there are none
+        if self._aws.external_id:
+            told["ExternalId"] = self._aws.external_id.get_secret_value()
+        by_keys = AssumeRoleCredentialFetcher(ask, self._known.get_credentials(), role, told)
+        return by_keys.fetch_credentials()
+
+    def _token(self) -> str:
+        file = self._aws.web_identity_token_file or Path()
+        try:
+            return file.read_text(encoding="ascii")
+        except (OSError, ValueError) as e:
+            raise ConfigureError(
+                "The token that takes on a role of AWS can't be read.",
+                where=f"{file}: {getattr(e, 'strerror', None) or 'this is no token'}",
+                todo="Mend FRAZIL_AWS__WEB_IDENTITY_TOKEN_FILE.",
+            ) from None
