@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test unit seeds stack faults lint bench week lock clean
+.PHONY: help demo ui up down test unit seeds stack faults fuzz lint bench week lock clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +32,7 @@ test: lint ## Run everything that a change must pass, two files at a time.
 	pytest --numprocesses 2 --dist loadfile
 
 unit: $(READY) ## Run the tests that need no servers.
-	pytest tests/unit --numprocesses 2 --dist worksteal
+	pytest tests/unit tests/fuzz --numprocesses 2 --dist worksteal
 
 seeds: $(READY) ## Try properties on twenty times as many examples, other ones each time.
 	FRAZIL_TEST_EXAMPLES=20 pytest tests/unit -m hypothesis --numprocesses 2 --dist worksteal
@@ -42,6 +42,9 @@ stack: $(READY) ## Run the tests against the embedded stack.
 
 faults: $(READY) ## Live through 200 rounds of lost answers, or FRAZIL_TEST_FAULTS; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_FAULTS=$${FRAZIL_TEST_FAULTS:-200} pytest tests/faults -s
+
+fuzz: $(READY) ## Break 100,000 inputs for each reader of foreign text, or FRAZIL_TEST_FUZZ; FRAZIL_TEST_SEED says which.
+	FRAZIL_TEST_FUZZ=$${FRAZIL_TEST_FUZZ:-100000} pytest tests/fuzz -s --timeout 0
 
 lint: $(READY) ## Check style, types, and what imports what.
 	ruff check

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""What reading stumbles over in foreign text of another shape than it expects."""
+
 
 class FrazilError(Exception):
     """Root of all errors that Frazil raises on purpose.
@@ -21,8 +24,8 @@ class FrazilError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, what: str, *, where: str = "", meaning: str = "", todo: str = "") -> None:
-        super().__init__(what)
-        self.what, self.where, self.meaning, self.todo = what, where, meaning, todo
+        self.what, self.where, self.meaning, self.todo = map(_printable, (what, where, meaning, todo))
+        super().__init__(self.what)
 
     def __str__(self) -> str:
         labelled = (("Where", self.where), ("Data", self.meaning), ("Next", self.todo))
@@ -32,6 +35,11 @@ class FrazilError(Exception):
     def document(self) -> dict[str, Any]:
         """The same for scripts."""
         return {"what": self.what, "where": self.where, "meaning": self.meaning, "todo": self.todo}
+
+
+def _printable(text: str) -> str:
+    """A text that a terminal shows and does not obey: foreign names in it may hold any sign."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 class RetryError(FrazilError):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from frazil.errors import SchemaRefusedError
+from frazil.errors import MALFORMED, SchemaRefusedError
 from frazil.formats.logical import Decimal, Struct
 
 if TYPE_CHECKING:
@@ -141,12 +142,22 @@ class Mapping:
     def __init__(self, subject: str) -> None:
         self._subject = subject
         self._fields = 0
+        self._at = ""
 
     def count(self, path: str, fields: int = 1) -> None:
         """Refuses a schema that comes to more fields than a table can be planned with."""
-        self._fields += fields
+        self._fields, self._at = self._fields + fields, path
         if self._fields > MAX_FIELDS:
             raise self.refusal(path, f"it has more than {MAX_FIELDS} nested fields", "Split it.")
+
+    @contextmanager
+    def schema(self, title: str) -> Iterator[None]:
+        """Refuses what is no schema at all; the walk itself need not look at the type of every part."""
+        try:
+            yield
+        except MALFORMED as e:
+            why = f"it is no {title} schema ({type(e).__name__}: {e!s:.200})"
+            raise self.refusal(self._at, why, "Mend the schema.") from None
 
     def refusal(self, path: str, why: str, todo: str) -> SchemaRefusedError:
         """The error that says which field of which subject can't become a column."""

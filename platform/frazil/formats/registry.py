@@ -16,6 +16,7 @@ from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.schema_registry.error import OAuthTokenError, SchemaRegistryError
 
 from frazil.errors import (
+    MALFORMED,
     ConfigureError,
     DifferentError,
     FrazilError,
@@ -140,7 +141,7 @@ def read_schema(file: Path) -> WantedSchema:
     try:
         text = file.read_text(encoding="utf-8")
         SCHEMA_FORMATS[kind].check(text)
-    except (OSError, ValueError) as e:
+    except (OSError, ValueError, RecursionError) as e:
         told = f"{file}: this is no {SCHEMA_FORMATS[kind].title} schema: {e}"
         raise SpecError(told, todo="Mend the file.") from None
     return WantedSchema(kind, text, str(file))
@@ -203,10 +204,13 @@ def differences(registered: WriterSchema, wanted: WantedSchema) -> list[str]:
     if registered.kind != wanted.kind:
         return [f"it is of type {registered.kind}, {wanted.kind} wanted"]
     shape = SCHEMA_FORMATS[wanted.kind].shape
-    one, two = (
-        {path: json.dumps(part) for path, part in shape(schema)}
-        for schema in (registered, replace(registered, text=wanted.text))
-    )
+    try:
+        one, two = (
+            {path: json.dumps(part) for path, part in shape(schema)}
+            for schema in (registered, replace(registered, text=wanted.text))
+        )
+    except MALFORMED as e:
+        return [f"it is no {SCHEMA_FORMATS[wanted.kind].title} schema ({type(e).__name__}: {e!s:.200})"]
     paths = [p for p in {**one, **two} if one.get(p) != two.get(p)]
     return [
         f"{p or '(root)'}: {one.get(p, 'not')} in the registry, {two.get(p, 'not')} wanted" for p in paths

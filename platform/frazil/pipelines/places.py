@@ -5,18 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from frazil.errors import SpecError
+from frazil.errors import MALFORMED, SpecError
+
+if TYPE_CHECKING:
+    from jinja2 import nodes
 
 Place = tuple[str | int, ...]
 """Where in a document something stands: `("attributes", "tables", 0, "topic")`."""
 
 Mistake = tuple[Place, str]
 """Where, and what is wrong there."""
+
+_MOST_PARTS = 50_000
+"""Most parts of a document, each counted as often as an alias names it: a few lines can make billions."""
+
+_FILTERS = ("default", "int", "lower", "replace", "trim", "upper")
 
 # The C loader is ten times faster; PyYAML is built without it on some machines.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -50,7 +59,7 @@ def read_documents(file: Path) -> list[Document]:
         line = e.problem_mark.line + 1 if e.problem_mark else 1
         what = " ".join(filter(None, (e.context, e.problem)))
         raise SpecError(f"{file}:{line}: this is no YAML: {what}") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as e:
+    except (OSError, yaml.YAMLError, *MALFORMED) as e:
         raise SpecError(f"{file}: can't be read: {e}") from None
 
 
@@ -59,25 +68,31 @@ def _documents(file: Path, text: str) -> Iterator[Document]:
     try:
         while loader.check_node():
             node = loader.get_node()
-            _refuse_repeated(file, node)
+            _refuse_repeated(file, node, count())
             yield Document(file, loader.construct_document(node), node)
     finally:
         loader.dispose()
 
 
-def _refuse_repeated(file: Path, node: yaml.Node) -> None:
+def _refuse_repeated(file: Path, node: yaml.Node, parts: Iterator[int]) -> None:
     """YAML takes the last of two equal names in silence; the first would be lost."""
+    if next(parts) > _MOST_PARTS:
+        raise SpecError(
+            f"{file}:{node.start_mark.line + 1}: aliases make more than {_MOST_PARTS} parts of it"
+        )
     if isinstance(node, yaml.MappingNode):
         seen: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise SpecError(f"{file}:{line}: a name is expected here")
             if key.value in seen and key.value != "<<":
                 raise SpecError(f"{file}:{line}: {key.value}: written twice, first in line {seen[key.value]}")
             seen[str(key.value)] = line
-            _refuse_repeated(file, value)
+            _refuse_repeated(file, value, parts)
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            _refuse_repeated(file, item)
+            _refuse_repeated(file, item, parts)
 
 
 def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
@@ -125,8 +140,23 @@ def _text(template: str, place: Place) -> str:
                 raise AttributeError(name)
             return env(name)
 
+    sandbox = SandboxedEnvironment(undefined=StrictUndefined)
+    sandbox.globals = {}
+    sandbox.filters = {name: sandbox.filters[name] for name in _FILTERS}
     try:
-        return SandboxedEnvironment(undefined=StrictUndefined).from_string(template).render(env=Env())
-    except TemplateError as e:
+        _refuse_programs(sandbox.parse(template))
+        return sandbox.from_string(template).render(env=Env())
+    except (TemplateError, *MALFORMED) as e:
         hint = "write {{ env('NAME') }} or {{ env('NAME', 'default') }}"
-        raise TemplateMistake((place, f"{e.message}; {hint} (found {template!r})")) from None
+        raise TemplateMistake((place, f"{e}; {hint} (found {template!r:.300})")) from None
+
+
+def _refuse_programs(template: nodes.Template) -> None:
+    """Refuses what computes: a few signs of it take hours, or all memory."""
+    from jinja2 import nodes
+
+    names = nodes.Output, nodes.TemplateData, nodes.Call, nodes.Getattr, nodes.Getitem, nodes.Name
+    for node in template.find_all(nodes.Node):
+        called = isinstance(node, nodes.Call) and getattr(node.node, "name", "") != "env"
+        if called or not isinstance(node, (*names, nodes.Const, nodes.Filter)):
+            raise ValueError("a template names a variable of the environment, and computes nothing")

@@ -16,6 +16,9 @@ from frazil.formats.protocol import MAX_DEPTH, MAX_FIELDS, Mapping
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 """Most types of a whole schema: types that each use another twice would grow without bound."""
 
+_MOST_BYTES = 32
+"""Of a decimal whose digits are counted: a column has 38 of them at most, and these hold 76."""
+
 _NAME = re.compile(r"[^\W\d]\w*")
 
 _OWN = "frazil"
@@ -42,13 +45,10 @@ def parse_avro(
     SchemaRefusedError where it is recursive or too deep, or refers to what is not there.
     """
     expander = _Expander(subject)
-    try:
+    with expander.schema("Avro"):
         for name, needed in dependencies:
             expander.know(name, json.loads(needed))
         tree = expander.expand(json.loads(text), "", "", 0)
-    except (ValueError, KeyError, TypeError, AttributeError) as e:
-        why = f"it is no Avro schema ({type(e).__name__}: {e})"
-        raise expander.refusal("", why, "Mend the schema.") from None
     if isinstance(tree, dict) and tree["type"] == "record":
         return tree
     field = {"name": root, "type": tree}
@@ -113,7 +113,12 @@ class _Expander(Mapping):
         raise self.refusal(path, why, "Register what it refers to, and the reference.")
 
     def _definition(self, schema: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:
-        full = _full(schema["name"], schema.get("namespace", namespace))
+        namespace = schema.get("namespace") or namespace
+        if not isinstance(namespace, str):
+            raise self.refusal(
+                path, f"{namespace!r} is no namespace in Avro", "Use letters, digits, _ and dots."
+            )
+        full = _full(schema["name"], namespace)
         self._check_name(full.rpartition(".")[2], path)
         kind = "record" if schema["type"] == "error" else schema["type"]
         node: dict[str, Any] = {"type": kind, "name": full}
@@ -124,14 +129,15 @@ class _Expander(Mapping):
                 node["fields"] = [self._field(f, inner, path, depth) for f in schema["fields"]]
                 node |= _only(schema, "logicalType", "connect.internal.type")
             case "enum":
+                self._check_symbols(schema["symbols"], path)
                 node |= _only(schema, "symbols", "default")
             case _:
-                node = _with_logical({**node, "size": schema["size"]}, schema)
+                node = _with_logical({**node, "size": _whole(schema["size"])}, schema)
         self._named[full] = node
         return node
 
     def _field(self, field: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:
-        where = f"{path}.{field['name']}".lstrip(".")
+        where = self._at = f"{path}.{field['name']}".lstrip(".")
         self._check_name(field["name"], where)
         kept = _only(field, "name", "default", "aliases", "doc", "confluent:union")
         return {**kept, "type": self.expand(field["type"], namespace, where, depth + 1)}
@@ -146,6 +152,12 @@ class _Expander(Mapping):
         """As Java does, which accepts any letter."""
         if not _NAME.fullmatch(name):
             raise self.refusal(path, f"{name!r} is no name in Avro", "Use letters, digits and _.")
+
+    def _check_symbols(self, symbols: Any, path: str) -> None:
+        if not isinstance(symbols, list) or len(set(symbols)) < len(symbols):
+            raise self.refusal(path, "the symbols of an enum are no list of names, each once", "Mend them.")
+        for symbol in symbols:
+            self._check_name(symbol, path)
 
     def _guard(self, path: str, depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -207,15 +219,21 @@ def _with_logical(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any
     logical = schema.get("logicalType")
     if logical == "decimal" and node["type"] in ("bytes", "fixed"):
         return {**node, "logicalType": logical, **_digits(schema)}
-    return node if logical is None else {**node, "logicalType": logical}
+    return {**node, "logicalType": logical} if isinstance(logical, str) else node
 
 
 def _digits(schema: dict[str, Any]) -> dict[str, int]:
     """Precision and scale; the precision of a fixed is at most what its bytes can hold."""
-    precision, scale = int(schema.get("precision", 10)), int(schema.get("scale", 0))
+    precision, scale = _whole(schema.get("precision", 10)), _whole(schema.get("scale", 0))
     if schema["type"] == "fixed":
-        precision = min(precision, len(str(2 ** (8 * schema["size"] - 1))) - 1)
+        precision = min(precision, len(str(int(2 ** (8 * min(schema["size"], _MOST_BYTES) - 1)))) - 1)
     return {"precision": precision, "scale": scale}
+
+
+def _whole(number: Any) -> int:
+    if type(number) is not int or not 0 <= number < 2**31:
+        raise ValueError(f"{number!r:.100} is no size")
+    return number
 
 
 def _size(node: Any) -> int:

@@ -53,7 +53,9 @@ def avro_to_logical(
 
 def avro_columns(tree: dict[str, Any], subject: str) -> Struct:
     """As `avro_to_logical`, from the tree that `parse_avro` gives."""
-    return _Columns(subject).record(tree, "")
+    columns = _Columns(subject)
+    with columns.schema("Avro"):
+        return columns.record(tree, "")
 
 
 def is_entries(array: dict[str, Any]) -> bool:
@@ -80,9 +82,10 @@ class _Columns(Mapping):
         return Struct(found)
 
     def _field(self, field: dict[str, Any], path: str) -> Field:
-        where = f"{path}.{field['name']}".lstrip(".")
+        where = self._at = f"{path}.{field['name']}".lstrip(".")
         kind, optional = self._type(field["type"], where, field.get("confluent:union") or ())
-        return Field(field["name"], kind, optional, field.get("doc", ""))
+        doc = field.get("doc")
+        return Field(field["name"], kind, optional, doc if isinstance(doc, str) else "")
 
     def _type(self, node: Any, path: str, hints: Any) -> tuple[Type, bool]:
         if not isinstance(node, list):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import cached_property
@@ -43,7 +44,10 @@ class JsonReasons:
             return "not_json", f"the text is no JSON: {e!s:.200}"
         if rest := text[end:].strip(_SPACE):
             return "trailing_bytes", f"{len(rest.encode())} bytes follow the value"
-        return self._of_value(found, exact) or ("value", "a value does not fit its column")
+        try:
+            return self._of_value(found, exact) or ("value", "a value does not fit its column")
+        except RecursionError:
+            return "not_json", "the text is nested too deeply"
 
     def _of_value(self, found: Any, exact: Any) -> Reason | None:
         held = fault(self._node, exact)
@@ -80,8 +84,7 @@ class Repeated(dict[str, Any]):
     def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
         given = list(pairs)
         super().__init__(given)
-        seen = [k for k, _ in given]
-        self.again = next((k for k in seen if seen.count(k) > 1), None)
+        self.again = next((k for k, n in Counter(k for k, _ in given).items() if n > 1), None)
 
 
 def fault(node: Node, found: Any, path: str = "") -> Reason | None:

@@ -61,11 +61,11 @@ def json_columns(writers: Sequence[WriterSchema], subject: str, word: str) -> St
 
 def json_node(text: str, dependencies: tuple[tuple[str, str], ...], subject: str) -> Node:
     """What a record of this schema is, before it becomes columns."""
-    try:
+    with Mapping(subject).schema("JSON"):
         references = References(text, dependencies)
-    except ValueError as e:
-        raise Mapping(subject).refusal("", f"it is no JSON: {e}", "Register it again.") from None
-    return _Nodes(subject, references).node(references.root, "", (), 0)[0]
+    nodes = _Nodes(subject, references)
+    with nodes.schema("JSON"):
+        return nodes.node(references.root, "", (), 0)[0]
 
 
 class _Nodes(Mapping):

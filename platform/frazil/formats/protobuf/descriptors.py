@@ -90,6 +90,8 @@ def _compile(text: str, dependencies: tuple[tuple[str, str], ...]) -> bytes:
 def _refuse_names(names: Iterable[str]) -> None:
     """Refuses names that are no plain paths: whoever registers a schema chooses them."""
     for name in names:
+        if not isinstance(name, str):  # upb hands out what is no UTF-8 as bytes
+            raise ValueError(f"it imports {name!r:.100}, which is no UTF-8")
         size = len(name.encode("utf-8", "surrogatepass"))
         plain = name.isprintable() and not name.startswith(("-", "@")) and not set(name) & set("\\\"'")
         if not plain or size > _LONGEST_NAME or {"", ".", ".."} & set(name.split("/")) or name == MAIN:

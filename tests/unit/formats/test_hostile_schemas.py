@@ -1,0 +1,122 @@
+"""What is no schema at all is refused with its field; the tests in tests/fuzz found each of these."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+from frazil.errors import SchemaRefusedError, SpecError
+from frazil.formats.kinds import SCHEMA_FORMATS
+from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
+from frazil.formats.registry import WantedSchema, differences, read_schema
+
+DEEP = "[" * 10_000
+INT = {"name": "a", "type": "int"}
+EMPTY = {"type": "fixed", "name": "F", "size": 0}
+
+
+def record(*fields: Any, **more: Any) -> str:
+    return json.dumps({"type": "record", "name": "n.R", "fields": [*fields], **more})
+
+
+def obj(**properties: Any) -> str:
+    return json.dumps({"type": "object", "properties": properties})
+
+
+def refusal(kind: str, text: str, *dependencies: tuple[str, str]) -> str:
+    schemas = HalfSchemas(
+        VALUE, SCHEMA_FORMATS[kind], "t-value", (WriterSchema(1, 1, text, kind, (), dependencies),)
+    )
+    with pytest.raises(SchemaRefusedError) as by_columns:
+        _ = schemas.columns
+    with pytest.raises(SchemaRefusedError):
+        schemas.format.decoder(schemas)
+    return by_columns.value.where
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        (DEEP, "(root)"),
+        ('{"type":' * 10_000, "(root)"),
+        (record({"name": "a", "type": [["int"], "null"]}), "a"),
+        (record({"name": "a", "type": {"type": "enum", "name": "E", "symbols": "AB"}}), "a"),
+        (record({"name": "a", "type": {"type": "enum", "name": "E", "symbols": [{}]}}), "a"),
+        (record({"name": "a", "type": {"type": "enum", "name": "E", "symbols": ["A", "A"]}}), "a"),
+        (record({"name": "a", "type": {"type": "fixed", "name": "F", "size": -1}}), "a"),
+        (record({"name": "a", "type": {"type": "fixed", "name": "F", "size": "4"}}), "a"),
+        (record({"name": "a", "type": {"type": "bytes", "logicalType": "decimal", "precision": "9"}}), "a"),
+        (record({"name": "a", "type": {"type": "bytes", "logicalType": "decimal", "precision": 1e999}}), "a"),
+        (record({"name": "a", "type": {**EMPTY, "logicalType": "decimal"}}), "a"),
+        (record({"name": "a", "type": ["int", "string"], "confluent:union": 7}), "a"),
+        (record(INT, namespace=["n"]), "(root)"),
+    ],
+)
+def test_what_is_no_avro_schema_is_refused_with_its_field(text: str, field: str) -> None:
+    assert f"field {field}" in refusal("AVRO", text)
+
+
+def test_notes_of_another_type_are_no_part_of_an_avro_schema() -> None:
+    text = record({**INT, "doc": ["x"]}, {"name": "b", "type": {"type": "long", "logicalType": ["date"]}})
+    schemas = HalfSchemas(VALUE, SCHEMA_FORMATS["AVRO"], "t-value", (WriterSchema(1, 1, text, "AVRO"),))
+
+    assert str(schemas.format.decoder(schemas).columns) == "struct<a: int, b: long>"
+
+
+def test_a_fixed_of_any_size_is_measured_at_once() -> None:
+    size = {"type": "fixed", "name": "F", "size": 2**31 - 1, "logicalType": "decimal", "precision": 38}
+    text = record({"name": "a", "type": size})
+    schemas = HalfSchemas(VALUE, SCHEMA_FORMATS["AVRO"], "t-value", (WriterSchema(1, 1, text, "AVRO"),))
+
+    assert str(schemas.columns) == "struct<a: decimal(38,0)>"
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        (DEEP, "(root)"),
+        ('{"allOf": 1e999}', "(root)"),
+        ('{"type": "object", "properties": ["a"]}', "(root)"),
+        (obj(a={"oneOf": 65}), "a"),
+        (obj(a={"enum": 7}), "a"),
+        (obj(a={"$ref": None}), "a"),
+        (obj(a={"allOf": [{"type": "object", "properties": 1}, {"properties": {}}]}), "a"),
+        (obj(a={"type": "number", "connect.type": "bytes", "connect.parameters": "x"}), "a"),
+        (obj(a={"oneOf": [{"title": ["x"], "type": "string"}, {"type": "integer"}]}), "a"),
+        (obj(a={"type": "string", "connect.index": "`; DROP TABLE x; --"}), "a"),
+    ],
+)
+def test_what_is_no_json_schema_is_refused_with_its_field(text: str, field: str) -> None:
+    assert f"field {field}" in refusal("JSON", text)
+
+
+def test_a_reference_to_what_is_no_json_is_refused() -> None:
+    assert "field (root)" in refusal("JSON", obj(a={"$ref": "b.json"}), ("b.json", DEEP))
+
+
+def test_an_import_that_is_no_text_is_refused() -> None:
+    raw = FileDescriptorProto(name="m.proto", dependency=["~~~"]).SerializeToString()
+
+    where = refusal("PROTOBUF", base64.b64encode(raw.replace(b"~~~", b"\xff\xfe~")).decode())
+
+    assert "which is no UTF-8" in where
+
+
+@pytest.mark.parametrize("text", ["255", DEEP, '{"fields": [7]}', record({"type": "int"}), "{"])
+def test_a_registered_text_that_is_no_schema_is_no_equal(text: str) -> None:
+    wanted = WantedSchema("AVRO", record(INT))
+
+    assert "it is no Avro schema" in differences(WriterSchema(1, 1, text, "AVRO"), wanted)[0]
+
+
+@pytest.mark.parametrize("suffix", [".avsc", ".json"])
+def test_a_schema_file_that_is_nested_without_end_is_refused(suffix: str, tmp_path: Any) -> None:
+    file = tmp_path / f"schema{suffix}"
+    file.write_text(DEEP)
+
+    with pytest.raises(SpecError, match="this is no"):
+        read_schema(file)
