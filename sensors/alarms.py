@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 import dagster as dg
@@ -18,7 +18,7 @@ from frazil.pipelines.folder import Pipelines
 from frazil.settings.profile import Settings
 from frazil.settings.secret import conceal
 from resources.connections import FrazilConnections
-from sensors.failures import look_at_checks, look_at_runs
+from sensors.failures import look_at_checks, look_at_runs, watched_checks
 
 _FIRST_LOOK = 3600.0  # seconds: what failed before the sensor was on
 
@@ -31,9 +31,16 @@ class _Cursor(BaseModel):
 
 
 def alarms_sensor(
-    tables: Sequence[PipelineTable], settings: Settings, pipelines: Pipelines
+    tables: Sequence[PipelineTable],
+    settings: Settings,
+    pipelines: Pipelines,
+    others: Iterable[dg.AssetCheckKey] = (),
 ) -> dg.SensorDefinition:
-    """On where a channel is set up. What a channel could not be told it is told at the next tick."""
+    """On where a channel is set up. What a channel could not be told it is told at the next tick.
+
+    `others` are checks that are of no single table.
+    """
+    watched = watched_checks(tables, others)
     is_on = bool(channels_of(settings.alarms))
 
     @dg.sensor(
@@ -51,8 +58,11 @@ def alarms_sensor(
         origin = context.code_location_origin
         location = origin.location_name if origin else None
         runs, until = look_at_runs(context.instance, tables, cursor.runs_until, location)
-        checks = look_at_checks(context.instance, tables, settings.alarms.severity)
-        found = {**runs, **checks, **_parts(tables, frazil), **_pipelines(pipelines)}
+        checks = look_at_checks(context.instance, watched, settings.alarms.severity)
+        asked = {**_parts(tables, frazil), **_pipelines(pipelines)}
+        # The tables of a pipeline with a mistake are not gone for good.
+        gone = {} if pipelines.broken else _gone(cursor.journal, {*watched.values(), *asked}, tables)
+        found = {**gone, **runs, **checks, **asked}
         cursor.journal.judge(_concealed(without_echoes(found), settings), now)
         outcome = tell(cursor.journal, channels, settings.cluster, now)
         context.update_cursor(_Cursor(journal=cursor.journal, runs_until=until).model_dump_json())
@@ -64,6 +74,13 @@ def alarms_sensor(
 
 def _read(text: str | None, now: float) -> _Cursor:
     return _Cursor.model_validate_json(text) if text else _Cursor(runs_until=now - _FIRST_LOOK)
+
+
+def _gone(journal: Journal, asked: Set[Subject], tables: Sequence[PipelineTable]) -> Findings:
+    """What is told of a check, a connection or a table that the pipelines have no more: it is over."""
+    names = {"", *(str(t.things.table) for t in tables)}
+    known = (entry.subject for entry in journal.entries)
+    return {s: None for s in known if (s.table not in names if s.kind == "run" else s not in asked)}
 
 
 def _pipelines(pipelines: Pipelines) -> Findings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -75,19 +75,28 @@ def _death(run: dg.DagsterRun) -> Cause:
     )
 
 
-def look_at_checks(
-    instance: dg.DagsterInstance, tables: Sequence[PipelineTable], least: Literal["WARN", "ERROR"]
-) -> Findings:
-    """How each check came out last; those that nobody ran, and those that run right now, are left out."""
-    keys = {
+Watched = Mapping[dg.AssetCheckKey, Subject]
+"""Checks, and what an alarm calls them."""
+
+
+def watched_checks(tables: Sequence[PipelineTable], others: Iterable[dg.AssetCheckKey]) -> Watched:
+    """All checks of the tables, and others that are of no single table."""
+    own = {
         key: Subject("check", key.name, str(table.things.table))
         for table in tables
         for deep in (False, True)
         for key in check_keys(table, deep=deep)
     }
-    records = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
+    return own | {key: Subject("check", key.name) for key in others}
+
+
+def look_at_checks(
+    instance: dg.DagsterInstance, watched: Watched, least: Literal["WARN", "ERROR"]
+) -> Findings:
+    """How each check came out last; those that nobody ran, and those that run right now, are left out."""
+    records = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(watched))
     return {
-        keys[key]: _cause(keys[key], record.evaluation, least)
+        watched[key]: _cause(watched[key], record.evaluation, least)
         for key, record in records.items()
         if isinstance(record.evaluation, dg.AssetCheckEvaluation)  # else it was planned, and not run
     }

@@ -77,15 +77,16 @@ def _around(pipelines: Pipelines, settings: Settings) -> dg.Definitions:
     tables: list[PipelineTable] = [*topics, *derived]
     upkeep = upkeep_jobs(tables) if tables else []
     access = access_checks(tables)
+    asked = [key for check in access for key in check.check_keys]
     watches = [arrivals_sensor(topics), upkeep_sensor(tables, upkeep)] if tables else []
     return dg.Definitions(
         resources={"frazil": FrazilConnections(spark=spark), "spark": spark},
-        sensors=[*watches, publishing_sensor(), alarms_sensor(tables, settings, pipelines)],
+        sensors=[*watches, publishing_sensor(), alarms_sensor(tables, settings, pipelines, asked)],
         asset_checks=access,
         jobs=[
             *_checking("count_every_offset", _deep(topics)),
             *_checking("derive_again_and_compare", _deep(derived)),
-            *_checking("doctor", [key for check in access for key in check.check_keys]),
+            *_checking("doctor", asked),
             *upkeep,
         ],
         # A process per step would pay three to five seconds of imports for each.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.faults import spark_job
 from frazil.tables.spark import Watched, samples
 from frazil.tables.stage import publish
+from frazil.tracing import traced
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DeriveReport", "derive"]
 
+
+_log = logging.getLogger(__name__)
 
 _TRIES = 5  # times that files are merged where compactions take them away all the while
 
@@ -72,13 +76,19 @@ def derive(
     """
     started = time.monotonic()
     clock = time.time() if now is None else now
-    with catalog_errors(connections.settings):
-        report = _Derivation(spec, connections, clock, run_id, on_step).run(
+    settings = connections.settings
+    about = {"table": str(things(spec, settings).table)}
+    with traced(settings.tracing, "derive", about, on_step) as trace, catalog_errors(settings):
+        report = _Derivation(spec, connections, clock, run_id, trace.step).run(
             rebuild=rebuild, from_here=from_here, accept_loss=accept_loss
         )
         if spec.feeds:
-            report = _fed(report, feed(spec, connections, on_step=on_step))
-    return replace(report, seconds=round(time.monotonic() - started, 3))
+            report = _fed(report, feed(spec, connections, on_step=trace.step))
+        came = {"rows": report.rows, "snapshot_id": report.snapshot_id or 0}
+        trace.note(came)
+    seconds = round(time.monotonic() - started, 3)
+    _log.info("derived", extra={**about, **came, "seconds": seconds})
+    return replace(report, seconds=seconds)
 
 
 def _fed(report: DeriveReport, fed: FeedReport) -> DeriveReport:

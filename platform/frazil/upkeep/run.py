@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -23,6 +24,8 @@ from frazil.upkeep.work import LastWork, WorkReport, only_upkeep_since, remember
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ def do_work(
         report = replace(report, seconds=round(time.perf_counter() - started, 3))
         if not order.dry_run:
             _remember(name, connections, report, before, now)
+    about = {"table": report.table, "snapshot_id": report.snapshot_id, "seconds": report.seconds}
+    _log.info("%s: %s", kind.name, report.text, extra=about)
     return report
 
 

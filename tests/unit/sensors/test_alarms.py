@@ -137,3 +137,14 @@ def test_no_secret_of_the_settings_is_told(
 
     assert web.posts[0]["alarms"][0]["text"] == "GET http://***@registry: 401"
     assert "a-planted-secret" not in cursor
+
+
+def test_what_is_told_of_a_table_that_the_pipelines_have_no_more_is_over(
+    web: Receiver, flags: PipelineTable, instance: dg.DagsterInstance
+) -> None:
+    tell_check(instance, passed=False)
+    _, cursor = tick(instance, [flags], None)
+
+    tick(instance, [], cursor)
+
+    assert [state for state, _ in told(web)] == ["new", "over"]

@@ -14,7 +14,7 @@ from frazil.alarms.journal import Cause, Findings, Subject
 from frazil.errors import OffsetsLostError, PartDownError
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from sensors.failures import look_at_checks, look_at_runs
+from sensors.failures import look_at_checks, look_at_runs, watched_checks
 
 A, B = (TopicTable(TableSpec(topic=name), Settings.load()) for name in ("a", "b"))
 KEYS = [dg.AssetKey(table.things.iceberg_path) for table in (A, B)]
@@ -153,7 +153,9 @@ def test_a_check_is_told_by_its_newest_verdict_if_it_is_bad_enough(
     tell_check(instance, passed=passed, severity=severity)
 
     cause = Cause("freshness", "9 records wait.", severity) if told else None  # type: ignore[arg-type]
-    assert look_at_checks(instance, [A, B], least) == {Subject("check", "freshness", "local.a"): cause}
+    assert look_at_checks(instance, watched_checks([A, B], ()), least) == {
+        Subject("check", "freshness", "local.a"): cause
+    }
 
 
 def test_a_blocking_check_that_fails_a_run_is_no_second_alarm(instance: dg.DagsterInstance) -> None:
@@ -171,7 +173,7 @@ def test_a_blocking_check_that_fails_a_run_is_no_second_alarm(instance: dg.Dagst
 
     assert not done.success
     assert causes(instance) == {}
-    assert look_at_checks(instance, [A], "ERROR") == {
+    assert look_at_checks(instance, watched_checks([A], ()), "ERROR") == {
         Subject("check", "row_count", "local.a"): Cause("row_count", "7 rows, 8 expected.")
     }
 
@@ -189,4 +191,14 @@ def test_a_check_that_a_failed_run_never_came_to_tells_nothing(instance: dg.Dags
     job = definitions.resolve_implicit_global_asset_job_def()
     job.execute_in_process(instance=instance, raise_on_error=False)
 
-    assert look_at_checks(instance, [A], "WARN") == {}
+    assert look_at_checks(instance, watched_checks([A], ()), "WARN") == {}
+
+
+def test_a_check_of_no_single_table_is_told_by_its_name(instance: dg.DagsterInstance) -> None:
+    key = dg.AssetCheckKey(dg.AssetKey(["kafka", "a"]), "kafka_access")
+    told = dg.AssetCheckEvaluation(key.asset_key, key.name, passed=False, metadata={}, description="An ACL.")
+    instance.report_runless_asset_event(told)
+
+    assert look_at_checks(instance, watched_checks([A], [key]), "ERROR") == {
+        Subject("check", "kafka_access"): Cause("kafka_access", "An ACL.")
+    }
