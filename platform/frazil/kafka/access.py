@@ -1,15 +1,20 @@
 """How to get into Kafka, in the words of librdkafka and of Java's clients.
 
 Certificates are handed over as text: Spark's executors need no file.
-Sources: librdkafka's CONFIGURATION.md; KIP-651 (PEM), KIP-768 (OAuth's client credentials).
+Sources: librdkafka's CONFIGURATION.md; KIP-651 (PEM), KIP-768 (OAuth's client credentials); Amazon's signers
+for MSK, aws-msk-iam-sasl-signer-python and aws-msk-iam-auth.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from frazil.errors import ConfigureError
+from frazil.settings.aws import AwsSettings
+from frazil.settings.identity import aws_session, keys_of_now
 from frazil.settings.kafka import KafkaSettings
+from frazil.settings.refusals import aws_refusal
 from frazil.settings.secret import revealed
 
 _SECURITY = "org.apache.kafka.common.security"
@@ -18,8 +23,13 @@ _MODULES = {
     "SCRAM-SHA-256": f"{_SECURITY}.scram.ScramLoginModule",
     "SCRAM-SHA-512": f"{_SECURITY}.scram.ScramLoginModule",
     "OAUTHBEARER": f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule",
+    "AWS_MSK_IAM": "software.amazon.msk.auth.iam.IAMLoginModule",
 }
 _BY_TOKEN = "OAUTHBEARER"
+_BY_IAM = "AWS_MSK_IAM"
+
+Token = Callable[[str], tuple[str, float]]
+"""What librdkafka asks for a token, and the second since the epoch when it ends."""
 
 
 def librdkafka_access(access: KafkaSettings) -> dict[str, str]:
@@ -29,7 +39,7 @@ def librdkafka_access(access: KafkaSettings) -> dict[str, str]:
         "ssl.certificate.pem": _text(access.certificate),
         "ssl.key.pem": _text(access.key),
         "ssl.key.password": revealed(access.key_password),
-        "sasl.mechanism": access.mechanism,
+        "sasl.mechanism": _BY_TOKEN if access.mechanism == _BY_IAM else access.mechanism,
         "sasl.username": access.username,
         "sasl.password": revealed(access.password),
     }
@@ -44,7 +54,33 @@ def librdkafka_access(access: KafkaSettings) -> dict[str, str]:
     return _given(access, told)
 
 
-def java_access(access: KafkaSettings) -> dict[str, str]:
+def msk_token(aws: AwsSettings) -> Token:
+    """Makes tokens for MSK of the identity's keys, as librdkafka needs them; the first now.
+
+    librdkafka would say that a token is missing, and not why. Raises ConfigureError where AWS gives no keys.
+    """
+    from aws_msk_iam_sasl_signer.MSKAuthTokenProvider import generate_auth_token_from_credentials_provider
+    from botocore.credentials import CredentialProvider, Credentials
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    session = aws_session(aws)
+
+    class Keys(CredentialProvider):  # type: ignore[misc]  # botocore has no types
+        def load(self) -> Credentials:
+            return Credentials(*keys_of_now(session))
+
+    def token(_: str) -> tuple[str, float]:
+        text, milliseconds = generate_auth_token_from_credentials_provider(aws.region, Keys())
+        return text, milliseconds / 1000
+
+    try:
+        token("")
+    except (BotoCoreError, ClientError) as e:
+        raise aws_refusal(e) or e from None
+    return token
+
+
+def java_access(access: KafkaSettings, aws: AwsSettings) -> dict[str, str]:
     """For Java's clients, which Spark's are; nothing where Kafka is open to all."""
     told = {
         "ssl.truststore.type": "PEM" if access.ca else None,
@@ -54,17 +90,19 @@ def java_access(access: KafkaSettings) -> dict[str, str]:
         "ssl.keystore.key": _text(access.key),
         "ssl.key.password": revealed(access.key_password),
         "sasl.mechanism": access.mechanism,
-        "sasl.jaas.config": _login(access),
+        "sasl.jaas.config": _login(access, aws),
     }
     if access.mechanism == _BY_TOKEN:
         told |= {
             "sasl.oauthbearer.token.endpoint.url": access.token_url,
             "sasl.login.callback.handler.class": f"{_SECURITY}.oauthbearer.OAuthBearerLoginCallbackHandler",
         }
+    if access.mechanism == _BY_IAM:
+        told["sasl.client.callback.handler.class"] = "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
     return _given(access, told)
 
 
-def _login(access: KafkaSettings) -> str | None:
+def _login(access: KafkaSettings, aws: AwsSettings) -> str | None:
     """The line of JAAS: a module of Java, and what it is told."""
     if not access.mechanism:
         return None
@@ -74,10 +112,27 @@ def _login(access: KafkaSettings) -> str | None:
             "clientSecret": revealed(access.client_secret),
             "scope": access.scope,
         }
+    elif access.mechanism == _BY_IAM:
+        told = _role(aws)
     else:
         told = {"username": access.username, "password": revealed(access.password)}
     words = " ".join(f"{name}={_quoted(value)}" for name, value in told.items() if value)
     return f"{_MODULES[access.mechanism]} required {words};"
+
+
+def _role(aws: AwsSettings) -> dict[str, str | None]:
+    """The identity, as the executors' own signer is told of it; keys it takes from their environment only."""
+    if not aws.role_arn:
+        return {"awsProfileName": aws.profile}
+    return {
+        "awsRoleArn": aws.role_arn,
+        "awsRoleSessionName": aws.session_name,
+        "awsRoleExternalId": revealed(aws.external_id),
+        "awsStsRegion": aws.region,
+        "awsRoleAccessKeyId": revealed(aws.access_key),
+        "awsRoleSecretAccessKey": revealed(aws.secret_key),
+        "awsRoleSessionToken": revealed(aws.session_token),
+    }
 
 
 def _quoted(value: str) -> str:

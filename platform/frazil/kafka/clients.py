@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from frazil.errors import ConfigureError, FrazilError, MissingError, NotAllowedError, PartDownError
-from frazil.kafka.access import librdkafka_access
+from frazil.kafka.access import librdkafka_access, msk_token
 from frazil.settings.profile import Settings
 
 _UNKNOWN_CALLER = frozenset(
@@ -63,8 +63,9 @@ class Reader(Consumer):
         super().__init__(dict[str, Any](config, error_cb=self.refusal))
 
 
-def client_config(settings: Settings) -> dict[str, str]:
+def client_config(settings: Settings) -> dict[str, Any]:
     """What every librdkafka client of this environment starts from."""
+    by_iam = settings.kafka.mechanism == "AWS_MSK_IAM"
     return {
         "bootstrap.servers": settings.kafka.bootstrap_servers,
         "client.id": "frazil",
@@ -74,6 +75,7 @@ def client_config(settings: Settings) -> dict[str, str]:
         # librdkafka writes to stderr by itself; what matters comes back as an error and is raised.
         "log_level": "2",
         **librdkafka_access(settings.kafka),
+        **({"oauth_cb": msk_token(settings.aws)} if by_iam else {}),
         **settings.kafka.client,
     }
 

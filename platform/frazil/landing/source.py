@@ -59,7 +59,7 @@ def read_slices(
 
 
 def _read(spark: SparkSession, settings: Settings, topic: str, part: Slice) -> DataFrame:
-    told = java_access(settings.kafka) | settings.kafka.client
+    told = java_access(settings.kafka, settings.aws) | settings.kafka.client
     options = {
         **_OPTIONS,
         "kafka.bootstrap.servers": settings.kafka.bootstrap_servers,

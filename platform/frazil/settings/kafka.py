@@ -9,6 +9,8 @@ from pydantic import Field, field_validator, model_validator
 from frazil.settings.secret import Secret
 from frazil.settings.system import AccessSettings
 
+Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"]
+
 
 class KafkaSettings(AccessSettings):
     """`FRAZIL_KAFKA__...`."""
@@ -19,8 +21,9 @@ class KafkaSettings(AccessSettings):
         description="Further client settings that Java and librdkafka share, as JSON; no secrets.",
     )
     tls: bool = Field(False, description="Encrypt; certificates say so, too.")
-    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None = Field(
-        None, description="Of SASL; PLAIN is that of Confluent Cloud's API keys."
+    mechanism: Mechanism | None = Field(
+        None,
+        description="Of SASL; PLAIN is that of Confluent Cloud's API keys, AWS_MSK_IAM takes FRAZIL_AWS__...",
     )
     username: str | None = Field(None, description="Of PLAIN and SCRAM; the API key.")
     password: Secret | None = Field(None, description="Of that user; the API secret.")
@@ -40,12 +43,13 @@ class KafkaSettings(AccessSettings):
     def _fits_the_mechanism(self) -> Self:
         by_token = self.mechanism == "OAUTHBEARER"
         self.ask_for(["token_url"], "OAUTHBEARER", by_token)
-        self.ask_for(["username", "password"], str(self.mechanism), self.mechanism and not by_token)
+        by_user = self.mechanism and self.mechanism not in ("OAUTHBEARER", "AWS_MSK_IAM")
+        self.ask_for(["username", "password"], str(self.mechanism), by_user)
         self.ask_for(["mechanism"], "A user or a token", self.username or self.token_url)
         return self
 
     @property
     def protocol(self) -> str:
         """Kafka's word for it."""
-        encrypted = self.tls or self.ca or self.certificate
+        encrypted = self.tls or self.ca or self.certificate or self.mechanism == "AWS_MSK_IAM"
         return ("SASL_" if self.mechanism else "") + ("SSL" if encrypted else "PLAINTEXT")

@@ -10,15 +10,17 @@ from pydantic import ValidationError
 
 from frazil.errors import ConfigureError
 from frazil.kafka.access import java_access, librdkafka_access
+from frazil.settings.aws import AwsSettings
 from frazil.settings.kafka import KafkaSettings
 from frazil.settings.profile import Settings
 
 CLOUD = {"tls": True, "mechanism": "PLAIN", "username": "KEY", "password": 'se"cret\\'}
+AWS = AwsSettings()
 TOKEN = {"token_url": "https://login/token", "client_id": "us", "client_secret": "x"}
 
 
 def test_an_open_kafka_is_told_nothing() -> None:
-    assert (java_access(KafkaSettings()), librdkafka_access(KafkaSettings())) == ({}, {})
+    assert (java_access(KafkaSettings(), AWS), librdkafka_access(KafkaSettings())) == ({}, {})
 
 
 def test_an_api_key_is_told_to_both_in_their_own_words() -> None:
@@ -30,7 +32,7 @@ def test_an_api_key_is_told_to_both_in_their_own_words() -> None:
         "sasl.username": "KEY",
         "sasl.password": 'se"cret\\',
     }
-    assert java_access(access) == {
+    assert java_access(access, AWS) == {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "PLAIN",
         "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
@@ -50,7 +52,7 @@ def test_certificates_are_handed_over_as_text(tmp_path: Path) -> None:
         "ssl.certificate.pem": "the certificate",
         "ssl.key.pem": "the key",
     }
-    assert java_access(access) == {
+    assert java_access(access, AWS) == {
         "security.protocol": "SSL",
         "ssl.truststore.type": "PEM",
         "ssl.truststore.certificates": "the ca",
