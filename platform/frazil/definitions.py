@@ -19,6 +19,7 @@ from frazil.derive.tables import load_tables
 from frazil.graph import Asset, AssetGraph
 from frazil.pipelines.folder import Pipelines, pipeline_folders
 from frazil.settings.profile import Settings
+from resources.aws import aws_resources
 from resources.connections import FrazilConnections, spark_resource
 from sensors.alarms import alarms_sensor
 from sensors.arrivals import arrivals_sensor, publishing_sensor
@@ -80,7 +81,7 @@ def _around(pipelines: Pipelines, settings: Settings) -> dg.Definitions:
     asked = [key for check in access for key in check.check_keys]
     watches = [arrivals_sensor(topics), upkeep_sensor(tables, upkeep)] if tables else []
     return dg.Definitions(
-        resources={"frazil": FrazilConnections(spark=spark), "spark": spark},
+        resources={"frazil": FrazilConnections(spark=spark), "spark": spark, **aws_resources(settings)},
         sensors=[*watches, publishing_sensor(), alarms_sensor(tables, settings, pipelines, asked)],
         asset_checks=access,
         jobs=[
