@@ -14,7 +14,7 @@ from typing import Any
 from frazil.doctor.probe import PREFIX, Patient, Probe, Probes, Unproven
 from frazil.publishing.glue import Glue, glue_errors
 from frazil.settings.profile import Settings
-from frazil.tables.refusals import aws_refusal, statement
+from frazil.settings.refusals import aws_refusal, statement
 
 
 def probes(patient: Patient) -> Probes:

@@ -19,11 +19,11 @@ from frazil.publishing.adoption import adopt, is_adopted
 from frazil.publishing.pointer import is_foreign, ways_on
 from frazil.publishing.target import Shown
 from frazil.settings.profile import Settings
+from frazil.settings.refusals import aws_refusal
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, is_lost, load_table
 from frazil.tables.pyiceberg import glue_table, glue_type
-from frazil.tables.refusals import aws_refusal
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

@@ -13,10 +13,10 @@ import stamina
 from frazil.errors import ConfigureError, NotAllowedError, NotYetError, PartDownError
 from frazil.settings.identity import aws_session
 from frazil.settings.profile import Settings
+from frazil.settings.refusals import aws_refusal
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import pyiceberg_properties
 from frazil.tables.pyiceberg import open_rest
-from frazil.tables.refusals import aws_refusal
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, NoCredentialsError
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from frazil.errors import ConfigureError, NotAllowedError
-from frazil.tables.refusals import aws_refusal
+from frazil.settings.refusals import aws_refusal
 from kit.wire import wired
 
 FILE = "s3://lake/warehouse/shop.db/orders/data/1.parquet"
