@@ -25,6 +25,8 @@ Entries = tuple["ManifestEntry", ...]
 _T = TypeVar("_T")
 _V = TypeVar("_V")
 
+_OPENING = 10  # files that could be read in the time that it takes to open a manifest
+
 _SMALL = 4 * 2**20  # half of the size that Iceberg aims at
 
 
@@ -85,7 +87,7 @@ class HeadReader:
     def read(self, table: Table, most: float = math.inf) -> Head | None:
         """The files of the present head; None where there is no head.
 
-        Of more than `most` files those are read that came last; no manifest is that names too many.
+        Of more than `most` files about so many are read that came last; no manifest is that names too many.
         """
         from pyiceberg.manifest import ManifestContent
 
@@ -114,12 +116,12 @@ class HeadReader:
 
 
 def _newest(manifests: Sequence[ManifestFile], most: float) -> tuple[ManifestFile, ...]:
-    """The newest manifests that name `most` files together, in their order."""
+    """The newest manifests that name `most` files together, in their order; each counts as ten more."""
     chosen: set[ManifestFile] = set()
     for manifest in sorted(manifests, key=lambda m: m.sequence_number, reverse=True):
-        if (files := files_named(manifest)) <= most:
+        if (cost := files_named(manifest) + _OPENING) <= most:
             chosen.add(manifest)
-            most -= files
+            most -= cost
     return tuple(m for m in manifests if m in chosen)
 
 

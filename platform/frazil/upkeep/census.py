@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 FILES_READ = 2_000
 """Data files into which a landing looks, to tell how its table stands: a tenth of a second of CPU.
 
-Those that came last. A compaction leaves manifests of more files than that; upkeep itself reads all.
+Those that came last, in 180 manifests at most. A compaction leaves manifests of more files than that; upkeep
+itself reads all.
 """
 
 _EDGES = (1, 8, 32, 128, 512)

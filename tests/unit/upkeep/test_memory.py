@@ -112,8 +112,8 @@ def test_a_landing_looks_into_the_files_that_came_last_and_counts_all(
         return live_entries(io, manifest)
 
     monkeypatch.setattr("frazil.tables.manifests.live_entries", noted)
-    few = take_census(table, Upkeep(), TARGET, 0.0, most=10)
-    all_of_them = take_census(table, Upkeep(), TARGET, 0.0, most=14)
+    few = take_census(table, Upkeep(), TARGET, 0.0, most=20)
+    all_of_them = take_census(table, Upkeep(), TARGET, 0.0, most=34)
 
     assert opened[0] == 2, "the manifest of the old files was left closed"
     assert sorted(opened[1:]) == [1, 2]
