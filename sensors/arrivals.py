@@ -53,7 +53,7 @@ def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
         if not dues:
             nothing = _nothing(seen, len(tables) - len(free))
             return dg.SkipReason("\n".join([*silent, *([nothing] if seen or not silent else [])]))
-        for text in silent:
+        for text in (*silent, *_failed(seen)):
             context.log.warning(text)
         for due in dues:
             context.log.info("%s: %s", due.table, due.reason)
@@ -116,8 +116,13 @@ def _nothing(seen: Sequence[Arrivals], left_out: int) -> str:
         f"{left_out} left out (landing now, or failed a moment ago)" if left_out else "",
         *(f"{table}: {state}" for s in seen for table, state in s.blocked.items()),
         f"topics missing: {', '.join(missing)}" if missing else "",
+        *_failed(seen),
     ]
     return "; ".join(filter(None, facts)) + "."
+
+
+def _failed(seen: Sequence[Arrivals]) -> list[str]:
+    return [f"{table} can't be read: {why}" for s in seen for table, why in s.failed.items()]
 
 
 def publishing_sensor() -> dg.AutomationConditionSensorDefinition:

@@ -68,11 +68,15 @@ def _done(result: object) -> Future[Any]:
 
 @dataclass
 class RestTables:
-    """The tables of a REST catalog, as JSON, and the requests for them: names and which snapshots."""
+    """The tables of a REST catalog, as JSON, and the requests for them: names and which snapshots.
+
+    Where `status` is set, that is its answer to all of them.
+    """
 
     tables: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
     asked: list[tuple[str, str]] = field(default_factory=list)
     url: str = ""
+    status: int = 0
 
     def show(self, table: Table, names: Iterable[str] = ()) -> None:
         """Has a table as it is now, also under other names."""
@@ -88,6 +92,10 @@ class RestTables:
         name = parts.path.rpartition("/")[2]
         snapshots = parse_qs(parts.query).get("snapshots", ["all"])[0]
         self.asked.append((name, snapshots))
+        if self.status:
+            return self.status, {
+                "error": {"message": "no", "type": "ServiceUnavailable", "code": self.status}
+            }
         if name not in self.tables:
             return 404, {"error": {"message": "none", "type": "NoSuchTableException", "code": 404}}
         location, told = self.tables[name]

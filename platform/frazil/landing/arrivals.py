@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from frazil.connections import Connections
 from frazil.kafka.facts import topic_facts
@@ -44,12 +44,14 @@ class Due:
 class Arrivals:
     """One look at all tables.
 
-    `unknown`: tables that were not asked yet; the next look goes on with them.
+    `unknown`: how many tables were not asked for yet; the next look goes on with them. `failed`: those that
+    can't be read, and why.
     """
 
     due: tuple[Due, ...]
     seen: tuple[tuple[TableSpec, TableState], ...]
     unknown: int = 0
+    failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def states(self) -> tuple[TableState, ...]:
@@ -82,10 +84,10 @@ def look_for_arrivals(
     """Compares every topic with its table's position and the spec's thresholds.
 
     A blocked table is never due: landing it again would fail in the same way. With a memory that is kept
-    between looks at most `most` tables are asked; without one, all are.
+    between looks at most `most` tables are asked for; without one, all are.
 
     Raises:
-        PartDownError: Kafka or the catalog does not answer.
+        PartDownError: Kafka does not answer, or the catalog tells of no table.
     """
     settings, now = connections.settings, clock()
     names = {things(spec, settings).table: spec for spec in specs}
@@ -98,13 +100,16 @@ def look_for_arrivals(
 
     seen = states(names, forks=False)
     wanted = list(names) if memory is None else _wanted(names, seen, standings, now)[:most]
-    raise_first(ask_tables(wanted, connections, standings).values())
+    failed = ask_tables(wanted, connections, standings)
+    if len(failed) == len(wanted):
+        raise_first(failed.values())
     asked = states(wanted, forks=True)
-    seen |= asked
+    seen = {name: state for name, state in (seen | asked).items() if name not in failed}
     return Arrivals(
         due=tuple(due for name, state in asked.items() if (due := _due(names[name], state, now))),
         seen=tuple((spec, seen[name]) for name, spec in names.items() if name in seen),
-        unknown=len(names) - len(seen),
+        unknown=len(names) - len(seen) - len(failed),
+        failed={str(name): error.what for name, error in failed.items()},
     )
 
 

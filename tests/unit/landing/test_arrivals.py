@@ -11,6 +11,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 from frazil.clients import Clients
+from frazil.errors import PartDownError
 from frazil.landing.arrivals import MOST_ASKED, Arrivals, look_for_arrivals
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import EMPTY, Ledger, read_ledger
@@ -222,6 +223,29 @@ def test_a_table_that_was_rolled_back_while_its_topic_stood_still_is_due_some_lo
     due = [d.spec.topic for _ in range(30) for d in look_for_arrivals(specs, clients, later, memory).due]
 
     assert set(due) == {"t050"}
+
+
+def test_a_table_that_cant_be_read_is_told_and_keeps_no_other_from_being_landed(
+    lake: Lake, rest: RestTables
+) -> None:
+    specs, clients, topics = copies(rest, lake, 3)
+    topics.ends |= dict.fromkeys(topics.ends, 5)
+    location, told = rest.tables["t001"]
+    rest.tables["t001"] = location, {**told, "format-version": 9}
+
+    seen = look_for_arrivals(specs, clients, later, {})
+
+    assert sorted(due.spec.topic for due in seen.due) == ["t000", "t002"]
+    assert (list(seen.failed), seen.unknown) == (["n.t001"], 0)
+
+
+def test_a_catalog_that_tells_of_no_table_is_down(lake: Lake, rest: RestTables) -> None:
+    specs, clients, _ = copies(rest, lake, 3)
+    rest.tables.clear()
+    rest.status = 503
+
+    with pytest.raises(PartDownError, match="does not answer"):
+        look_for_arrivals(specs, clients, later, {})
 
 
 def test_of_many_tables_only_those_are_landed_whose_topic_moved(
