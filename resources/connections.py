@@ -69,14 +69,18 @@ def spark_resource(settings: Settings) -> OwnSparkSession:
     return OwnSparkSession(spark_config={where: remote})
 
 
+_OF_DAGSTER = {"private_key_file": "private_key_path", "private_key_file_pwd": "private_key_password"}
+"""What the connector calls otherwise."""
+
+
 @contextmanager
 def _open_snowflake(settings: Settings) -> Iterator[Any]:
-    """A connection that closes with the context, with the profile's key-pair login."""
+    """A connection that closes with the context, with the profile's login."""
     # Not at the top: it costs 5 s (snowpark, snowflake.core), which only runs that need it may pay.
     from dagster_snowflake import SnowflakeResource
 
     arguments = connection_arguments(settings)
-    arguments["private_key_path"] = arguments.pop("private_key_file")
+    arguments = {_OF_DAGSTER.get(name, name): value for name, value in arguments.items()}
     own = {k: v for k, v in arguments.items() if k in SnowflakeResource.model_fields}
     further = {k: v for k, v in arguments.items() if k not in own}
     resource = SnowflakeResource(**own, additional_snowflake_connection_args=further)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from frazil.settings.secret import Secret
 from frazil.settings.system import SystemSettings
 
 
@@ -14,11 +15,16 @@ class SnowflakeSettings(SystemSettings):
     """`FRAZIL_SNOWFLAKE__...`."""
 
     account: str | None = Field(None, description="Account identifier.")
-    host: str | None = Field(None, description="Only for the stand-in.")
+    host: str | None = Field(
+        None, description="For private links; default: <account>.snowflakecomputing.com."
+    )
     port: int = Field(443, description="Other than 443 only for the stand-in.")
     protocol: Literal["http", "https"] = Field("https", description="Plain only for the stand-in.")
-    user: str = Field("FRAZIL", description="Logs in with a key pair.")
+    user: str = Field("FRAZIL", description="Logs in with a key pair, or a token.")
     private_key_path: Path | None = Field(None, description="Its private key, PEM (PKCS8).")
+    private_key_passphrase: Secret | None = Field(None, description="Where that key is encrypted.")
+    token: Secret | None = Field(None, description="An access token of OAuth, in place of a key.")
+    login_role: str | None = Field(None, description="Frazil works in it; default: the user's own.")
     role: str | None = Field(None, description="May read the tables: granted by Frazil.")
     warehouse: str | None = Field(None, description="Runs the queries of checks.")
     database: str = Field("FRAZIL", description="Tables and views are made in it.")

@@ -114,6 +114,12 @@ _COLUMNS: dict[str, dict[str, _Column]] = {
         **_COMMENT,
         "created_on": lambda o: o.created_on,
     },
+    "SECURITY INTEGRATION": {
+        "name": _part(-1),
+        "type": _property("TYPE"),
+        "category": _constant("SECURITY"),
+        "enabled": lambda o: o.text("ENABLED").lower(),
+    },
     "ICEBERG TABLE": {
         **_BEGIN,
         "database_name": _part(0),

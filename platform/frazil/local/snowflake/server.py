@@ -32,9 +32,8 @@ from frazil.local.snowflake.iceberg import IcebergTables
 from frazil.local.snowflake.objects import Objects
 from frazil.local.snowflake.parsing import is_merge, parse_statement
 from frazil.local.snowflake.statements import DropDatabase
-from frazil.local.snowflake.users import LoginRefused, login, may_take, seed_account
+from frazil.local.snowflake.users import LoginRefused, login, login_by_oauth, may_take, seed_account
 
-_BAD_TOKEN = "390144"
 _BAD_PASSWORD = "390100"
 _BAD_ROLE = "390189"
 _VALID = 3600
@@ -70,13 +69,16 @@ class StandIn:
 
     async def _login(self, request: Request) -> JSONResponse:
         data = (await _body(request))["data"]
-        if data.get("AUTHENTICATOR") != "SNOWFLAKE_JWT":
+        if data.get("AUTHENTICATOR") not in ("SNOWFLAKE_JWT", "OAUTH"):
             return _denied(_BAD_PASSWORD, "Incorrect username or password was specified.")
-        account = str(data.get("ACCOUNT_NAME", "")).upper()
+        account, token = str(data.get("ACCOUNT_NAME", "")).upper(), str(data.get("TOKEN"))
         try:
-            user = login(self._objects, account, str(data.get("LOGIN_NAME")), str(data.get("TOKEN")))
+            if data["AUTHENTICATOR"] == "OAUTH":
+                user = login_by_oauth(self._objects, token)
+            else:
+                user = login(self._objects, account, str(data.get("LOGIN_NAME")), token)
         except LoginRefused as e:
-            return _denied(_BAD_TOKEN, f"JWT token is invalid. [{e}]")
+            return _denied(e.code, str(e))
         role = str(request.query_params.get("roleName") or user.text("DEFAULT_ROLE", "PUBLIC")).upper()
         if not may_take(self._objects, user.plain_name, role):
             text = f"Role '{role}' specified in the connect string does not exist or not authorized."

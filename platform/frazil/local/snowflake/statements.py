@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
-    "USER", "ROLE", "WAREHOUSE", "EXTERNAL VOLUME", "CATALOG INTEGRATION", "ICEBERG TABLE"
+    "USER",
+    "ROLE",
+    "WAREHOUSE",
+    "EXTERNAL VOLUME",
+    "CATALOG INTEGRATION",
+    "SECURITY INTEGRATION",
+    "ICEBERG TABLE",
 ]
 Name: TypeAlias = tuple[str, ...]
 """The parts of an object's name; unquoted parts are in upper case already."""

@@ -1,4 +1,4 @@
-"""Users and roles: key-pair login, what a user must say, and who may take which role."""
+"""Users and roles: logging in by key or OAuth, what a user must say, and who may take which role."""
 
 from __future__ import annotations
 
@@ -26,11 +26,16 @@ from frazil.local.snowflake.statements import Grant
 _KEYS = ("RSA_PUBLIC_KEY", "RSA_PUBLIC_KEY_2")
 _ROLES = ("ACCOUNTADMIN", "SECURITYADMIN", "USERADMIN", "SYSADMIN", "PUBLIC")
 _SHOWN = ("NAME", "LOGIN_NAME", "TYPE", "DISABLED", "DEFAULT_WAREHOUSE", "DEFAULT_NAMESPACE", "DEFAULT_ROLE")
+_BAD_TOKEN, _OAUTH_INVALID, _OAUTH_EXPIRED = "390144", "390303", "390318"
 _LONGEST_LIFE = 3600 + 60  # Snowflake takes tokens of one hour at most; a minute more for clocks
 
 
 class LoginRefused(Exception):
-    """Someone could not prove to be the user."""
+    """Someone could not prove to be the user; `code` is Snowflake's number of it."""
+
+    def __init__(self, reason: str, code: str = _BAD_TOKEN) -> None:
+        super().__init__(f"JWT token is invalid. [{reason}]" if code == _BAD_TOKEN else reason)
+        self.code = code
 
 
 def fingerprint(key: str) -> str:
@@ -120,7 +125,31 @@ def described_user(user: Stored) -> Result:
 
 def login(objects: Objects, account: str, name: str, token: str) -> Stored:
     """The user who proves with a token to hold one of its keys; LoginRefused where nobody does."""
+    user = _user(objects, name)
+    _verify_any(token, account, name.upper(), [k for k in map(user.text, _KEYS) if k])
+    return user
 
+
+def login_by_oauth(objects: Objects, token: str) -> Stored:
+    """The user whom a token names that was made by a server of OAuth that a security integration trusts."""
+    for integration in objects.all("SECURITY INTEGRATION"):
+        try:
+            claims: dict[str, Any] = jwt.decode(
+                token,
+                _public_key(integration.text("EXTERNAL_OAUTH_RSA_PUBLIC_KEY")),
+                algorithms=["RS256"],
+                issuer=integration.text("EXTERNAL_OAUTH_ISSUER"),
+                options={"require": ["exp", "iss", "sub"], "verify_aud": False},
+            )
+        except jwt.ExpiredSignatureError:
+            raise LoginRefused("OAuth access token expired.", _OAUTH_EXPIRED) from None
+        except jwt.InvalidTokenError:
+            continue
+        return _user(objects, str(claims["sub"]))
+    raise LoginRefused("Invalid OAuth access token.", _OAUTH_INVALID)
+
+
+def _user(objects: Objects, name: str) -> Stored:
     def login_name(user: Stored) -> str:
         return user.text("LOGIN_NAME", user.plain_name).upper()
 
@@ -129,7 +158,6 @@ def login(objects: Objects, account: str, name: str, token: str) -> Stored:
         raise LoginRefused("no such user")
     if user.text("DISABLED").upper() == "TRUE":
         raise LoginRefused("the user is disabled")
-    _verify_any(token, account, name.upper(), [k for k in map(user.text, _KEYS) if k])
     return user
 
 

@@ -1,9 +1,10 @@
-"""Talking to Snowflake: logging in with a key pair, sending statements, and what its refusals mean."""
+"""Talking to Snowflake: logging in with a key or a token, sending statements, and what its refusals mean."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import (
@@ -15,6 +16,8 @@ from frazil.errors import (
     RepairError,
 )
 from frazil.settings.profile import Settings
+from frazil.settings.secret import revealed
+from frazil.settings.snowflake import SnowflakeSettings
 
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
@@ -52,6 +55,15 @@ _ANY_OTHER = (
     RepairError, "Snowflake refused a statement.", "Mend what the message names, then `frazil sync`."
 )  # fmt: skip
 
+_LOGIN_REFUSALS: dict[int | None, str] = {
+    390144: "Check FRAZIL_SNOWFLAKE__ACCOUNT, FRAZIL_SNOWFLAKE__USER and FRAZIL_SNOWFLAKE__PRIVATE_KEY_PATH; "
+    "DESC USER shows the fingerprints of the keys that Snowflake knows.",
+    390189: "Grant the role of FRAZIL_SNOWFLAKE__LOGIN_ROLE to the user, or name another one.",
+    390303: "Check FRAZIL_SNOWFLAKE__TOKEN, and that a security integration trusts who made it.",
+    390318: "Renew FRAZIL_SNOWFLAKE__TOKEN: it has expired.",
+}
+"""By Snowflake's number of the error: what to do."""
+
 
 def connection_arguments(settings: Settings) -> dict[str, Any]:
     """What `snowflake.connector.connect` and `dagster_snowflake.SnowflakeResource` take."""
@@ -64,12 +76,12 @@ def connection_arguments(settings: Settings) -> dict[str, Any]:
     given: dict[str, Any] = {
         "account": settings.snowflake.account,
         "user": settings.snowflake.user,
-        "authenticator": "SNOWFLAKE_JWT",
-        "private_key_file": _private_key_file(settings),
+        "role": settings.snowflake.login_role,
         "warehouse": settings.snowflake.warehouse,
         "login_timeout": _LOGIN_SECONDS,
         "network_timeout": _NETWORK_SECONDS,
         "session_parameters": {"CLIENT_OUT_OF_BAND_TELEMETRY_ENABLED": False},
+        **_proof(settings.snowflake),
         **_stand_in(settings),
     }
     return {name: value for name, value in given.items() if value is not None}
@@ -109,8 +121,7 @@ def connection_errors(settings: Settings) -> Iterator[None]:
             "Snowflake refuses the login.",
             where=f"user {settings.snowflake.user} at {_endpoint(settings)}: {e.msg}",
             meaning="Nothing was changed.",
-            todo="Check FRAZIL_SNOWFLAKE__ACCOUNT, __USER and __PRIVATE_KEY_PATH; DESC USER "
-            "shows the fingerprints of the keys that Snowflake knows.",
+            todo=_LOGIN_REFUSALS.get(e.errno, "Check FRAZIL_SNOWFLAKE__ACCOUNT and FRAZIL_SNOWFLAKE__USER."),
         ) from e
 
 
@@ -157,16 +168,39 @@ def statement_errors(where: str) -> Iterator[None]:
         raise kind(what, where=f"{where}: {e.msg}", meaning=_MEANING, todo=todo) from e
 
 
-def _private_key_file(settings: Settings) -> str:
-    path = settings.snowflake.private_key_path
-    if path is not None and path.is_file():
-        return str(path)
-    raise MissingError(
-        "There is no private key to log in to Snowflake with.",
-        where=f"snowflake.private_key_path: {path or 'not set'}",
-        meaning="Nothing was changed.",
-        todo="`frazil up` makes one for the stand-in; for Snowflake, name the PEM file of your user.",
-    )
+def _proof(told: SnowflakeSettings) -> dict[str, Any]:
+    """What proves who Frazil is: a token, or a key."""
+    if told.token:
+        return {"authenticator": "oauth", "token": revealed(told.token)}
+    passphrase = revealed(told.private_key_passphrase)
+    return {
+        "authenticator": "SNOWFLAKE_JWT",
+        "private_key_file": _private_key_file(told.private_key_path, passphrase),
+        "private_key_file_pwd": passphrase,
+    }
+
+
+def _private_key_file(path: Path | None, passphrase: str | None) -> str:
+    """The file, if its key can be read: the connector would say so in words of its own."""
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    if path is None or not path.is_file():
+        raise MissingError(
+            "There is no private key to log in to Snowflake with.",
+            where=f"snowflake.private_key_path: {path or 'not set'}",
+            meaning="Nothing was changed.",
+            todo="`frazil up` makes one for the stand-in; for Snowflake, name the PEM file of your user.",
+        )
+    try:
+        load_pem_private_key(path.read_bytes(), passphrase.encode() if passphrase else None)
+    except (OSError, ValueError, TypeError) as e:
+        raise ConfigureError(
+            "The private key for Snowflake can't be read.",
+            where=f"{path}: {e}",
+            meaning="Nothing was changed.",
+            todo="Mend FRAZIL_SNOWFLAKE__PRIVATE_KEY_PASSPHRASE, or FRAZIL_SNOWFLAKE__PRIVATE_KEY_PATH.",
+        ) from None
+    return str(path)
 
 
 def _stand_in(settings: Settings) -> dict[str, Any]:
