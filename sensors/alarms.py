@@ -59,11 +59,11 @@ def alarms_sensor(
         location = origin.location_name if origin else None
         runs, until = look_at_runs(context.instance, tables, cursor.runs_until, location)
         checks = look_at_checks(context.instance, watched, settings.alarms.severity)
-        asked = {**_parts(tables, frazil), **_pipelines(pipelines)}
+        asked = _asked(tables, frazil, pipelines)
         # The tables of a pipeline with a mistake are not gone for good.
         gone = {} if pipelines.broken else _gone(cursor.journal, {*watched.values(), *asked}, tables)
-        found = {**gone, **runs, **checks, **asked}
-        cursor.journal.judge(_concealed(without_echoes(found), settings), now)
+        found = without_echoes({**gone, **runs, **checks, **asked})
+        cursor.journal.judge(_concealed(found, settings), now)
         outcome = tell(cursor.journal, channels, settings.cluster, now)
         context.update_cursor(_Cursor(journal=cursor.journal, runs_until=until).model_dump_json())
         told = "; ".join(f"{channel} {what}" for channel, what in outcome.items()) or "nothing new"
@@ -83,22 +83,17 @@ def _gone(journal: Journal, asked: Set[Subject], tables: Sequence[PipelineTable]
     return {s: None for s in known if (s.table not in names if s.kind == "run" else s not in asked)}
 
 
-def _pipelines(pipelines: Pipelines) -> Findings:
-    """Their checks, as the definitions found them: that of a pipeline that was mended is there no more."""
-    return {
-        Subject("check", CAN_BE_USED, "/".join(path)): Cause(CAN_BE_USED, str(error)) if error else None
-        for path, error in pipelines.errors.items()
-    }
-
-
-def _parts(tables: Sequence[PipelineTable], frazil: FrazilConnections) -> Findings:
-    """Kafka and the catalog, asked for the first table: while they are silent no run fails."""
+def _asked(tables: Sequence[PipelineTable], frazil: FrazilConnections, pipelines: Pipelines) -> Findings:
+    """Kafka and the catalog, for while they are silent no run fails; and pipelines, as they were loaded."""
     topics = [t.spec for t in tables if isinstance(t, TopicTable)]
-    silent = look_at_parts(topics, frazil.connections)
-    return {
-        Subject("part", part): Cause(type(error).__name__, str(error)) if error else None
-        for part, error in silent.items()
+    parts = look_at_parts(topics, frazil.connections)
+    found: dict[Subject, Cause | None] = {
+        Subject("part", part): Cause.of(error) if error else None for part, error in parts.items()
     }
+    for path, error in pipelines.errors.items():
+        pipeline = Subject("check", CAN_BE_USED, "/".join(path))
+        found[pipeline] = Cause(CAN_BE_USED, str(error)) if error else None
+    return found
 
 
 def _concealed(findings: Findings, settings: Settings) -> Findings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +15,10 @@ from prometheus_client import CollectorRegistry
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.schema import Schema
 
+from frazil.clients import Clients
 from frazil.derive.state import DerivedState
 from frazil.kafka.clients import admin_client
-from frazil.landing.state import TableState, known_states
+from frazil.landing.state import TableState, known_states, look_at_parts
 from frazil.metrics import NAMES, Look, registry_of, rows_of
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
@@ -133,3 +135,14 @@ def test_a_broken_table_and_a_kafka_that_is_down_do_not_hide_the_other_tables(la
     assert [(state.identifier, state.state) for state in states] == [("local.whole", "unknown")]
     assert "Kafka" in down["local.whole"].what
     assert "FileNotFoundError" in down["local.broken"].what
+
+
+def test_a_catalog_that_hangs_is_down() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, and never answers
+        rest = {"uri": f"http://127.0.0.1:{silent.getsockname()[1]}", "signing_name": ""}
+        settings = Settings.load(kafka={"bootstrap_servers": "127.0.0.1:1"}, rest=rest)
+        found = look_at_parts([TableSpec(topic="trades")], Clients(settings), seconds=0.5)
+
+    assert {part: type(error).__name__ for part, error in found.items()} == {
+        "kafka": "PartDownError", "catalog": "PartDownError",
+    }  # fmt: skip

@@ -5,22 +5,24 @@ from __future__ import annotations
 import html
 import smtplib
 import ssl
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from functools import partial
 from typing import Any, Protocol
 
 import requests
 
 from frazil.alarms.journal import Alarm, Journal
+from frazil.deadline import call_all
 from frazil.settings.alarms import AlarmSettings, MailSettings
 from frazil.settings.secret import revealed
 
-_SECONDS = 10
+_SECONDS = 10  # for each answer of a server
+_ALL_SECONDS = 20.0  # for all of a message: a sensor must end within Dagster's minute
 _SHOWN = 20  # alarms that a message for people lists; the webhook gets all
-
-_LIGHT = {"new": "NEW", "still": "STILL", "over": "OVER"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class Message:
     @property
     def title(self) -> str:
         """How many of which kind."""
-        counts = {word: sum(alarm.word == word for alarm in self.alarms) for word in _LIGHT}
-        return f"Frazil {self.cluster}: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+        counts = Counter(alarm.word for alarm in self.alarms)
+        return f"Frazil {self.cluster}: " + ", ".join(f"{n} {word}" for word, n in sorted(counts.items()))
 
     @property
     def text(self) -> str:
@@ -43,28 +45,11 @@ class Message:
         told = [*map(_paragraph, self.alarms[:_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
         return "\n\n".join(told)
 
-    @property
-    def document(self) -> dict[str, Any]:
-        """The alarms for programs. One with the same `key`, `state` and `since` was sent before."""
-        return {"cluster": self.cluster, "title": self.title, "alarms": list(map(_row, self.alarms))}
-
 
 def _paragraph(alarm: Alarm) -> str:
     since = datetime.fromtimestamp(alarm.since, UTC)
-    head = f"{_LIGHT[alarm.word]} {alarm.cause.name}: {alarm.subject}, since {since:%F %R} UTC"
+    head = f"{alarm.word.upper()} {alarm.cause.name}: {alarm.subject}, since {since:%F %R} UTC"
     return head if alarm.word == "over" else f"{head}\n{alarm.cause.text}"
-
-
-def _row(alarm: Alarm) -> dict[str, Any]:
-    return {
-        "key": f"{alarm.subject}: {alarm.cause.name}",
-        "state": alarm.word,
-        **asdict(alarm.subject),
-        "cause": alarm.cause.name,
-        "severity": alarm.cause.severity,
-        "text": alarm.cause.text,
-        "since": alarm.since,
-    }
 
 
 class Channel(Protocol):
@@ -79,32 +64,40 @@ class Channel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Webhook:
+class Post:
     """An address that takes JSON by POST."""
 
-    address: str
+    address: str = field(repr=False)  # a secret: whoever knows it may post there
+    body: Callable[[Message], Mapping[str, Any]]
 
     def send(self, message: Message) -> None:
-        """Posts the alarms for programs."""
-        _post(self.address, message.document)
+        """Posts it; another place, to which the answer may point, is told nothing."""
+        body = self.body(message)
+        answer = requests.post(self.address, json=body, timeout=_SECONDS, allow_redirects=False)
+        if answer.status_code // 100 != 2:
+            raise OSError(f"the answer was {answer.status_code}")
 
 
-@dataclass(frozen=True, slots=True)
-class Slack:
-    """An incoming webhook of Slack."""
-
-    address: str
-
-    def send(self, message: Message) -> None:
-        """Posts the alarms for people."""
-        text = html.escape(f"{message.title}\n\n{message.text}", quote=False)
-        _post(self.address, {"text": text})
+def _for_programs(message: Message) -> Mapping[str, Any]:
+    """One with the same `key`, `state` and `since` was sent before."""
+    alarms = list(map(_row, message.alarms))
+    return {"cluster": message.cluster, "title": message.title, "alarms": alarms}
 
 
-def _post(address: str, document: Mapping[str, Any]) -> None:
-    answer = requests.post(address, json=document, timeout=_SECONDS, allow_redirects=False)
-    if answer.status_code // 100 != 2:
-        raise OSError(f"the answer was {answer.status_code}")
+def _row(alarm: Alarm) -> dict[str, Any]:
+    cause = asdict(alarm.cause)
+    return {
+        "key": f"{alarm.subject}: {alarm.cause.name}",
+        "state": alarm.word,
+        **asdict(alarm.subject),
+        "cause": cause.pop("name"),
+        **cause,
+        "since": alarm.since,
+    }
+
+
+def _for_slack(message: Message) -> Mapping[str, Any]:
+    return {"text": html.escape(f"{message.title}\n\n{message.text}", quote=False)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,34 +126,33 @@ class Letter:
         return smtplib.SMTP(host, port, timeout=_SECONDS)
 
 
-def channels_of(access: AlarmSettings) -> Mapping[str, Channel]:
+def channels_of(settings: AlarmSettings) -> Mapping[str, Channel]:
     """The channels that are set up, by their name."""
-    webhook, slack = revealed(access.webhook), revealed(access.slack)
-    found = {
-        "webhook": Webhook(webhook) if webhook else None,
-        "slack": Slack(slack) if slack else None,
-        "mail": Letter(access.mail) if access.mail else None,
-    }
-    return {name: channel for name, channel in found.items() if channel}
+    channels: dict[str, Channel] = {}
+    if webhook := revealed(settings.webhook):
+        channels["webhook"] = Post(webhook, _for_programs)
+    if slack := revealed(settings.slack):
+        channels["slack"] = Post(slack, _for_slack)
+    if settings.mail:
+        channels["mail"] = Letter(settings.mail)
+    return channels
 
 
-def tell(journal: Journal, channels: Mapping[str, Channel], cluster: str, now: float) -> dict[str, str]:
+def tell(
+    journal: Journal, channels: Mapping[str, Channel], cluster: str, now: float, seconds: float = _ALL_SECONDS
+) -> dict[str, str]:
     """Tells each channel what it has not heard yet.
 
     Returns:
         What came of it, by channel. What a channel could not be told it is told the next time.
     """
+    owed = {name: alarms for name in channels if (alarms := journal.owed(name, now))}
+    calls = {name: partial(channels[name].send, Message(cluster, alarms)) for name, alarms in owed.items()}
     outcome: dict[str, str] = {}
-    for name, channel in channels.items():
-        if not (alarms := journal.owed(name, now)):
-            continue
-        try:
-            channel.send(Message(cluster, alarms))
-        except (OSError, ValueError) as e:
-            outcome[name] = f"not told: {_reason(e)}"
-        else:
-            journal.note(name, alarms, now)
-            outcome[name] = f"told {len(alarms)}"
+    for name, error in call_all(calls, seconds).items():
+        outcome[name] = f"not told: {_reason(error)}" if error else f"told {len(owed[name])}"
+        if error is None:
+            journal.note(name, owed[name], now)
     journal.forget(channels)
     return outcome
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from frazil.errors import PartDownError
+from frazil.errors import FrazilError, PartDownError
 
 REPEAT_AFTER = 24 * 3600.0
 """Seconds after which a cause that is still there is told again."""
@@ -40,6 +40,11 @@ class Cause:
     name: str
     text: str
     severity: Literal["WARN", "ERROR"] = "ERROR"
+
+    @classmethod
+    def of(cls, error: FrazilError) -> Cause:
+        """The class of an error, and its words."""
+        return cls(type(error).__name__, str(error))
 
 
 Findings = Mapping[Subject, Cause | None]
@@ -101,7 +106,7 @@ class Journal(BaseModel):
                 if entry:
                     entry.is_over = True
             elif entry is None or entry.cause.name != cause.name:
-                short = replace(cause, text=cause.text[:_LONGEST])
+                short = replace(cause, text=cause.text[:_LONGEST].encode(errors="replace").decode())
                 known[subject] = _Entry(subject=subject, cause=short, since=now)
             elif entry.is_over:
                 known[subject] = entry.model_copy(update={"is_over": False, "since": now})

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from frazil.connections import Connections, apart
+from frazil.deadline import call_all
 from frazil.errors import FaultError, FrazilError, PartDownError, TopicChangedError, explain
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.history import Accepted, History, look, starts
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _AT_ONCE = 8
+_PATIENCE = 15.0  # seconds: a look from a sensor must end within Dagster's minute, also if a server hangs
 
 
 State = Literal[
@@ -186,14 +188,20 @@ def _standing(pointer: Pointer) -> Standing:
     )
 
 
-def look_at_parts(specs: Iterable[TableSpec], connections: Connections) -> dict[str, FrazilError | None]:
+def look_at_parts(
+    specs: Iterable[TableSpec], connections: Connections, seconds: float = _PATIENCE
+) -> dict[str, FrazilError | None]:
     """Why Kafka or the catalog of a connection does not answer, asked for one table; None where it does."""
-    found: dict[str, FrazilError | None] = {}
+    asked: dict[str, Callable[[], object]] = {}
     for (spec, *_), clients in apart(specs, connections):
         behind = f" of {spec.connection}" if spec.connection else ""
-        found[f"kafka{behind}"] = _silence(partial(topic_facts, clients.admin, {spec.topic}))
-        found[f"catalog{behind}"] = _silence(partial(_ask_catalog, spec, clients))
-    return found
+        asked[f"kafka{behind}"] = partial(_ask_kafka, spec, clients)
+        asked[f"catalog{behind}"] = partial(_ask_catalog, spec, clients)
+    return {part: _silence(part, error) for part, error in call_all(asked, seconds).items()}
+
+
+def _ask_kafka(spec: TableSpec, connections: Connections) -> None:
+    topic_facts(connections.admin, {spec.topic})
 
 
 def _ask_catalog(spec: TableSpec, connections: Connections) -> None:
@@ -201,12 +209,11 @@ def _ask_catalog(spec: TableSpec, connections: Connections) -> None:
         load_table_or_none(connections.catalog, things(spec, connections.settings).table)
 
 
-def _silence(ask: Callable[[], object]) -> FrazilError | None:
-    try:
-        ask()
-    except Exception as e:  # noqa: BLE001 - an expired password is as bad as a server that is down
-        return explain(e)
-    return None
+def _silence(part: str, error: Exception | None) -> FrazilError | None:
+    """What keeps a part from answering; an expired password is as bad as a server that is down."""
+    if isinstance(error, TimeoutError):
+        return PartDownError(f"No answer of {part}: {error}.", todo="Look at that server.")
+    return explain(error) if error else None
 
 
 def waiting(facts: TopicFacts, position: Mapping[int, int]) -> int:

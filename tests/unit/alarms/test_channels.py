@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -94,7 +95,7 @@ def test_a_message_for_people_lists_twenty_and_counts_the_rest(web: Receiver) ->
 
     tell(journal, channels_of(AlarmSettings(webhook=url, slack=url)), "local", 5.0)
 
-    whole, text = web.posts
+    text, whole = sorted(web.posts, key=lambda post: "alarms" in post)
     assert len(whole["alarms"]) == 25
     assert (text["text"].count("check schema"), text["text"].endswith("and 5 more")) == (20, True)
 
@@ -146,3 +147,16 @@ def test_a_mail_server_without_encryption_is_not_spoken_to_where_it_was_asked_fo
 def test_a_login_needs_both_of_its_parts() -> None:
     with pytest.raises(ValueError, match="a login needs user and password"):
         by_mail(25, user="frazil")
+
+
+def test_a_server_that_hangs_keeps_no_other_channel_waiting(web: Receiver, journal: Journal) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, and never answers
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/a-secret"
+        access = AlarmSettings(webhook=SecretStr(address), slack=SecretStr(web.url))
+        outcome = tell(journal, channels_of(access), "local", 5.0, seconds=1.0)
+
+    assert outcome == {"webhook": "not told: TimeoutError", "slack": "told 1"}
+
+
+def test_no_address_is_in_the_repr_of_a_channel(web: Receiver) -> None:
+    assert "a-secret" not in repr(channels_of(AlarmSettings(webhook=SecretStr(web.url))))

@@ -121,3 +121,11 @@ def test_a_run_that_fails_for_a_cause_that_is_told_is_no_second_alarm(
     findings: dict[Subject, Cause | None], left: set[Subject]
 ) -> None:
     assert set(without_echoes(findings)) == left
+
+
+def test_a_text_that_is_no_unicode_does_not_stop_the_journal() -> None:
+    journal = Journal()
+
+    journal.judge({COUNT: Cause("row_count", "key \ud800")}, 0)
+
+    assert heard(journal, 0) == [("new", COUNT)]
