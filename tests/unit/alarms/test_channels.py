@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -12,6 +13,7 @@ from pydantic import SecretStr
 from frazil.alarms.channels import channels_of, tell
 from frazil.alarms.journal import Cause, Journal, Subject
 from frazil.settings.alarms import AlarmSettings, MailSettings
+from kit.certificates import Authority
 from kit.receivers import Receiver, mail_receiver, web_receiver
 
 COUNT = Subject("check", "row_count", "local.a")
@@ -160,3 +162,19 @@ def test_a_server_that_hangs_keeps_no_other_channel_waiting(web: Receiver, journ
 
 def test_no_address_is_in_the_repr_of_a_channel(web: Receiver) -> None:
     assert "a-secret" not in repr(channels_of(AlarmSettings(webhook=SecretStr(web.url))))
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+@pytest.mark.parametrize("known", [True, False])
+def test_an_e_mail_goes_to_a_server_of_a_known_authority_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal: Journal, security: str, known: bool
+) -> None:
+    ours, others = Authority(tmp_path / "ours", "ours"), Authority(tmp_path / "others", "others")
+    monkeypatch.setenv("SSL_CERT_FILE", str((ours if known else others).file))
+
+    with mail_receiver(ours.identity("mail"), encrypted=security == "tls") as post:
+        access = by_mail(post.port, security=security, user="frazil", password="a-secret")
+        told = tell(journal, channels_of(access), "local", 5.0)
+
+    assert told == {"mail": "told 1" if known else "not told: SSLCertVerificationError"}
+    assert len(post.letters) == len(post.logins) == known
