@@ -30,8 +30,8 @@ def first_version(start: int, to: int) -> dict[str, str]:
         "frazil.spans": f'{{"0":[{start},{to}]}}', "frazil.start": '{"0":0}',
         "frazil.records": str(to - start), "frazil.dead-letters": "0", "frazil.skipped": "0",
         "frazil.gaps": "{}", "frazil.bytes": "0", "frazil.total-records": str(to), "frazil.total-bad": "0",
-        "frazil.total-gaps": "0", "frazil.schema-ids": "", "frazil.max-timestamp": "", "frazil.landing": f"landing_{start}",
-        "frazil.run-id": "", "frazil.version": "0.1.0",
+        "frazil.total-gaps": "0", "frazil.schema-ids": "", "frazil.max-timestamp": "",
+        "frazil.landing": f"landing_{start}", "frazil.run-id": "", "frazil.version": "0.1.0",
     }  # fmt: skip
 
 
