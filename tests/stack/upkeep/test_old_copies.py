@@ -59,7 +59,7 @@ def test_what_was_compacted_is_spared_until_old_copies_expire(
     assert (thrifty.numbers["files_to_rewrite"], thrifty.numbers["files_saved"]) == (2, 1)
     assert "files compacted before stay until old copies expire" in thrifty.reason
     assert keep_up("compaction").numbers["files_after"] == 2
-    census = census_of(spec, connections, now)
+    census = census_of(spec, connections.catalog.load_table(name.identifier), now)
     assert census.copies > census.most_copies == spec.write.target_file_size
     assert census.ideal == 2
     assert not keep_up("compaction").done
