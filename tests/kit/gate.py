@@ -10,6 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from urllib.parse import urlsplit
 
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from frazil.settings.profile import Settings
 from kit.certificates import Authority
 from kit.waiting import PATIENCE
 from kit.wire import body_of
@@ -24,20 +29,39 @@ Signer = Callable[[str, str, bytes, dict[str, str]], dict[str, str]]
 """Method, address, body and headers of what goes on to the server; gives its headers."""
 
 
+Editor = Callable[[Mapping[str, str], bytes], bytes]
+"""Headers of a request and the body of its answer; gives the body that the client gets."""
+
 Answer = tuple[int, Mapping[str, str], bytes]
 """Status, headers and body."""
+
+
+def signer(settings: Settings) -> Signer:
+    """Logs the gate in to the stack's catalog, which knows signatures only."""
+    assert settings.aws.access_key
+    assert settings.aws.secret_key
+    keys = Credentials(settings.aws.access_key.get_secret_value(), settings.aws.secret_key.get_secret_value())
+
+    def signed(method: str, url: str, body: bytes, headers: dict[str, str]) -> dict[str, str]:
+        kept = {k: v for k, v in headers.items() if k.lower() in ("content-type", "accept")}
+        request = AWSRequest(method, url, data=body, headers=kept)
+        SigV4Auth(keys, "s3tables", settings.aws.region).add_auth(request)
+        return dict(request.headers.items())
+
+    return signed
 
 
 @contextmanager
 def gate(
     target: str, lets_in: Rule, authority: Authority | None = None, *, mutual: bool = False,
     signed: Signer = lambda _method, _url, _body, headers: headers,
+    edited: Editor = lambda _headers, body: body,
     refusal: Answer = (401, {"Content-Type": "application/json"}, b'{"error_code": 401, "message": "no"}'),
 ) -> Iterator[str]:  # fmt: skip
     """The address of `target` behind the gate; by TLS where there is an authority.
 
     `mutual`: it asks for a certificate, too. `signed`: how the gate itself logs in to what is behind.
-    `refusal`: what it says to all others.
+    `edited`: what becomes of an answer. `refusal`: what it says to all others.
     """
     behind = urlsplit(target)
 
@@ -55,7 +79,7 @@ def gate(
                 address = f"{behind.scheme}://{behind.netloc}{self.path}"
                 connection.request(self.command, self.path, body, signed(self.command, address, body, kept))
                 answer = connection.getresponse()
-                self._answer(answer.status, dict(answer.getheaders()), answer.read())
+                self._answer(answer.status, dict(answer.getheaders()), edited(self.headers, answer.read()))
             finally:
                 connection.close()
 

@@ -11,6 +11,7 @@ _SAID = re.compile(r"perform: (?P<action>[\w:-]+) on resource: (?P<resource>arn:
 """How AWS names what is missing: Glue, and S3 for most of its actions."""
 
 _BY_ARROW = re.compile(r"bucket '(?P<bucket>[^']+)'.*ACCESS_DENIED during (?P<call>\w+)", re.DOTALL)
+_ARROWS_CODE = re.compile(r"ExceptionName: (?P<code>\w+)|AWS Error (?P<name>(?!UNKNOWN)[A-Z_]+)")
 _S3_ACTIONS = {
     "HeadObject": "s3:GetObject", "GetObject": "s3:GetObject", "DeleteObject": "s3:DeleteObject",
     "DeleteObjects": "s3:DeleteObject", "ListObjectsV2": "s3:ListBucket", "HeadBucket": "s3:ListBucket",
@@ -49,8 +50,7 @@ def aws_refusal(error: BaseException) -> ConfigureError | None:
     if isinstance(error, ClientError):
         return _by_code(error.response.get("Error", {}).get("Code", ""), error.operation_name, str(error))
     if isinstance(error, OSError):
-        text = f"{error} {error.__cause__ or ''}"
-        return _of_s3(text) if "ACCESS_DENIED" in text or isinstance(error, PermissionError) else None
+        return _of_arrow(error, f"{error} {error.__cause__ or ''}")
     return None
 
 
@@ -67,6 +67,15 @@ def _by_code(code: str, operation: str, text: str) -> ConfigureError | None:
     said = _SAID.search(text)
     action, resource = (said["action"], said["resource"]) if said else (f"glue:{operation}", "*")
     return _denied(action, resource, text)
+
+
+def _of_arrow(error: OSError, text: str) -> ConfigureError | None:
+    """PyArrow has AWS' codes in capitals, and hands on those that it does not know."""
+    if "ACCESS_DENIED" in text or isinstance(error, PermissionError):
+        return _of_s3(text)
+    found = _ARROWS_CODE.search(text)
+    code = found and (found["code"] or "".join(word.capitalize() for word in found["name"].split("_")))
+    return _unknown(code, text) if code else None
 
 
 def _of_s3(text: str) -> NotAllowedError:

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials
 
 from frazil.clients import Clients
 from frazil.connections import Connections
@@ -20,27 +17,12 @@ from frazil.landing.land import land
 from frazil.settings.profile import Settings
 from frazil.tables.catalog import catalog_errors
 from kit.certificates import Authority
-from kit.gate import gate
+from kit.gate import gate, signer
 from kit.tokens import CLIENT, SECRET, Tokens
 from kit.topics import topic_maker
 from kit.waiting import wait_for
 
 TOKEN = "a-static-token"
-
-
-def signer(settings: Settings) -> Callable[..., dict[str, str]]:
-    """Logs the gate in to the stack's catalog, which knows signatures only."""
-    assert settings.aws.access_key
-    assert settings.aws.secret_key
-    keys = Credentials(settings.aws.access_key.get_secret_value(), settings.aws.secret_key.get_secret_value())
-
-    def signed(method: str, url: str, body: bytes, headers: dict[str, str]) -> dict[str, str]:
-        kept = {k: v for k, v in headers.items() if k.lower() in ("content-type", "accept")}
-        request = AWSRequest(method, url, data=body, headers=kept)
-        SigV4Auth(keys, "s3tables", settings.aws.region).add_auth(request)
-        return dict(request.headers.items())
-
-    return signed
 
 
 Guarded = Callable[[str], AbstractContextManager[str]]

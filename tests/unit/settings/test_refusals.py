@@ -86,6 +86,25 @@ def test_whoever_is_not_known_is_told_to_mend_the_credentials(code: str) -> None
         assert "FRAZIL_AWS__" in refusal.todo
 
 
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ("AWS Error INVALID_ACCESS_KEY_ID during CreateMultipartUpload operation: no", "ACCESS_KEY"),
+        ("AWS Error SIGNATURE_DOES_NOT_MATCH during GetObject operation: no", "SECRET_KEY"),
+        (
+            "AWS Error UNKNOWN (HTTP status 400) during GetObject operation: Unable to parse ExceptionName: "
+            "ExpiredToken Message: The provided token has expired.",
+            "SESSION_TOKEN",
+        ),
+    ],
+)
+def test_keys_that_storage_does_not_take_are_named_by_their_settings(text: str, setting: str) -> None:
+    refusal = aws_refusal(OSError(text))
+
+    assert refusal
+    assert f"FRAZIL_AWS__{setting}" in refusal.todo
+
+
 def test_what_passes_or_is_no_refusal_stays_what_it_is() -> None:
     assert aws_refusal(met("ThrottlingException", "slow down")) is None
     assert aws_refusal(OSError("AWS Error NETWORK_CONNECTION during PutObject operation")) is None
