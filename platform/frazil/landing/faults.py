@@ -20,11 +20,12 @@ _LOST = (
     "KAFKA_DATA_LOSS",
     "PARTITION_OFFSET_CHANGED",
 )
-_KAFKA_DOWN = (
+KAFKA_DOWN = (
     "org.apache.kafka.common.errors.TimeoutException", "DisconnectException",
     "COULD_NOT_READ_OFFSET_RANGE", "Failed to create new KafkaAdminClient",
     "java.util.concurrent.TimeoutException",
 )  # fmt: skip
+"""What a Spark job says where Kafka does not answer."""
 
 
 def landing_job(plan: Plan, table: Table | None = None, branch: str = "") -> Job:
@@ -46,7 +47,7 @@ def landing_job(plan: Plan, table: Table | None = None, branch: str = "") -> Job
         of=f"topic {plan.topic}",
         unseen=unseen,
         again="Land again." if work == "landing" else "Redrive again.",
-        silent={"Kafka": _KAFKA_DOWN},
+        silent={"Kafka": KAFKA_DOWN},
         known=lost,
         overtaken=lambda: _overtaken(plan, table) if table and work == "landing" else None,
     )

@@ -8,6 +8,7 @@ from frazil.connections import Connections
 from frazil.doctor.run import SYSTEMS
 from kit.shell import NAMESPACE, Command
 from kit.topics import Topic
+from kit.waiting import PATIENCE
 
 
 def by_right(document: Any) -> dict[tuple[str, str], dict[str, Any]]:
@@ -27,7 +28,7 @@ def test_a_stack_that_is_well_lacks_nothing_and_keeps_nothing(
 ) -> None:
     assert frazil("land", name).code == 0  # its table is in Glue and in Snowflake now
 
-    said = frazil("doctor", "--json")
+    said = frazil("doctor", "--json", "--seconds", str(PATIENCE))
 
     assert (said.code, said.document["fine"]) == (0, True)
     assert {each["system"] for each in said.document["findings"]} == set(SYSTEMS)

@@ -150,6 +150,11 @@ def test_the_doctor_names_the_acl_that_is_missing(
     assert "--allow-principal User:frazil --operation Read" in findings[-1].mend
     assert findings[-1].mend.endswith(f"--topic {topic.name}")
 
+    (of_spark,) = [f for f in examine(Patient([topic.spec], clients), ("spark",)) if not f.fine]
+
+    assert (of_spark.right, of_spark.status) == ("read from Kafka", "missing")
+    assert "TopicAuthorizationException" in of_spark.what or "not authorized" in of_spark.what.lower()
+
     feeding = DerivedSpec(table="copy", sql=Path("copy.sql"), feeds=Feed(topic=topic.name))
     (*_, missing) = examine(Patient([feeding], clients), ("kafka",))
 
