@@ -13,7 +13,7 @@ from frazil.publishing.target import Shown, Target
 from frazil.spec.table import AnyTable, Upkeep
 from frazil.tables.catalog import load_table
 from frazil.tables.manifests import manifests_of, rows_named
-from frazil.tables.snapshots import summary_of
+from frazil.tables.snapshots import number, summary_of
 from frazil.tables.spark import live_rows
 from frazil.upkeep.census import FILES_READ, Census, census_of
 from frazil.upkeep.compaction.bins import DELETED_SHARE
@@ -107,7 +107,7 @@ def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
     """A target shows the table's current metadata, and all of its rows where it counts them."""
     table = load_table(subject.connections.catalog, subject.things.table)
     summary = summary_of(table.current_snapshot())
-    rows = int(summary.get("total-records", 0)) - int(summary.get("total-position-deletes", 0))
+    rows = number(summary, "total-records") - number(summary, "total-position-deletes")
     shown, word = target.read(subject.connections), target.word
     todo = f"`frazil sync {subject.things.table}`"
     if shown is None:
@@ -146,6 +146,6 @@ def _file(location: str) -> str:
 def rows_in_files(subject: Subject[AnyTable], table: Table) -> int:
     """Rows by the list of manifests, which knows nothing of the summary; counted where rows are deleted."""
     head = table.current_snapshot()
-    if int(summary_of(head).get("total-delete-files", 0)):
+    if number(summary_of(head), "total-delete-files"):
         return live_rows(subject.connections, subject.things.table, head)
     return sum(map(rows_named, manifests_of(table, head)))

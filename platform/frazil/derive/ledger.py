@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from frazil.tables.ledger import Codec, Entry
+from frazil.tables.ledger import Codec, Entry, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +19,24 @@ class Position:
     sequence: int
 
 
+def position_of(uuid: Any, snapshot: Any, sequence: Any) -> Position:
+    """A position as JSON tells it; raises ValueError where a part of it is of another type."""
+    return Position(str(uuid), whole_number(snapshot), whole_number(sequence))
+
+
 Inputs = Annotated[
     Mapping[str, Position],
     Codec(
         lambda inputs: json.dumps({t: [p.uuid, p.snapshot, p.sequence] for t, p in sorted(inputs.items())}),
-        lambda text: {table: Position(*values) for table, values in json.loads(text).items()},
+        lambda text: {table: position_of(*values) for table, values in json.loads(text).items()},
     ),
 ]
 
 
-Counts = Annotated[Mapping[str, int], Codec(json.dumps, json.loads)]
+Counts = Annotated[
+    Mapping[str, int],
+    Codec(json.dumps, lambda text: {name: whole_number(count) for name, count in json.loads(text).items()}),
+]
 
 
 @dataclass(frozen=True)

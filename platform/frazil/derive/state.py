@@ -18,7 +18,7 @@ from frazil.spec.names import TableName, things
 from frazil.tables.branches import started_at
 from frazil.tables.catalog import catalog_errors, load_table_or_none
 from frazil.tables.manifests import rows_held
-from frazil.tables.snapshots import summary_of
+from frazil.tables.snapshots import number, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -135,9 +135,9 @@ def _sizes(
         inputs=inputs,
         snapshot_id=head.snapshot_id if head else None,
         rows=rows_held(table, head) if table else 0,
-        files=int(summary.get("total-data-files", 0)),
-        bytes=int(summary.get("total-files-size", 0)),
-        delete_files=int(summary.get("total-delete-files", 0)),
+        files=number(summary, "total-data-files"),
+        bytes=number(summary, "total-files-size"),
+        delete_files=number(summary, "total-delete-files"),
         lag=sum(i.waiting for i in inputs),
         freshness=None,
         state="new",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from frazil.tables.ledger import Codec, Entry
+from frazil.tables.ledger import Codec, Entry, whole_number
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -20,24 +20,30 @@ EarlierLog = tuple[str, Mapping[int, Span]]
 """The id of a topic, and what was landed of it before it was made again, or cut."""
 
 
+def _spans(told: Mapping[str, Any]) -> dict[int, Span]:
+    spans = {int(p): (whole_number(start), whole_number(end)) for p, (start, end) in told.items()}
+    if any(start > end or start < 0 for start, end in spans.values()):
+        raise ValueError("a span ends before it begins")
+    return spans
+
+
 def _by_partition(numbers: Mapping[int, object]) -> str:
     return json.dumps({str(p): v for p, v in sorted(numbers.items())}, separators=(",", ":"))
 
 
 Numbers = Annotated[
-    Mapping[int, int], Codec(_by_partition, lambda text: {int(p): n for p, n in json.loads(text).items()})
+    Mapping[int, int],
+    Codec(_by_partition, lambda text: {int(p): whole_number(n) for p, n in json.loads(text).items()}),
 ]
 Spans = Annotated[
     Mapping[int, Span],
-    Codec(_by_partition, lambda text: {int(p): (a, b) for p, (a, b) in json.loads(text).items()}),
+    Codec(_by_partition, lambda text: _spans(json.loads(text))),
 ]
 Logs = Annotated[
     tuple[EarlierLog, ...],
     Codec(
         lambda logs: json.dumps([[id_, dict(spans)] for id_, spans in logs], separators=(",", ":")),
-        lambda text: tuple(
-            (id_, {int(p): (a, b) for p, (a, b) in spans.items()}) for id_, spans in json.loads(text)
-        ),
+        lambda text: tuple((str(id_), _spans(spans)) for id_, spans in json.loads(text)),
     ),
 ]
 Ids = Annotated[

@@ -21,7 +21,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.branches import started_at
 from frazil.tables.catalog import catalog_errors, load_table_or_none
 from frazil.tables.pointers import Pointer, load_pointers
-from frazil.tables.snapshots import summary_of
+from frazil.tables.snapshots import number, summary_of
 from frazil.tables.stage import SUSPENDED
 
 if TYPE_CHECKING:
@@ -177,10 +177,10 @@ def _standing(pointer: Pointer) -> Standing:
     return Standing(
         location=pointer.location or "",
         snapshot_id=head.snapshot_id if head else None,
-        rows=int(summary.get("total-records", 0)),
-        files=int(summary.get("total-data-files", 0)),
-        bytes=int(summary.get("total-files-size", 0)),
-        delete_files=int(summary.get("total-delete-files", 0)),
+        rows=number(summary, "total-records"),
+        files=number(summary, "total-data-files"),
+        bytes=number(summary, "total-files-size"),
+        delete_files=number(summary, "total-delete-files"),
         ledger=ledger,
         stopped=unknown or metadata.properties.get(SUSPENDED, ""),
         landed_at=_landed_at(metadata, ledger) if ledger else None,

@@ -36,8 +36,11 @@ def new_branch(prefix: str) -> str:
 
 
 def started_at(branch: str) -> float:
-    """When the work on a branch began, in seconds since the epoch."""
-    return int(branch.split("_")[1]) / 1000
+    """When the work on a branch began, in seconds since the epoch; 0 where its name does not tell."""
+    try:
+        return int(branch.split("_")[1]) / 1000
+    except (IndexError, ValueError, OverflowError):
+        return 0.0
 
 
 def at_work(metadata: TableMetadata) -> dict[str, float]:

@@ -20,6 +20,7 @@ from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable, SortTerm, Write
 from frazil.tables.catalog import is_lost, load_table, load_table_or_none
 from frazil.tables.commit import commit
+from frazil.tables.ledger import read
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -142,8 +143,12 @@ def _asked(spec: AnyTable) -> dict[str, Any]:
 
 
 def _applied(table: Table) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(table.properties.get(LAYOUT, "{}"))
-    return found
+    return read(LAYOUT, table.properties.get(LAYOUT, "{}"), _layout)
+
+
+def _layout(text: str) -> dict[str, Any]:
+    found = dict(json.loads(text))
+    return {**found, "write": dict(found["write"])} if "write" in found else found
 
 
 def _stage(spec: AnyTable, table: Table, tx: Transaction) -> None:

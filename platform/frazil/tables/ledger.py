@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_args, get_type_hints
 
-from frazil.errors import ConfigureError, PositionLostError
+from frazil.errors import MALFORMED, ConfigureError, PositionLostError
 from frazil.tables.snapshots import ancestors, is_first, summary_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,9 @@ class Entry(ABC):
     def parse(cls, properties: Mapping[str, str]) -> Self:
         """The opposite of `properties`; what an older version did not write has its default."""
         coded = _coded(cls)
-        found: dict[str, Any] = {a: codec.read(properties[n]) for a, n, codec in coded if n in properties}
+        found: dict[str, Any] = {a: read(n, properties[n], c.read) for a, n, c in coded if n in properties}
+        if missing := [n for a, n, _ in coded if a not in found and a in _needed(cls)]:
+            raise unreadable(missing[0], "", "it is missing")
         if _later(properties):
             known = {FORMAT, SEQUENCE, *(name for _, name, _ in coded)}
             new = {k: v for k, v in properties.items() if k.startswith("frazil.") and k not in known}
@@ -170,6 +172,36 @@ def rewind(tx: Transaction, kind: type[Entry], to: Told[Any]) -> None:
         tx.set_properties(said)
 
 
+def read(name: str, text: str, parse: Callable[[str], T]) -> T:
+    """What a property or a summary says in Frazil's own words; raises PositionLostError where it does not."""
+    try:
+        return parse(text)
+    except MALFORMED as e:
+        raise unreadable(name, text, f"{type(e).__name__}: {e!s:.200}") from None
+
+
+def unreadable(name: str, text: str, why: str) -> PositionLostError:
+    """The error of a note that somebody else wrote, or cut."""
+    return PositionLostError(
+        f"What Frazil noted in the table can't be read: {name}.",
+        where=f"{name} = {text!r:.200}: {why}",
+        meaning="What the table holds can't be told. Nothing was changed.",
+        todo="Find out who changed it. `frazil rollback` goes back to one that can be read; a property "
+        "is put back by hand.",
+    )
+
+
+def whole_number(number: Any) -> int:
+    """A number of a note; raises ValueError where it is no whole one."""
+    if type(number) is not int:
+        raise ValueError(f"{number!r:.100} is no whole number")
+    return number
+
+
+def _needed(kind: type[Entry]) -> set[str]:
+    return {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
+
+
 @cache
 def _coded(kind: type[Entry]) -> tuple[tuple[str, str, Codec[Any]], ...]:
     """Attribute, property and codec of each field."""
@@ -186,7 +218,7 @@ def _codec(annotation: Any) -> Codec[Any]:
 def _later(properties: Mapping[str, str]) -> bool:
     """Whether a later minor version wrote a ledger."""
     text = properties.get(FORMAT, "1")
-    written = tuple(map(int, text.split(".")))
+    written = read(FORMAT, text, lambda text: tuple(map(int, text.split("."))))
     if written[0] > _VERSION[0]:
         raise ConfigureError(
             f"A newer Frazil wrote a ledger of version {text}; this one reads up to version {_VERSION[0]}.",
@@ -199,7 +231,7 @@ def _later(properties: Mapping[str, str]) -> bool:
 
 def _is_newer(metadata: TableMetadata) -> bool:
     """Whether the copy was made of a snapshot that `main` never held, or holds no longer."""
-    made = int(metadata.properties.get(SEQUENCE, 0))
+    made = read(SEQUENCE, metadata.properties.get(SEQUENCE, "0"), int)
     oldest = min((s.sequence_number or 0 for s in ancestors(metadata)), default=0)
     # What expired from the line is older than all that is left of it.
     return made > 0 and made >= oldest

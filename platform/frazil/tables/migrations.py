@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frazil.errors import ConfigureError
 from frazil.formats.evolution import Change, Verdict, standing, target
 from frazil.formats.logical import Field, Struct, Where, find
 from frazil.formats.types import from_iceberg, iceberg_type
 from frazil.spec.migrations import Migration
+from frazil.tables.ledger import read, whole_number
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -130,7 +131,13 @@ def _verdict(migration: Migration, table: Struct) -> Verdict:
 
 def _read(metadata: TableMetadata) -> dict[str, _Done]:
     text = metadata.properties.get(MIGRATIONS, "{}")
-    return {name: _Done(**done) for name, done in json.loads(text).items()}
+    return read(
+        MIGRATIONS, text, lambda text: {name: _done(**done) for name, done in json.loads(text).items()}
+    )
+
+
+def _done(did: str, field_id: Any = 0, kept: Any = False) -> _Done:
+    return _Done(str(did), whole_number(field_id), bool(kept))
 
 
 def _write(done: Mapping[str, _Done]) -> str:

@@ -12,7 +12,7 @@ from frazil.errors import MissingError, RepairError
 from frazil.spec.names import TableName
 from frazil.tables.commit import commit, move_ref
 from frazil.tables.ledger import Entry, Told, rewind
-from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.snapshots import ancestors, number, summary_of
 from frazil.tables.stage import SUSPENDED
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def report_of(name: TableName, turn: Turn[Any], follows: str, *, published: bool
 
 def row_count(snapshot: Snapshot) -> int:
     """Rows of the table at a snapshot."""
-    return int(summary_of(snapshot).get("total-records", 0))
+    return number(summary_of(snapshot), "total-records")
 
 
 def _target(name: TableName, table: Table, to: int | datetime) -> Snapshot:

@@ -14,16 +14,24 @@ def ancestors(metadata: TableMetadata, ref: str = "main") -> Iterator[Snapshot]:
     """The snapshots of a branch, newest first, as far back as they are kept."""
     kept = {snapshot.snapshot_id: snapshot for snapshot in metadata.snapshots}
     head = metadata.refs.get(ref)
-    snapshot = kept.get(head.snapshot_id) if head else None
+    snapshot = kept.pop(head.snapshot_id, None) if head else None
     while snapshot:
         yield snapshot
         parent = snapshot.parent_snapshot_id
-        snapshot = kept.get(parent) if parent else None
+        snapshot = kept.pop(parent, None) if parent else None  # once each: a broken line may end in itself
 
 
 def is_first(snapshot: Snapshot) -> bool:
     """Whether it is the table's first one; False too where expiry may have removed others before it."""
     return snapshot.parent_snapshot_id is None and snapshot.sequence_number == 1
+
+
+def number(said: Mapping[str, str], name: str) -> int:
+    """A number of a summary; 0 where it is missing, or where its writer put something else there."""
+    try:
+        return int(said.get(name, 0))
+    except ValueError:
+        return 0
 
 
 def summary_of(snapshot: Snapshot | None) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import SPARK_CATALOG, spark_properties
 from frazil.tables.faults import Job, spark_job
-from frazil.tables.snapshots import summary_of
+from frazil.tables.snapshots import number, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -131,8 +131,8 @@ def live_rows(connections: Connections, name: TableName, snapshot: Snapshot | No
     From its summary; where it has delete files they are counted: these may name rows that are gone.
     """
     said = summary_of(snapshot)
-    if snapshot is None or not int(said.get("total-delete-files", 0)):
-        return int(said.get("total-records", 0))
+    if snapshot is None or not number(said, "total-delete-files"):
+        return number(said, "total-records")
     at = f"{spark_name(name)} VERSION AS OF {snapshot.snapshot_id}"
     return int(connections.spark.sql(f"SELECT count(1) FROM {at}").collect()[0][0])
 

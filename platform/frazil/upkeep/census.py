@@ -12,7 +12,7 @@ from frazil.spec.table import AnyTable, Upkeep
 from frazil.tables.branches import outlived
 from frazil.tables.files import Deletes, LiveFile
 from frazil.tables.manifests import Head, HeadReader, files_named, rows_named
-from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.snapshots import ancestors, number, summary_of
 from frazil.upkeep.compaction.bins import Bin, Gain, Rule, gain_of
 from frazil.upkeep.compaction.plan import Partition, Plan, group_files, plan_bins, read_copies
 from frazil.upkeep.work import MB, LastWork, Number, last_works
@@ -251,10 +251,10 @@ def _left(head: Head | None) -> _Left:
         return _Left()
     said = summary_of(head.snapshot)
     data = [m for m in head.unread if m.content == ManifestContent.DATA]
-    deletes = Deletes(int(said.get("total-delete-files", 0)), rows=int(said.get("total-position-deletes", 0)))
+    deletes = Deletes(number(said, "total-delete-files"), rows=number(said, "total-position-deletes"))
     return _Left(
         files=sum(map(files_named, data)),
-        bytes=max(0, int(said.get("total-files-size", 0)) - head.bytes - head.deletes.bytes),
+        bytes=max(0, number(said, "total-files-size") - head.bytes - head.deletes.bytes),
         records=sum(map(rows_named, data)),
         deletes=deletes if len(data) < len(head.unread) else None,
     )
@@ -270,4 +270,4 @@ def _dead_branch(metadata: TableMetadata, name: str, age: float) -> DeadBranch:
     tip, main = metadata.refs[name].snapshot_id, metadata.refs.get("main")
     unwritten = main is not None and main.snapshot_id == tip
     added = {} if unwritten else summary_of(metadata.snapshot_by_id(tip))
-    return DeadBranch(name, age, int(added.get("added-data-files", 0)), int(added.get("added-files-size", 0)))
+    return DeadBranch(name, age, number(added, "added-data-files"), number(added, "added-files-size"))

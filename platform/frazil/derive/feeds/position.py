@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import stamina
 
 from frazil.derive.inputs import increment, since, standing
-from frazil.derive.ledger import Position
+from frazil.derive.ledger import Position, position_of
 from frazil.errors import PositionLostError
 from frazil.spec.names import TableName
 from frazil.tables.commit import set_properties
+from frazil.tables.ledger import read, whole_number
 from frazil.tables.manifests import added_files, data_files
 from frazil.tables.snapshots import ancestors
 
@@ -51,8 +52,17 @@ class FedTo:
     @classmethod
     def parse(cls, text: str) -> FedTo:
         """Reads what `text` wrote, in an older version too."""
-        uuid, snapshot, sequence, *others = json.loads(text)
-        return cls(Position(uuid, snapshot, sequence), *others)
+
+        def parse(text: str) -> FedTo:
+            uuid, snapshot, sequence, *others = json.loads(text)
+            found = cls(position_of(uuid, snapshot, sequence), *others)
+            return replace(
+                found,
+                rows=None if found.rows is None else whole_number(found.rows),
+                sent=whole_number(found.sent),
+            )
+
+        return read("the feed's position", text, parse)
 
 
 def group_of(name: TableName) -> str:

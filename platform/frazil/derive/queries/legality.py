@@ -13,6 +13,7 @@ from frazil.derive.queries.syntax import (
     is_aggregate,
     is_chance,
     is_clock,
+    is_foreign_source,
     parameters_of,
     start_of,
 )
@@ -122,6 +123,13 @@ def _unrepeatable(node: exp.Expr) -> Iterator[Mistake]:
     elif is_chance(node):
         what = f"{function_name(node)}: may differ each time, so the table could never be made again"
         yield start_of(node), what
+    elif isinstance(node, exp.Anonymous) and function_name(node) == "identifier":
+        yield (
+            start_of(node),
+            "IDENTIFIER: write the name itself; no other table, and no Java, is named by a text",
+        )
+    elif is_foreign_source(node):
+        yield start_of(node), f"{function_name(node.this)}: its rows come from no input"
     elif isinstance(node, exp.TableSample):
         yield start_of(node), "TABLESAMPLE takes other rows each time, so the table could never be made again"
 

@@ -14,6 +14,7 @@ from frazil.derive.queries.syntax import (
     branches,
     input_name,
     input_tables,
+    is_deep,
     names_of,
     output_of,
     parameters_of,
@@ -21,7 +22,7 @@ from frazil.derive.queries.syntax import (
     start_of,
     words_of,
 )
-from frazil.errors import SpecError
+from frazil.errors import MALFORMED, SpecError
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 
@@ -30,6 +31,9 @@ ERROR_COLUMN = "$$error"
 
 NOW = "now"
 """The parameter that Frazil fills: the time of the run."""
+
+_DEEPEST = 200
+"""Most levels of a query: each takes several of the 1,000 calls that Python allows within each other."""
 
 Mistake = tuple[int, str]
 """Where in the text, and what is wrong there."""
@@ -117,11 +121,13 @@ def _parsed(text: str, where: str) -> exp.Query:
         first = e.errors[0]
         place = f"{where}:{first['line']}:{first['col']}"
         raise SpecError(f"{place}: {_spoken(first['description'])}: {first['highlight']!r}") from None
-    except (TokenError, ValueError, TypeError, AttributeError, LookupError) as e:
+    except (TokenError, *MALFORMED) as e:
         # TokenError alone is meant: the others are sqlglot 30's own slips over odd arguments, as of map(a).
         raise SpecError(f"{where}:1: this is no SQL: {e}") from None
     if len(trees) != 1 or not all(isinstance(b, exp.Select) for b in branches(trees[0])):
         raise SpecError(f"{where}:1: one SELECT is expected here, and nothing else")
+    if is_deep(trees[0], _DEEPEST):
+        raise SpecError(f"{where}:1: it is nested more than {_DEEPEST} levels deep")
     return trees[0]  # type: ignore[return-value]
 
 
@@ -164,4 +170,4 @@ def _odd_parts(tree: exp.Query) -> Iterator[Mistake]:
 
 
 def _fingerprint(text: str) -> str:
-    return hashlib.sha256(" ".join(words_of(text)).encode()).hexdigest()[:16]
+    return hashlib.sha256(" ".join(words_of(text)).encode(errors="surrogatepass")).hexdigest()[:16]

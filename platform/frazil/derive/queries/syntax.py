@@ -79,6 +79,14 @@ def branches(tree: exp.Expr) -> list[exp.Expr]:
     return [tree]
 
 
+def is_deep(tree: exp.Expr, levels: int) -> bool:
+    """Whether a query has more levels than so many."""
+    level = [tree]
+    for _ in range(levels):
+        level = [inner for node in level for inner in node.iter_expressions()]
+    return bool(level)
+
+
 def output_of(tree: exp.Expr) -> list[exp.Expr]:
     """What the first SELECT of a query puts out: it names the columns."""
     return list(branches(tree)[0].expressions)
@@ -181,6 +189,13 @@ _CHANCE = {
 }  # fmt: skip
 
 
+_SOURCES = {
+    "explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode", "posexplode_outer",
+    "range", "stack", "variant_explode", "variant_explode_outer",
+}  # fmt: skip
+"""Functions that make rows of their arguments alone; others read files, or topics."""
+
+
 def function_name(node: exp.Expr) -> str:
     """The name of a function as Spark has it; empty where it is none."""
     if isinstance(node, exp.Anonymous):
@@ -215,6 +230,12 @@ def is_sketch(node: exp.Expr) -> bool:
 def is_chance(node: exp.Expr) -> bool:
     """Whether it tells something else each time it is asked."""
     return _calls(node) and function_name(node) in _CHANCE
+
+
+def is_foreign_source(node: exp.Expr) -> bool:
+    """Whether it is a function in a FROM that may read what is no input."""
+    call = node.this if isinstance(node, exp.Table | exp.Lateral) else None
+    return isinstance(call, exp.Func) and function_name(call) not in _SOURCES
 
 
 def _calls(node: exp.Expr) -> bool:

@@ -94,6 +94,25 @@ def test_rows_that_nobody_could_make_again_are_refused_for_every_kind(
     assert refusal(kind, text).startswith(told)
 
 
+@pytest.mark.parametrize("kind", ["rows", "full"])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("SELECT a FROM t WHERE IDENTIFIER('reflect')('a', 'b') = 1", "q.sql:1:"),
+        ("SELECT IDENTIFIER('b') AS a FROM t", "q.sql:1:8: IDENTIFIER: write the name itself"),
+        ("SELECT a FROM t JOIN IDENTIFIER('text.`/etc/passwd`') u", "q.sql:1:22: IDENTIFIER: write the name"),
+        ("SELECT a FROM t JOIN read_files('/etc/passwd') u", "q.sql:1:22: read_files: its rows come from no"),
+        ("SELECT a FROM t, LATERAL read_kafka('b') u", "q.sql:1:26: read_kafka: its rows come from no input"),
+        ("SELECT a + " * 300 + "1 AS a FROM t", "q.sql:1:"),
+        ("SELECT " + "a + " * 300 + "a AS a FROM t", "q.sql:1: it is nested more than 200 levels deep"),
+        ("SELECT " + "(" * 5000, "q.sql:1: this is no SQL"),
+        ("SELECT a\ud800 FROM t x JOIN IDENTIFIER('b')", "q.sql:1:"),
+    ],
+)
+def test_nothing_is_read_or_called_that_the_text_does_not_name(kind: str, text: str, told: str) -> None:
+    assert told in refusal(kind, text)
+
+
 @pytest.mark.parametrize(
     "text", ["CAST('2026-11-22' AS date)", "CAST('epoch' AS date)", "'now'", "to_date('2026-11-22')"]
 )
