@@ -55,22 +55,23 @@ def _document(findings: Sequence[Finding]) -> dict[str, Any]:
 
 def _show(findings: Sequence[Finding]) -> None:
     table = Table("system", "asked for", "of", "answer", "seconds", box=None)
-    for first, alike in _alike(findings, lambda f: (f.system, f.right, f.status)):
-        answer, seconds = Text(first.status, _COLOURS[first.status]), sum(f.seconds for f in alike)
+    for alike in _alike(findings, lambda f: (f.system, f.right, f.status)):
+        first, seconds = alike[0], sum(f.seconds for f in alike)
+        answer = Text(first.status, _COLOURS[first.status])
         of = f"{len(alike)} of them" if len(alike) > 1 else first.of
         table.add_row(first.system, first.right, of, answer, f"{seconds:.1f}" if first.right else "")
     print_table(table)
     told = [finding for finding in findings if finding.what]
-    for _, alike in _alike(told, lambda f: (f.system, f.right, f.status, f.what)):
+    for alike in _alike(told, lambda f: (f.system, f.right, f.status, f.what)):
         _explain(alike)
 
 
-def _alike(findings: Iterable[Finding], key: Callable[[Finding], Any]) -> list[tuple[Finding, list[Finding]]]:
-    """The first of those that are alike, and all of them, in the order of the first."""
+def _alike(findings: Iterable[Finding], key: Callable[[Finding], Any]) -> Iterable[list[Finding]]:
+    """Those that have a key in common, in the order of the first of each."""
     found: dict[Any, list[Finding]] = {}
     for finding in findings:
         found.setdefault(key(finding), []).append(finding)
-    return [(alike[0], alike) for alike in found.values()]
+    return found.values()
 
 
 def _explain(alike: Sequence[Finding]) -> None:

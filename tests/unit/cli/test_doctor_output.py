@@ -1,0 +1,58 @@
+"""What `frazil doctor` shows: a table that fits a terminal, then each thing that is missing, once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frazil.cli import doctor
+from frazil.cli.console import console
+from frazil.doctor.probe import Finding
+from kit.shell import Command
+
+ACL = "kafka-acls.sh --bootstrap-server broker-1.kafka.example:9092 --add --operation Read --topic {}"
+LONG = "iceberg_tables_of_a_team_with_a_long_name.orders_of_customers_in_europe"
+FINDINGS = [
+    Finding("kafka", "reach every broker", "", "ok", 0.12),
+    *(Finding("kafka", "describe the topic", f"t{n}", "ok", 0.1) for n in range(300)),
+    Finding("kafka", "read the topic", "t1", "missing", 0.1, "Kafka does not allow it.", ACL.format("t1")),
+    Finding("kafka", "read the topic", "t2", "missing", 0.1, "Kafka does not allow it.", ACL.format("t2")),
+    Finding("glue", "read the table's entry", LONG, "unproven", 0.1, "It is not there.", "glue:GetTable"),
+    Finding("snowflake", "", "", "not needed", 0.0),
+]
+
+
+@pytest.fixture
+def frazil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command on a terminal of 80 columns, where all was asked."""
+    monkeypatch.setenv("FRAZIL_PIPELINES", str(tmp_path))
+    monkeypatch.setattr(doctor, "examine", lambda *_, **__: FINDINGS)
+    monkeypatch.setattr(console, "width", 80)
+    return Command(monkeypatch, capsys)
+
+
+def test_the_table_fits_80_columns_and_what_is_alike_is_one_row(frazil: Command) -> None:
+    said = frazil("doctor")
+    table, _, _ = said.err.partition("\n\n")
+
+    assert said.code == 5
+    assert max(map(len, table.splitlines())) <= 80
+    assert "300 of them" in table
+    assert "not needed" in table
+
+
+def test_each_refusal_is_told_once_with_every_line_that_mends_it_unbroken(frazil: Command) -> None:
+    said = frazil("doctor")
+
+    assert said.err.count("Kafka does not allow it.") == 1
+    assert f"  Mend: {ACL.format('t1')}\n" in said.err
+    assert f"  Mend: {ACL.format('t2')}\n" in said.err
+    assert "  Needs: glue:GetTable\n" in said.err
+
+
+def test_scripts_get_all_of_it(frazil: Command) -> None:
+    said = frazil("doctor", "--json")
+
+    assert (said.code, said.document["fine"]) == (5, False)
+    assert len(said.document["findings"]) == len(FINDINGS)
