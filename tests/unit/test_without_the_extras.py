@@ -5,20 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tomllib
-from collections.abc import Iterable, Iterator
-from importlib.metadata import packages_distributions, requires
-from itertools import chain
-from pathlib import Path
+from importlib.metadata import packages_distributions
 from typing import Any
 
 import pytest
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-import frazil
+from kit.requirements import reached
 
-ROOT = Path(frazil.__file__).parents[2]
 EXTRAS = ("local", "graph", "tracing")
 
 AS_A_SHELL = """
@@ -62,32 +56,6 @@ print(json.dumps({
 
 OF_THE_STACK = ("up", "down", "status", "demo", "generate stock_trades")
 OTHERS = ("--help", "env", "graph", "tables --help")
-
-
-def reached(extras: Iterable[str]) -> set[str]:
-    """The distributions that come with Frazil and some of its extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    of_extras = (project["optional-dependencies"][extra] for extra in extras)
-    new = set(pairs(chain(project["dependencies"], *of_extras), ""))
-    found: set[tuple[str, str]] = set()
-    while new:
-        found |= new
-        new = {pair for name, extra in new for pair in pairs(required_by(name), extra)} - found
-    return {name for name, _ in found}
-
-
-def pairs(requirements: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:
-    """What is required if one extra is asked for: distributions, once as they are and once for each extra."""
-    for one in map(Requirement, requirements):
-        if one.marker is None or one.marker.evaluate({"extra": extra}):
-            yield from ((canonicalize_name(one.name), each) for each in ("", *one.extras))
-
-
-def required_by(name: str) -> list[str]:
-    try:
-        return requires(name) or []
-    except ModuleNotFoundError:  # for other systems only
-        return []
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,90 @@
+"""Environments with what Frazil needs and nothing of the embedded stack, with its wheel or without."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from kit.requirements import ROOT, reached
+
+_BIN = Path(sys.executable).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A fresh environment, and a folder to work in that holds no checkout."""
+
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "bin" / "python"
+
+    @property
+    def site(self) -> Path:
+        return next((self.folder / "lib").glob("python3.*/site-packages"))
+
+    def run(
+        self, *command: str | Path, cwd: Path | None = None, **told: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a program with nothing in its environment but what it is told."""
+        return subprocess.run(
+            command,
+            cwd=cwd or self.folder,
+            env={
+                "PATH": os.environ["PATH"],
+                "FRAZIL_HOME": str(self.folder / "home"),
+                "COLUMNS": "200",
+                **told,
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+
+
+def build_wheel(folder: Path) -> Path:
+    """The wheel of this checkout, built without a network."""
+    subprocess.run(
+        [_BIN / "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT, check=True, capture_output=True
+    )
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def make_environment(folder: Path, wheel: Path | None = None) -> Environment:
+    """Sees the locked distributions of the engine, and has the wheel, if any, installed."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    environment = Environment(folder)
+    for name in reached(()):
+        _link(name, environment.site)
+    if wheel:
+        install = (
+            "pip",
+            "install",
+            "--quiet",
+            "--offline",
+            "--no-deps",
+            "--python",
+            environment.python,
+            wheel,
+        )
+        subprocess.run([_BIN / "uv", *install], check=True, capture_output=True)
+    return environment
+
+
+def _link(name: str, site: Path) -> None:
+    """Lets a site see a distribution that is installed here."""
+    try:
+        found = distribution(name)
+    except PackageNotFoundError:  # for other systems only
+        return
+    for top in {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}:
+        if not (site / top).exists():
+            (site / top).symlink_to(Path(str(found.locate_file(top))))

