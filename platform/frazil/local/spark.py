@@ -21,7 +21,7 @@ _MAIN = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 # Every read has consumers of its own: kept for the default five minutes, with what they fetched but did
 # not use (20,000 records each), those of 40 landings fill the heap.
-_CONSUMERS = {
+CONSUMERS = {
     "spark.kafka.consumer.cache.timeout": "1s",
     "spark.kafka.consumer.cache.evictorThreadRunInterval": "5s",
     "spark.kafka.consumer.fetchedData.cache.timeout": "1s",
@@ -94,7 +94,7 @@ class Spark:
             "spark.executor.extraJavaOptions": _JAVA,
             "spark.connect.grpc.binding.address": LOOPBACK,
             "spark.connect.grpc.binding.port": port,
-            **_CONSUMERS,
+            **CONSUMERS,
             "spark.scheduler.mode": "FAIR",
             # No URI: Hadoop takes %20 for three letters of a folder's name.
             "spark.scheduler.allocation.file": f"file://{data / _POOLS}",
