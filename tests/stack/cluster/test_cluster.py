@@ -1,0 +1,113 @@
+"""All that needs Spark runs on a standalone cluster, and no worker that dies takes a record with it."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.doctor.preflight import probes
+from frazil.doctor.run import findings_of
+from frazil.landing.land import land
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
+from kit.killed import landing_process
+from kit.made import make_made, make_source
+from kit.opened import data_files
+from kit.spark_cluster import SparkCluster, kill
+from kit.topics import MakeTopic, Topic
+from kit.waiting import PATIENCE, wait_for
+
+EACH = 20
+BUSY = 1.0
+"""CPU seconds after which an executor is in the middle of its task."""
+
+
+def quantities(topic: Topic) -> list[int]:
+    return sorted(row["quantity"] for row in topic.rows())
+
+
+def test_a_landing_and_a_compaction_run_on_its_executors(
+    make_topic: MakeTopic, cluster: SparkCluster
+) -> None:
+    topic = make_topic(partitions=2)
+    topic.trades(EACH, partition=0)
+    topic.trades(EACH, partition=1)
+
+    reports = [land(topic.spec, topic.connections, max_records=EACH) for _ in range(2)]
+    before = len(data_files(topic))
+    compact(topic.spec, topic.connections, time.time(), Order(reason="These are too many."))
+
+    assert [report.records for report in reports] == [EACH, EACH]
+    assert (before > 1, len(data_files(topic))) == (True, 1)
+    assert quantities(topic) == list(range(2 * EACH))
+    assert [worker["coresused"] for worker in cluster.workers] == [1, 1]
+
+
+def test_a_table_is_derived_there(connections: Connections, fresh_name: str, tmp_path: Path) -> None:
+    source = make_source(connections.catalog, f"{fresh_name}_in")
+    source.trades(1, 2, 3)
+    made = make_made(
+        connections,
+        tmp_path,
+        f"{fresh_name}_out",
+        f"SELECT quantity FROM {source.name.table} WHERE quantity > 1",
+    )
+
+    assert made.derive().rows == 2
+    assert made.rows("quantity") == [(2,), (3,)]
+
+
+def test_its_executors_have_what_the_preflight_asks_for(connections: Connections) -> None:
+    found = {each.right: each.status for each in findings_of("spark", probes(connections, kafka=True))}
+
+    assert set(found.values()) == {"ok"}, found
+
+
+@pytest.mark.parametrize("master", ["local[1]", "spark://"])
+def test_a_process_may_drive_spark_itself(
+    make_topic: MakeTopic, cluster: SparkCluster, master: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = make_topic(partitions=2)
+    topic.trades(EACH)
+    monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED", raising=False)
+    remote = cluster.master if master == "spark://" else master
+
+    landing = landing_process(topic.name, "rest", FRAZIL_SPARK__REMOTE=remote, **cluster.environment)
+    out, err = landing.communicate(timeout=PATIENCE)
+
+    assert (landing.returncode, out.splitlines()[-1]) == (0, str(EACH)), err
+    assert quantities(topic) == list(range(EACH))
+
+
+def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
+    make_topic: MakeTopic, cluster: SparkCluster, workers: list[psutil.Process]
+) -> None:
+    topic = make_topic(partitions=2)
+    topic.trades(50_000, partition=0)
+    topic.trades(50_000, partition=1)
+    landing = landing_process(topic.name, "rest", FRAZIL_SPARK__REMOTE=cluster.remote)
+    executors = cluster.executors(workers[-1])
+    idle = sum(spent(each) for each in executors)
+
+    wait_for(lambda: landing.poll() is not None or sum(map(spent, executors)) > idle + BUSY)
+    was_landing = landing.poll() is None
+    kill([workers[-1], *executors])
+    out, err = landing.communicate(timeout=PATIENCE)
+
+    assert was_landing, subprocess.list2cmdline(landing.args)
+    assert (landing.returncode, out.strip()) == (0, "100000"), err
+    assert quantities(topic) == list(range(100_000))
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
+    assert len(cluster.workers) == 1
+
+
+def spent(process: psutil.Process) -> float:
+    """CPU seconds of a process."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
