@@ -98,6 +98,8 @@ def spark_errors(settings: Settings) -> Iterator[None]:
     """Turns "nobody answers", and "not with this token", into one clear error."""
     try:
         yield
+    except FrazilError:
+        raise
     except Exception as e:
         text = f"{type(e).__name__} {e} {e.__cause__}"
         known = next((error for sign, error in _REFUSALS.items() if sign in text), None)

@@ -44,7 +44,7 @@ def do_work(
     """Does one kind of upkeep to a table, and lets the table remember it."""
     name, settings = things(spec, connections.settings).table, connections.settings
     started = time.perf_counter()
-    with catalog_errors(settings), spark_errors(settings.of_upkeep):
+    with spark_errors(settings.of_upkeep), catalog_errors(settings):
         before = load_table(connections.catalog, name)
         try:
             report = kind.run(spec, connections, now, order)
