@@ -19,6 +19,7 @@ from rich.text import Text
 from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json
 from frazil.errors import MissingError, PartDownError
+from frazil.settings.connection import ConnectionSettings
 from frazil.settings.profile import Settings, frazil_home, variable
 from frazil.settings.secret import revealed
 
@@ -136,18 +137,22 @@ def _status_table(parts: list[Status]) -> Table:
     return table
 
 
-def _plain(settings: BaseModel) -> dict[str, Any]:
+def _plain(told: Any) -> Any:
     """All that is set, secrets in the clear: this command is asked for them."""
-    plain = {name: _plain(value) if isinstance(value, BaseModel) else value for name, value in settings}
-    return {
-        name: revealed(value) if isinstance(value, SecretStr) else value
-        for name, value in plain.items()
-        if value not in (None, "", {})
-    }
+    if isinstance(told, SecretStr):
+        return revealed(told)
+    if isinstance(told, ConnectionSettings):
+        return _plain(told.told)
+    if isinstance(told, dict):
+        return {name: _plain(value) for name, value in told.items()}
+    if isinstance(told, BaseModel):
+        plain = ((name, _plain(value)) for name, value in told)
+        return {name: value for name, value in plain if value not in (None, "", {})}
+    return told
 
 
 def _exports(home: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    systems = {name: value for name, value in settings.items() if isinstance(value, dict)}
+    systems = {n: value for n, value in settings.items() if isinstance(value, dict) and n != "connections"}
     return {
         "FRAZIL_HOME": home,
         **{variable([name]): settings[name] for name in settings.keys() - systems.keys()},
