@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,3 +58,12 @@ class Own:
     def processes(self) -> list[psutil.Process]:
         roots = [psutil.Process(pid) for pid in self.pids.values()]
         return [each for root in roots for each in (root, *root.children(recursive=True))]
+
+    @property
+    def commands(self) -> list[str]:
+        """What the process list shows of all that runs."""
+        found = []
+        for process in self.processes:
+            with suppress(psutil.ZombieProcess, psutil.NoSuchProcess):  # a child that ended a moment ago
+                found.append(" ".join(process.cmdline()))
+        return found

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
-from kit.certificates import Identity
+from frazil.local.authority import Identity
 
 
 @dataclass

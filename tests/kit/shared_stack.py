@@ -41,13 +41,13 @@ def free_offset() -> int:
     raise AssertionError("no offset leaves all ports of a stack free")
 
 
-def bring_up(home: Home) -> None:
+def bring_up(home: Home, *, locked: bool | None = None) -> None:
     """Starts what does not run; of several processes that try, the first one chooses ports and starts all."""
     home.make()
     with (home.root / "tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         offset = None if home.ports.exists() else free_offset()
-        prepared_stack(home, {}, offset).up(lambda *_: None)
+        prepared_stack(home, {}, offset, locked).up(lambda *_: None)
 
 
 def bring_down(home: Home) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import time
 from collections.abc import Iterator
@@ -14,6 +13,8 @@ from urllib.parse import parse_qs
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
+
+from frazil.local.gate import client_of
 
 CLIENT, SECRET = "frazil-client", 'a secret with "quotes" \\ and more'
 AUDIENCE, ISSUER = "the-brokers", "https://issuer.test"
@@ -69,7 +70,7 @@ def token_server() -> Iterator[Tokens]:
 
         def do_POST(self) -> None:
             form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-            if not _is_known(self.headers.get("Authorization", ""), form):
+            if client_of(self.headers.get("Authorization", ""), form) != (CLIENT, SECRET):
                 self._answer(401, {"error": "invalid_client"})
                 return
             tokens.asked += 1
@@ -92,12 +93,3 @@ def token_server() -> Iterator[Tokens]:
         Thread(target=server.serve_forever, daemon=True).start()
         yield tokens
         server.shutdown()
-
-
-def _is_known(authorization: str, form: dict[str, list[str]]) -> bool:
-    """By the header or by the form, as clients differ."""
-    given = form.get("client_id", [""])[0], form.get("client_secret", [""])[0]
-    if authorization.startswith("Basic "):
-        user, _, secret = base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")
-        given = user, secret
-    return given == (CLIENT, SECRET)

@@ -19,7 +19,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 from urllib.parse import urlsplit
 
-__all__ = ["Asked", "Fate", "Plan", "Wire", "body_of", "commits", "creates", "puts", "wired"]
+from frazil.local.gate import body_of
+
+__all__ = ["Asked", "Fate", "Plan", "Wire", "commits", "creates", "puts", "wired"]
 
 Fate = Literal["dropped", "failed", "replayed", "late", "hangs", "unsent", "refused", "forbidden"]
 """What becomes of a request.
@@ -123,19 +125,6 @@ class Wire:
     def calm(self) -> None:
         """All is answered as it should be."""
         self.plan = lambda _: None
-
-
-def body_of(handler: BaseHTTPRequestHandler) -> bytes:
-    """What a request carries, also where it comes in chunks."""
-    if "chunked" not in handler.headers.get("Transfer-Encoding", ""):
-        return handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
-    found = b""
-    while size := int(handler.rfile.readline().partition(b";")[0], 16):
-        found += handler.rfile.read(size)
-        handler.rfile.readline()
-    while handler.rfile.readline().strip():
-        pass
-    return found
 
 
 @contextmanager

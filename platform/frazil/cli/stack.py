@@ -41,16 +41,20 @@ def up(
     ] = None,
     port_offset: Annotated[int | None, typer.Option(help="Added to every default port.")] = None,
     only: Only = None,
+    secure: Annotated[
+        bool | None,
+        typer.Option(help="Whether every part asks who is there; default: as at the last start."),
+    ] = None,
 ) -> None:
     """Start what does not run of the embedded stack, and wait until all of it answers."""
     from frazil.local.home import Home
     from frazil.local.parts import prepared_stack
     from frazil.local.ports import parse
 
-    stack = prepared_stack(Home(frazil_home()), parse(port or ()), port_offset)
+    stack = prepared_stack(Home(frazil_home()), parse(port or ()), port_offset, secure)
     with _progress() as report:
         stack.up(report, only or ())
-    console.print(f"The stack is up. Profile: {stack.home.profile}")
+    console.print(f"The stack is up{', and locked' if stack.locked else ''}. Profile: {stack.home.profile}")
 
 
 @app.command(rich_help_panel=_PANEL)
@@ -74,9 +78,14 @@ def status(as_json: Json = False) -> None:
     stack = _known_stack()
     parts = stack.status()
     if as_json:
-        print_json({"home": str(stack.home.root), "parts": [asdict(each) for each in parts]})
+        told = {"home": str(stack.home.root), "locked": stack.locked}
+        print_json({**told, "parts": [asdict(each) for each in parts]})
     else:
         console.print(_status_table(parts))
+        if stack.locked:
+            console.print(
+                "The stack is locked: every part asks who is there. The profile knows how to get in."
+            )
     if any(each.state != "up" for each in parts):
         raise typer.Exit(PartDownError.exit_code)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import sysconfig
 from pathlib import Path
+from typing import Any
 
-from frazil.local.home import Credentials, Home, s3_credentials, snowflake_keys
+from frazil.local.gate import TOKENS
+from frazil.local.home import Credentials, Home, s3_credentials, secret, snowflake_keys
+from frazil.local.locks import USER, locks_of
 from frazil.local.ports import LOOPBACK, Ports, url
 from frazil.local.server import Launch, Server, get, get_signed
 
@@ -27,6 +31,10 @@ _STORAGE_PORTS = {
     "storage-admin": "admin.port",
     "storage-admin-grpc": "admin.port.grpc",
 }
+
+_SIGNED = ("SIGNING", "SIGNING_READ", "FILER_SIGNING", "FILER_SIGNING_READ")
+_ROLES = ("MASTER", "VOLUME", "FILER", "S3", "ADMIN", "WORKER", "CLIENT")
+"""As `weed scaffold -config=security` names them: requests between servers, and the servers."""
 
 
 def storage(home: Home, ports: Ports) -> Server:
@@ -54,6 +62,7 @@ def storage(home: Home, ports: Ports) -> Server:
             "AWS_ACCESS_KEY_ID": credentials.access_key,
             "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
             "GOMEMLIMIT": "512MiB",  # without it, it grows to 1.9 GB
+            **_inner_locks(home),
         }
         return Launch((str(program), "-logtostderr=true", "mini", *flags), environment)
 
@@ -62,6 +71,41 @@ def storage(home: Home, ports: Ports) -> Server:
         get_signed(f"{url(ports, 'rest')}/v1/config?warehouse={TABLE_BUCKET}", "s3tables", credentials)
 
     return Server("storage", tuple(_STORAGE_PORTS), launch, ask)
+
+
+def _inner_locks(home: Home) -> dict[str, str]:
+    """What SeaweedFS' own servers ask of each other in a locked stack; else each answers everybody."""
+    if (locks := locks_of(home)) is None:
+        return {}
+    keys = {f"WEED_JWT_{name}_KEY": secret(home, "storage") for name in _SIGNED}
+    certificates = {f"WEED_GRPC_{role}_CERT": str(locks.certificate) for role in _ROLES}
+    certificates |= {f"WEED_GRPC_{role}_KEY": str(locks.key) for role in _ROLES}
+    return {**keys, **certificates, "WEED_GRPC_CA": str(locks.ca)}
+
+
+def rest_access(home: Home, ports: Ports) -> dict[str, Any]:
+    """How clients of the catalog get in, as the profile says it: signed, or with a token at the gate."""
+    if (locks := locks_of(home)) is None:
+        return {"uri": url(ports, "rest"), "warehouse": TABLE_BUCKET}
+    uri = f"https://{LOOPBACK}:{ports['catalog']}"
+    client = {"client_id": USER, "client_secret": secret(home, "catalog"), "token_url": f"{uri}{TOKENS}"}
+    return {"uri": uri, "warehouse": TABLE_BUCKET, "ca": str(locks.ca), **client}
+
+
+def catalog(home: Home, ports: Ports) -> Server:
+    """The gate of a locked stack's catalog."""
+
+    def launch() -> Launch:
+        return Launch((sys.executable, "-m", "frazil.local.gate", str(home.root)))
+
+    def ask() -> None:
+        told = rest_access(home, ports)
+        client = f"client_id={USER}&client_secret={told['client_secret']}"
+        token = json.loads(get(told["token_url"], body=client.encode(), ca=told["ca"]))["access_token"]
+        headers = {"Authorization": f"Bearer {token}"}
+        get(f"{told['uri']}/v1/config?warehouse={TABLE_BUCKET}", headers, ca=told["ca"])
+
+    return Server("catalog", ("catalog",), launch, ask, ("storage",))
 
 
 def aws(home: Home, ports: Ports) -> Server:

@@ -24,6 +24,7 @@ class Home:
         self.running = root / "run"  # one file for each part that was started and not stopped
         self.logs = root / "logs"  # one for each part, and the log of its previous start
         self.secrets = root / "secrets"  # keys; nobody else may enter
+        self.tls = root / "tls"  # certificates and their keys; only of a locked stack
         self.dagster = root / "dagster"  # DAGSTER_HOME
         self.scratch = root / "tmp"  # temporary files of the servers, emptied by nobody but `wipe`
 
@@ -46,7 +47,7 @@ class Home:
 
     def wipe(self) -> None:
         """Deletes all that a stack keeps, except its choice of ports."""
-        for folder in (self.secrets, self.running, self.logs, self.scratch, self.dagster):
+        for folder in (self.secrets, self.tls, self.running, self.logs, self.scratch, self.dagster):
             shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(self.root / "data", ignore_errors=True)
         self.profile.unlink(missing_ok=True)
@@ -117,9 +118,9 @@ def s3_credentials(home: Home) -> Credentials:
     return Credentials(access_key, secret_key)
 
 
-def spark_token(home: Home) -> str:
-    """What the Spark servers ask of their clients."""
-    file = home.secrets / "spark"
+def secret(home: Home, part: str) -> str:
+    """What a part asks of its clients: letters, digits, `-` and `_`."""
+    file = home.secrets / part
     if not file.exists():
         write_private(file, secrets.token_urlsafe(30), once=True)
     return file.read_text()

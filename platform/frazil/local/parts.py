@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from frazil.errors import ConfigureError
-from frazil.local.cloud import BUCKET, SNOWFLAKE_USER, TABLE_BUCKET, aws, snowflake, storage
-from frazil.local.home import Home, s3_credentials, snowflake_keys, spark_token, template, write_private
+from frazil.local.cloud import BUCKET, SNOWFLAKE_USER, aws, catalog, rest_access, snowflake, storage
+from frazil.local.home import Home, s3_credentials, secret, snowflake_keys, template, write_private
 from frazil.local.jars import Jars, cache_folder, java_home, read_lock
-from frazil.local.kafka import kafka, registry, registry_url
+from frazil.local.kafka import kafka, kafka_access, registry, registry_access
+from frazil.local.locks import lock, locks_of, unlock
 from frazil.local.ports import LOOPBACK, Ports, choose, recall, remember, url
 from frazil.local.server import Server
 from frazil.local.spark import Spark, cores
@@ -29,18 +30,39 @@ def known_stack(home: Home) -> Stack:
     return Stack(home, ports, _servers(home, ports))
 
 
-def prepared_stack(home: Home, chosen: Mapping[str, int], offset: int | None = None) -> Stack:
-    """The stack as it is to be started, its ports and profile written; for the arguments see `choose`."""
+def prepared_stack(
+    home: Home, chosen: Mapping[str, int], offset: int | None = None, locked: bool | None = None
+) -> Stack:
+    """The stack as it is to be started, its ports, locks and profile written.
+
+    For ports see `choose`; a stack is locked, or open, as it was, unless `locked` says it.
+    """
     known = known_stack(home)
     ports = choose(home.ports, chosen, offset)
     if dict(ports) != dict(known.ports) and known.is_running():
         raise ConfigureError(
             "The stack runs with other ports.", where=str(home.ports), todo="`frazil down` first."
         )
+    _turn(home, known, locked)
     remember(home.ports, ports)
     write_profile(home, ports)
     make_dagster_home(home)
     return Stack(home, ports, _servers(home, ports))
+
+
+def _turn(home: Home, known: Stack, locked: bool | None) -> None:
+    """Locks or opens a stack that is down; its data stays as it is."""
+    if locked in (None, locks_of(home) is not None):
+        return
+    if known.is_running():
+        how, wanted = ("open", "--secure") if locked else ("locked", "--no-secure")
+        raise ConfigureError(
+            f"The stack runs, and it is {how}.",
+            where=str(home.root),
+            meaning="Nothing was changed.",
+            todo=f"`frazil down`, then `frazil up {wanted}`; data stays.",
+        )
+    (lock if locked else unlock)(home)
 
 
 def _servers(home: Home, ports: Ports) -> list[Server]:
@@ -49,6 +71,7 @@ def _servers(home: Home, ports: Ports) -> list[Server]:
     spark = Spark(home, ports, java, jars)
     return [
         storage(home, ports),
+        *([catalog(home, ports)] if locks_of(home) else []),
         aws(home, ports),
         kafka(home, ports, java, jars),
         registry(home, ports, java, jars),
@@ -80,8 +103,8 @@ def _values(home: Home, ports: Ports) -> dict[str, Any]:
     return {
         "cluster": "local",
         "dagster_home": str(home.dagster),
-        "kafka": {"bootstrap_servers": f"{LOOPBACK}:{ports['kafka']}"},
-        "registry": {"url": registry_url(ports)},
+        "kafka": kafka_access(home, ports),
+        "registry": registry_access(home, ports),
         "aws": {
             "region": credentials.region,
             "access_key": credentials.access_key,
@@ -89,7 +112,7 @@ def _values(home: Home, ports: Ports) -> dict[str, Any]:
         },
         "s3": {"endpoint": url(ports, "s3")},
         "glue": {"endpoint": url(ports, "glue"), "warehouse": f"s3://{BUCKET}/warehouse"},
-        "rest": {"uri": url(ports, "rest"), "warehouse": TABLE_BUCKET},
+        "rest": rest_access(home, ports),
         "snowflake": {
             "account": "frazil",
             "host": LOOPBACK,
@@ -102,7 +125,7 @@ def _values(home: Home, ports: Ports) -> dict[str, Any]:
         "spark": {
             "remote": f"sc://{LOOPBACK}:{ports['spark']}",
             "upkeep_remote": f"sc://{LOOPBACK}:{ports['spark-upkeep']}",
-            "token": spark_token(home),
+            "token": secret(home, "spark"),
             "parallelism": cores(),
         },
     }

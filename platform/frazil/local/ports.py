@@ -19,8 +19,8 @@ Ports = Mapping[str, int]
 
 DEFAULTS: Ports = {
     "kafka": 9092, "kafka-controller": 9093,
-    "registry": 8081, "registry-management": 9000,
-    "s3": 8333, "s3-grpc": 8334, "rest": 8181,
+    "registry": 8081,
+    "s3": 8333, "s3-grpc": 8334, "rest": 8181, "catalog": 8182,
     "storage-master": 9333, "storage-master-grpc": 9334, "storage-volume": 9340, "storage-volume-grpc": 9341,
     "storage-filer": 8888, "storage-filer-grpc": 8889, "storage-admin": 8335, "storage-admin-grpc": 8336,
     "glue": 5557, "snowflake": 5558,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ssl
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from frazil.local.home import Credentials
 
 _SECONDS = 10.0
-_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback: no proxy
+_NO_PROXY = urllib.request.ProxyHandler({})  # loopback
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,13 @@ class Server:
     background: bool = False  # once it is up, all others have the CPU first
 
 
-def get(url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None) -> bytes:
+def get(
+    url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None, ca: Path | None = None
+) -> bytes:
     """The answer to one request; an OSError where there is none, or it is an error."""
+    tls = [urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=ca))] if ca else []
     request = urllib.request.Request(url, data=body, headers=dict(headers or {}))
-    with _opener.open(request, timeout=_SECONDS) as answer:
+    with urllib.request.build_opener(_NO_PROXY, *tls).open(request, timeout=_SECONDS) as answer:
         return bytes(answer.read())
 
 
@@ -48,12 +53,25 @@ def get_signed(
     body: bytes | None = None,
 ) -> bytes:
     """As `get`, with the request signed for AWS (SigV4)."""
+    method = "POST" if body else "GET"
+    return get(url, signed_headers(method, url, service, credentials, headers, body), body)
+
+
+def signed_headers(
+    method: str,
+    url: str,
+    service: str,
+    credentials: Credentials,
+    headers: Mapping[str, str] | None = None,
+    body: bytes | None = None,
+) -> dict[str, str]:
+    """The headers of a request with AWS' signature."""
     from botocore.auth import S3SigV4Auth, SigV4Auth
     from botocore.awsrequest import AWSRequest
     from botocore.credentials import Credentials as Keys
 
-    request = AWSRequest("POST" if body else "GET", url, data=body, headers=headers or {})
+    request = AWSRequest(method, url, data=body, headers=headers or {})
     keys = Keys(credentials.access_key, credentials.secret_key)
     signer = S3SigV4Auth if service == "s3" else SigV4Auth
     signer(keys, service, credentials.region).add_auth(request)
-    return get(url, dict(request.headers), body)
+    return dict(request.headers)

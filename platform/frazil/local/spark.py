@@ -10,8 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from frazil.formats.avro.limits import JAVA_OPTIONS as AVRO_LIMITS
-from frazil.local.home import Home, s3_credentials, spark_token, template
+from frazil.local.home import Home, s3_credentials, secret, template
 from frazil.local.jars import Jars
+from frazil.local.locks import STORE_PASSWORD, locks_of
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server
 from frazil.tables.spark import UPKEEP_POOL
@@ -78,11 +79,12 @@ class Spark:
             return Launch(_command(properties), self._environment(data))
 
         def ask() -> None:
-            _ask(port, spark_token(self.home))
+            _ask(port, secret(self.home, "spark"))
 
         return Server(name, (name,), launch, ask, ("storage", "aws"), background=background)
 
     def _properties(self, data: Path, port: int, heap: str) -> dict[str, object]:
+        java = f"{_JAVA}{self._trust()}"
         return {
             "spark.master": f"local[{cores()}]",
             "spark.app.name": "frazil",
@@ -90,7 +92,7 @@ class Spark:
             "spark.driver.memory": heap,
             "spark.driver.host": LOOPBACK,
             "spark.driver.bindAddress": LOOPBACK,
-            "spark.driver.extraJavaOptions": f'{_JAVA} "-Djava.io.tmpdir={self.home.scratch}"',
+            "spark.driver.extraJavaOptions": f'{java} "-Djava.io.tmpdir={self.home.scratch}"',
             "spark.executor.extraJavaOptions": _JAVA,
             "spark.connect.grpc.binding.address": LOOPBACK,
             "spark.connect.grpc.binding.port": port,
@@ -105,13 +107,20 @@ class Spark:
             "spark.ui.enabled": "false",
         }
 
+    def _trust(self) -> str:
+        """The catalog's authority, for Java's clients of it; Kafka's are told by their options."""
+        if (locks := locks_of(self.home)) is None:
+            return ""
+        store = "-Djavax.net.ssl.trustStore"
+        return f' "{store}={locks.trust_store}" {store}Password={STORE_PASSWORD}'
+
     def _environment(self, data: Path) -> dict[str, str]:
         return {
             "JAVA_HOME": str(self.java),
             "SPARK_HOME": str(_spark_home()),
             "SPARK_CONF_DIR": str(data),
             "SPARK_LOCAL_IP": LOOPBACK,
-            "SPARK_CONNECT_AUTHENTICATE_TOKEN": spark_token(self.home),
+            "SPARK_CONNECT_AUTHENTICATE_TOKEN": secret(self.home, "spark"),
             "PYSPARK_PYTHON": sys.executable,  # else workers take the python3 of PATH
             **s3_credentials(self.home).environment,  # Glue's clients look for them nowhere else
         }

@@ -13,6 +13,7 @@ from typing import Literal
 
 from frazil.errors import FrazilError, MissingError, PartDownError
 from frazil.local.home import Home
+from frazil.local.locks import locks_of
 from frazil.local.ports import Ports, is_taken, taken
 from frazil.local.process import Progress, Running, find, log_tail, start, step_back, stop
 from frazil.local.server import Server
@@ -47,6 +48,11 @@ class Stack:
         self.ports = ports
         self._servers = servers
         self._given_up = threading.Event()
+
+    @property
+    def locked(self) -> bool:
+        """Whether its parts ask who is there, and show certificates."""
+        return locks_of(self.home) is not None
 
     def up(self, report: Report, only: Collection[str] = ()) -> None:
         """Starts parts that do not run, by default of all; waits for a slow one as long as it moves.

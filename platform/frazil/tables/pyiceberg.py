@@ -162,6 +162,7 @@ def _client_credentials(access: RestSettings, seconds: float) -> dict[str, Any]:
         "client_secret": access.client_secret.get_secret_value(),
         "scope": access.scope,
         "seconds": seconds,
+        "ca": access.ca,
     }
     return {"auth": {"type": "custom", "impl": "frazil.tables.login.ClientCredentials", "custom": told}}
 

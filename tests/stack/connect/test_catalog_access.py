@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from email.message import Message
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError
 from frazil.landing.land import land
+from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
 from frazil.tables.catalog import catalog_errors
-from kit.certificates import Authority
 from kit.gate import gate, signer
 from kit.tokens import CLIENT, SECRET, Tokens
 from kit.topics import topic_maker
@@ -33,7 +34,7 @@ def guarded(stack: Settings, tokens: Tokens) -> Guarded:
     """The stack's catalog behind a gate that checks the token of each request."""
 
     def open_gate(way: str) -> AbstractContextManager[str]:
-        def lets_in(headers: Mapping[str, str]) -> bool:
+        def lets_in(headers: Message) -> bool:
             said = headers.get("Authorization", "")
             return said == f"Bearer {TOKEN}" if way == "token" else tokens.knows(said)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 from frazil.connections import Connections
 from frazil.errors import ConfigureError
 from frazil.formats.registry import registry_client, subject_versions
+from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
-from kit.certificates import Authority
 from kit.gate import gate
 from kit.tokens import CLIENT, SECRET, Tokens
 from kit.topics import Topic, topic_maker
@@ -38,7 +39,7 @@ def topic(connections: Connections, fresh_name: str) -> Topic:
 def guarded(stack: Settings, authority: Authority, tokens: Tokens, way: str) -> Iterator[str]:
     """The stack's registry behind a gate that knows one way in."""
 
-    def lets_in(headers: Mapping[str, str]) -> bool:
+    def lets_in(headers: Message) -> bool:
         said = headers.get("Authorization", "")
         match way:
             case "login":

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import ConfigureError, PartDownError
+from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
 from frazil.tables.spark import open_spark
-from kit.certificates import Authority
 from kit.connect_server import connect_server
 
 TOKEN = "planted-5f0c9d"

@@ -1,0 +1,203 @@
+"""`frazil up --secure`: the same work by the profile alone, and nobody gets in without a part's secret."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psutil
+import pytest
+
+from frazil.checks.run import run_checks
+from frazil.cli.selection import select
+from frazil.clients import Clients
+from frazil.connections import Connections
+from frazil.derive.derive import derive
+from frazil.errors import ConfigureError, FrazilError, PartDownError
+from frazil.formats.registry import subject_versions
+from frazil.kafka.facts import topic_fact
+from frazil.landing.land import land
+from frazil.local.generators import GENERATORS
+from frazil.local.generators.generator import generate
+from frazil.local.home import Home, secret
+from frazil.local.locks import locks_of
+from frazil.local.ports import LOOPBACK, recall
+from frazil.publishing.targets import targets_of
+from frazil.settings.profile import Settings
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import catalog_errors
+from frazil.tables.spark import open_spark
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
+from kit.own_stack import Own
+from kit.shared_stack import bring_down, bring_up, is_to_stay
+
+TRADES, FLAGGED = "stock_trades", "flagged_stock_trades"
+COUNT = 200
+SECRET_OF = ("kafka", "registry", "catalog", "storage", "spark")
+
+
+@pytest.fixture(scope="module")
+def locked(stack_home: Home) -> Iterator[Own]:
+    """A locked stack, in force as any other; it needs none beside it."""
+    home = Home(stack_home.root.with_name(f"{stack_home.root.name}-locked"))
+    stays = is_to_stay(home)
+    bring_up(home, locked=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FRAZIL_HOME", str(home.root))
+        yield Own(home)
+    if not stays:
+        bring_down(home)
+
+
+def test_records_are_landed_derived_compacted_shown_and_checked_by_the_profile_alone(locked: Own) -> None:
+    selection = select([TRADES, FLAGGED], every=False)
+    connections = selection.connections
+    trades, flagged = selection.specs
+    assert isinstance(trades, TableSpec)
+    assert isinstance(flagged, DerivedSpec)
+
+    produced = generate(GENERATORS[TRADES], connections.settings, count=COUNT)
+    landed = land(trades, connections)
+    derived = derive(flagged, connections)
+    compacted = compact(trades, connections, time.time(), Order(everything=True))
+    for spec in selection.specs:
+        for target in targets_of(spec, connections.settings):
+            target.sync(connections)
+    results = run_checks(selection.specs, connections, deep=True)
+
+    assert produced.records == COUNT
+    assert landed.records == COUNT
+    assert derived.snapshot_id
+    assert compacted.done, compacted.text
+    assert {r.asset[0] for r in results} == {"iceberg", "glue", "snowflake"}
+    assert [(r.check, r.text) for r in results if r.failed] == []
+
+
+def ask_kafka(connections: Connections) -> object:
+    return topic_fact(connections.admin, "a_topic")
+
+
+def ask_registry(connections: Connections) -> object:
+    return subject_versions(connections.registry, "a_subject")
+
+
+def ask_catalog(connections: Connections) -> object:
+    with catalog_errors(connections.settings):
+        return connections.catalog.list_namespaces()
+
+
+def ask_spark(connections: Connections) -> object:
+    return open_spark(connections.settings)
+
+
+OPEN_KAFKA = {"ca": None, "mechanism": None, "username": None, "password": None}
+NO_CLIENT = {"token_url": None, "client_id": None, "client_secret": None}
+
+
+@pytest.mark.parametrize(
+    ("ask", "changes", "error", "said"),
+    [
+        (ask_kafka, {"kafka": OPEN_KAFKA}, PartDownError, "FRAZIL_KAFKA__TLS"),
+        (ask_kafka, {"kafka": {"password": "wrong"}}, ConfigureError, "FRAZIL_KAFKA__"),
+        (ask_kafka, {"kafka": {"ca": None, "tls": True}}, ConfigureError, "certificate verify failed"),
+        (ask_registry, {"registry": {"user_info": None}}, ConfigureError, "FRAZIL_REGISTRY__USER_INFO"),
+        (ask_registry, {"registry": {"user_info": "frazil:wrong"}}, ConfigureError, "FRAZIL_REGISTRY__"),
+        (ask_registry, {"registry": {"ca": None}}, ConfigureError, "FRAZIL_REGISTRY__"),
+        (ask_catalog, {"rest": NO_CLIENT}, ConfigureError, "FRAZIL_REST__"),
+        (ask_catalog, {"rest": {"client_secret": "wrong"}}, ConfigureError, "FRAZIL_REST__"),
+        (ask_catalog, {"rest": {"ca": None}}, ConfigureError, "certificate verify failed"),
+        (ask_spark, {"spark": {"token": None}}, ConfigureError, "FRAZIL_SPARK__TOKEN"),
+    ],
+)
+def test_whoever_lacks_a_secret_is_told_which_setting_to_mend(
+    locked: Own, ask: Callable[[Connections], object], changes: dict[str, Any],
+    error: type[FrazilError], said: str,
+) -> None:  # fmt: skip
+    with pytest.raises(error, match=said) as refusal:
+        ask(Clients(locked.settings.with_changes(**changes)))
+
+    assert not [part for part in SECRET_OF if secret(locked.home, part) in str(refusal.value)]
+
+
+def listening(own: Own) -> set[int]:
+    """Every port on which a process of the stack takes connections."""
+    sockets = [each for process in own.processes for each in process.net_connections("tcp")]
+    return {each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN}
+
+
+ASKED = {
+    "rest": "/v1/warehouse/namespaces",
+    "s3": "/lake?list-type=2",
+    "storage-filer": "/buckets/lake/",
+}
+"""What each would tell those whom it lets in."""
+
+OPEN = {"glue", "snowflake", "storage-master"}
+"""Stand-ins of clouds, and what knows no data (docs/connect.md)."""
+
+
+def knock(port: int, path: str) -> int | None:
+    """The status of the answer to a request without any secret; None where there is no such answer."""
+    visit = http.client.HTTPConnection(LOOPBACK, port, timeout=3)
+    try:
+        visit.request("GET", path)
+        return visit.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        visit.close()
+
+
+def test_no_port_of_the_stack_lets_in_whoever_knocks(locked: Own) -> None:
+    names = {port: name for name, port in recall(locked.home.ports).items()}
+    found = listening(locked)
+
+    said = {
+        names.get(port, str(port)): knock(port, ASKED.get(names.get(port, ""), "/"))
+        for port in found
+        if names.get(port) not in OPEN
+    }
+
+    assert {"kafka", "kafka-controller", "registry", "catalog", "rest", "s3", "storage-filer"} <= said.keys()
+    assert {name: status for name, status in said.items() if status and status < 400} == {}
+    assert (said["rest"], said["s3"], said["storage-filer"]) == (403, 403, 401)
+
+
+@pytest.mark.parametrize("name", ["kafka", "kafka-controller", "registry", "catalog"])
+def test_who_listens_shows_a_certificate_of_the_stacks_own_authority(locked: Own, name: str) -> None:
+    locks = locks_of(locked.home)
+    assert locks
+    context = ssl.create_default_context(cafile=locks.ca)
+    port = recall(locked.home.ports)[name]
+
+    with (
+        socket.create_connection((LOOPBACK, port), timeout=10) as plain,
+        context.wrap_socket(plain, server_hostname=LOOPBACK) as encrypted,
+    ):
+        assert encrypted.version() == "TLSv1.3"
+
+
+def test_its_secrets_are_in_no_process_list_and_no_log(locked: Own) -> None:
+    logs = [log.read_text(errors="replace") for log in locked.home.logs.iterdir()]
+
+    for part in SECRET_OF:
+        assert not [text for text in (*locked.commands, *logs) if secret(locked.home, part) in text]
+
+
+def test_it_says_that_it_is_locked_and_stays_so(locked: Own) -> None:
+    status = json.loads(locked.frazil("status", "--json").stdout)
+    opened = locked.frazil("up", "--no-secure")
+
+    assert status["locked"] is True
+    assert opened.returncode == 1
+    assert "The stack runs, and it is locked." in opened.stderr
+    assert "frazil down" in opened.stderr
+    assert locks_of(locked.home)
+    assert Settings.of_profile(locked.home.profile).kafka.protocol == "SASL_SSL"
