@@ -18,7 +18,7 @@ from frazil.local.spark import Spark, cores
 from frazil.local.stack import Stack
 from frazil.settings.profile import read_profile
 
-_CHOICES = ("cluster", "catalog", "pipelines", "connections", "strict", "alarms")
+_CHOICES = ("cluster", "catalog", "pipelines", "connections", "strict", "alarms", "log", "tracing")
 _CHOICES_OF_GLUE = ("database", "warehouse")
 """Settings that a user may change in the file; the next start leaves them as they are."""
 

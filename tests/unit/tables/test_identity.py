@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +146,27 @@ def test_requests_name_the_catalog_of_another_account(as_told: Callable[..., Set
     client.get_databases()
 
     assert [params["CatalogId"] for params in named] == ["210987654321"]
+
+
+def test_a_rest_catalog_is_asked_with_signatures_of_the_role(sts: Sts) -> None:
+    signed: list[bool] = []
+
+    def note(headers: Mapping[str, str]) -> bool:
+        signed.append(sts.knows(headers) and "/eu-west-1/glue/aws4_request" in headers["Authorization"])
+        return False
+
+    answer = (
+        200,
+        {"Content-Type": "application/json"},
+        b'{"defaults": {}, "overrides": {}, "namespaces": []}',
+    )
+    with gate("http://127.0.0.1:1", note, refusal=answer) as url:
+        rest = {"uri": url, "signing_name": "glue"}
+        catalog = open_catalog(Settings.load(rest=rest, aws=TAKEN | {"region": "eu-west-1"}))
+        sts.holding.clear()
+        catalog.list_namespaces()
+
+    assert signed == [True, True]
 
 
 def test_secrets_that_aws_keeps_are_asked_for_by_the_same_identity(
