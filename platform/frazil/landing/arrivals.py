@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from frazil.connections import Connections
+from frazil.errors import FrazilError
 from frazil.kafka.facts import topic_facts
 from frazil.landing.state import BLOCKED, Standings, TableState, ask_tables, raise_first, state_of
 from frazil.spec.names import TableName, things
@@ -94,16 +95,24 @@ def look_for_arrivals(
     topics = topic_facts(connections.admin, {spec.topic for spec in specs})
     standings: Standings = {} if memory is None else memory
 
+    failed: dict[TableName, FrazilError] = {}
+
     def states(of: Iterable[TableName], *, forks: bool) -> dict[TableName, TableState]:
-        there = ((name, standings[name]) for name in of if name in standings)
-        return {n: state_of(names[n], n, table, topics, settings, now, forks=forks) for n, table in there}
+        found = {}
+        for name in of:
+            if table := standings.get(name):
+                try:
+                    found[name] = state_of(names[name], name, table, topics, settings, now, forks=forks)
+                except FrazilError as e:
+                    failed[name] = e
+        return found
 
     seen = states(names, forks=False)
     wanted = list(names) if memory is None else _wanted(names, seen, standings, now)[:most]
-    failed = ask_tables(wanted, connections, standings)
+    failed |= ask_tables(wanted, connections, standings)
+    asked = states(wanted, forks=True)
     if len(failed) == len(wanted):
         raise_first(failed.values())
-    asked = states(wanted, forks=True)
     seen = {name: state for name, state in (seen | asked).items() if name not in failed}
     return Arrivals(
         due=tuple(due for name, state in asked.items() if (due := _due(names[name], state, now))),

@@ -156,8 +156,12 @@ def look(
     facts: TopicFacts,
     ledger: Ledger | None,
     accepted: Accepted = NOTHING,
+    *,
+    ask: bool = True,
 ) -> History:
-    """A topic beside its table. Where its leader changed and records wait, the broker is asked for a fork.
+    """A topic beside its table.
+
+    Where its leader changed and records wait, the broker is asked for a fork, unless nobody shall `ask` it.
 
     All offsets of a position are of the leader epoch that was noted with it, or of an earlier one: where
     later ones begin before the position, the log was cut and grew again.
@@ -166,7 +170,7 @@ def look(
         PartDownError: Kafka does not answer.
     """
     history = History(table, facts, ledger, accepted=accepted)
-    if ledger is None or history._is_other:
+    if ledger is None or history._is_other or not ask:
         return history
     doubtful = {
         p: (ledger.position[p], epoch)

@@ -13,7 +13,7 @@ from frazil.connections import Connections, apart
 from frazil.deadline import call_all
 from frazil.errors import FaultError, FrazilError, PartDownError, TopicChangedError, explain
 from frazil.kafka.facts import TopicFacts, topic_facts
-from frazil.landing.history import Accepted, History, look, starts
+from frazil.landing.history import Accepted, look, starts
 from frazil.landing.ledger import Ledger, bytes_per_record, ledgers, read_ledger
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
@@ -126,12 +126,17 @@ def known_states(
     standings: Standings = {}
     down |= {str(name): error for name, error in ask_tables(names, connections, standings).items()}
     now = clock()
+
+    def state(name: TableName) -> TableState | None:
+        try:
+            return state_of(names[name], name, standings[name], topics, connections.settings, now)
+        except Exception as e:  # noqa: BLE001 - one broken table must not hide the others
+            down[str(name)] = explain(e)
+            return None
+
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # some may have to ask Kafka
-        told = [name for name in names if name in standings]
-        states = pool.map(
-            lambda n: state_of(names[n], n, standings[n], topics, connections.settings, now), told
-        )
-        return list(states), down
+        found = pool.map(state, [name for name in names if name in standings])
+        return [each for each in found if each], down
 
 
 def ask_tables(
@@ -237,7 +242,8 @@ def state_of(
     """
     facts = topics.get(spec.topic) if topics is not None else None
     lag = waiting(facts, table.position) if facts else 0
-    refused = _refused(settings, name, facts, table, Accepted.by(spec), forks) if facts else None
+    accepted = Accepted.by(spec)
+    refused = look(settings, name, facts, table.ledger, accepted, ask=forks).trouble if facts else None
     return TableState(
         identifier=str(name),
         topic=spec.topic,
@@ -257,14 +263,6 @@ def state_of(
         delete_files=table.delete_files,
         landed=table.ledger.total_records if table.ledger else 0,
     )
-
-
-def _refused(
-    settings: Settings, name: TableName, facts: TopicFacts, table: Standing, accepted: Accepted, forks: bool
-) -> FrazilError | None:
-    """Why the next landing would refuse the topic, if it would."""
-    history = History(name, facts, table.ledger, accepted=accepted)
-    return look(settings, name, facts, table.ledger, accepted).trouble if forks else history.trouble
 
 
 def _told(metadata: TableMetadata) -> tuple[Ledger | None, str]:

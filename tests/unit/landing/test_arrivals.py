@@ -12,7 +12,9 @@ from pyiceberg.table import Table
 
 from frazil.clients import Clients
 from frazil.errors import PartDownError
+from frazil.kafka.facts import TopicFacts
 from frazil.landing.arrivals import MOST_ASKED, Arrivals, look_for_arrivals
+from frazil.landing.history import History
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import EMPTY, Ledger, read_ledger
 from frazil.landing.many import land_many
@@ -237,6 +239,27 @@ def test_a_table_that_cant_be_read_is_told_and_keeps_no_other_from_being_landed(
 
     assert sorted(due.spec.topic for due in seen.due) == ["t000", "t002"]
     assert (list(seen.failed), seen.unknown) == (["n.t001"], 0)
+
+
+def test_a_table_whose_log_kafka_does_not_tell_of_keeps_no_other_from_being_known(
+    lake: Lake, rest: RestTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A leader changed, and the broker that would tell whether the log was cut does not answer."""
+    specs, clients, topics = copies(rest, lake, 3)
+    topics.ends |= dict.fromkeys(topics.ends, 5)
+
+    def silent(settings: Settings, name: TableName, facts: TopicFacts, *_: object, **__: object) -> History:
+        if facts.topic == "t001":
+            raise PartDownError("Kafka does not answer.")
+        return History(name, facts, None)
+
+    monkeypatch.setattr("frazil.landing.state.look", silent)
+    known, down = known_states(specs, clients)
+    seen = look_for_arrivals(specs, clients, later, {})
+
+    assert [state.topic for state in known] == ["t000", "t002"]
+    assert list(down) == list(seen.failed) == ["n.t001"]
+    assert sorted(due.spec.topic for due in seen.due) == ["t000", "t002"]
 
 
 def test_a_catalog_that_tells_of_no_table_is_down(lake: Lake, rest: RestTables) -> None:
