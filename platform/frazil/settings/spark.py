@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 from frazil.settings.secret import Secret
 from frazil.settings.system import SystemSettings
 
+_ADDRESS = re.compile(r"(sc|spark|k8s)://.|local(\[.+\])?$|yarn$")
 _SECRET = re.compile("token|secret|password|key|authorization", re.IGNORECASE)
 """Parameters of an address that hold a secret."""
 
@@ -17,7 +18,7 @@ _SECRET = re.compile("token|secret|password|key|authorization", re.IGNORECASE)
 class SparkSettings(SystemSettings):
     """`FRAZIL_SPARK__...`."""
 
-    remote: str = Field("sc://127.0.0.1:15002", description="Spark Connect, or local[*].")
+    remote: str = Field("sc://127.0.0.1:15002", description="Spark Connect, or a master, see docs/deploy.md.")
     token: Secret | None = Field(None, description="What a Connect server asks of its clients.")
     ca: Path | None = Field(None, description="PEM file of who signed its certificate; default: known ones.")
     upkeep_remote: str | None = Field(
@@ -27,7 +28,9 @@ class SparkSettings(SystemSettings):
 
     @field_validator("remote", "upkeep_remote")
     @classmethod
-    def _names_no_secret(cls, given: str | None) -> str | None:
+    def _is_an_address(cls, given: str | None) -> str | None:
+        if given is not None and not _ADDRESS.match(given):
+            raise ValueError("write sc://HOST:PORT, spark://HOST:PORT, local[N], yarn or k8s://...")
         names = [part.partition("=")[0] for part in (given or "").split(";")[1:]]
         if secret := next((name for name in names if _SECRET.search(name)), None):
             raise ValueError(

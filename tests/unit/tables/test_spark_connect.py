@@ -83,6 +83,19 @@ def test_a_secret_in_the_address_is_refused_and_not_repeated(name: str) -> None:
     assert TOKEN not in str(refusal.value)
 
 
+@pytest.mark.parametrize("remote", ["spark.example.com:15002", "https://example.com", "sc://", "local[2", ""])
+def test_what_is_no_address_of_a_spark_is_refused_with_those_that_are(remote: str) -> None:
+    with pytest.raises(ConfigureError, match=r"spark\.remote: .*sc://HOST:PORT, spark://HOST:PORT, local"):
+        settings(remote)
+
+
+@pytest.mark.parametrize(
+    "remote", ["sc://h:1", "spark://h:7077", "local", "local[*]", "local[2]", "yarn", "k8s://h"]
+)
+def test_each_kind_of_address_is_taken(remote: str) -> None:
+    assert settings(remote).spark.remote == remote
+
+
 def test_the_parameters_of_an_address_are_in_no_error() -> None:
     with pytest.raises(PartDownError) as silence:
         open_spark(settings("sc://127.0.0.1:1/;user_id=planted-user"))
