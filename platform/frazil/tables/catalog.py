@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import stamina
 
 from frazil.errors import ConfigureError, NotAllowedError, NotYetError, PartDownError
-from frazil.settings.identity import aws_session
+from frazil.settings.identity import aws_session, keys_of_now
 from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
 from frazil.spec.names import TableName
@@ -61,6 +61,10 @@ def open_catalog(settings: Settings) -> Catalog:
     with catalog_errors(settings):
         session = aws_session(settings.aws)
         if settings.catalog == "rest":
+            if settings.rest.is_signed:
+                keys_of_now(
+                    session
+                )  # where there are none, PyIceberg fails at the first signature, as a fault
             return open_rest(properties, session, settings.rest, (CONNECT_SECONDS, READ_SECONDS))
         from pyiceberg.catalog.glue import GlueCatalog  # imports boto3, which REST does not need
 

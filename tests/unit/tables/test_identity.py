@@ -198,3 +198,14 @@ def test_keys_that_are_kept_at_aws_are_asked_for_by_its_own_chain(
     settings = Settings.load(aws={"access_key": "AKIA", "secret_key": "aws-ssm:/key"})
 
     assert revealed(settings.aws.secret_key) == "kept"
+
+
+def test_without_an_identity_a_catalog_that_wants_signatures_is_not_opened(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+
+    with pytest.raises(ConfigureError, match="AWS does not know who asks"):
+        open_catalog(Settings.load(rest={"uri": "http://127.0.0.1:1"}))
