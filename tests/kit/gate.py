@@ -34,7 +34,7 @@ def gate(
     `mutual`: it asks for a certificate, too. `signed`: how the gate itself logs in to what is behind.
     `edited`: what becomes of an answer. `refusal`: what it says to all others.
     """
-    tls = _tls(authority, mutual) if authority else None
+    tls = server_tls(authority, mutual=mutual) if authority else None
     with Gate(0, target, lets_in, signed, tls=tls) as server:
         server.edited, server.refusal = edited, refusal
         Thread(target=server.serve_forever, daemon=True).start()
@@ -43,7 +43,8 @@ def gate(
         server.shutdown()
 
 
-def _tls(authority: Authority, mutual: bool) -> ssl.SSLContext:
+def server_tls(authority: Authority, *, mutual: bool = False) -> ssl.SSLContext:
+    """How a server of that authority listens; `mutual`: it asks for a certificate, too."""
     own = authority.identity("gate")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(own.certificate, own.key)

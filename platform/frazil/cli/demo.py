@@ -19,7 +19,7 @@ from frazil.checks.result import CheckResult
 from frazil.checks.run import run_checks
 from frazil.cli.console import console, print_table
 from frazil.cli.selection import Selection, select
-from frazil.cli.stack import up
+from frazil.cli.stack import Secure, up
 from frazil.cli.tables import State, states_of
 from frazil.connections import Connections
 from frazil.derive.state import DerivedState
@@ -48,9 +48,9 @@ Records = Annotated[int, typer.Option(min=1000, help="Trades of the first batch.
 
 
 @app.command("demo")
-def demo(records: Records = 200_000) -> None:
+def demo(records: Records = 200_000, secure: Secure = None) -> None:
     """Start the stack, let trades flow to Snowflake through Dagster, and prove that none was lost."""
-    up()
+    up(secure=secure)
     selection = select([TABLE, *DERIVED, *OTHERS], every=False)
     connections, trades = selection.connections, (TABLE, *DERIVED)
     _step(f"{records:,} trades into Kafka", lambda: _generate(connections, TABLE, records))

@@ -31,6 +31,9 @@ app = typer.Typer()
 _PANEL = "Embedded stack"
 _COLOURS = {"up": "green", "down": "dim", "dead": "red", "ill": "red", "failed": "red"}
 
+Secure = Annotated[
+    bool | None, typer.Option(help="Whether its parts ask who is there; default: as at the last start.")
+]
 Only = Annotated[list[str] | None, typer.Option(help="A part; can be given several times.")]
 
 
@@ -41,10 +44,7 @@ def up(
     ] = None,
     port_offset: Annotated[int | None, typer.Option(help="Added to every default port.")] = None,
     only: Only = None,
-    secure: Annotated[
-        bool | None,
-        typer.Option(help="Whether every part asks who is there; default: as at the last start."),
-    ] = None,
+    secure: Secure = None,
 ) -> None:
     """Start what does not run of the embedded stack, and wait until all of it answers."""
     from frazil.local.home import Home
