@@ -109,6 +109,8 @@ def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema
                 _complete(client, _writer_schema(client.get_version(subject, version)))
                 for version in sorted(client.get_versions(subject))
             )
+            if not known:
+                raise LookupError(f"it says that {subject} is there, and has no version of it")
             client.remembered[subject] = known
     return known
 
@@ -117,13 +119,17 @@ def _writer_schema(found: RegisteredSchema) -> WriterSchema:
     """The registry's answer, frozen."""
     schema = found.schema
     references = tuple((str(r.name), str(r.subject), r.version or 0) for r in schema.references or ())
-    return WriterSchema(
+    writer = WriterSchema(
         schema_id=found.schema_id or 0,
         version=found.version or 0,
         text=schema.schema_str or "",
         kind=schema.schema_type or "AVRO",
         references=references,
     )
+    told = (writer.schema_id, int), (writer.version, int), (writer.text, str), (writer.kind, str)
+    if odd := [value for value, kind in told if not isinstance(value, kind)]:
+        raise TypeError(f"{odd[0]!r:.100} is no part of a schema")
+    return writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +241,7 @@ def _registry_errors(client: SchemaRegistryClient, subject: str) -> Iterator[Non
         raise _refused(e, _address(client), subject) from None
     except OAuthTokenError as e:
         raise _locked_out(_address(client), str(e)) from None
-    except (httpx.TransportError, ValueError) as e:
+    except (httpx.HTTPError, httpx.InvalidURL, *MALFORMED) as e:
         if any(sign in str(e) for sign in _OF_TLS):
             raise _locked_out(_address(client), str(e)) from None
         raise _down(_address(client), f"{type(e).__name__} {e}") from None

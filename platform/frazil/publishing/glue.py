@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import stamina
 
 from frazil.connections import Connections
-from frazil.errors import CommitConflictError, PartDownError, RepairError
+from frazil.errors import MALFORMED, CommitConflictError, ConfigureError, PartDownError, RepairError
 from frazil.publishing.adoption import adopt, is_adopted
 from frazil.publishing.pointer import is_foreign, ways_on
 from frazil.publishing.target import Shown
@@ -135,10 +135,12 @@ class Glue:
     def _entry(self, client: Any) -> dict[str, Any] | None:
         get = partial(client.get_table, DatabaseName=self.database, Name=self._table.table)
         try:
-            entry: dict[str, Any] = _ask(get)["Table"]
+            answer = _ask(get)
         except client.exceptions.EntityNotFoundException:
             return None
-        return entry
+        with _answers():
+            entry: dict[str, Any] = answer["Table"]
+            return {**entry, "Parameters": dict(entry["Parameters"]), "VersionId": str(entry["VersionId"])}
 
     def _shown(self, entry: dict[str, Any], *, changed: bool, replaced: str = "") -> Shown:
         version = str(entry.get("VersionId", ""))
@@ -174,11 +176,20 @@ class Glue:
 @contextmanager
 def glue_errors(settings: Settings) -> Iterator[None]:
     """Says what is known where Glue's answers are lost, and what is missing where it does not allow them."""
+    from botocore.exceptions import ClientError
+
     try:
         yield
     except Exception as e:
         if refusal := aws_refusal(e):
             raise refusal from None
+        if isinstance(e, ClientError) and not is_lost(e):
+            raise ConfigureError(
+                "Glue refuses the request.",
+                where=f"{e!s:.300}",
+                meaning=_MEANING,
+                todo="Mend what Glue names, or FRAZIL_GLUE__... in the settings.",
+            ) from e
         if not is_lost(e):
             raise
         raise PartDownError(
@@ -196,7 +207,8 @@ def _send(client: Any, request: Callable[[], Any]) -> None:
     """
     known = client.exceptions
     try:
-        request()
+        with _answers():
+            request()
     except (known.AlreadyExistsException, known.ConcurrentModificationException) as e:
         raise _Again from e
     except Exception as e:
@@ -208,9 +220,25 @@ def _send(client: Any, request: Callable[[], Any]) -> None:
 def _ask(question: Callable[[], T]) -> T:
     """The answer to what changes nothing, and so may be asked again."""
     for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
-        with attempt:
+        with attempt, _answers():
             return question()
     raise AssertionError("the last attempt returns or raises")
+
+
+@contextmanager
+def _answers() -> Iterator[None]:
+    """Refuses what is no answer of Glue's."""
+    from botocore.parsers import ResponseParserError
+
+    try:
+        yield
+    except (ResponseParserError, *MALFORMED) as e:
+        raise RepairError(
+            "What stands at Glue's address does not answer as Glue does.",
+            where=f"{type(e).__name__}: {e!s:.300}",
+            meaning=_MEANING,
+            todo="Mend FRAZIL_GLUE__ENDPOINT: a proxy, or another server, may stand there.",
+        ) from e
 
 
 def _first(sent: dict[str, str]) -> str:

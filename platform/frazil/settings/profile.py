@@ -22,9 +22,10 @@ from pydantic_settings import (
     JsonConfigSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
 )
 
-from frazil.errors import ConfigureError
+from frazil.errors import MALFORMED, ConfigureError
 from frazil.settings.alarms import AlarmSettings
 from frazil.settings.aws import AwsSettings, GlueSettings, S3Settings
 from frazil.settings.connection import ConnectionSettings
@@ -151,18 +152,21 @@ class Settings(BaseSettings):
         try:
             return cls(**overrides)
         except ValidationError as e:
-            raise ConfigureError(
-                "The settings can't be read.",
-                where="; ".join(_problem(each) for each in e.errors()),
-                todo=f"Mend the variable FRAZIL_<NAME> or FRAZIL_<SYSTEM>__<NAME>, or {profile_path()}.",
-            ) from None
+            where = "; ".join(_problem(each) for each in e.errors())
+        except (SettingsError, *MALFORMED) as e:
+            where = str(e) if isinstance(e, SettingsError) else type(e).__name__
+        raise ConfigureError(
+            "The settings can't be read.",
+            where=where,
+            todo=f"Mend the variable FRAZIL_<NAME> or FRAZIL_<SYSTEM>__<NAME>, or {profile_path()}.",
+        )
 
 
 def read_profile(file: Path) -> dict[str, Any]:
     """What a profile file says, by the names of `Settings`; nothing where there is no such file."""
     try:
         return JsonConfigSettingsSource(Settings, file)()
-    except (ValueError, TypeError) as e:
+    except MALFORMED as e:
         raise ConfigureError(
             "The profile is not a JSON object.",
             where=f"{file}: {e}",

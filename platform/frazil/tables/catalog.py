@@ -143,11 +143,20 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
 
     Commits do not come here: `tables.commit` says itself what is known of one whose answer was lost.
     """
+    from pyiceberg.exceptions import CommitFailedException, RESTError
+
     try:
         yield
     except Exception as e:
         if refusal := aws_refusal(e) or _refusal(settings, e):
             raise refusal from None
+        if isinstance(e, RESTError) and not isinstance(e, CommitFailedException) and not is_lost(e):
+            raise ConfigureError(
+                "The Iceberg catalog refuses the request.",
+                where=f"{settings.rest.uri}: {e!s:.300}",
+                meaning="What was published before stays; nothing half done is shown.",
+                todo="Mend what it names, or FRAZIL_REST__... in the settings (docs/connect.md).",
+            ) from e
         if not is_lost(e):
             raise
         where = settings.rest.uri if settings.catalog == "rest" else settings.glue.endpoint or "Glue"

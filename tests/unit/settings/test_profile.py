@@ -90,3 +90,15 @@ def test_a_copy_with_changes_keeps_the_rest_and_is_checked() -> None:
     assert after.registry.user_info == before.registry.user_info
     with pytest.raises(ValidationError, match="database_"):
         before.with_changes(glue={"database_": "x"})
+
+
+@pytest.mark.parametrize("text", ['{"password": "planted', "[" * 10_000, '"x"'])
+def test_a_variable_of_a_whole_system_that_is_no_json_is_refused_without_what_it_holds(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_KAFKA", text)
+
+    with pytest.raises(ConfigureError, match="The settings can't be read") as refused:
+        Settings.load()
+
+    assert "planted" not in str(refused.value)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import (
+    MALFORMED,
     ConfigureError,
     FrazilError,
     MissingError,
@@ -166,6 +167,13 @@ def statement_errors(where: str) -> Iterator[None]:
     except ProgrammingError as e:
         kind, what, todo = _REFUSALS.get(e.errno, _ANY_OTHER)
         raise kind(what, where=f"{where}: {e.msg}", meaning=_MEANING, todo=todo) from e
+    except MALFORMED as e:
+        raise RepairError(
+            "Snowflake answers in another form than is known.",
+            where=f"{where}: {type(e).__name__}: {e!s:.300}",
+            meaning=_MEANING,
+            todo="Try again; if it stays so, Snowflake has changed what it says, and Frazil must learn it.",
+        ) from e
 
 
 def _proof(told: SnowflakeSettings) -> dict[str, Any]:

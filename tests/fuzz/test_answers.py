@@ -1,0 +1,170 @@
+"""What servers answer is anyone's: a table is shown, a schema is read, or it is told who said what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+import snowflake.connector  # noqa: F401 - it starts uname
+from pyiceberg.catalog.memory import InMemoryCatalog
+
+from frazil.clients import Clients
+from frazil.formats.registry import WantedSchema, registry_client, subject_versions, version_like
+from frazil.landing.tables import ensure_table
+from frazil.publishing.glue import Glue
+from frazil.publishing.snowflake.tables import Snowflake
+from frazil.settings.profile import Settings
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import catalog_errors, load_table, open_catalog
+from kit.answering import Answer, Rows, Server, serving
+from kit.commits import COLUMNS, NAME, SPEC
+from kit.fuzzing import fuzz
+from kit.mutation import Mutator
+
+_AVRO = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}'
+_VERSION = {"subject": "t-value", "version": 1, "id": 7, "schema": _AVRO, "schemaType": "AVRO"}
+_REFERRED = {**_VERSION, "references": [{"name": "B", "subject": "b", "version": 1}]}
+_SLOW = 0.1
+_BODIES = (b"", b"<html><title>502</title></html>", b"\xff\xfe", b"null", b"[]", b"{}", b"[" * 10_000)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as server:
+        yield server
+
+
+def answers(mutator: Mutator, good: dict[str, Any]) -> dict[str, Answer]:
+    """Good ones, of which one or all are broken."""
+    dice = mutator.random
+    broken = set(dice.sample(sorted(good), dice.choice((0, 1, 1, len(good)))))
+    return {key: _answer(mutator, body, key in broken) for key, body in good.items()}
+
+
+def _answer(mutator: Mutator, good: Any, broken: bool) -> Answer:
+    if not broken:
+        return 200, {}, json.dumps(good).encode()
+    dice = mutator.random
+    body = mutator.document(good).encode("utf-8", "surrogatepass")
+    headers = {"Location": mutator.random.choice(("http://127.0.0.1:1/x", "/", "file:///etc/passwd"))}
+    status = dice.choice((200, 200, 200, 200, 200, 200, 204, 301, 307, 400, 401, 404, 409, 422, 500, 503))
+    kind = {"Content-Type": dice.choice(("text/html", "application/json", "x", "application/vnd.x+json"))}
+    return (
+        status,
+        headers if status in (301, 307) else kind,
+        dice.choice(_BODIES) if dice.random() < 0.2 else body,
+    )
+
+
+def test_any_answer_of_a_registry_is_read_or_refused(server: Server) -> None:
+    client = registry_client(Settings(registry={"url": server.url}))
+    client._rest_client.max_retries = 0
+    good = {"t-value/versions/latest": _REFERRED, "t-value/versions/1": _REFERRED, "b/versions/1": _VERSION}
+
+    def ask(given: dict[str, Answer]) -> None:
+        server.answers = given
+        client.remembered.clear()
+        client.clear_caches()
+        subject_versions(client, "t-value")
+        version_like(client, "t-value", WantedSchema("AVRO", _AVRO))
+
+    def made(mutator: Mutator) -> dict[str, Answer]:
+        return answers(mutator, {**good, "t-value/versions": [1]})
+
+    assert fuzz("registry", made, ask, _SLOW)
+
+
+class Lake(Clients):
+    """An environment whose catalog is in this process."""
+
+    @cached_property
+    def catalog(self) -> InMemoryCatalog:
+        catalog = InMemoryCatalog("lake")
+        ensure_table(SPEC, NAME, catalog, COLUMNS)
+        return catalog
+
+
+_AWS = {"access_key": "key", "secret_key": "secret"}
+
+
+def test_any_answer_of_glue_is_shown_or_refused(server: Server) -> None:
+    lake = Lake(Settings(glue={"endpoint": server.url}, aws=_AWS))
+    location = lake.catalog.load_table(NAME.identifier).metadata_location
+    folder = location.rpartition("/")[0]
+    parameters = {
+        "metadata_location": f"{folder}/other.json",
+        "table_type": "ICEBERG",
+        "frazil.metadata_location": "x",
+    }
+    entry = {
+        "Name": "t",
+        "DatabaseName": "n",
+        "VersionId": "3",
+        "Parameters": parameters,
+        "StorageDescriptor": {"Columns": []},
+    }
+    good = {
+        "GetTable": {"Table": entry},
+        "GetDatabase": {"Database": {"Name": "n"}},
+        "UpdateTable": {},
+        "CreateTable": {},
+    }
+
+    def ask(given: dict[str, Answer]) -> None:
+        server.answers = given
+        for policy in ("alarm", "restore"):
+            glue = Glue(SPEC.model_copy(update={"foreign_commits": policy}), lake.settings)
+            glue.read(lake)
+            glue.sync(lake)
+
+    assert fuzz("glue", lambda mutator: answers(mutator, good), ask, _SLOW / 10)
+
+
+def test_any_answer_of_a_rest_catalog_is_read_or_refused(server: Server, tmp_path: Path) -> None:
+    metadata = json.loads(Lake(Settings()).catalog.load_table(NAME.identifier).metadata.model_dump_json())
+    config = {"defaults": {}, "overrides": {}}
+    table = {"metadata-location": f"{tmp_path}/x.json", "metadata": metadata, "config": {}}
+    settings = Settings(rest={"uri": server.url, "token": "token"})
+
+    def ask(given: dict[str, Answer]) -> None:
+        server.answers = given
+        catalog = open_catalog(settings)
+        with catalog_errors(settings):
+            load_table(catalog, NAME)
+
+    assert fuzz("rest", lambda m: answers(m, {"v1/config": config, "/tables/": table}), ask, _SLOW / 10)
+
+
+def test_any_rows_of_snowflake_are_shown_or_refused() -> None:
+    arn = "arn:aws:iam::1:role/x"
+    lake = Lake(Settings(snowflake={"account": "a", "storage_base_url": "file:/", "aws_role_arn": arn}))
+    known = {"metadataLocation": "file:/x.json"}
+    volume = [["a", "STORAGE_LOCATION_1", "b", json.dumps({"STORAGE_BASE_URL": "file:/"})]]
+    good = {
+        "GET_ICEBERG": [[json.dumps(known)]],
+        "DESCRIBE EXTERNAL": volume,
+        "COUNT": [[3]],
+        "DESCRIBE CATALOG": [["x"]],
+    }
+
+    def made(mutator: Mutator) -> dict[str, Any]:
+        found = {key: mutator.tree(rows) for key, rows in good.items()}
+        if mutator.random.random() < 0.5:
+            found["GET_ICEBERG"] = [[mutator.document(known)]]
+        return found
+
+    def ask(given: dict[str, Any]) -> None:
+        @contextmanager
+        def opened() -> Iterator[Any]:
+            yield Rows(given)
+
+        lake.snowflake = opened
+        Snowflake(TableSpec(topic="t", namespace="n"), lake.settings).read(lake)
+        Snowflake(TableSpec(topic="t", namespace="n"), lake.settings).sync(lake)
+
+    assert fuzz("snowflake", made, ask)
