@@ -64,15 +64,15 @@ def test_glue_and_s3_are_asked_by_the_keys_of_the_role_and_go_on_when_these_have
     as_told: Callable[..., Settings], sts: Sts
 ) -> None:
     catalog = open_catalog(as_told(**TAKEN, session_name="nightly"))
-    catalog.create_namespace("n")
-    table = catalog.create_table("n.t", Schema(NestedField(1, "id", LongType())))
+    catalog.create_namespace("identity")
+    table = catalog.create_table("identity.t", Schema(NestedField(1, "id", LongType())))
     sts.holding.clear()
 
     table.append(table.scan().to_arrow())
     sts.holding.clear()
 
     assert len(table.io.new_input(table.metadata_location)) > 0
-    assert len(catalog.load_table("n.t").snapshots()) == 1
+    assert len(catalog.load_table("identity.t").snapshots()) == 1
     assert {(r["RoleArn"], r["ExternalId"], r["RoleSessionName"]) for r in sts.asked} == {
         (ROLE, EXTERNAL_ID, "nightly")
     }
