@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import requests
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.exceptions import CommitStateUnknownException, ServerError, ServiceUnavailableError
 from requests.exceptions import ConnectionError as Aborted
@@ -135,6 +136,8 @@ def glue_in_process(folder: Path) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:
+        # Moto keeps what it holds for the whole process: the next one would find these tables.
+        requests.post(f"http://127.0.0.1:{server.server_port}/moto-api/reset", timeout=60).raise_for_status()
         server.shutdown()
         server.server_close()
         thread.join()

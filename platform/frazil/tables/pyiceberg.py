@@ -131,6 +131,7 @@ def open_rest(
     `identity` signs, and opens S3; `limits` are seconds to connect, and to wait for an answer.
     """
     from pyiceberg.catalog.rest import RestCatalog
+    from pyiceberg.typedef import EMPTY_DICT
 
     class LimitedRestCatalog(RestCatalog):
         def _create_session(self) -> Session:
@@ -141,6 +142,13 @@ def open_rest(
             told = partial(session.request, timeout=limits, verify=session.verify)
             session.request = told  # type: ignore[method-assign]
             return session
+
+        def _load_file_io(
+            self, properties: Mapping[str, str] = EMPTY_DICT, location: str | None = None
+        ) -> FileIO:
+            """What the settings say of S3 holds, unless the catalog was asked to say it."""
+            own = {} if rest.vended_credentials else {n: v for n, v in told.items() if n.startswith("s3.")}
+            return super()._load_file_io({**properties, **own}, location)
 
     told: dict[str, Any] = {**properties, **_certificates(rest), **_client_credentials(rest, limits[1])}
     return LimitedRestCatalog("frazil", botocore_session=identity, **told)

@@ -27,6 +27,7 @@ OF_TRANSACTIONS = ("_apply", "_requirements", "_updates", "_table")
 NAMES: list[tuple[Any, str]] = [
     *((Transaction, name) for name in OF_TRANSACTIONS),
     (RestCatalog, "_create_session"),
+    (RestCatalog, "_load_file_io"),
     (Catalog, "_load_file_io"),
     (RestCatalog, "_split_identifier_for_path"),
     (glue_module, "_IcebergSchemaToGlueType"),
