@@ -28,8 +28,8 @@ up: $(READY) ## Start the embedded stack.
 down: $(READY) ## Stop the embedded stack; its data stays.
 	frazil down
 
-test: lint ## Run everything that a change must pass, two files at a time.
-	pytest --numprocesses 2 --dist loadfile
+test: lint ## Run everything that a change must pass, three files at a time: they wait for servers half of it.
+	pytest --numprocesses 3 --dist loadfile
 
 unit: $(READY) ## Run the tests that need no servers.
 	pytest tests/unit tests/fuzz --numprocesses 2 --dist worksteal
