@@ -26,7 +26,7 @@ _PROFILE: dict[str, Any] = {
     },
     "registry": {"url": "http://127.0.0.1:1", "user_info": f"u:{_PLANTED}", "token": "env:HOME"},
     "rest": {"uri": "http://127.0.0.1:1", "token": _PLANTED},
-    "aws": {"region": "r", "access_key": _PLANTED, "secret_key": "file:/dev/null"},
+    "aws": {"region": "r", "access_key": _PLANTED, "secret_key": "env:HOME"},
     "spark": {"remote": "sc://h:1", "token": _PLANTED},
     "snowflake": {"account": "a", "private_key_path": "/nowhere", "port": 1},
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import Field, Map, Primitive, Struct, Type
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
@@ -91,6 +92,13 @@ def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns
 def table_fields(spec: TableSpec, record: RecordColumns) -> tuple[Field, ...]:
     """All columns of the table, in order."""
     meta = tuple(c.field(spec.metadata_names) for c in metadata_columns(spec))
+    if taken := {f.name for f in record.fields} & {f.name for f in meta}:
+        raise SchemaRefusedError(
+            f"The schema can't become a table: {', '.join(sorted(taken))} is a column of Frazil's own.",
+            where=f"topic {spec.topic}",
+            meaning="Nothing was landed.",
+            todo="Rename the field, or write the other metadata_names in defs.yaml.",
+        )
     return (*record.fields, *meta)
 
 

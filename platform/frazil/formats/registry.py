@@ -147,7 +147,7 @@ def read_schema(file: Path) -> WantedSchema:
     try:
         text = file.read_text(encoding="utf-8")
         SCHEMA_FORMATS[kind].check(text)
-    except (OSError, ValueError, RecursionError) as e:
+    except (OSError, *MALFORMED) as e:
         told = f"{file}: this is no {SCHEMA_FORMATS[kind].title} schema: {e}"
         raise SpecError(told, todo="Mend the file.") from None
     return WantedSchema(kind, text, str(file))

@@ -196,4 +196,5 @@ def bytes_per_record(metadata: TableMetadata) -> float | None:
     """By the newest work that read any record; None where nothing is known."""
     told = (ledger for _, ledger in ledgers(metadata) if ledger.read)
     newest = next(told, None) or Ledger.newest(metadata, whatever_it_holds=True)
-    return newest.bytes / newest.read if newest and newest.bytes and newest.read else None
+    known = newest and 0 < newest.bytes < 2**63 and newest.read
+    return newest.bytes / newest.read if newest and known else None
