@@ -11,7 +11,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
     Encoding,
     NoEncryption,
     PrivateFormat,
@@ -58,11 +57,11 @@ class Authority:
         write_private(made.key, plain.decode())
         return made
 
-    def trust_store(self, name: str, password: str) -> Path:
-        """The authority as Java reads it; nothing in it is secret."""
+    def trust_store(self, name: str) -> Path:
+        """The authority as Java reads it; nothing in it is secret, so it has no password."""
         file = self._folder / name
         entry = PKCS12Certificate(self._own, b"authority")
-        file.write_bytes(serialize_java_truststore([entry], BestAvailableEncryption(password.encode())))
+        file.write_bytes(serialize_java_truststore([entry], NoEncryption()))
         return file
 
     def _builder(self, subject: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:

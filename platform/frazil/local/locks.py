@@ -11,8 +11,6 @@ from frazil.local.home import Home, write_private
 USER = "frazil"
 """The one user of the locked parts; each part has a secret of its own."""
 
-STORE_PASSWORD = "frazil"
-
 
 @dataclass(frozen=True, slots=True)
 class Locks:
@@ -60,7 +58,7 @@ def lock(home: Home) -> None:
     authority, made = Authority(draft, f"{USER} of {home.root}"[:64]), Locks(draft)
     identity = authority.identity(USER)
     write_private(made.both, identity.key.read_text() + identity.certificate.read_text())
-    authority.trust_store(made.trust_store.name, STORE_PASSWORD)
+    authority.trust_store(made.trust_store.name)
     draft.rename(home.tls)
 
 

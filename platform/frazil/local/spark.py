@@ -12,7 +12,7 @@ from pathlib import Path
 from frazil.formats.avro.limits import JAVA_OPTIONS as AVRO_LIMITS
 from frazil.local.home import Home, s3_credentials, secret, template
 from frazil.local.jars import Jars
-from frazil.local.locks import STORE_PASSWORD, locks_of
+from frazil.local.locks import locks_of
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server
 from frazil.tables.spark import UPKEEP_POOL
@@ -111,8 +111,7 @@ class Spark:
         """The catalog's authority, for Java's clients of it; Kafka's are told by their options."""
         if (locks := locks_of(self.home)) is None:
             return ""
-        store = "-Djavax.net.ssl.trustStore"
-        return f' "{store}={locks.trust_store}" {store}Password={STORE_PASSWORD}'
+        return f' "-Djavax.net.ssl.trustStore={locks.trust_store}"'
 
     def _environment(self, data: Path) -> dict[str, str]:
         return {
