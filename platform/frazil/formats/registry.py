@@ -49,6 +49,7 @@ class RegistryClient(SchemaRegistryClient):
 
 def registry_client(settings: Settings) -> RegistryClient:
     """A client that gives up within seconds: three tries at what may pass, five seconds each."""
+    settings.registry.check_files("REGISTRY")
     config: dict[str, Any] = {
         "url": settings.registry.url,
         "timeout": 5,

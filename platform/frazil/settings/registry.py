@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, SecretStr, field_validator
 
 from frazil.settings.secret import Secret
 from frazil.settings.system import AccessSettings
@@ -18,3 +18,10 @@ class RegistrySettings(AccessSettings):
     token: Secret | None = Field(None, description="A bearer token.")
     logical_cluster: str = Field("", description="Confluent Cloud's lsrc-..., beside a token.")
     identity_pool: str | None = Field(None, description="Confluent Cloud's pool-..., beside a token.")
+
+    @field_validator("user_info")
+    @classmethod
+    def _has_both(cls, given: SecretStr | None) -> SecretStr | None:
+        if given and ":" not in given.get_secret_value():
+            raise ValueError("write user:password, with a colon between them")
+        return given

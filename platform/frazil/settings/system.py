@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from frazil.errors import ConfigureError
 from frazil.settings.secret import Secret
 
 
@@ -39,3 +41,15 @@ class AccessSettings(SystemSettings):
         self.ask_for(["certificate", "key"], "mutual TLS", self.certificate or self.key)
         self.ask_for(["token_url", "client_id", "client_secret"], "OAuth", self.token_url or self.client_id)
         return self
+
+    def check_files(self, system: str) -> None:
+        """Raises ConfigureError where a file can't be read; each client would say it in its own way."""
+        for name in ("ca", "certificate", "key"):
+            file: Path | None = getattr(self, name)
+            if file and not os.access(file, os.R_OK):
+                raise ConfigureError(
+                    "A certificate or its key can't be read.",
+                    where=str(file),
+                    meaning="Nothing was asked.",
+                    todo=f"Mend FRAZIL_{system}__{name.upper()}.",
+                )

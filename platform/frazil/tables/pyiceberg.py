@@ -150,6 +150,7 @@ def open_rest(
             own = {} if rest.vended_credentials else {n: v for n, v in told.items() if n.startswith("s3.")}
             return super()._load_file_io({**properties, **own}, location)
 
+    rest.check_files("REST")
     told: dict[str, Any] = {**properties, **_certificates(rest), **_client_credentials(rest, limits[1])}
     return LimitedRestCatalog("frazil", botocore_session=identity, **told)
 
