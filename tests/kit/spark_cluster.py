@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from frazil.local.home import Home, spark_token
+from frazil.local.home import Home, secret
 from frazil.local.ports import LOOPBACK, is_taken
 from frazil.local.server import get
 from kit.waiting import PATIENCE, wait_for
@@ -45,7 +45,7 @@ class SparkCluster:
             "SPARK_LOCAL_IP": LOOPBACK,
             "PYSPARK_PYTHON": sys.executable,
         }
-        self._token = spark_token(home)
+        self._token = secret(home, "spark")
         told = _properties(home) | _SMALL
         told |= {"spark.master": self.master, "spark.local.dir": str(folder / "local")}
         told |= {"spark.connect.grpc.binding.port": str(self._connect)}
@@ -87,8 +87,8 @@ class SparkCluster:
         return [worker for worker in told["workers"] if worker["state"] == "ALIVE"]
 
     def executors(self, worker: psutil.Process) -> list[psutil.Process]:
-        """The processes in which a worker runs tasks."""
-        return [each for each in worker.children(recursive=True) if _EXECUTOR in " ".join(each.cmdline())]
+        """The processes in which a worker runs tasks; one that ends right now is none."""
+        return [each for each in worker.children(recursive=True) if _EXECUTOR in _command(each)]
 
     def stop(self) -> None:
         """Ends all of it, whatever still lives."""
@@ -114,6 +114,13 @@ class SparkCluster:
 
     def _log(self, process: psutil.Process) -> Path:
         return self._folder / f"{process.pid}.log"
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
 
 
 def is_alive(process: psutil.Process) -> bool:

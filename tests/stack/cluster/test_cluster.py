@@ -92,12 +92,14 @@ def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
     topic.trades(50_000, partition=0)
     topic.trades(50_000, partition=1)
     landing = landing_process(topic.name, "rest", FRAZIL_SPARK__REMOTE=cluster.remote)
-    executors = cluster.executors(workers[-1])
-    idle = sum(spent(each) for each in executors)
+    idle = {each: spent(each) for each in cluster.executors(workers[-1])}
 
-    wait_for(lambda: landing.poll() is not None or sum(map(spent, executors)) > idle + BUSY)
+    def is_busy() -> bool:
+        return any(spent(each) > before + BUSY for each, before in idle.items())
+
+    wait_for(lambda: landing.poll() is not None or is_busy())
     was_landing = landing.poll() is None
-    kill([workers[-1], *executors])
+    kill([workers[-1], *idle])
     out, err = landing.communicate(timeout=PATIENCE)
 
     assert was_landing, subprocess.list2cmdline(landing.args)
@@ -108,6 +110,9 @@ def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
 
 
 def spent(process: psutil.Process) -> float:
-    """CPU seconds of a process."""
-    times = process.cpu_times()
+    """CPU seconds of a process; none, where it has ended."""
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return 0.0
     return float(times.user + times.system)
