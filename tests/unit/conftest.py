@@ -10,6 +10,8 @@ import pytest
 if TYPE_CHECKING:
     import dagster as dg
 
+    from kit.wire import Wire
+
 
 @pytest.fixture(autouse=True)
 def no_profile_but_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,3 +43,20 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
     with pytest.MonkeyPatch.context() as patch:
         _forget_the_profile(patch, tmp_path_factory.mktemp("home"))
         return defs()
+
+
+@pytest.fixture(scope="module")
+def wire_and_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, str]]:
+    """A wire before a Glue in this process, and its address."""
+    from kit.lying import glue_in_process
+    from kit.wire import wired
+
+    with glue_in_process(tmp_path_factory.mktemp("glue")) as url, wired({"glue": url}) as (wire, urls):
+        yield wire, urls["glue"]
+
+
+@pytest.fixture
+def wire(wire_and_url: tuple[Wire, str]) -> Iterator[Wire]:
+    """Calm again when the test ends."""
+    yield wire_and_url[0]
+    wire_and_url[0].calm()

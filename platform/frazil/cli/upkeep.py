@@ -45,9 +45,10 @@ def census_command(tables: Tables = None, as_json: Json = False) -> None:
     """Count files, snapshots and manifests of tables, or of all; details where one is named."""
     selection = select(tables, every=not tables)
     found = _take(selection, named=bool(tables))
-    print_json([_document(census) for census in found]) if as_json else _show_censuses(
-        found, one=bool(tables)
-    )
+    if as_json:
+        print_json([_document(census) for census in found])
+    else:
+        _show_censuses(found, one=bool(tables))
     Results[Census](failed=dict(selection.broken)).exit()
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
-from threading import Thread
+from dataclasses import dataclass, field, replace
 
 from frazil.connections import apart
+from frazil.deadline import call_all
 from frazil.doctor import catalog, glue, kafka, registry, snowflake, spark
 from frazil.doctor.probe import Finding, Patient, Probe, Probes, Status, Unproven
 from frazil.errors import FrazilError, NotAllowedError, PartDownError, explain
 
 SECONDS = 120.0
 """How long a system may take."""
+
+_FIRST = Probe("open a client", lambda: None)
 
 SYSTEMS: Mapping[str, Callable[[Patient], Probes]] = {
     "kafka": kafka.probes,
@@ -51,46 +53,41 @@ def examine(
 def _examine(patient: Patient, systems: Collection[str], seconds: float) -> list[Finding]:
     wanted = needed(patient)
     examinations = {
-        name: _Examination(name, SYSTEMS[name], patient)
-        for name in SYSTEMS
-        if name in systems and name in wanted
+        name: _Examination(name, patient) for name in SYSTEMS if name in systems and name in wanted
     }
-    for each in examinations.values():
-        each.start()
-    end = time.monotonic() + seconds
+    met = call_all({name: each.make for name, each in examinations.items()}, seconds)
     found: list[Finding] = []
     for name in (name for name in SYSTEMS if name in systems):
         if name in examinations:
-            found += examinations[name].findings_by(end, seconds)
+            found += examinations[name].told(met[name], seconds)
         else:
             found.append(Finding(name, "", "", "not needed", 0.0))
     return found
 
 
-class _Examination(Thread):
-    """One system. The process may end while it still waits for an answer."""
+@dataclass
+class _Examination:
+    """What is known of one system so far. It may go on while nobody waits for it any more."""
 
-    def __init__(self, system: str, probes: Callable[[Patient], Probes], patient: Patient) -> None:
-        super().__init__(name=f"doctor-{system}", daemon=True)
-        self._system, self._probes, self._patient = system, probes, patient
-        self._asked = Probe("open a client", lambda: None)
-        self._findings: list[Finding] = []
+    system: str
+    patient: Patient
+    asked: Probe = _FIRST
+    findings: list[Finding] = field(default_factory=list)
 
-    def run(self) -> None:
+    def make(self) -> None:
         """Finds what there is to find."""
-        for finding in findings_of(self._system, self._probes(self._patient), self._note):
-            self._findings.append(finding)
+        for finding in findings_of(self.system, SYSTEMS[self.system](self.patient), self._note):
+            self.findings.append(finding)
 
     def _note(self, probe: Probe) -> None:
-        self._asked = probe
+        self.asked = probe
 
-    def findings_by(self, end: float, seconds: float) -> list[Finding]:
-        """All that was found until then."""
-        self.join(max(0.0, end - time.monotonic()))
-        found = list(self._findings)
-        if self.is_alive():
+    def told(self, error: Exception | None, seconds: float) -> list[Finding]:
+        """All that was found by now; with a finding for what was not answered in time."""
+        found = list(self.findings)
+        if isinstance(error, TimeoutError):
             late = PartDownError(f"No answer within {seconds:.0f} s.", todo="Ask again with more --seconds.")
-            found.append(_failed(self._system, self._asked, seconds, late))
+            found.append(_failed(self.system, self.asked, seconds, late))
         return found
 
 
@@ -98,7 +95,7 @@ def findings_of(
     system: str, probes: Probes, note: Callable[[Probe], None] = lambda _: None
 ) -> Iterator[Finding]:
     """Asks one after the other, each knowing what came of the one before; `note` hears of each first."""
-    asked = Probe("open a client", lambda: None)
+    asked = _FIRST
     try:
         asked = next(probes)
         while True:

@@ -8,14 +8,16 @@ for MSK, aws-msk-iam-sasl-signer-python and aws-msk-iam-auth.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from frazil.errors import ConfigureError
 from frazil.settings.aws import AwsSettings
 from frazil.settings.identity import aws_session, keys_of_now
 from frazil.settings.kafka import KafkaSettings
 from frazil.settings.refusals import aws_refusal
 from frazil.settings.secret import revealed
+from frazil.settings.system import file_text
 
 _SECURITY = "org.apache.kafka.common.security"
 _MODULES = {
@@ -28,11 +30,14 @@ _MODULES = {
 _BY_TOKEN = "OAUTHBEARER"
 _BY_IAM = "AWS_MSK_IAM"
 
-Token = Callable[[str], tuple[str, float]]
+_Token = Callable[[str], tuple[str, float]]
 """What librdkafka asks for a token, and the second since the epoch when it ends."""
 
+_session = lru_cache(maxsize=8)(aws_session)
+"""One for all clients of an identity: each of its own would take on the role anew."""
 
-def librdkafka_access(access: KafkaSettings) -> dict[str, str]:
+
+def librdkafka_access(access: KafkaSettings, aws: AwsSettings) -> dict[str, Any]:
     """For librdkafka's clients; nothing where Kafka is open to all."""
     told = {
         "ssl.ca.pem": _text(access.ca),
@@ -51,10 +56,11 @@ def librdkafka_access(access: KafkaSettings) -> dict[str, str]:
             "sasl.oauthbearer.client.secret": revealed(access.client_secret),
             "sasl.oauthbearer.scope": access.scope,
         }
-    return _given(access, told)
+    given: dict[str, Any] = _given(access, told)
+    return given | {"oauth_cb": _msk_token(aws)} if access.mechanism == _BY_IAM else given
 
 
-def msk_token(aws: AwsSettings) -> Token:
+def _msk_token(aws: AwsSettings) -> _Token:
     """Makes tokens for MSK of the identity's keys, as librdkafka needs them; the first now.
 
     librdkafka would say that a token is missing, and not why. Raises ConfigureError where AWS gives no keys.
@@ -63,7 +69,7 @@ def msk_token(aws: AwsSettings) -> Token:
     from botocore.credentials import CredentialProvider, Credentials
     from botocore.exceptions import BotoCoreError, ClientError
 
-    session = aws_session(aws)
+    session = _session(aws)
 
     class Keys(CredentialProvider):  # type: ignore[misc]  # botocore has no types
         def load(self) -> Credentials:
@@ -148,11 +154,5 @@ def _given(access: KafkaSettings, told: dict[str, str | None]) -> dict[str, str]
 def _text(file: Path | None) -> str | None:
     if file is None:
         return None
-    try:
-        return file.expanduser().read_text(encoding="ascii")
-    except (OSError, ValueError) as e:
-        raise ConfigureError(
-            "A certificate or its key can't be read.",
-            where=f"{file}: {getattr(e, 'strerror', None) or 'this is no PEM'}",
-            todo="Mend the settings FRAZIL_KAFKA__CA, FRAZIL_KAFKA__CERTIFICATE or FRAZIL_KAFKA__KEY.",
-        ) from None
+    todo = "Mend the settings FRAZIL_KAFKA__CA, FRAZIL_KAFKA__CERTIFICATE or FRAZIL_KAFKA__KEY."
+    return file_text(file.expanduser(), "A certificate or its key", "PEM", todo)

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from frazil.errors import ConfigureError, FrazilError, MissingError, NotAllowedError, PartDownError
-from frazil.kafka.access import librdkafka_access, msk_token
+from frazil.kafka.access import librdkafka_access
 from frazil.settings.profile import Settings
 
 _UNKNOWN_CALLER = frozenset(
@@ -65,7 +65,6 @@ class Reader(Consumer):
 
 def client_config(settings: Settings) -> dict[str, Any]:
     """What every librdkafka client of this environment starts from."""
-    by_iam = settings.kafka.mechanism == "AWS_MSK_IAM"
     return {
         "bootstrap.servers": settings.kafka.bootstrap_servers,
         "client.id": "frazil",
@@ -74,8 +73,7 @@ def client_config(settings: Settings) -> dict[str, Any]:
         "reconnect.backoff.max.ms": "1000",
         # librdkafka writes to stderr by itself; what matters comes back as an error and is raised.
         "log_level": "2",
-        **librdkafka_access(settings.kafka),
-        **({"oauth_cb": msk_token(settings.aws)} if by_iam else {}),
+        **librdkafka_access(settings.kafka, settings.aws),
         **settings.kafka.client,
     }
 

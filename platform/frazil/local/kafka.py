@@ -17,6 +17,7 @@ from frazil.local.jars import Jars
 from frazil.local.locks import USER, locks_of
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server, get
+from frazil.settings.aws import AwsSettings
 from frazil.settings.kafka import KafkaSettings
 
 _JVM = ("-XX:+UseSerialGC", "-XX:-UsePerfData")
@@ -52,7 +53,7 @@ def kafka(home: Home, ports: Ports, java: Path, jars: Jars) -> Server:
 
         access = KafkaSettings(**kafka_access(home, ports))
         told = {"bootstrap.servers": access.bootstrap_servers, "log_level": "0"}
-        AdminClient({**told, **librdkafka_access(access)}).list_topics(timeout=5)
+        AdminClient({**told, **librdkafka_access(access, AwsSettings())}).list_topics(timeout=5)
 
     return Server("kafka", ("kafka", "kafka-controller"), launch, ask)
 

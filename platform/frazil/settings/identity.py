@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import ConfigureError
 from frazil.settings.aws import AwsSettings
 from frazil.settings.secret import revealed
+from frazil.settings.system import file_text
 
 if TYPE_CHECKING:
     from botocore.credentials import ReadOnlyCredentials
@@ -83,11 +83,5 @@ class _Role:
 
     def _token(self) -> str:
         file = self._aws.web_identity_token_file or Path()
-        try:
-            return file.read_text(encoding="ascii")
-        except (OSError, ValueError) as e:
-            raise ConfigureError(
-                "The token that takes on a role of AWS can't be read.",
-                where=f"{file}: {getattr(e, 'strerror', None) or 'this is no token'}",
-                todo="Mend FRAZIL_AWS__WEB_IDENTITY_TOKEN_FILE.",
-            ) from None
+        what, todo = "The token that takes on a role of AWS", "Mend FRAZIL_AWS__WEB_IDENTITY_TOKEN_FILE."
+        return file_text(file, what, "token", todo)

@@ -12,6 +12,18 @@ from frazil.errors import ConfigureError
 from frazil.settings.secret import Secret
 
 
+def file_text(file: Path, what: str, kind: str, todo: str) -> str:
+    """The text of a file that a setting names; a ConfigureError where it is not there, or of no such kind."""
+    try:
+        return file.read_text(encoding="ascii")
+    except (OSError, ValueError) as e:
+        raise ConfigureError(
+            f"{what} can't be read.",
+            where=f"{file}: {getattr(e, 'strerror', None) or f'this is no {kind}'}",
+            todo=todo,
+        ) from None
+
+
 class SystemSettings(BaseModel):
     """The settings of one system. They do not change, and a name that is none of them is an error."""
 

@@ -19,6 +19,7 @@ from frazil.tables.client_properties import pyiceberg_properties
 from frazil.tables.pyiceberg import open_rest
 
 if TYPE_CHECKING:
+    from botocore.session import Session
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
@@ -62,21 +63,23 @@ def open_catalog(settings: Settings) -> Catalog:
         session = aws_session(settings.aws)
         if settings.catalog == "rest":
             if settings.rest.is_signed:
-                keys_of_now(
-                    session
-                )  # where there are none, PyIceberg fails at the first signature, as a fault
+                # Where there are no keys, PyIceberg fails at the first signature, as a fault.
+                keys_of_now(session)
             return open_rest(properties, session, settings.rest, (CONNECT_SECONDS, READ_SECONDS))
         from pyiceberg.catalog.glue import GlueCatalog  # imports boto3, which REST does not need
 
-        client = glue_client(settings)
+        client = glue_client(settings, session)
         return GlueCatalog("frazil", client=client, botocore_session=session, **properties)
 
 
-def glue_client(settings: Settings) -> Any:
-    """Glue's client. It sends nothing twice: a replayed `UpdateTable` would look like a refusal."""
+def glue_client(settings: Settings, session: Session | None = None) -> Any:
+    """Glue's client, of a session that is there, or of its own.
+
+    It sends nothing twice: a replayed `UpdateTable` would look like a refusal.
+    """
     from botocore.config import Config
 
-    client = aws_session(settings.aws).create_client(
+    client = (session or aws_session(settings.aws)).create_client(
         "glue",
         endpoint_url=settings.glue.endpoint,
         config=Config(

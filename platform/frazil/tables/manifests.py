@@ -95,7 +95,7 @@ class HeadReader:
         if head is None:
             return None
         every = manifests_of(table, head)
-        manifests = _newest(every, most)
+        manifests, unread = _newest(every, most)
         new = [m for m in manifests if m.manifest_path not in self._known]
         self._known |= {m.manifest_path: e for m, e in zip(new, self._read(table.io, new), strict=True)}
         paths = {
@@ -108,21 +108,27 @@ class HeadReader:
             named={path: self._known[path] for path in paths[ManifestContent.DATA]},
             deleting=tuple(chain(*(self._known[path] for path in paths[ManifestContent.DELETES]))),
             layout=table.spec().spec_id,
-            unread=tuple(m for m in every if m not in manifests),
+            unread=unread,
         )
 
     def _read(self, io: FileIO, manifests: Iterable[ManifestFile]) -> list[Entries]:
         return read_entries(io, manifests, self._columns)
 
 
-def _newest(manifests: Sequence[ManifestFile], most: float) -> tuple[ManifestFile, ...]:
-    """The newest manifests that name `most` files together, in their order; each counts as ten more."""
-    chosen: set[ManifestFile] = set()
+def _newest(
+    manifests: Sequence[ManifestFile], most: float
+) -> tuple[tuple[ManifestFile, ...], tuple[ManifestFile, ...]]:
+    """The newest manifests that name `most` files together, each counted as ten more; and the others.
+
+    Both in their order.
+    """
+    chosen: set[str] = set()
     for manifest in sorted(manifests, key=lambda m: m.sequence_number, reverse=True):
         if (cost := files_named(manifest) + _OPENING) <= most:
-            chosen.add(manifest)
+            chosen.add(manifest.manifest_path)
             most -= cost
-    return tuple(m for m in manifests if m in chosen)
+    others = tuple(m for m in manifests if m.manifest_path not in chosen)
+    return tuple(m for m in manifests if m.manifest_path in chosen), others
 
 
 def files_named(manifest: ManifestFile) -> int:

@@ -136,9 +136,9 @@ def open_rest(
     class LimitedRestCatalog(RestCatalog):
         def _create_session(self) -> Session:
             session = super()._create_session()
-            # requests prefers an authority that the environment names to the session's.
             if not rest.vended_credentials:  # PyIceberg asks for them by default, Spark does not
                 del session.headers["X-Iceberg-Access-Delegation"]
+            # requests prefers an authority that the environment names to the session's.
             told = partial(session.request, timeout=limits, verify=session.verify)
             session.request = told  # type: ignore[method-assign]
             return session

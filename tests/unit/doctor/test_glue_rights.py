@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,26 +13,12 @@ from frazil.doctor.probe import Finding, Patient
 from frazil.doctor.run import findings_of
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.lying import glue_in_process
-from kit.wire import Wire, wired
+from kit.wire import Wire
 
 RIGHTS = ["find the database", "get an entry", "update an entry", "make an entry", "read the table's entry"]
 OF_AN_ENTRY = {
     "GetTable": "get an entry", "UpdateTable": "update an entry", "CreateTable": "make an entry",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def wire_and_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, str]]:
-    with glue_in_process(tmp_path_factory.mktemp("glue")) as url, wired({"glue": url}) as (wire, urls):
-        yield wire, urls["glue"]
-
-
-@pytest.fixture
-def wire(wire_and_url: tuple[Wire, str]) -> Iterator[Wire]:
-    wire, _ = wire_and_url
-    yield wire
-    wire.calm()
 
 
 @pytest.fixture

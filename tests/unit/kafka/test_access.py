@@ -20,13 +20,13 @@ TOKEN = {"token_url": "https://login/token", "client_id": "us", "client_secret":
 
 
 def test_an_open_kafka_is_told_nothing() -> None:
-    assert (java_access(KafkaSettings(), AWS), librdkafka_access(KafkaSettings())) == ({}, {})
+    assert (java_access(KafkaSettings(), AWS), librdkafka_access(KafkaSettings(), AWS)) == ({}, {})
 
 
 def test_an_api_key_is_told_to_both_in_their_own_words() -> None:
     access = KafkaSettings(**CLOUD)
 
-    assert librdkafka_access(access) == {
+    assert librdkafka_access(access, AWS) == {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "PLAIN",
         "sasl.username": "KEY",
@@ -46,7 +46,7 @@ def test_certificates_are_handed_over_as_text(tmp_path: Path) -> None:
         file.write_text(f"the {name}")
     access = KafkaSettings(**files)
 
-    assert librdkafka_access(access) == {
+    assert librdkafka_access(access, AWS) == {
         "security.protocol": "SSL",
         "ssl.ca.pem": "the ca",
         "ssl.certificate.pem": "the certificate",
@@ -64,7 +64,7 @@ def test_certificates_are_handed_over_as_text(tmp_path: Path) -> None:
 
 def test_a_certificate_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigureError, match=r"nowhere\.pem"):
-        librdkafka_access(KafkaSettings(ca=tmp_path / "nowhere.pem"))
+        librdkafka_access(KafkaSettings(ca=tmp_path / "nowhere.pem"), AWS)
 
 
 @pytest.mark.parametrize(

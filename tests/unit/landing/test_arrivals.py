@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.table import Table
 
 from frazil.clients import Clients
 from frazil.errors import PartDownError
 from frazil.kafka.facts import TopicFacts
 from frazil.landing.arrivals import MOST_ASKED, Arrivals, look_for_arrivals
 from frazil.landing.history import History
-from frazil.landing.landed import Landed
-from frazil.landing.ledger import EMPTY, Ledger, read_ledger
 from frazil.landing.many import land_many
 from frazil.landing.report import LandingReport
 from frazil.landing.state import Standings, TableState, known_states
@@ -24,13 +21,10 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import open_catalog
-from frazil.tables.commit import set_properties
-from frazil.tables.replacement import Replacement
-from frazil.tables.stage import StagedFiles, publish
-from frazil.upkeep.compaction.run import put_in_place
 from kit.commits import NAME, Lake, lake_on, landed
 from kit.lying import glue_in_process
 from kit.many_tables import RestTables, Topics, clients_of, rest_tables
+from kit.table_histories import HISTORIES, Happen, rolled_back
 from kit.wire import Wire, wired
 
 MANY, MOVED, HOUR = 300, 15, 3600.0
@@ -64,59 +58,6 @@ def lake(tmp_path: Path) -> Lake:
 def by_rest(rest: RestTables, ends: dict[str, int]) -> Clients:
     """Clients of the REST catalog, and of Kafka with these topics."""
     return clients_of(Settings().with_changes(rest={"uri": rest.url, "token": "known"}), Topics(ends))
-
-
-def compacted(lake: Lake) -> None:
-    put_in_place(lake.catalog, NAME, lambda _: Replacement(frozenset()), {"frazil.upkeep": "compaction"})
-
-
-def redriven(lake: Lake) -> None:
-    """A commit that brings nothing of the topic."""
-    before = read_ledger(lake.table.metadata)
-    assert before
-    entry = Ledger(**{**vars(EMPTY), "expired": 1, "landing": "expiring_0"}).beside(before)
-    publish(lake.catalog, NAME, _As(StagedFiles(), entry, before))
-
-
-class _As(Landed):
-    def upon(self, name: TableName, table: Table) -> Ledger:
-        return self.ledger
-
-
-def rolled_back(lake: Lake) -> None:
-    """By another engine, to the first landing: the copy of the position stays."""
-    first = lake.table.snapshots()[-3]
-    lake.table.manage_snapshots().rollback_to_snapshot(first.snapshot_id).commit()
-
-
-def rolled_back_and_compacted(lake: Lake) -> None:
-    rolled_back(lake)
-    compacted(lake)
-
-
-def forgotten(lake: Lake) -> None:
-    """All landings expired; a compaction is the head, and the copy tells the position."""
-    compacted(lake)
-    gone = [s.snapshot_id for s in lake.table.snapshots() if s.snapshot_id != lake.head]
-    lake.table.maintenance.expire_snapshots().by_ids(gone).commit()
-
-
-def suspended(lake: Lake) -> None:
-    set_properties(lake.catalog, NAME, {"frazil.suspended": "here"})
-
-
-Happen = Callable[[Lake], object]
-HISTORIES: dict[str, tuple[Happen, int]] = {
-    "two landings": (lambda _: None, 4),
-    "three landings": (lambda lake: landed(lake, 4, 5), 6),
-    "compacted": (compacted, 4),
-    "redriven": (redriven, 4),
-    "rolled back": (rolled_back, 2),
-    "rolled back, then compacted": (rolled_back_and_compacted, 2),
-    "all landings expired": (forgotten, 4),
-    "suspended": (suspended, 4),
-}
-"""What happened to the table, and the position that it has then."""
 
 
 def states(clients: Clients) -> list[TableState]:

@@ -104,12 +104,14 @@ class Snowflake:
             role = self._settings.snowflake.role
             for grant in statements.grant_reading(self.table, self.view, role.upper()) if role else ():
                 rows(connection, grant)
-            return self._shown(connection, changed=before != current, made_now=before is None)
+            shown = before if before == current else self._location(connection)
+            return self._shown(connection, shown, changed=before != current, made_now=before is None)
 
     def read(self, connections: Connections) -> Shown | None:
         """See `Target`."""
         with self._open(connections) as connection:
-            return None if self._location(connection) is None else self._shown(connection)
+            location = self._location(connection)
+            return None if location is None else self._shown(connection, location)
 
     @contextmanager
     def _open(self, connections: Connections) -> Iterator[SnowflakeConnection]:
@@ -147,14 +149,19 @@ class Snowflake:
         return json.loads(answer[0][0])["metadataLocation"] if answer else None
 
     def _shown(
-        self, connection: SnowflakeConnection, *, changed: bool = False, made_now: bool = False
+        self,
+        connection: SnowflakeConnection,
+        location: str | None,
+        *,
+        changed: bool = False,
+        made_now: bool = False,
     ) -> Shown:
         name, view = self.relations
         return Shown(
             self.path,
             self.upstream,
             name,
-            self._location(connection) or "",
+            location or "",
             changed,
             rows=int(rows(connection, f"SELECT COUNT(*) FROM {self.table}")[0][0]),
             facts={"view": view, "made_now": made_now},
