@@ -56,6 +56,18 @@ class CommitConflictError(RetryError):
     """Others kept committing to the table in between; nothing of this work is visible."""
 
 
+class CloudSlowError(RetryError):
+    """An object in a cloud was not as it should be when the time was up."""
+
+    exit_code = 5
+
+
+class PlanStaleError(RetryError):
+    """The clouds are no longer as a plan saw them; nothing of it was done."""
+
+    exit_code = 4
+
+
 class CommitUnknownError(PartDownError):
     """The catalog's answer to a commit was lost, and nobody tells whether the commit is there."""
 

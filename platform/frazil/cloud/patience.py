@@ -1,0 +1,69 @@
+"""Trying again while something is on its way, and saying in the end why it never came."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import stamina
+
+from frazil.cloud.resource import NotYet, Throttled
+from frazil.errors import CloudSlowError
+
+T = TypeVar("T")
+
+_FIRST = 0.1
+
+
+class Patience:
+    """How long one object is waited for.
+
+    Args:
+        address: The object.
+        seconds: How long.
+        pause: Longest time between two looks, in seconds.
+        stop: Once set, nobody waits any more.
+    """
+
+    def __init__(self, address: str, seconds: float, pause: float, stop: threading.Event) -> None:
+        self._address, self._seconds, self._pause, self._stop = address, seconds, pause, stop
+
+    def wait(self, once: Callable[[], T]) -> T:
+        """What `once` returns when it no longer raises `NotYet`.
+
+        Raises:
+            CloudSlowError: It still did when the time was up. Of all reasons the first of the weightiest
+                is told: a last 429 would hide it.
+        """
+        reasons: list[NotYet] = []
+
+        def again(error: Exception) -> bool | float:
+            if not isinstance(error, NotYet) or self._stop.is_set():
+                return False
+            reasons.append(error)
+            return error.after if isinstance(error, Throttled) else True
+
+        tries = stamina.retry_context(
+            on=again, attempts=None, timeout=self._seconds,
+            wait_initial=_FIRST, wait_jitter=_FIRST, wait_max=self._pause,
+        )  # fmt: skip
+        try:
+            for attempt in tries:
+                with attempt:
+                    return once()
+        except NotYet as e:
+            raise self._given_up([*reasons, e]) from None
+        raise AssertionError("stamina ends by a result or by raising")
+
+    def _given_up(self, reasons: list[NotYet]) -> CloudSlowError:
+        reason = max(reasons, key=lambda each: each.weight)  # the first, of equals
+        stopped = self._stop.is_set()
+        return CloudSlowError(
+            f"{self._address}: {reason}",
+            where="Waiting ended because another object failed."
+            if stopped
+            else f"{self._seconds:g} s passed.",
+            meaning="What was made stays; nothing is made twice.",
+            todo="Mend the reason, if it is yours to mend, and run the same again: it goes on from here.",
+        )

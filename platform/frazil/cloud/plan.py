@@ -1,0 +1,94 @@
+"""What a deployment needs to become as it should be: steps that say field by field what changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Literal
+
+from frazil.cloud.resource import Facts
+
+Action = Literal["create", "update", "delete", "keep", "blocked"]
+
+MARKS: Mapping[Action, str] = {"create": "+", "update": "~", "delete": "-", "keep": " ", "blocked": "!"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A field that is not as it should be."""
+
+    field: str
+    is_: Any
+    should: Any
+
+    def __str__(self) -> str:
+        return f"{self.field}: {_text(self.is_)} -> {_text(self.should)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is to be done with one object. Blocked: a field differs that nobody can change."""
+
+    address: str
+    action: Action
+    changes: tuple[Change, ...] = ()
+    why: str = ""
+
+    def __str__(self) -> str:
+        head = " ".join(filter(None, [MARKS[self.action], self.address, self.why]))
+        return "\n".join([head, *(f"    {change}" for change in self.changes)])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of one deployment, each after those that it needs."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def news(self) -> tuple[Step, ...]:
+        """The steps that do something, or can't."""
+        return tuple(step for step in self.steps if step.action != "keep")
+
+    @property
+    def blocked(self) -> tuple[Step, ...]:
+        """The steps that nobody can do."""
+        return tuple(step for step in self.steps if step.action == "blocked")
+
+    @property
+    def digest(self) -> str:
+        """Names the plan: what was agreed to is what is done."""
+        told = sorted((step.address, step.action, *map(str, step.changes)) for step in self.news)
+        return sha256(json.dumps(told).encode()).hexdigest()[:12]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The same for scripts."""
+        steps = [
+            {
+                "address": step.address,
+                "action": step.action,
+                "why": step.why,
+                "changes": {c.field: {"is": c.is_, "should": c.should} for c in step.changes},
+            }
+            for step in self.news
+        ]
+        return {"digest": self.digest, "steps": steps}
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.news))
+
+
+def differences(wanted: Facts, there: Facts) -> tuple[Change, ...]:
+    """The wanted fields that are not so; lists and tuples are alike."""
+    return tuple(
+        Change(name, there.get(name), should)
+        for name, should in wanted.items()
+        if _text(there.get(name)) != _text(should)
+    )
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

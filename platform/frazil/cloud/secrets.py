@@ -1,0 +1,19 @@
+"""Where secrets of a deployment are kept. They go straight there; whoever needs one reads it there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+
+class SecretStore(Protocol):
+    """Secrets by name, each a few texts by key."""
+
+    def put(self, name: str, values: Mapping[str, str], tags: Mapping[str, str]) -> None:
+        """Writes a secret; makes it, or restores it, where it is missing."""
+
+    def get(self, name: str) -> dict[str, str] | None:
+        """The texts of a secret; None if there is none."""
+
+    def delete(self, name: str) -> None:
+        """Removes a secret at once; gone is fine."""
