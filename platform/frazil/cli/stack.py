@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from pydantic import BaseModel, SecretStr
@@ -34,6 +34,16 @@ _COLOURS = {"up": "green", "down": "dim", "dead": "red", "ill": "red", "failed":
 Secure = Annotated[
     bool | None, typer.Option(help="Whether its parts ask who is there; default: as at the last start.")
 ]
+Group = Literal["cloud"]
+With = Annotated[
+    list[Group] | None,
+    typer.Option(
+        "--with", help="Parts that it lacks else: clouds to deploy to; default: as at the last start."
+    ),
+]
+Without = Annotated[
+    list[Group] | None, typer.Option("--without", help="Takes them away; what they keep stays.")
+]
 Only = Annotated[list[str] | None, typer.Option(help="A part; can be given several times.")]
 
 
@@ -45,13 +55,17 @@ def up(
     port_offset: Annotated[int | None, typer.Option(help="Added to every default port.")] = None,
     only: Only = None,
     secure: Secure = None,
+    with_: With = None,
+    without: Without = None,
 ) -> None:
     """Start what does not run of the embedded stack, and wait until all of it answers."""
     from frazil.local.home import Home
     from frazil.local.parts import prepared_stack
     from frazil.local.ports import parse
 
-    stack = prepared_stack(Home(frazil_home()), parse(port or ()), port_offset, secure)
+    stack = prepared_stack(
+        Home(frazil_home()), parse(port or ()), port_offset, secure, _wanted("cloud", with_, without)
+    )
     with _progress() as report:
         stack.up(report, only or ())
     console.print(f"The stack is up{', and locked' if stack.locked else ''}. Profile: {stack.home.profile}")
@@ -103,6 +117,12 @@ def env(as_json: Json = False) -> None:
     for name, value in _exports(home, settings).items():
         text = json.dumps(value) if isinstance(value, dict) else str(value)
         typer.echo(f"export {name}={shlex.quote(text)}")
+
+
+def _wanted(group: Group, added: list[Group] | None, left: list[Group] | None) -> bool | None:
+    if group in (added or ()) and group in (left or ()):
+        raise typer.BadParameter(f"--with {group} and --without {group} say the opposite.")
+    return True if group in (added or ()) else False if group in (left or ()) else None
 
 
 def _known_stack() -> Stack:

@@ -19,6 +19,8 @@ class Home:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.profile = root / "profile.json"  # what clients need to know, credentials included
+        self.clouds = root / "clouds"  # there if the stack is started with clouds
+        self.administrator = root / "cloud.json"  # a profile: who may make everything in those clouds
         self.ports = root / "stack.json"  # the ports chosen, remembered from one start to the next
         self.lock = root / "stack.lock"  # held by whoever starts or stops parts
         self.running = root / "run"  # one file for each part that was started and not stopped
@@ -50,7 +52,8 @@ class Home:
         for folder in (self.secrets, self.tls, self.running, self.logs, self.scratch, self.dagster):
             shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(self.root / "data", ignore_errors=True)
-        self.profile.unlink(missing_ok=True)
+        for file in (self.profile, self.clouds, self.administrator):
+            file.unlink(missing_ok=True)
 
 
 def template(name: str) -> str:

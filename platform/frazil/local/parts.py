@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from frazil.errors import ConfigureError
-from frazil.local.cloud import BUCKET, SNOWFLAKE_USER, aws, catalog, rest_access, snowflake, storage
+from frazil.local.cloud.parts import add_clouds, administrator, cloud_servers, has_clouds, leave_clouds
 from frazil.local.home import Home, s3_credentials, secret, snowflake_keys, template, write_private
 from frazil.local.jars import Jars, cache_folder, java_home, read_lock
 from frazil.local.kafka import kafka, kafka_access, registry, registry_access
@@ -16,11 +17,46 @@ from frazil.local.ports import LOOPBACK, Ports, choose, recall, remember, url
 from frazil.local.server import Server
 from frazil.local.spark import Spark, cores
 from frazil.local.stack import Stack
+from frazil.local.stand_ins import BUCKET, SNOWFLAKE_USER, aws, catalog, rest_access, snowflake, storage
 from frazil.settings.profile import read_profile
 
 _CHOICES = ("cluster", "catalog", "pipelines", "connections", "strict", "alarms", "log", "tracing")
 _CHOICES_OF_GLUE = ("database", "warehouse")
 """Settings that a user may change in the file; the next start leaves them as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Mode:
+    """A way in which a whole stack runs, as it did before unless a start says otherwise."""
+
+    is_on: Callable[[Home], bool]
+    turns: tuple[Callable[[Home], None], Callable[[Home], None]]  # off, on
+    words: tuple[str, str]
+    options: tuple[str, str]
+
+    def turn(self, home: Home, known: Stack, wanted: bool | None) -> None:
+        """Turns a stack that is down; its data stays as it is."""
+        if wanted in (None, is_on := self.is_on(home)):
+            return
+        if known.is_running():
+            raise ConfigureError(
+                f"The stack runs, and it is {self.words[is_on]}.",
+                where=str(home.root),
+                meaning="Nothing was changed.",
+                todo=f"`frazil down`, then `frazil up {self.options[not is_on]}`; data stays.",
+            )
+        self.turns[not is_on](home)
+
+
+_LOCKED = _Mode(
+    lambda home: locks_of(home) is not None, (unlock, lock), ("open", "locked"), ("--no-secure", "--secure")
+)
+_CLOUDS = _Mode(
+    has_clouds,
+    (leave_clouds, add_clouds),
+    ("without clouds", "with clouds"),
+    ("--without cloud", "--with cloud"),
+)
 
 
 def known_stack(home: Home) -> Stack:
@@ -31,11 +67,15 @@ def known_stack(home: Home) -> Stack:
 
 
 def prepared_stack(
-    home: Home, chosen: Mapping[str, int], offset: int | None = None, locked: bool | None = None
+    home: Home,
+    chosen: Mapping[str, int],
+    offset: int | None = None,
+    locked: bool | None = None,
+    clouds: bool | None = None,
 ) -> Stack:
     """The stack as it is to be started, its ports, locks and profile written.
 
-    For ports see `choose`; a stack is locked, or open, as it was, unless `locked` says it.
+    For ports see `choose`; a stack is locked and has clouds as it did, unless `locked` or `clouds` say it.
     """
     known = known_stack(home)
     ports = choose(home.ports, chosen, offset)
@@ -43,26 +83,12 @@ def prepared_stack(
         raise ConfigureError(
             "The stack runs with other ports.", where=str(home.ports), todo="`frazil down` first."
         )
-    _turn(home, known, locked)
+    _LOCKED.turn(home, known, locked)
+    _CLOUDS.turn(home, known, clouds)
     remember(home.ports, ports)
     write_profile(home, ports)
     make_dagster_home(home)
     return Stack(home, ports, _servers(home, ports))
-
-
-def _turn(home: Home, known: Stack, locked: bool | None) -> None:
-    """Locks or opens a stack that is down; its data stays as it is."""
-    if locked in (None, locks_of(home) is not None):
-        return
-    if known.is_running():
-        how, wanted = ("open", "--secure") if locked else ("locked", "--no-secure")
-        raise ConfigureError(
-            f"The stack runs, and it is {how}.",
-            where=str(home.root),
-            meaning="Nothing was changed.",
-            todo=f"`frazil down`, then `frazil up {wanted}`; data stays.",
-        )
-    (lock if locked else unlock)(home)
 
 
 def _servers(home: Home, ports: Ports) -> list[Server]:
@@ -78,6 +104,7 @@ def _servers(home: Home, ports: Ports) -> list[Server]:
         spark.of_landings,
         spark.of_upkeep,
         snowflake(home, ports),
+        *(cloud_servers(home, ports) if has_clouds(home) else []),
     ]
 
 
@@ -89,6 +116,8 @@ def write_profile(home: Home, ports: Ports) -> None:
     of_glue = before.get("glue", {})
     values["glue"] |= {name: of_glue[name] for name in _CHOICES_OF_GLUE if name in of_glue}
     write_private(home.profile, json.dumps(values, indent=2) + "\n")
+    if has_clouds(home):
+        write_private(home.administrator, json.dumps(administrator(ports), indent=2) + "\n")
 
 
 def make_dagster_home(home: Home) -> None:

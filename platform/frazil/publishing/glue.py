@@ -194,7 +194,7 @@ def glue_errors(settings: Settings) -> Iterator[None]:
             raise
         raise PartDownError(
             "Glue does not answer.",
-            where=f"{settings.glue.endpoint or 'Glue'} ({type(e).__name__})",
+            where=f"{settings.glue_endpoint or 'Glue'} ({type(e).__name__})",
             meaning=_MEANING,
             todo="`frazil status` shows what runs, `frazil up` starts what does not.",
         ) from e

@@ -22,6 +22,10 @@ class AwsSettings(SystemSettings):
     region: str = Field(
         default_factory=_region, description="Of buckets, Glue and SigV4; default: AWS_REGION, or us-east-1."
     )
+    endpoint: str | None = Field(
+        None,
+        description="Only for an AWS that is not AWS: the address of all services, unless S3 or Glue say another.",
+    )
     profile: str | None = Field(None, description="A profile of AWS' own files; default: AWS' chain.")
     access_key: Secret | None = Field(None, description="Instead of a profile.")
     secret_key: Secret | None = Field(None, description="Of that access key.")

@@ -20,22 +20,24 @@ def aws_session(aws: AwsSettings) -> Session:
     """A session of botocore. Keys of a role are taken anew before they end."""
     from botocore.credentials import CredentialResolver
 
-    known = _session(aws.region, aws.profile)
+    known = _session(aws, aws.profile)
     if aws.access_key:
         known.set_credentials(revealed(aws.access_key), revealed(aws.secret_key), revealed(aws.session_token))
     if not aws.role_arn:
         return known
-    taken = _session(aws.region)
+    taken = _session(aws)
     taken.register_component("credential_provider", CredentialResolver([_Role(known, aws)]))
     return taken
 
 
-def _session(region: str, profile: str | None = None) -> Session:
+def _session(aws: AwsSettings, profile: str | None = None) -> Session:
     from botocore.config import Config
     from botocore.session import Session
 
     session = Session(profile=profile)
-    session.set_config_variable("region", region)
+    session.set_config_variable("region", aws.region)
+    if aws.endpoint:
+        session.get_component("config_store").set_config_variable("endpoint_url", aws.endpoint)
     session.set_default_client_config(Config(connect_timeout=_SECONDS, read_timeout=_SECONDS))
     return session
 

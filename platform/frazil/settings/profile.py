@@ -108,6 +108,16 @@ class Settings(BaseSettings):
             IDENTITY.reset(before)
 
     @property
+    def s3_endpoint(self) -> str | None:
+        """Where S3 is, if that is not AWS."""
+        return self.s3.endpoint or self.aws.endpoint
+
+    @property
+    def glue_endpoint(self) -> str | None:
+        """Where Glue is, if that is not AWS."""
+        return self.glue.endpoint or self.aws.endpoint
+
+    @property
     def of_upkeep(self) -> Settings:
         """The same environment as upkeep sees it: Spark is upkeep's, where it has one of its own."""
         return self.with_changes(spark={"remote": self.spark.upkeep_remote or self.spark.remote})

@@ -81,7 +81,7 @@ def glue_client(settings: Settings, session: Session | None = None) -> Any:
 
     client = (session or aws_session(settings.aws)).create_client(
         "glue",
-        endpoint_url=settings.glue.endpoint,
+        endpoint_url=settings.glue_endpoint,
         config=Config(
             connect_timeout=CONNECT_SECONDS,
             read_timeout=READ_SECONDS,
@@ -162,7 +162,7 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
             ) from e
         if not is_lost(e):
             raise
-        where = settings.rest.uri if settings.catalog == "rest" else settings.glue.endpoint or "Glue"
+        where = settings.rest.uri if settings.catalog == "rest" else settings.glue_endpoint or "Glue"
         raise PartDownError(
             "The Iceberg catalog does not answer.",
             where=f"{where} ({type(e).__name__})",

@@ -116,7 +116,7 @@ def _glue(settings: Settings) -> tuple[Properties, Properties, Properties]:
     both: Properties = {
         "type": "glue",
         "warehouse": settings.glue.warehouse,
-        "glue.endpoint": settings.glue.endpoint,
+        "glue.endpoint": settings.glue_endpoint,
         "glue.id": settings.glue.catalog_id,
     }
     # Spark's Glue client takes keys from no setting, only a role: else its machines must have an identity.
@@ -130,8 +130,8 @@ _CATALOGS = {"rest": _rest, "glue": _glue}
 def _storage(settings: Settings) -> Properties:
     return {
         "client.region": settings.aws.region,
-        "s3.endpoint": settings.s3.endpoint,
-        "s3.path-style-access": "true" if settings.s3.endpoint else None,
+        "s3.endpoint": settings.s3_endpoint,
+        "s3.path-style-access": "true" if settings.s3_endpoint else None,
     }
 
 
