@@ -7,8 +7,9 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic import BaseModel, SecretStr
@@ -34,7 +35,14 @@ _COLOURS = {"up": "green", "down": "dim", "dead": "red", "ill": "red", "failed":
 Secure = Annotated[
     bool | None, typer.Option(help="Whether its parts ask who is there; default: as at the last start.")
 ]
-Group = Literal["cloud"]
+
+
+class Group(StrEnum):
+    """Parts that a stack has if it is asked for them."""
+
+    CLOUD = "cloud"
+
+
 With = Annotated[
     list[Group] | None,
     typer.Option(
@@ -64,7 +72,7 @@ def up(
     from frazil.local.ports import parse
 
     stack = prepared_stack(
-        Home(frazil_home()), parse(port or ()), port_offset, secure, _wanted("cloud", with_, without)
+        Home(frazil_home()), parse(port or ()), port_offset, secure, _wanted(Group.CLOUD, with_, without)
     )
     with _progress() as report:
         stack.up(report, only or ())
@@ -121,7 +129,7 @@ def env(as_json: Json = False) -> None:
 
 def _wanted(group: Group, added: list[Group] | None, left: list[Group] | None) -> bool | None:
     if group in (added or ()) and group in (left or ()):
-        raise typer.BadParameter(f"--with {group} and --without {group} say the opposite.")
+        raise typer.BadParameter(f"--with {group} and --without {group} contradict each other.")
     return True if group in (added or ()) else False if group in (left or ()) else None
 
 

@@ -24,7 +24,7 @@ class AwsSettings(SystemSettings):
     )
     endpoint: str | None = Field(
         None,
-        description="Only for an AWS that is not AWS: the address of all services, unless S3 or Glue say another.",
+        description="Only for an AWS that is not AWS: the address of all services but an own S3 or Glue.",
     )
     profile: str | None = Field(None, description="A profile of AWS' own files; default: AWS' chain.")
     access_key: Secret | None = Field(None, description="Instead of a profile.")
