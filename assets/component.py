@@ -21,7 +21,8 @@ from pydantic_core import core_schema
 
 from assets.described import Origin
 from frazil.errors import FrazilError, SpecError
-from frazil.pipelines.file import FILE, beside
+from frazil.pipelines.attributes import FILE
+from frazil.pipelines.file import beside
 from frazil.pipelines.folder import Broken
 from frazil.pipelines.places import fill_in
 from frazil.spec.names import legal

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from frazil.derive.queries.check import Checked, Known, check_queries
 from frazil.derive.queries.query import Mistake
 from frazil.errors import SpecError
-from frazil.pipelines.file import FILE, Pipeline
+from frazil.pipelines.attributes import FILE
+from frazil.pipelines.file import Pipeline
 from frazil.pipelines.folder import Broken, Pipelines, load_pipelines
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec

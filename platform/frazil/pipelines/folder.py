@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from frazil.errors import FrazilError, SpecError, explain
-from frazil.pipelines.file import FILE, Pipeline, load_pipeline
+from frazil.pipelines.attributes import FILE
+from frazil.pipelines.file import Pipeline, load_pipeline
 from frazil.publishing.targets import TARGETS
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, legal, things
