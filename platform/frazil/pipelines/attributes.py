@@ -1,4 +1,4 @@
-"""The attributes of a component in a defs.yaml, read into a model: each mistake with line and nearest name."""
+"""The attributes of a component in a defs.yaml, as a model: every mistake with line and nearest name."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from frazil.errors import FrazilError, SpecError, explain
 from frazil.pipelines.attributes import FILE
@@ -24,16 +25,17 @@ def _path(name: str) -> AssetPath:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A pipeline that can't be used, or not all of it, and why."""
+    """A pipeline or a deployment that can't be used, or not all of it, and why."""
 
     name: str
     folder: Path
     error: FrazilError
+    kind: Literal["pipelines", "deployments"] = "pipelines"
 
     @property
     def path(self) -> AssetPath:
         """Key of the asset that stands for it."""
-        return _path(self.name)
+        return (self.kind, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +74,25 @@ class Pipelines:
 
 def pipeline_folders(settings: Settings) -> list[Path]:
     """The folders of pipelines: `settings.pipelines`, by default those that come with Frazil."""
-    if settings.pipelines:
-        return [Path(p).expanduser().absolute() for p in settings.pipelines.split(os.pathsep) if p]
+    return folders_in(settings.pipelines, "pipelines")
+
+
+def folders_in(written: str, shipped: str) -> list[Path]:
+    """The folders of a setting, separated like PATH; where it is empty, those that come with Frazil."""
+    if written:
+        return [Path(p).expanduser().absolute() for p in written.split(os.pathsep) if p]
     found = importlib.util.find_spec("assets")
     places = found.submodule_search_locations if found else None
-    return [Path(place) / "pipelines" for place in places or ()]
+    return [Path(place) / shipped for place in places or ()]
+
+
+def folders_with_file(root: Path, kind: str = "pipelines") -> list[Path]:
+    """The folders below one, or this one, that hold a defs.yaml."""
+    if not root.is_dir():
+        raise SpecError(f"{root}: there is no such folder of {kind}.", todo=f"Mend FRAZIL_{kind.upper()}.")
+    if (root / FILE).is_file():
+        return [root]
+    return sorted(file.parent for file in root.glob(f"*/{FILE}"))
 
 
 def load_pipelines(folders: Sequence[Path] | None = None, settings: Settings | None = None) -> Pipelines:
@@ -93,7 +109,7 @@ def load_pipelines(folders: Sequence[Path] | None = None, settings: Settings | N
     sound: list[Pipeline] = []
     places: _Places = {}
     read = [
-        p for root in roots for folder in _folders_with_file(root) if (p := _read(folder, settings, broken))
+        p for root in roots for folder in folders_with_file(root) if (p := _read(folder, settings, broken))
     ]
     for pipeline in sorted(read, key=lambda pipeline: pipeline.name):
         try:
@@ -112,14 +128,6 @@ def _read(folder: Path, settings: Settings, broken: list[Broken]) -> Pipeline | 
     except Exception as e:  # noqa: BLE001 - one team's file must not end the others, whatever is in it
         broken.append(Broken(legal(folder.name), folder, explain(e)))
         return None
-
-
-def _folders_with_file(root: Path) -> list[Path]:
-    if not root.is_dir():
-        raise SpecError(f"{root}: there is no such folder of pipelines.", todo="Mend FRAZIL_PIPELINES.")
-    if (root / FILE).is_file():
-        return [root]
-    return sorted(file.parent for file in root.glob(f"*/{FILE}"))
 
 
 def _refuse_equal_names(pipeline: Pipeline, others: Sequence[Pipeline]) -> None:

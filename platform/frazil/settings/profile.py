@@ -28,6 +28,7 @@ from pydantic_settings import (
 from frazil.errors import MALFORMED, ConfigureError
 from frazil.settings.alarms import AlarmSettings
 from frazil.settings.aws import AwsSettings, GlueSettings, S3Settings
+from frazil.settings.confluent import ConfluentSettings
 from frazil.settings.connection import ConnectionSettings
 from frazil.settings.identity import aws_session
 from frazil.settings.kafka import KafkaSettings
@@ -67,6 +68,9 @@ class Settings(BaseSettings):
         None, description="Dagster's instance, which hears of work from a shell."
     )
     pipelines: str = Field("", description="Folders of pipelines, separated like PATH.")
+    deployments: str = Field(
+        "", description="Folders of deployments, separated like PATH, that are assets; none are by default."
+    )
     strict: bool = Field(
         False, description="For CI: a pipeline with a mistake ends everything, not itself alone."
     )
@@ -77,6 +81,7 @@ class Settings(BaseSettings):
     s3: S3Settings = S3Settings()
     glue: GlueSettings = GlueSettings()
     rest: RestSettings = RestSettings()
+    confluent: ConfluentSettings = ConfluentSettings()
     snowflake: SnowflakeSettings = SnowflakeSettings()
     spark: SparkSettings = SparkSettings()
     alarms: AlarmSettings = AlarmSettings()

@@ -36,3 +36,7 @@ class SnowflakeSettings(SystemSettings):
         None, description="What the volume may read; default: the warehouse of the owning catalog."
     )
     aws_role_arn: str | None = Field(None, description="The role by which Snowflake reads S3 and Glue.")
+    admin_secret: str | None = Field(
+        None,
+        description="Secret of Secrets Manager with who makes deployments; default: the user told here.",
+    )
