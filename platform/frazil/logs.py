@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TextIO
 
 from frazil.settings.profile import Settings
 from frazil.settings.secret import conceal
@@ -15,10 +15,10 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 class JsonLines(logging.StreamHandler[Any]):
-    """Writes records to stderr, with the fields of `extra` beside the message."""
+    """Writes records to a stream, by default stderr, with the fields of `extra` beside the message."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
-        super().__init__()
+    def __init__(self, settings: Settings | None = None, stream: TextIO | None = None) -> None:
+        super().__init__(stream)
         self._settings = settings
 
     def format(self, record: logging.LogRecord) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -22,7 +22,10 @@ app = typer.Typer()
 
 Format = Literal["svg", "png"]
 
-_COLOURS = {"kafka": "#fde7c7", "iceberg": "#d3e8fb", "glue": "#e6dcf6", "snowflake": "#d2f3f2"}
+_COLOURS = {
+    "aws": "#fbdccf", "confluent": "#e3ecc9",
+    "kafka": "#fde7c7", "iceberg": "#d3e8fb", "glue": "#e6dcf6", "snowflake": "#d2f3f2",
+}  # fmt: skip
 _OTHERS = "#eeeeee"
 _SHOWN_BY = ("glue", "snowflake")
 """Kinds that bear the name of the table that they show: the picture need not repeat it."""
@@ -51,16 +54,24 @@ Groups = Annotated[list[str] | None, typer.Option("--group", help="A group of as
 @app.command("graph")
 def graph_command(out: Out = None, groups: Groups = None, as_json: Json = False) -> None:
     """Draw the asset graph of all pipelines; asks no server."""
-    files = {path: _format(path) for path in out or _DEFAULT}
+    for path in out or ():
+        _format(path)  # before the graph is loaded, which takes seconds
     graph = load_graph()
     shown = graph.of(groups) if groups else graph
-    for path, kind in files.items():
-        _write(path, draw(shown, kind))
+    files = draw_files(shown, out or _DEFAULT)
     if as_json:
         print_json({"assets": len(shown.assets), "edges": len(shown.edges), "files": [*files]})
     else:
         names = " and ".join(map(str, files))
         console.print(f"{len(shown.assets)} assets and {len(shown.edges)} edges in {names}")
+
+
+def draw_files(graph: AssetGraph, files: Sequence[Path]) -> Sequence[Path]:
+    """Draws the graph into files, each in the format that its name says; returns them."""
+    formats = {path: _format(path) for path in files}
+    for path, kind in formats.items():
+        _write(path, draw(graph, kind))
+    return files
 
 
 def _format(path: Path) -> Format:

@@ -16,7 +16,7 @@ from frazil.settings.profile import log_settings
 
 _MODULES = (
     "stack", "demo", "generate", "land", "repair", "tables", "metrics", "upkeep", "graph", "schema",
-    "doctor",
+    "doctor", "deploy",
 )  # fmt: skip
 """Modules of `frazil.cli` with commands, in the order of `--help`."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Resource
+from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
 
 Objects = Callable[[DeploymentSpec, Clouds], list[Resource]]
@@ -16,13 +17,19 @@ OBJECTS: Mapping[str, Objects] = {}
 """By the first part of their addresses."""
 
 
-def reconciler_of(spec: DeploymentSpec, clouds: Clouds, *, patience: float = 1800.0) -> Reconciler:
-    """Whoever makes, proves and removes all objects of a deployment.
+def open_clouds(settings: Settings) -> Clouds:
+    """The clients of who makes deployments; each asks nobody before it is used."""
+    return Clouds(None, None, None, None)  # type: ignore[arg-type]
+
+
+def reconciler_of(spec: DeploymentSpec, settings: Settings, *, patience: float = 1800.0) -> Reconciler:
+    """Whoever makes, proves and removes all objects of a deployment; asks nobody yet.
 
     Args:
         spec: What the user wrote.
-        clouds: The clients.
+        settings: Who makes it.
         patience: Seconds that one object may take.
     """
+    clouds = open_clouds(settings)
     found = [resource for objects in OBJECTS.values() for resource in objects(spec, clouds)]
     return Reconciler(found, patience=patience)

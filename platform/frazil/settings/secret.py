@@ -82,11 +82,17 @@ _SOURCES: dict[str, Callable[[str], str]] = {
 }
 
 
+def is_reference(text: str) -> bool:
+    """Whether a text says where a secret is kept."""
+    source, _, place = text.partition(":")
+    return source in _SOURCES and bool(place)
+
+
 def _looked_up(value: object) -> object:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not is_reference(value):
         return value
     source, _, place = value.partition(":")
-    return _SOURCES[source](place) if source in _SOURCES and place else value
+    return _SOURCES[source](place)
 
 
 Secret = Annotated[SecretStr, BeforeValidator(_looked_up)]

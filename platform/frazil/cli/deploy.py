@@ -1,0 +1,226 @@
+"""`frazil deploy`: plans, makes, proves and removes a deployment in the clouds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.text import Text
+
+from frazil.cli.administrator import (
+    AdminSecret,
+    ApiKey,
+    ApiSecret,
+    Arguments,
+    DayCount,
+    DeployCommand,
+    KeysKept,
+    OffsetReset,
+    Profile,
+    Warehouse,
+    ask_for_keys,
+    debug_log,
+    find_deployment,
+)
+from frazil.cli.console import complain, console, print_json
+from frazil.cli.graph import draw_files
+from frazil.cli.progress import progress
+from frazil.cli.selection import Json
+from frazil.cloud.deployment import reconciler_of
+from frazil.cloud.plan import Plan
+from frazil.cloud.reconciler import Reconciler
+from frazil.errors import PlanStaleError
+from frazil.graph import Asset, AssetGraph
+from frazil.logs import configure_logs
+from frazil.spec.deployment import DeploymentSpec
+
+app = typer.Typer()
+
+_DEBUG_LOG = Path("frazil-deploy-debug.log")
+_DRIFTED = 3
+_PATIENCE = {"verify": 120.0}
+"""Seconds that an object may take, by action: what is there must work soon, what is made takes its time."""
+_COLOURS = {"create": "green", "update": "yellow", "delete": "red", "blocked": "bold red"}
+_VERBS = {
+    "create": "to make",
+    "update": "to change",
+    "delete": "to delete",
+    "blocked": "that nobody can change",
+}
+
+Action = Literal["plan", "create", "verify", "drift", "delete", "graph"]
+What = Annotated[Action, typer.Argument(help="What to do.", show_default=False)]
+Name = Annotated[str, typer.Argument(help="A deployment; may be left out where there is one only.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Agreed = Annotated[str, typer.Option("--plan", metavar="DIGEST", help="Refuse any other plan than this one.")]
+Debug = Annotated[bool, typer.Option("--debug", help=f"Write what is asked and answered to {_DEBUG_LOG}.")]
+Out = Annotated[list[Path] | None, typer.Option(help="Of graph: a .svg or .png.")]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What one call is about."""
+
+    spec: DeploymentSpec
+    reconciler: Reconciler
+    agreed: str
+    yes: bool
+    as_json: bool
+    out: tuple[Path, ...]
+
+
+@app.command(cls=DeployCommand, rich_help_panel="Clouds")
+def deploy(
+    action: What,
+    name: Name = "",
+    profile: Profile = None,
+    confluent_api_key: ApiKey = None,
+    confluent_api_secret: ApiSecret = None,
+    admin_secret: AdminSecret = None,
+    day_count: DayCount = None,
+    auto_offset_reset: OffsetReset = None,
+    keys_kept: KeysKept = None,
+    snowflake_warehouse: Warehouse = None,
+    agreed: Agreed = "",
+    yes: Yes = False,
+    debug: Debug = False,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Plan, create, verify or delete all that a deployment is in Confluent Cloud, AWS and Snowflake.
+
+    Exit codes: 85 an argument is wrong, 4 the plan is stale, 3 drift was found, 5 something does not work.
+    """
+    told = Arguments(
+        profile, confluent_api_key, confluent_api_secret, admin_secret,
+        day_count, auto_offset_reset, keys_kept, snowflake_warehouse,
+    )  # fmt: skip
+    settings = told.settings()
+    configure_logs(settings.log, settings)
+    spec = told.spec(find_deployment(settings, name))
+    if action != "graph":
+        ask_for_keys(spec, settings)
+    with debug_log(settings, _DEBUG_LOG if debug else None):
+        reconciler = reconciler_of(spec, settings, patience=_PATIENCE.get(action, 1800.0))
+        _ACTIONS[action](_Work(spec, reconciler, agreed, yes, as_json, tuple(out or ())))
+
+
+def _plan(work: _Work) -> None:
+    plan = _look(work.reconciler.plan)
+    if work.as_json:
+        print_json(plan.document)
+    else:
+        _show(plan, "Everything is as it should be.")
+
+
+def _create(work: _Work) -> None:
+    plan = _look(work.reconciler.plan)
+    _agree(work, plan, "Everything is as it should be.")
+    began = time.monotonic()
+    if plan.news:
+        with progress() as report:
+            work.reconciler.apply(plan, report)
+    use = f'eval "$(frazil env --deployment {work.spec.name})"'
+    _told(work, plan, began, f"{work.spec.name} is there. Work with it: {use}")
+
+
+def _delete(work: _Work) -> None:
+    plan = _look(work.reconciler.removal)
+    _agree(work, plan, "Nothing is left of it.")
+    began = time.monotonic()
+    if plan.news:
+        with progress() as report:
+            work.reconciler.destroy(plan, report)
+    _told(work, plan, began, f"{work.spec.name} is gone.")
+
+
+def _verify(work: _Work) -> None:
+    with progress() as report:
+        found = work.reconciler.verify(report)
+    wrong = {address: error for address, error in found.items() if error}
+    if work.as_json:
+        print_json({address: error.document if error else None for address, error in found.items()})
+    for address, error in wrong.items():
+        complain(error, address)
+    console.print(f"{len(found) - len(wrong)} of {len(found)} objects work.")
+    if wrong:
+        raise typer.Exit(max(5, *(error.exit_code for error in wrong.values())))
+
+
+def _drift(work: _Work) -> None:
+    plan = _look(work.reconciler.plan)
+    if work.as_json:
+        print_json(plan.document)
+    else:
+        _show(plan, "Nothing has drifted.")
+    if plan.news:
+        raise typer.Exit(_DRIFTED)
+
+
+def _graph(work: _Work) -> None:
+    picture = picture_of(work.reconciler)
+    files = draw_files(picture, work.out or (Path(f"{work.spec.name}.svg"),))
+    if work.as_json:
+        print_json({"assets": len(picture.assets), "edges": len(picture.edges), "files": [*files]})
+    else:
+        console.print(f"{len(picture.assets)} objects in {' and '.join(map(str, files))}")
+
+
+_ACTIONS: Mapping[Action, Callable[[_Work], None]] = {
+    "plan": _plan, "create": _create, "verify": _verify, "drift": _drift, "delete": _delete, "graph": _graph,
+}  # fmt: skip
+
+
+def picture_of(reconciler: Reconciler) -> AssetGraph:
+    """The objects of a deployment, each cloud a group."""
+    return AssetGraph(
+        tuple(
+            Asset(path, path[0], path[0], tuple(tuple(need.split("/")) for need in reconciler.needs(address)))
+            for address in sorted(reconciler.addresses)
+            for path in [tuple(address.split("/"))]
+        )
+    )
+
+
+def _look(read: Callable[[], Plan]) -> Plan:
+    with console.status("asking the clouds"):
+        return read()
+
+
+def _show(plan: Plan, nothing: str) -> None:
+    """A plan like a diff."""
+    for step in plan.news:
+        console.print(Text(str(step), _COLOURS[step.action]))
+    counts = [(verb, sum(step.action == action for step in plan.news)) for action, verb in _VERBS.items()]
+    told = ", ".join(f"{count} {verb}" for verb, count in counts if count)
+    console.print(f"{told}. Plan {plan.digest}" if told else nothing)
+
+
+def _agree(work: _Work, plan: Plan, nothing: str) -> None:
+    """Shows what will be done, and asks whether it shall."""
+    if not work.as_json:
+        _show(plan, nothing)
+    if work.agreed and work.agreed != plan.digest:
+        raise PlanStaleError(
+            f"The clouds changed since plan {work.agreed}.",
+            where=f"Now it would be plan {plan.digest}.",
+            meaning="Nothing was done.",
+            todo="Look at the new plan, and agree to it.",
+        )
+    if not plan.news or work.yes or work.agreed:
+        return
+    if not console.is_terminal:
+        raise typer.BadParameter("nobody can be asked here: give --yes, or --plan DIGEST.")
+    typer.confirm("Do it?", abort=True, err=True)
+
+
+def _told(work: _Work, plan: Plan, began: float, said: str) -> None:
+    seconds = time.monotonic() - began
+    if work.as_json:
+        print_json({**plan.document, "seconds": round(seconds, 1)})
+    else:
+        console.print(f"{said} ({seconds:.0f} s)" if plan.news else said)

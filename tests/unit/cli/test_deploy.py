@@ -1,0 +1,261 @@
+"""`frazil deploy` as people and scripts meet it; the clouds are a dictionary here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from frazil.cloud import deployment
+from kit.dictionary_cloud import Cloud, Thing
+from kit.shell import Command, Said
+
+SHOP = """type: assets.deployments.Deployment
+attributes:
+  name: shop
+  aws: {bucket: shop-bucket}
+"""
+
+Deploy = Callable[..., Said]
+
+
+@pytest.fixture
+def cloud() -> Cloud:
+    return Cloud()
+
+
+@pytest.fixture
+def deploy(
+    cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Deploy:
+    """The command, in a folder with one deployment."""
+    things = [
+        Thing(cloud, "aws/role", ("aws/bucket", "confluent/topic/trades")),
+        Thing(cloud, "aws/bucket", fields={"public": False}),
+        Thing(cloud, "confluent/topic/trades", works=lambda facts: facts.get("broken", "")),
+    ]
+    monkeypatch.setattr(deployment, "OBJECTS", {"all": lambda spec, clouds: things})
+    write(tmp_path, SHOP)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FRAZIL_DEPLOYMENTS", str(tmp_path / "deployments"))
+    command = Command(monkeypatch, capsys)
+    return lambda *arguments, **env: command("deploy", *arguments, **env)
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / "deployments" / "shop").mkdir(parents=True, exist_ok=True)
+    (folder / "deployments" / "shop" / "defs.yaml").write_text(text)
+
+
+def test_a_plan_is_shown_like_a_diff_and_does_nothing(deploy: Deploy, cloud: Cloud) -> None:
+    said = deploy("plan", "shop")
+
+    assert said.code == 0
+    assert "+ aws/role (after aws/bucket, confluent/topic/trades)" in said.err
+    assert "3 to make. Plan " in said.err
+    assert cloud.done == []
+
+
+def test_scripts_get_the_plan_as_one_document(deploy: Deploy) -> None:
+    document = deploy("plan", "--json").document
+
+    assert [(step["address"], step["action"]) for step in document["steps"]][-1] == ("aws/role", "create")
+    assert len(document["digest"]) == 12
+
+
+def test_create_makes_everything_and_tells_how_long_each_took(deploy: Deploy, cloud: Cloud) -> None:
+    said = deploy("create", "shop", "--yes")
+
+    assert said.code == 0, said.err
+    assert cloud.names() == ["aws/bucket", "aws/role", "confluent/topic/trades"]
+    assert "aws/role: ready, " in said.err
+    assert 'eval "$(frazil env --deployment shop)"' in said.err
+    assert "Everything is as it should be." in deploy("plan").err
+
+
+def test_where_nobody_can_be_asked_it_takes_a_yes(deploy: Deploy, cloud: Cloud) -> None:
+    said = deploy("create", "shop")
+
+    assert said.code == 85
+    assert "give --yes" in said.err
+    assert cloud.done == []
+
+
+def test_a_plan_that_was_agreed_to_is_done(deploy: Deploy, cloud: Cloud) -> None:
+    digest = deploy("plan", "--json").document["digest"]
+
+    assert deploy("create", "--plan", digest).code == 0
+    assert len(cloud.objects) == 3
+
+
+def test_a_stale_plan_is_refused(deploy: Deploy, cloud: Cloud) -> None:
+    digest = deploy("plan", "--json").document["digest"]
+    cloud.add("aws/bucket", {"public": False})
+    before = list(cloud.done)
+
+    said = deploy("create", "--plan", digest)
+
+    assert said.code == 4
+    assert f"The clouds changed since plan {digest}." in said.err
+    assert said.is_clear
+    assert cloud.done == before
+
+
+def test_drift_names_what_differs(deploy: Deploy, cloud: Cloud) -> None:
+    deploy("create", "--yes")
+    assert deploy("drift").code == 0
+    cloud.change("aws/bucket", {"public": True})
+
+    said = deploy("drift")
+
+    assert said.code == 3
+    assert "~ aws/bucket" in said.err
+    assert "public: true -> false" in said.err
+
+
+def test_create_heals_drift(deploy: Deploy, cloud: Cloud) -> None:
+    deploy("create", "--yes")
+    cloud.change("aws/bucket", {"public": True})
+
+    assert "1 to change. Plan" in deploy("create", "--yes").err
+    assert deploy("drift").code == 0
+
+
+def test_verify_says_what_does_not_work(deploy: Deploy, cloud: Cloud) -> None:
+    deploy("create", "--yes")
+    assert "3 of 3 objects work." in deploy("verify").err
+
+
+def test_verify_before_a_create_names_what_is_missing(deploy: Deploy) -> None:
+    said = deploy("verify")
+
+    assert said.code == 5
+    assert "aws/bucket: aws/bucket is not there." in said.err
+    assert "0 of 3 objects work." in said.err
+
+
+def test_delete_removes_everything_and_may_be_run_again(deploy: Deploy, cloud: Cloud) -> None:
+    deploy("create", "--yes")
+
+    first, second = deploy("delete", "--yes"), deploy("delete", "--yes")
+
+    assert (first.code, second.code) == (0, 0)
+    assert "3 to delete. Plan " in first.err
+    assert "aws/bucket: gone, " in first.err
+    assert "Nothing is left of it." in second.err
+    assert cloud.objects == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["make"], "'make' is not one of"),
+        ([], "Missing argument"),
+        (["plan", "--day-count", "0"], "greater than or equal to 1"),
+        (["plan", "--number-of-api-keys-to-retain", "1"], "greater than or equal to 2"),
+        (["plan", "--auto-offset-reset", "newest"], "'newest' is not one of"),
+        (["plan", "--snowflake-ware", "W"], "No such option"),
+        (["plan", "--snowflake-warehouse", "W"], "shop has no part in Snowflake"),
+        (["plan", "--confluent-api-key", "k"], "needs api_secret as well"),
+        (["plan", "--confluent-api-secret", "env:NOT_THERE"], "there is no environment variable NOT_THERE"),
+    ],
+)
+def test_a_bad_argument_ends_with_85(deploy: Deploy, arguments: list[str], why: str) -> None:
+    said = deploy(*arguments)
+
+    assert said.code == 85
+    assert why in " ".join(said.err.replace("│", " ").split())
+
+
+def test_without_keys_for_confluent_nothing_starts(deploy: Deploy, tmp_path: Path) -> None:
+    write(tmp_path, SHOP + "  confluent: {}\n")
+
+    said = deploy("plan")
+
+    assert said.code == 85
+    assert "--confluent-api-key" in said.err
+    assert deploy("plan", FRAZIL_CONFLUENT__API_KEY="k", FRAZIL_CONFLUENT__API_SECRET="s").code == 0
+
+
+def test_without_an_administrator_of_snowflake_nothing_starts(deploy: Deploy, tmp_path: Path) -> None:
+    write(tmp_path, SHOP + "  snowflake: {}\n")
+
+    assert "--admin-service-user-secrets-root-path" in deploy("plan").err
+    assert deploy("plan", "--admin-service-user-secrets-root-path", "/admin").code == 0
+
+
+def test_the_warehouse_need_not_be_named(deploy: Deploy, tmp_path: Path) -> None:
+    """D12: the scripts demanded it and did not use it."""
+    write(tmp_path, SHOP + "  snowflake: {}\n")
+
+    assert deploy("plan", FRAZIL_SNOWFLAKE__ADMIN_SECRET="/admin").code == 0
+
+
+def test_each_argument_reaches_the_deployment(
+    deploy: Deploy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D10: the scripts compared a literal, so that no argument ever did."""
+    write(tmp_path, SHOP + "  snowflake: {}\n")
+    seen = []
+    monkeypatch.setattr(deployment, "OBJECTS", {"all": lambda spec, clouds: seen.append(spec) or []})
+
+    said = deploy(
+        "plan", "--day-count", "7", "--auto-offset-reset", "earliest", "--number-of-api-keys-to-retain", "3",
+        "--snowflake-warehouse", "BIG", "--admin-service-user-secrets-root-path", "/admin",
+    )  # fmt: skip
+
+    (spec,) = seen
+    assert (spec.rotation.every.days, spec.rotation.keep) == (7, 3)
+    assert (spec.aws.auto_offset_reset, spec.names.snowflake("WAREHOUSE")) == ("earliest", "BIG")
+    assert "for this time only" in said.err
+
+
+def test_a_secret_in_the_arguments_is_warned_of_and_never_told(deploy: Deploy, tmp_path: Path) -> None:
+    said = deploy("plan", "--debug", "--confluent-api-key", "key", "--confluent-api-secret", "s3cr3t-of-mine")
+
+    assert said.code == 0
+    assert "others on this machine see it in the list of processes" in said.err
+    assert "s3cr3t-of-mine" not in said.err + said.out + (tmp_path / "frazil-deploy-debug.log").read_text()
+
+
+def test_a_reference_to_a_secret_is_taken_without_a_word(deploy: Deploy) -> None:
+    said = deploy(
+        "plan", "--confluent-api-key", "env:CC_KEY", "--confluent-api-secret", "env:CC_SECRET",
+        CC_KEY="key", CC_SECRET="secret",
+    )  # fmt: skip
+
+    assert said.code == 0
+    assert "list of processes" not in said.err
+
+
+def test_the_debug_log_tells_each_step_with_its_time(deploy: Deploy, tmp_path: Path) -> None:
+    deploy("create", "--yes", "--debug")
+
+    log = (tmp_path / "frazil-deploy-debug.log").read_text()
+    assert "aws/role: creating, 0.0 s" in log
+    assert "aws/role: ready, " in log
+
+
+def test_an_object_that_is_refused_names_itself_and_what_was_made_stays(
+    deploy: Deploy, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket = Thing(cloud, "aws/bucket", fields={"public": True}, fixed=frozenset({"public"}))
+    monkeypatch.setattr(deployment, "OBJECTS", {"all": lambda spec, clouds: [bucket]})
+    deploy("create", "--yes")
+    other = replace(bucket, fields={"public": False})
+    monkeypatch.setattr(deployment, "OBJECTS", {"all": lambda spec, clouds: [other]})
+
+    said = deploy("create", "--yes")
+
+    assert said.code == 1
+    assert "! aws/bucket" in said.err
+    assert "Fields differ that nobody can change" in said.err
+
+
+def test_the_objects_are_drawn(deploy: Deploy, tmp_path: Path) -> None:
+    said = deploy("graph", "--json")
+
+    assert (said.document["assets"], said.document["edges"]) == (3, 2)
+    assert "aws/bucket-&gt;aws/role" in (tmp_path / "shop.svg").read_text().replace("&#45;", "-")
