@@ -16,7 +16,6 @@ from typing import Any
 
 import requests
 from botocore.exceptions import ClientError
-from botocore.loaders import create_loader
 
 from frazil.local.cloud.aws.server import ROOT
 from frazil.settings.aws import AwsSettings
@@ -25,7 +24,6 @@ from kit.standin import free_port
 from kit.waiting import wait_for
 
 ACCOUNT = "123456789012"
-_LOADER = create_loader()  # a client's model is half a second's work
 
 
 @dataclass(frozen=True)
@@ -76,9 +74,7 @@ class CloudAws:
 
 @cache
 def _client(aws: CloudAws, service: str) -> Any:
-    session = aws_session(aws.settings)
-    session.register_component("data_loader", _LOADER)
-    return session.create_client(service)
+    return aws_session(aws.settings).create_client(service)
 
 
 def policy(*statements: dict[str, Any]) -> str:

@@ -7,8 +7,8 @@ import re
 
 from frazil.errors import ConfigureError, NotAllowedError
 
-_SAID = re.compile(r"perform: (?P<action>[\w:-]+) on resource: (?P<resource>arn:[^\s\"]+)")
-"""How AWS names what is missing: Glue, and S3 for most of its actions."""
+_SAID = re.compile(r"perform: (?P<action>[\w-]+:\w+)(?: on resource: \"?(?P<resource>arn:[^\s\"]+))?")
+"""How AWS names what is missing: Glue, S3 for most of its actions, and others without a resource."""
 
 _BY_ARROW = re.compile(r"bucket '(?P<bucket>[^']+)'.*ACCESS_DENIED during (?P<call>\w+)", re.DOTALL)
 _ARROWS_CODE = re.compile(r"ExceptionName: (?P<code>\w+)|AWS Error (?P<name>(?!UNKNOWN)[A-Z_]+)")
@@ -65,8 +65,8 @@ def _by_code(code: str, operation: str, text: str) -> ConfigureError | None:
     if operation.startswith("AssumeRole"):
         return _nobody(text, _ROLE)
     said = _SAID.search(text)
-    action, resource = (said["action"], said["resource"]) if said else (f"glue:{operation}", "*")
-    return _denied(action, resource, text)
+    action, resource = (said["action"], said["resource"]) if said else (f"glue:{operation}", None)
+    return _denied(action, resource or "*", text)
 
 
 def _of_arrow(error: OSError, text: str) -> ConfigureError | None:

@@ -91,7 +91,7 @@ def _stranger(document: str) -> Refusal | None:
 
 
 def _named(document: str) -> Iterator[str]:
-    for statement in json.loads(document)["Statement"]:
+    for statement in json.loads(document).get("Statement", []):
         principal = statement.get("Principal", {})
         arns = principal.get("AWS", []) if isinstance(principal, dict) else []
         yield from [arns] if isinstance(arns, str) else arns

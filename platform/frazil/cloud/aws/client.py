@@ -1,0 +1,159 @@
+"""AWS as a deployment asks it: each call is sent once, and its errors are the reconciler's."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from frazil.cloud.resource import AnswerLost, RefusedYet, Throttled
+from frazil.settings.aws import AwsSettings
+from frazil.settings.identity import aws_session
+from frazil.settings.refusals import aws_refusal
+
+_THROTTLED = {
+    "Throttling", "ThrottlingException", "ThrottledException", "RequestLimitExceeded", "SlowDown",
+    "TooManyRequestsException", "RequestThrottled",
+}  # fmt: skip
+_GONE = {
+    "NoSuchEntity", "NoSuchBucket", "NoSuchBucketPolicy", "NoSuchLifecycleConfiguration", "NoSuchTagSet",
+    "NoSuchPublicAccessBlockConfiguration", "OwnershipControlsNotFoundError", "NoSuchUpload", "NoSuchKey",
+    "ServerSideEncryptionConfigurationNotFoundError", "ResourceNotFoundException", "EntityNotFoundException",
+    "ParameterNotFound",
+}  # fmt: skip
+_THERE = {
+    "EntityAlreadyExists", "BucketAlreadyOwnedByYou", "BucketAlreadyExists", "ResourceExistsException",
+    "ResourceAlreadyExistsException", "AlreadyExistsException", "ParameterAlreadyExists",
+}  # fmt: skip
+_SOON = {
+    "OperationAborted", "ConcurrentModification", "ConcurrentModificationException", "DeleteConflict",
+    "TooManyUpdates",
+}  # fmt: skip
+"""Refusals that waiting mends: others are at work."""
+
+_STRANGER = "Invalid principal"
+"""What IAM says of a trust that names somebody who is not there, or not seen everywhere yet."""
+
+
+class GoneError(Exception):
+    """What a call is about is not there."""
+
+
+class ThereError(Exception):
+    """What a call would make is there already."""
+
+
+@dataclass(frozen=True)
+class Aws:
+    """One identity at AWS; its clients are made when first asked for, and are for all threads."""
+
+    settings: AwsSettings
+    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    @property
+    def region(self) -> str:
+        """Where everything is made."""
+        return self.settings.region
+
+    @cached_property
+    def account(self) -> str:
+        """The 12 digits of the identity's account."""
+        return str(self.client("sts").get_caller_identity()["Account"])
+
+    def client(self, service: str) -> Any:
+        """A client of botocore whose calls raise `NotYet`, `GoneError`, `ThereError` or FrazilErrors.
+
+        What is none of these stays botocore's ClientError. `pages` gives all pages of a call.
+        """
+        with self._lock:
+            if service not in self._clients:
+                self._clients[service] = _Client(_client(self.settings, service))
+        return self._clients[service]
+
+    def taking(self, role: str, external_id: str | None = None) -> Aws:
+        """The same in a role that this identity takes on, for an hour."""
+        told = {"RoleArn": role, "RoleSessionName": self.settings.session_name}
+        keys = self.client("sts").assume_role(**told, **({"ExternalId": external_id} if external_id else {}))
+        taken = {
+            "access_key": keys["Credentials"]["AccessKeyId"],
+            "secret_key": keys["Credentials"]["SecretAccessKey"],
+            "session_token": keys["Credentials"]["SessionToken"],
+        }
+        return Aws(AwsSettings(endpoint=self.settings.endpoint, region=self.region, **taken))
+
+
+class _Client:
+    """Botocore's client, its errors translated."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._client, name)
+
+        def ask(**told: Any) -> Any:
+            with _translated():
+                return call(**told)
+
+        return ask
+
+    def pages(self, name: str, **told: Any) -> Iterator[dict[str, Any]]:
+        """All pages of a call."""
+        pages = iter(self._client.get_paginator(name).paginate(**told))
+        while True:
+            with _translated():
+                page = next(pages, None)
+            if page is None:
+                return
+            yield page
+
+
+def _client(settings: AwsSettings, service: str) -> Any:
+    from botocore.config import Config
+
+    once = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "auto"})
+    with _translated():
+        return aws_session(settings).create_client(service, config=once)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
+
+    try:
+        yield
+    except ClientError as e:
+        raise _refused(e) from None
+    except BotoCoreError as e:
+        raise aws_refusal(e) or _without_answer(e) from None
+    except ResponseParserError as e:
+        raise AnswerLost(f"an answer that ends early: {e}") from None
+
+
+def _refused(error: Any) -> Exception:
+    told = error.response.get("Error", {})
+    code, text = str(told.get("Code", "")), f"{error.operation_name}: {told.get('Message', '')}"
+    if code in _THROTTLED:
+        return Throttled(text)
+    if code in _GONE or code == "404":
+        return GoneError(text)
+    if code in _THERE:
+        return ThereError(text)
+    if code in _SOON or _STRANGER in text:
+        return RefusedYet(f"{code}: {text}")
+    if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= 500:
+        return AnswerLost(text)
+    return aws_refusal(error) or error
+
+
+def _without_answer(error: Exception) -> Exception:
+    from botocore import exceptions as known
+
+    if isinstance(error, (known.ConnectionError, known.HTTPClientError, known.IncompleteReadError)):
+        return AnswerLost(str(error))
+    return error
