@@ -67,7 +67,7 @@ def document(mutator: Mutator) -> str:
         {"type": "assets.topic_tables.TopicTables", "attributes": {"tables": [topic], "owners": ["team:a"]}},
         {"type": "assets.derived_tables.DerivedTables", "attributes": {"tables": [derived]}},
     ]
-    broken = [mutator.tree(part) for part in whole]
+    broken = [mutator.tree(part) if dice.random() < 0.6 else part for part in whole]
     text = yaml.dump_all(broken, allow_unicode=dice.random() < 0.5, default_flow_style=dice.random() < 0.3)
     if dice.random() < 0.2:
         lines = text.split("\n")
@@ -75,7 +75,7 @@ def document(mutator: Mutator) -> str:
         indent = " " * (len(lines[at]) - len(lines[at].lstrip(" -")))
         trap = "\n".join(indent + line for line in dice.choice(TRAPS).split("\n"))
         text = "\n".join([*lines[:at], trap, *lines[at:]])
-    return mutator.text(text) if dice.random() < 0.4 else text
+    return mutator.text(text) if dice.random() < 0.3 else text
 
 
 def test_any_pipeline_is_read_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,7 @@ def test_any_batch_of_protobuf_is_decoded() -> None:
         assert found.field("ok")[-1].as_py()
 
     _made_before(of)
-    assert fuzz("protobuf batch", batch, decode, share=0.1)
+    assert fuzz("protobuf batch", batch, decode)
 
 
 def test_any_text_is_judged_by_the_rules_of_its_schema() -> None:

@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from threading import Thread
 from typing import Any
 
-__all__ = ["Answer", "Rows", "Server", "serving"]
+import pytest
+from confluent_kafka.schema_registry.common._httpx_compat import httpx
+from urllib3 import HTTPResponse
+from urllib3.connectionpool import HTTPConnectionPool
+
+__all__ = ["Answer", "Answering", "Rows", "Server", "at_hand", "serving"]
 
 Answer = tuple[int, dict[str, str], bytes]
 
+_PORT = 2
+"""Of the server that is none; nobody listens there."""
 
-class Server(ThreadingHTTPServer):
+
+class Answering:
     """Answers as it is told: by the part of the path, or by the header, that a key names."""
 
     answers: dict[str, Answer]
+    url = f"http://127.0.0.1:{_PORT}"
+
+    def answer(self, path: str, headers: Mapping[str, Any]) -> Answer:
+        """The status, the headers and the body of an answer."""
+        asked = f"{path} {headers.get('X-Amz-Target', '')}"
+        missing: Answer = (404, {}, b'{"error_code": 40401, "message": "none"}')
+        status, told, body = next((a for key, a in self.answers.items() if key in asked), missing)
+        return status, {"Content-Type": "application/json", "Content-Length": str(len(body)), **told}, body
+
+
+class Server(ThreadingHTTPServer, Answering):
+    """One that listens."""
 
     @property
-    def url(self) -> str:
+    def url(self) -> str:  # type: ignore[override]
         return f"http://127.0.0.1:{self.server_port}"
-
-    def answer(self, asked: str) -> Answer:
-        found = (answer for key, answer in self.answers.items() if key in asked)
-        return next(found, (404, {}, b'{"error_code": 40401, "message": "none"}'))
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -33,13 +50,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        status, headers, body = self.server.answer(f"{self.path} {self.headers.get('X-Amz-Target', '')}")
+        status, headers, body = self.server.answer(self.path, self.headers)
         self.send_response(status)
-        for name, value in {
-            "Content-Type": "application/json",
-            "Content-Length": str(len(body)),
-            **headers,
-        }.items():
+        for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
@@ -61,6 +74,34 @@ def serving() -> Iterator[Server]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+@contextmanager
+def at_hand() -> Iterator[Answering]:
+    """A server that is none: what requests, boto3 and httpx would send to it is answered in this process.
+
+    All that these do with an answer is done; only a socket, and a thread that wakes up, are spared.
+    """
+    given = Answering()
+    connect, send = HTTPConnectionPool.urlopen, httpx.HTTPTransport.handle_request
+
+    def by_urllib3(pool: Any, **request: Any) -> Any:
+        if pool.port != _PORT:
+            return connect(pool, **request)
+        status, told, content = given.answer(request["url"], request["headers"])
+        content = b"" if status in (204, 304) else content
+        return HTTPResponse(BytesIO(content), told, status, preload_content=False, decode_content=False)
+
+    def by_httpx(transport: Any, request: httpx.Request) -> httpx.Response:
+        if request.url.port != _PORT:
+            return send(transport, request)
+        status, told, content = given.answer(str(request.url), request.headers)
+        return httpx.Response(status, headers=told, content=content)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HTTPConnectionPool, "urlopen", by_urllib3)
+        patch.setattr(httpx.HTTPTransport, "handle_request", by_httpx)
+        yield given
 
 
 class Rows:

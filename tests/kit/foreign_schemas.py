@@ -17,8 +17,10 @@ from kit.mutation import Mutator
 from kit.protobuf import proto
 from kit.protobuf_cases import INTRO, PROTOBUF, TYPES
 
-__all__ = ["BROKEN", "avro_tree", "json_tree", "protobuf_text"]
+__all__ = ["BROKEN", "LAST", "avro_tree", "json_tree", "protobuf_text"]
 
+LAST = {"name": "last", "type": "other.Shared", "doc": "What others define."}
+"""The field that refers to another schema."""
 _SHARED = {"type": "record", "name": "Shared", "namespace": "other", "fields": [{"name": "n", "type": "int"}]}
 _IMPORTED = 'syntax = "proto3"; package other; message Shared { int32 n = 1; }'
 
@@ -32,13 +34,14 @@ def avro_tree(random: Random, most: int = 5) -> dict[str, Any]:
     cases = random.sample(AVRO.cases, random.randint(1, most))
     used = {"type_used_again", "union_of_used"}
     fields = [{"name": c.name, "type": c.schema, "default": None} for c in cases if c.name not in used]
-    return {"type": "record", "name": "n.Root", "fields": [*fields, {"name": "last", "type": "other.Shared"}]}
+    return {"type": "record", "name": "n.Root", "fields": [*fields, LAST]}
 
 
 def json_tree(random: Random, most: int = 5) -> dict[str, Any]:
     """An object of some of the properties of the conformance tests."""
     cases = random.sample(JSON.cases, random.randint(1, most))
     properties = {c.name: c.schema for c in cases}
+    properties |= {"told": {"type": "integer", "description": "How many."}}
     return {"type": "object", "properties": properties, "required": list(properties), **DEFINED}
 
 

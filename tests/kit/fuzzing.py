@@ -6,6 +6,7 @@ FRAZIL_TEST_FUZZ says how many inputs each reader gets, FRAZIL_TEST_SEED which o
 from __future__ import annotations
 
 import faulthandler
+import math
 import os
 import resource
 import signal
@@ -30,6 +31,8 @@ SEED = int(os.environ.get("FRAZIL_TEST_SEED") or time.time_ns() % 100_000 if COU
 _CPU_SECONDS = 5.0
 _DEAD_SECONDS = 120
 """Seconds until the process of a reader that nothing interrupts is ended, with a trace of where it hangs."""
+_TOLD_SECONDS = 10
+"""Between two signs of life; each costs a thread."""
 _BYTES = 3 * 2**30
 """What one reader may take beyond what the process has."""
 
@@ -44,7 +47,6 @@ def fuzz(
     name: str,
     make: Callable[[Mutator], T],
     read: Callable[[T], object],
-    share: float = 1.0,
     writes: tuple[Path, ...] = (),
 ) -> int:
     """Fails where an input ends in anything but a result or a FrazilError; how many were read to the end.
@@ -53,15 +55,16 @@ def fuzz(
         name: Of the reader; it is part of the seed.
         make: Makes an input.
         read: Reads it.
-        share: The part of all inputs that a slow reader gets.
         writes: Folders that it may write to.
     """
     found: dict[str, str] = {}
-    good, count = 0, max(20, int(COUNT * share))
-    began = time.process_time()
+    good, began, alive = 0, time.process_time(), -math.inf
     with tempfile.NamedTemporaryFile("w", prefix="fuzz-") as last, _watched(writes) as strays:
-        print(f"{name}: {count} inputs, FRAZIL_TEST_SEED={SEED}; the last one is in {last.name}", flush=True)
-        for number in range(count):
+        print(f"{name}: {COUNT} inputs, FRAZIL_TEST_SEED={SEED}; the last one is in {last.name}", flush=True)
+        for number in range(COUNT):
+            if time.monotonic() > alive + _TOLD_SECONDS:
+                faulthandler.dump_traceback_later(_DEAD_SECONDS, exit=True, file=sys.__stderr__)
+                alive = time.monotonic()
             given = make(Mutator(Random(f"{SEED} {name} {number}")))
             told = f"{number} {given!r}".encode("utf-8", "replace")
             os.ftruncate(last.fileno(), os.pwrite(last.fileno(), told, 0))
@@ -77,7 +80,7 @@ def fuzz(
             for event, what in strays:
                 found.setdefault(f"{event} left its place", f"  {what}\n  input {number}: {given!r:.700}")
             strays.clear()
-    print(f"{name}: {good} of {count} to the end, {time.process_time() - began:.1f} s CPU", flush=True)
+    print(f"{name}: {good} of {COUNT} to the end, {time.process_time() - began:.1f} s CPU", flush=True)
     assert not found, f"{len(found)} kinds of faults:\n" + "\n\n".join(f"{k}\n{v}" for k, v in found.items())
     return good
 
@@ -101,13 +104,11 @@ def _note(found: dict[str, str], number: int, given: object, error: BaseExceptio
 @contextmanager
 def _limited() -> Iterator[None]:
     """Ends what takes too long: the processor's time counts, for the machine may have other things to do."""
-    faulthandler.dump_traceback_later(_DEAD_SECONDS, exit=True, file=sys.__stderr__)
     signal.setitimer(signal.ITIMER_PROF, _CPU_SECONDS, 0.5)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        faulthandler.cancel_dump_traceback_later()
 
 
 @contextmanager
@@ -125,6 +126,7 @@ def _watched(writes: tuple[Path, ...]) -> Iterator[list[tuple[str, str]]]:
         yield _HOUSE.strays
     finally:
         _HOUSE.end()
+        faulthandler.cancel_dump_traceback_later()
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
         signal.signal(signal.SIGPROF, handler)
 

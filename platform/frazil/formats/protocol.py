@@ -136,6 +136,11 @@ class SchemaFormat(Format, Protocol):
         """What gives records their shape, by path: schemas of the same shape describe the same records."""
 
 
+def doc_text(said: Any) -> str:
+    """What a schema says of a field, as files can hold it; empty where that is no text."""
+    return said.encode("utf-8", "replace").decode() if isinstance(said, str) else ""
+
+
 class Mapping:
     """One walk over one schema of a subject, from its fields to columns."""
 

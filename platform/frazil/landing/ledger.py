@@ -95,6 +95,10 @@ class Ledger(Entry):
     run_id: str = ""
     version: str = ""
 
+    def __post_init__(self) -> None:
+        if any(not 0 <= start <= self.spans[p][1] for p, start in self.start.items() if p in self.spans):
+            raise ValueError("a partition ends before it begins")
+
     @property
     def position(self) -> dict[int, int]:
         """Per partition the next offset."""

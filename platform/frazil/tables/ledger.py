@@ -93,7 +93,7 @@ class Entry(ABC):
             new = {k: v for k, v in properties.items() if k.startswith("frazil.") and k not in known}
             found["unknown"] = {k: v for k, v in new.items() if not k.startswith(_OTHERS)}
             found["format"] = properties[FORMAT]
-        return cls(**found)
+        return read(cls.MARK, properties.get(cls.MARK, ""), lambda _: cls(**found))
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Self | None:

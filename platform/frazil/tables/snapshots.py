@@ -28,10 +28,16 @@ def is_first(snapshot: Snapshot) -> bool:
 
 def number(said: Mapping[str, str], name: str) -> int:
     """A number of a summary; 0 where it is missing, or where its writer put something else there."""
+    return number_or_none(said, name) or 0
+
+
+def number_or_none(said: Mapping[str, str], name: str) -> int | None:
+    """The same, but None where it is not known."""
     try:
-        return int(said.get(name, 0))
-    except ValueError:
-        return 0
+        found = int(said[name])
+    except (KeyError, ValueError):
+        return None
+    return found if found >= 0 else None
 
 
 def summary_of(snapshot: Snapshot | None) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.snapshots import ancestors, number, number_or_none, summary_of
 from frazil.upkeep.compaction.plan import Copies, read_copies
 from frazil.upkeep.work import SUMMARY, LastWork, last_works, only_upkeep_since
 
@@ -51,12 +51,13 @@ class History:
 def read_facts(metadata: TableMetadata) -> Facts:
     """The facts of a table, whoever wrote it."""
     head = metadata.current_snapshot()
+    said = summary_of(head)
     return Facts(
         head=head.snapshot_id if head else None,
         commits=getattr(metadata, "last_sequence_number", None),
-        files=_number(head, "total-data-files"),
-        bytes=_number(head, "total-files-size"),
-        delete_files=_number(head, "total-delete-files"),
+        files=number_or_none(said, "total-data-files"),
+        bytes=number_or_none(said, "total-files-size"),
+        delete_files=number_or_none(said, "total-delete-files"),
         last=last_works(metadata),
     )
 
@@ -85,13 +86,7 @@ def _is_quiet(metadata: TableMetadata, compaction: Snapshot | None) -> bool:
     last, expiry = works.get(_COMPACTION), works.get("expiry")
     if last is None or not only_upkeep_since(metadata, last.snapshot_id, [_COMPACTION]):
         return False
-    saved = _number(compaction, "deleted-data-files") or 0
-    made = _number(compaction, "added-data-files") or 0
+    said = summary_of(compaction)
     if compaction is None or compaction.snapshot_id != last.snapshot_id:
         return expiry is None or expiry.at < last.at
-    return made >= saved
-
-
-def _number(snapshot: Snapshot | None, name: str) -> int | None:
-    text = summary_of(snapshot).get(name)
-    return int(text) if text is not None and text.isdigit() else None
+    return number(said, "added-data-files") >= number(said, "deleted-data-files")

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from frazil.errors import MALFORMED
 from frazil.tables.snapshots import ancestors, summary_of
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _last_work(text: str) -> LastWork | None:
         known = json.loads(text)
         head = known.get("snapshot_id")
         return LastWork(float(known["at"]), str(known.get("text", "")), None if head is None else int(head))
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except MALFORMED:
         return None
 
 

@@ -15,6 +15,7 @@ from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.formats.registry import WantedSchema, differences, read_schema
+from frazil.formats.types import to_iceberg
 from frazil.spec.topic import TableSpec
 
 DEEP = "[" * 10_000
@@ -57,6 +58,7 @@ def refusal(kind: str, text: str, *dependencies: tuple[str, str]) -> str:
         (record({"name": "a", "type": {**EMPTY, "logicalType": "decimal"}}), "a"),
         (record({"name": "a", "type": ["int", "string"], "confluent:union": 7}), "a"),
         (record(INT, namespace=["n"]), "(root)"),
+        (record({"name": "a", "type": [{**EMPTY, "name": "n\ud800.F", "size": 1}, "int"]}), "a"),
     ],
 )
 def test_what_is_no_avro_schema_is_refused_with_its_field(text: str, field: str) -> None:
@@ -68,6 +70,25 @@ def test_notes_of_another_type_are_no_part_of_an_avro_schema() -> None:
     schemas = HalfSchemas(VALUE, SCHEMA_FORMATS["AVRO"], "t-value", (WriterSchema(1, 1, text, "AVRO"),))
 
     assert str(schemas.format.decoder(schemas).columns) == "struct<a: int, b: long>"
+
+
+def test_a_logical_type_of_another_type_is_no_part_of_an_avro_schema() -> None:
+    number = record({"name": "a", "type": {"type": "long", "logicalType": "decimal", "precision": 9}})
+    versions = tuple(WriterSchema(n, n, number, "AVRO") for n in (1, 2))
+    schemas = HalfSchemas(VALUE, SCHEMA_FORMATS["AVRO"], "t-value", versions)
+
+    assert str(schemas.format.decoder(schemas).columns) == "struct<a: long>"
+
+
+@pytest.mark.parametrize(("told", "kept"), [("half \ud800", "half ?"), ("whole \U0001f68b",) * 2, (7, "")])
+def test_what_a_schema_says_of_a_field_can_be_written(told: Any, kept: str) -> None:
+    texts = {"AVRO": record({**INT, "doc": told}), "JSON": obj(a={"type": "integer", "description": told})}
+    for kind, text in texts.items():
+        schemas = HalfSchemas(VALUE, SCHEMA_FORMATS[kind], "t-value", (WriterSchema(1, 1, text, kind),))
+        made = to_iceberg(schemas.columns.fields)
+
+        assert made.fields[0].doc == (kept or None)
+        assert json.loads(made.model_dump_json())["fields"][0].get("doc", "") == kept
 
 
 def test_a_fixed_of_any_size_is_measured_at_once() -> None:
@@ -99,6 +120,18 @@ def test_what_is_no_json_schema_is_refused_with_its_field(text: str, field: str)
 
 def test_a_reference_to_what_is_no_json_is_refused() -> None:
     assert "field (root)" in refusal("JSON", obj(a={"$ref": "b.json"}), ("b.json", DEEP))
+
+
+@pytest.mark.parametrize("union", [[[]], [["int"], "string"], ["null", {"type": ["int", "string"]}]])
+def test_a_union_within_a_union_of_an_older_version_is_a_reason(union: Any) -> None:
+    texts = record({"name": "a", "type": union}), record({"name": "a", "type": "int"})
+    versions = tuple(WriterSchema(n, n, text, "AVRO") for n, text in enumerate(texts, 1))
+    schemas = HalfSchemas(VALUE, SCHEMA_FORMATS["AVRO"], "t-value", versions)
+
+    code, why = schemas.format.decoder(schemas).explain(b"\0\0\0\0\x01\0")
+
+    assert code == "unreadable_schema"
+    assert "a union can't be a branch of another" in why
 
 
 def test_an_import_that_is_no_text_is_refused() -> None:

@@ -15,6 +15,7 @@ from frazil.landing.ledger import Ledger
 from frazil.tables.branches import started_at
 from frazil.tables.migrations import MIGRATIONS, retired
 from frazil.tables.snapshots import ancestors, number
+from frazil.upkeep.facts import read_facts
 from kit.commits import Lake
 
 GOOD = {
@@ -54,6 +55,12 @@ def test_a_ledger_that_lacks_its_topic_is_refused() -> None:
         Ledger.parse({k: v for k, v in GOOD.items() if k != "frazil.topic"})
 
 
+@pytest.mark.parametrize("start", [3, -1])
+def test_a_ledger_whose_partition_ends_before_its_start_is_refused(start: int) -> None:
+    with pytest.raises(PositionLostError, match="a partition ends before it begins"):
+        Ledger.parse({**GOOD, "frazil.start": f'{{"0": {start}}}'})
+
+
 @pytest.mark.parametrize("text", ["7", "[]", '["u", 1, 2, "3", false, 0, ""]', '["u", "1", 2]'])
 def test_a_feed_that_can_not_be_read_is_refused(text: str) -> None:
     with pytest.raises(PositionLostError, match="the feed's position"):
@@ -61,8 +68,17 @@ def test_a_feed_that_can_not_be_read_is_refused(text: str) -> None:
 
 
 def test_numbers_and_names_of_others_tell_nothing() -> None:
-    assert [number({"n": text}, "n") for text in ("7", "seven", "9" * 5000)] == [7, 0, 0]
+    assert [number({"n": text}, "n") for text in ("7", "seven", "9" * 5000, "-7")] == [7, 0, 0, 0]
     assert [started_at(name) for name in ("landing_x", "landing", "landing_7000_a")] == [0.0, 0.0, 7.0]
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "\u00b2", "x", "-1"])
+def test_a_size_that_is_no_number_is_not_known_to_upkeep(lake: Lake, text: str) -> None:
+    made = json.loads(lake.table.metadata.model_dump_json(by_alias=True))
+    for snapshot in made["snapshots"]:
+        snapshot["summary"]["total-data-files"] = text
+
+    assert read_facts(broken(lake, snapshots=made["snapshots"])).files is None
 
 
 def broken(lake: Lake, **changed: Any) -> TableMetadata:

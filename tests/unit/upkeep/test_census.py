@@ -203,11 +203,13 @@ def test_the_last_work_of_each_kind_is_remembered(catalog: InMemoryCatalog) -> N
     [
         ("yesterday", {}),
         ("[1]", {}),
+        ("[" * 10_000, {}),
+        ('{"at": 12.5, "snapshot_id": 1e999}', {}),
         ('{"text": "no time"}', {}),
         ('{"at": 12.5}', {"compaction": LastWork(12.5, "", None)}),
         ('{"at": 12.5, "text": "t", "snapshot_id": 7, "new": 1}', {"compaction": LastWork(12.5, "t", 7)}),
     ],
-    ids=["nonsense", "a list", "no time", "older", "newer"],
+    ids=["nonsense", "a list", "too deep", "too much", "no time", "older", "newer"],
 )
 def test_what_other_versions_remember_keeps_no_table_from_upkeep(
     catalog: InMemoryCatalog, told: str, kept: dict[str, LastWork]

@@ -86,7 +86,7 @@ class _Expander(Mapping):
 
     def expand(self, schema: Any, namespace: str, path: str, depth: int) -> Any:
         if isinstance(schema, list):
-            return [self.expand(branch, namespace, path, depth) for branch in schema]
+            return self._union([self.expand(branch, namespace, path, depth) for branch in schema], path)
         if isinstance(schema, str):
             return {"type": schema} if schema in PRIMITIVES else self._known(schema, namespace, path)
         self._guard(path, depth)
@@ -100,6 +100,12 @@ class _Expander(Mapping):
                 return _with_logical({"type": kind}, schema)
             case _:
                 return self.expand(kind, namespace, path, depth + 1)
+
+    def _union(self, branches: list[Any], path: str) -> list[Any]:
+        if any(isinstance(branch, list) for branch in branches):
+            why = "a union can't be a branch of another"
+            raise self.refusal(path, why, "Write all branches into one union.")
+        return branches
 
     def _known(self, name: str, namespace: str, path: str) -> dict[str, Any]:
         for full in (_full(name, namespace), name):
@@ -119,6 +125,7 @@ class _Expander(Mapping):
                 path, f"{namespace!r} is no namespace in Avro", "Use letters, digits, _ and dots."
             )
         full = _full(schema["name"], namespace)
+        full.encode()  # raises where there is half of a surrogate pair
         self._check_name(full.rpartition(".")[2], path)
         kind = "record" if schema["type"] == "error" else schema["type"]
         node: dict[str, Any] = {"type": kind, "name": full}
@@ -217,9 +224,12 @@ def _only(node: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 def _with_logical(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     logical = schema.get("logicalType")
-    if logical == "decimal" and node["type"] in ("bytes", "fixed"):
-        return {**node, "logicalType": logical, **_digits(schema)}
-    return {**node, "logicalType": logical} if isinstance(logical, str) else node
+    if not isinstance(logical, str):
+        return node
+    if logical != "decimal":
+        return {**node, "logicalType": logical}
+    holds = node["type"] in ("bytes", "fixed")
+    return {**node, "logicalType": logical, **_digits(schema)} if holds else node
 
 
 def _digits(schema: dict[str, Any]) -> dict[str, int]:

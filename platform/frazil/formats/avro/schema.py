@@ -16,7 +16,7 @@ from typing import Any
 from frazil.errors import SpecError
 from frazil.formats.avro.parser import parse_avro
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
-from frazil.formats.protocol import Mapping, decimal_type
+from frazil.formats.protocol import Mapping, decimal_type, doc_text
 
 _PLAIN = {
     "boolean": Primitive("boolean"), "int": Primitive("int"), "long": Primitive("long"),
@@ -84,8 +84,7 @@ class _Columns(Mapping):
     def _field(self, field: dict[str, Any], path: str) -> Field:
         where = self._at = f"{path}.{field['name']}".lstrip(".")
         kind, optional = self._type(field["type"], where, field.get("confluent:union") or ())
-        doc = field.get("doc")
-        return Field(field["name"], kind, optional, doc if isinstance(doc, str) else "")
+        return Field(field["name"], kind, optional, doc_text(field.get("doc")))
 
     def _type(self, node: Any, path: str, hints: Any) -> tuple[Type, bool]:
         if not isinstance(node, list):

@@ -27,7 +27,7 @@ from frazil.formats.json.nodes import (
 )
 from frazil.formats.json.references import Flat, References, Within, flat
 from frazil.formats.logical import Struct, misfit, relaxed
-from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema
+from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema, doc_text
 
 _LAST = 2**31
 _NAME = re.compile(r"\w+")
@@ -157,7 +157,7 @@ class _Nodes(Mapping):
             node, optional = self.node(each, where, within, depth + 1)
             own, _ = self._flat(each, where, within)
             place = int(own.get("connect.index", _LAST))
-            member = Member(name, node, optional or name not in required, own.get("description", ""))
+            member = Member(name, node, optional or name not in required, doc_text(own.get("description")))
             found.append((place, name, member))
         members = tuple(m for _, _, m in sorted(found, key=lambda f: f[:2]))
         for name in (m.name for m in members):
