@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from kit.cloud_aws import CloudAws, cloud_aws
+from kit.cloud_confluent import CloudConfluent, Deployed, cloud_confluent
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -33,3 +34,22 @@ def aws(aws_process: CloudAws) -> Iterator[CloudAws]:
     """An account with nothing in it, at an AWS that does as it should."""
     yield aws_process
     aws_process.reset()
+
+
+@pytest.fixture(scope="session")
+def confluent_server(nobody_at_home: None) -> Iterator[CloudConfluent]:
+    with cloud_confluent() as confluent:
+        yield confluent
+
+
+@pytest.fixture
+def confluent(confluent_server: CloudConfluent) -> CloudConfluent:
+    """An organization with nothing in it, where all is quick; it leans on no AWS."""
+    confluent_server.reset()
+    return confluent_server
+
+
+@pytest.fixture
+def deployed(confluent: CloudConfluent) -> Deployed:
+    """A deployment that is not made yet."""
+    return Deployed(confluent)

@@ -15,7 +15,15 @@ from typing import TypeVar
 
 from frazil.cloud.patience import Patience
 from frazil.cloud.plan import Plan, Step, differences
-from frazil.cloud.resource import AnswerLost, Facts, Known, NeedMissingError, NotYet, Resource
+from frazil.cloud.resource import (
+    AnswerLost,
+    Facts,
+    GoesWithAnother,
+    Known,
+    NeedMissingError,
+    NotYet,
+    Resource,
+)
 from frazil.errors import DifferentError, FrazilError, MissingError, PlanStaleError, explain
 
 T = TypeVar("T")
@@ -244,7 +252,10 @@ def _removed(resource: Resource, known: Known, patience: Patience, report: Repor
         there = _read(resource, known)
         if there is not None:
             report(resource.address, "deleting")
-            resource.delete(there, known)
+            try:
+                resource.delete(there, known)
+            except GoesWithAnother:
+                return
             if _read(resource, known) is not None:
                 raise NotYet("it is still seen")
 

@@ -46,6 +46,10 @@ class AnswerLost(NotYet):
     weight = 0
 
 
+class GoesWithAnother(Exception):
+    """Nobody can delete it: it goes when another object does, later."""
+
+
 class NeedMissingError(KeyError):
     """The facts of something that an object needs are not known, for it is not there."""
 
@@ -86,7 +90,11 @@ class Resource(Protocol):
         """Brings the fields that differ to what is wanted."""
 
     def delete(self, there: Facts, known: Known) -> None:
-        """Removes it. It may be gone already."""
+        """Removes it. It may be gone already.
+
+        Raises:
+            GoesWithAnother: Nobody needs to.
+        """
 
     def verify(self, there: Facts, known: Known) -> None:
         """Proves that it works by using it; that it exists is no proof."""

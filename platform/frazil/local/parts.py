@@ -117,7 +117,7 @@ def write_profile(home: Home, ports: Ports) -> None:
     values["glue"] |= {name: of_glue[name] for name in _CHOICES_OF_GLUE if name in of_glue}
     write_private(home.profile, json.dumps(values, indent=2) + "\n")
     if has_clouds(home):
-        write_private(home.administrator, json.dumps(administrator(ports), indent=2) + "\n")
+        write_private(home.administrator, json.dumps(administrator(home, ports), indent=2) + "\n")
 
 
 def make_dagster_home(home: Home) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 from typing import Any
 
 from frazil.local.cloud.aws.server import ROOT
-from frazil.local.home import Credentials, Home
+from frazil.local.home import Credentials, Home, secret
 from frazil.local.ports import Ports, url
-from frazil.local.server import Launch, Server, get_signed
+from frazil.local.server import Launch, Server, get, get_signed
 
 _AWS = "cloud-aws"
+_CONFLUENT = "cloud-confluent"
+_KEY = "frazil"  # of the administrator in Confluent Cloud
 
 
 def has_clouds(home: Home) -> bool:
@@ -31,14 +34,17 @@ def leave_clouds(home: Home) -> None:
 
 def cloud_servers(home: Home, ports: Ports) -> list[Server]:
     """The parts that such a stack has besides."""
-    return [_aws(home, ports)]
+    return [_aws(home, ports), _confluent(home, ports)]
 
 
-def administrator(ports: Ports) -> dict[str, Any]:
+def administrator(home: Home, ports: Ports) -> dict[str, Any]:
     """The settings of who may make everything in these clouds, for `cloud.json`: a profile of its own."""
     return {
         "aws": {"endpoint": url(ports, _AWS), "region": "us-east-1", "access_key": ROOT, "secret_key": ROOT},
-    }
+        "confluent": {
+            "endpoint": url(ports, _CONFLUENT), "api_key": _KEY, "api_secret": secret(home, _CONFLUENT)
+        },
+    }  # fmt: skip
 
 
 def _aws(home: Home, ports: Ports) -> Server:
@@ -54,3 +60,24 @@ def _aws(home: Home, ports: Ports) -> Server:
         get_signed(url(ports, _AWS), "sts", Credentials(ROOT, ROOT), headers, body)
 
     return Server(_AWS, (_AWS,), launch, ask)
+
+
+def _confluent(home: Home, ports: Ports) -> Server:
+    """Confluent Cloud, which takes roles at the AWS beside it; its registry is a gate before the stack's."""
+
+    def launch() -> Launch:
+        told = {
+            "FRAZIL_CLOUD_CONFLUENT_PORT": str(ports[_CONFLUENT]),
+            "FRAZIL_CLOUD_CONFLUENT_STATE": str(home.data(_CONFLUENT)),
+            "FRAZIL_CLOUD_CONFLUENT_AWS": url(ports, _AWS),
+            "FRAZIL_CLOUD_CONFLUENT_REGISTRY": f"{url(ports, 'registry')}/apis/ccompat/v7",
+            "FRAZIL_CLOUD_CONFLUENT_KEY": _KEY,
+            "FRAZIL_CLOUD_CONFLUENT_SECRET": secret(home, _CONFLUENT),
+        }
+        return Launch((sys.executable, "-m", "frazil.local.cloud.confluent.server"), told)
+
+    def ask() -> None:
+        login = base64.b64encode(f"{_KEY}:{secret(home, _CONFLUENT)}".encode()).decode()
+        get(f"{url(ports, _CONFLUENT)}/org/v2/environments", {"Authorization": f"Basic {login}"})
+
+    return Server(_CONFLUENT, (_CONFLUENT,), launch, ask, (_AWS,))

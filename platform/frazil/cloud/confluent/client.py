@@ -1,0 +1,258 @@
+"""A client of Confluent Cloud's planes: each has an address, a key and a shape of errors of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import requests
+
+from frazil.cloud.resource import AnswerLost, NeedMissingError, NotYet, RefusedYet, Throttled
+from frazil.cloud.secrets import SecretStore
+from frazil.errors import MALFORMED, ConfigureError, NotAllowedError
+from frazil.settings.confluent import ConfluentSettings
+
+Json = dict[str, Any]
+
+_SECONDS = (5, 30)  # to connect, to answer
+_PAGE = "100"
+_MANAGEMENT = "the management API"
+_ENDPOINT = "https://api.confluent.cloud"
+_FLINK = "https://flink.{region}.aws.confluent.cloud"
+
+
+class Missing(Exception):
+    """What was asked for is not there; Confluent says 403 for some things that were deleted."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """One part of the API, asked with the key that is for it.
+
+    Args:
+        name: For people, such as `the cluster lkc-1`.
+        base: The address.
+        key: The API key, and its secret.
+        is_ours: Whether the key is the settings' own. One that was made a moment ago may be refused for a
+            while, as its role bindings may; the settings' own is refused for good.
+    """
+
+    name: str
+    base: str
+    key: tuple[str, str] = field(repr=False)
+    session: requests.Session = field(repr=False)
+    is_ours: bool = False
+
+    def get(self, path: str, *, gone: tuple[int, ...] = (404,), **query: str) -> Json | None:
+        """One object; None if it is not there, which the statuses `gone` say."""
+        try:
+            return self.ask("GET", path, query=query, gone=gone)
+        except Missing:
+            return None
+
+    def every(self, path: str, **query: str) -> Iterator[Json]:
+        """All objects of a collection, page by page."""
+        token = ""
+        while True:
+            asked = {"page_size": _PAGE, **query, **({"page_token": token} if token else {})}
+            page = self.ask("GET", path, query=asked)
+            yield from page.get("data", [])
+            after = parse_qs(urlsplit(page.get("metadata", {}).get("next") or "").query)
+            if not (token := after.get("page_token", [""])[0]):
+                return
+
+    def post(self, path: str, body: Json, right: str = "") -> Json:
+        """Makes something; `right` is what the caller needs for it, for people."""
+        return self.ask("POST", path, body, right=right)
+
+    def delete(self, path: str, **query: str) -> None:
+        """Removes something. It may be gone already."""
+        try:
+            self.ask("DELETE", path, query=query, gone=(403, 404))
+        except Missing:
+            return
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        gone: tuple[int, ...] = (),
+        right: str = "",
+    ) -> Json:
+        """The answer to one request.
+
+        Raises:
+            Missing: The status is one of `gone`.
+            NotYet: Waiting may mend it.
+            FrazilError: It may not.
+        """
+        where = f"{method} {path}"
+        try:
+            answer = self.session.request(
+                method, self.base + path, json=body, params=dict(query or {}), auth=self.key, timeout=_SECONDS
+            )
+        except (requests.RequestException, OSError) as e:
+            raise AnswerLost(f"{self.name} did not answer {where}: {type(e).__name__}") from None
+        if answer.status_code in gone:
+            raise Missing(where)
+        if answer.status_code >= 400:
+            raise self._refusal(answer, where, right)
+        return _document(answer, where)
+
+    def _refusal(self, answer: requests.Response, where: str, right: str) -> Exception:
+        status, said = answer.status_code, _said(answer)
+        text = f"{self.name} answered {status} to {where}: {said}"
+        if status == 429:
+            return Throttled(text, _after(answer))
+        if status >= 500:
+            return AnswerLost(text)
+        if status == 401:
+            return _unknown(where) if self.is_ours else RefusedYet(f"{text}; a new key works after a while")
+        if status == 403:
+            return self._forbidden(text, said, right)
+        if status == 409:
+            return RefusedYet(f"{text}; there: {answer.headers.get('Location', 'not told')}")
+        if status == 404:
+            return RefusedYet(text)
+        if status == 402:
+            return ConfigureError(
+                "A quota of Confluent Cloud is used up.", where=text,
+                todo="Delete what nobody needs, or ask Confluent for more.",
+            )  # fmt: skip
+        return ConfigureError(
+            "Confluent Cloud does not take a request.", where=text, todo="Mend the deployment."
+        )
+
+    def _forbidden(self, text: str, said: str, right: str) -> Exception:
+        if not self.is_ours:
+            return RefusedYet(f"{text}" + (f"; it needs {right}" if right else ""))
+        return NotAllowedError(
+            "Confluent Cloud does not allow it.",
+            where=text,
+            meaning="What was made stays.",
+            todo=f"Give the owner of the Cloud API key {right or 'the role OrganizationAdmin'}.",
+        )
+
+
+@dataclass(frozen=True)
+class Confluent:
+    """All planes of one organization."""
+
+    settings: ConfluentSettings
+
+    @cached_property
+    def session(self) -> requests.Session:
+        """Connections that all planes share."""
+        return requests.Session()
+
+    @property
+    def endpoint(self) -> str:
+        """Where the management API and Tableflow are."""
+        return (self.settings.endpoint or _ENDPOINT).rstrip("/")
+
+    @cached_property
+    def cloud(self) -> Plane:
+        """The management API, asked with the settings' key.
+
+        Raises:
+            ConfigureError: The settings have none.
+        """
+        key, secret = self.settings.api_key, self.settings.api_secret
+        if key is None or secret is None:
+            raise ConfigureError(
+                "There is no key for Confluent Cloud.",
+                meaning="Nothing was asked.",
+                todo="Set FRAZIL_CONFLUENT__API_KEY and FRAZIL_CONFLUENT__API_SECRET: a Cloud API key.",
+            )
+        pair = (key.get_secret_value(), secret.get_secret_value())
+        return Plane(_MANAGEMENT, self.endpoint, pair, self.session, is_ours=True)
+
+    def plane(self, name: str, base: str, key: tuple[str, str]) -> Plane:
+        """Another plane, with a key that is for it."""
+        return Plane(name, base.rstrip("/"), key, self.session)
+
+    def tableflow(self, key: tuple[str, str]) -> Plane:
+        """Tableflow's."""
+        return self.plane("Tableflow", self.endpoint, key)
+
+    def flink(self, region: str, key: tuple[str, str]) -> Plane:
+        """Flink's, of a region; another cloud than Confluent's has it where all the rest is."""
+        return self.plane("Flink", self.settings.endpoint or _FLINK.format(region=region), key)
+
+
+def stored_pair(
+    secrets: SecretStore, known: Mapping[str, Mapping[str, Any]], address: str
+) -> tuple[str, str]:
+    """A key and its secret, from the store.
+
+    Raises:
+        NeedMissingError: The key is not there, or nobody has its secret.
+    """
+    facts = known[address]
+    held = secrets.get(facts["secret"]) if facts["stored"] else None
+    if held is None:
+        raise NeedMissingError(address)
+    return pair_of(held)
+
+
+def pair_of(held: Mapping[str, str]) -> tuple[str, str]:
+    """A key and its secret out of any secret of cloud.md's forms."""
+    if info := held.get("schema.registry.basic.auth.user.info"):
+        key, _, secret = info.partition(":")
+        return key, secret
+    if "sasl.username" in held:
+        return held["sasl.username"], held["sasl.password"]
+    return held["api.key"], held["api.key.secret"]
+
+
+def awaited(body: Json, *phases: str) -> str:
+    """The phase of an object; one that is on its way raises NotYet."""
+    phase = str(body.get("status", {}).get("phase", ""))
+    if phase in phases:
+        raise NotYet(f"it is {phase}")
+    return phase
+
+
+def _document(answer: requests.Response, where: str) -> Json:
+    if not answer.content:
+        return {}
+    try:
+        told = answer.json()
+        return told if isinstance(told, dict) else {"data": told}
+    except MALFORMED:
+        raise AnswerLost(f"the answer to {where} is no JSON") from None
+
+
+def _said(answer: requests.Response) -> str:
+    """What a refusal says, in any of Confluent's three shapes."""
+    try:
+        told = answer.json()
+        if errors := told.get("errors"):
+            return "; ".join(str(each.get("detail") or each.get("title") or each) for each in errors)
+        inner = told.get("error")
+        return str(inner["message"] if isinstance(inner, dict) else told["message"])
+    except MALFORMED:
+        return f"{answer.text:.200}"
+
+
+def _after(answer: requests.Response) -> float:
+    said = answer.headers.get("Retry-After") or answer.headers.get("X-RateLimit-Reset") or "1"
+    try:
+        return max(0.0, float(said))
+    except ValueError:
+        return 1.0
+
+
+def _unknown(where: str) -> ConfigureError:
+    return ConfigureError(
+        "Confluent Cloud does not know who asks.",
+        where=where,
+        meaning="Nothing was done.",
+        todo="Mend FRAZIL_CONFLUENT__API_KEY and FRAZIL_CONFLUENT__API_SECRET: it must be a Cloud API key.",
+    )

@@ -1,0 +1,121 @@
+"""What is inside the cluster: topics and ACLs, made with the manager's key on the cluster's own plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from frazil.cloud.confluent.client import Json, Plane, stored_pair
+from frazil.cloud.confluent.thing import Thing
+from frazil.cloud.resource import Facts, Known, NotYet
+from frazil.cloud.secrets import SecretStore
+
+_CLUSTER = "confluent/cluster"
+_KEY = "confluent/key/app_manager"
+_RIGHT = "the role CloudClusterAdmin for the manager's account on the cluster"
+
+AclKind = Literal["TOPIC", "GROUP", "CLUSTER"]
+
+MANAGED = ("confluent/environment", _CLUSTER, _KEY, "confluent/binding/app_manager-CloudClusterAdmin")
+"""What whoever works in the cluster needs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InCluster(Thing):
+    """Something in the cluster."""
+
+    secrets: SecretStore = field(repr=False)
+
+    def plane(self, known: Known) -> Plane:
+        """The cluster's, with the manager's key."""
+        pair = stored_pair(self.secrets, known, _KEY)
+        cluster = known[_CLUSTER]
+        return self.confluent.plane(f"cluster {cluster['id']}", cluster["http_endpoint"], pair)
+
+    def path(self, known: Known, rest: str) -> str:
+        """An address in the cluster."""
+        return f"/kafka/v3/clusters/{known[_CLUSTER]['id']}/{rest}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic(InCluster):
+    """A topic. Its settings can change, its partitions can't."""
+
+    name: str
+    partitions: int
+    config: dict[str, str] = field(default_factory=dict)
+    fixed: ClassVar = frozenset({"partitions"})
+
+    def wanted(self, known: Known) -> Facts:
+        """Partitions and settings."""
+        return {"partitions": self.partitions, "config": self.config}
+
+    def read(self, known: Known) -> Facts | None:
+        """As it is; of its settings those that are wanted."""
+        plane, path = self.plane(known), self.path(known, f"topics/{self.name}")
+        body = plane.get(path)
+        if body is None:
+            return None
+        told = plane.ask("GET", f"{path}/configs")["data"] if self.config else []
+        config = {each["name"]: each["value"] for each in told if each["name"] in self.config}
+        return {"id": self.name, "partitions": body["partitions_count"], "config": config}
+
+    def create(self, known: Known) -> None:
+        """Makes it."""
+        configs = [{"name": name, "value": value} for name, value in self.config.items()]
+        body = {"topic_name": self.name, "partitions_count": self.partitions, "configs": configs}
+        self.plane(known).post(self.path(known, "topics"), body, _RIGHT)
+
+    def update(self, there: Facts, known: Known) -> None:
+        """Alters settings."""
+        data = [{"name": n, "value": v} for n, v in self.config.items() if there["config"].get(n) != v]
+        path = self.path(known, f"topics/{self.name}/configs:alter")
+        self.plane(known).post(path, {"data": data}, _RIGHT)
+
+    def delete(self, there: Facts, known: Known) -> None:
+        """Removes it, with all its records."""
+        self.plane(known).delete(self.path(known, f"topics/{self.name}"))
+
+    def verify(self, there: Facts, known: Known) -> None:
+        """The cluster describes it to the manager."""
+        if self.plane(known).get(self.path(known, f"topics/{self.name}")) is None:
+            raise NotYet(f"the cluster does not show the topic {self.name}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acl(InCluster):
+    """One operation that one account may do on one thing, from everywhere.
+
+    Args:
+        account: Its address.
+        kind: Of the thing.
+        name: Of the thing, literally.
+        operation: Such as WRITE.
+    """
+
+    account: str
+    kind: AclKind
+    name: str
+    operation: str
+
+    def wanted(self, known: Known) -> Facts:
+        """Who may what."""
+        return {
+            "resource_type": self.kind, "resource_name": self.name, "pattern_type": "LITERAL",
+            "principal": f"User:{known[self.account]['id']}", "host": "*",
+            "operation": self.operation, "permission": "ALLOW",
+        }  # fmt: skip
+
+    def read(self, known: Known) -> Facts | None:
+        """The very same ACL, if it is there."""
+        wanted: Json = dict(self.wanted(known))
+        found = self.plane(known).ask("GET", self.path(known, "acls"), query=wanted, right=_RIGHT)["data"]
+        return wanted if found else None
+
+    def create(self, known: Known) -> None:
+        """Makes it; the same one again is no other."""
+        self.plane(known).post(self.path(known, "acls"), dict(self.wanted(known)), _RIGHT)
+
+    def delete(self, there: Facts, known: Known) -> None:
+        """Removes it."""
+        self.plane(known).delete(self.path(known, "acls"), **there)

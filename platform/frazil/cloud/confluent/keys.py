@@ -1,0 +1,193 @@
+"""What makes, proves, lists and revokes API keys, for the deployment and for rotation alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from frazil.cloud.confluent.client import Confluent, Json, Plane, pair_of
+from frazil.cloud.resource import Known, NotYet
+from frazil.spec.deployment import DeploymentSpec, KeyUse
+
+_PATH = "/iam/v2/api-keys"
+KAFKA_USES: tuple[KeyUse, ...] = ("app_manager", "app_producer", "app_consumer")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key as it was made: the secret is never shown again."""
+
+    id: str
+    secret: str = field(repr=False)
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """As planes take it."""
+        return self.id, self.secret
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKey:
+    """A key as the cloud lists it."""
+
+    id: str
+    created: datetime
+
+
+@dataclass(frozen=True)
+class KeyDuty:
+    """One use of API keys in one deployment: whose they are, what they are for, where their secret is."""
+
+    spec: DeploymentSpec
+    use: KeyUse
+
+    @property
+    def address(self) -> str:
+        """Of the resource."""
+        return f"confluent/key/{self.use}"
+
+    @property
+    def owner(self) -> str:
+        """The address of the account that holds them; Tableflow's belong to the manager."""
+        return f"confluent/account/{'app_manager' if self.use == 'tableflow' else self.use}"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What must be there before a key."""
+        more = {"schema_registry": ("confluent/registry",), "flink": ("confluent/pool",)}
+        return ("confluent/environment", "confluent/cluster", self.owner, *more.get(self.use, ()))
+
+    @property
+    def mark(self) -> str:
+        """Stands in the description of each of them."""
+        return f"{self.spec.mark}:{self.use}"
+
+    @property
+    def secret(self) -> str:
+        """The name of the secret."""
+        return self.spec.names.secret(self.use)
+
+    def resource(self, known: Known) -> Json:
+        """What a key is for, as the API says it."""
+        if self.use == "schema_registry":
+            return {"id": known["confluent/registry"]["id"]}
+        if self.use == "flink":
+            environment = known["confluent/environment"]["id"]
+            region = {"id": f"aws.{self.spec.region}", "environment": environment}
+            return {**region, "kind": "Region", "api_version": "fcpm/v2"}
+        if self.use == "tableflow":
+            return {"id": "tableflow", "kind": "Tableflow", "api_version": "tableflow/v1"}
+        return {"id": known["confluent/cluster"]["id"], "environment": known["confluent/environment"]["id"]}
+
+    def settings(self, known: Known) -> dict[str, str]:
+        """What its secret says besides key and secret."""
+        cluster = known["confluent/cluster"]
+        if self.use == "schema_registry":
+            url = known["confluent/registry"]["http_endpoint"]
+            return {"schema.registry.basic.auth.credentials.source": "USER_INFO", "schema.registry.url": url}
+        if self.use == "flink":
+            pool, principal = known["confluent/pool"]["id"], known[self.owner]["id"]
+            return {"compute.pool.id": pool, "principal.id": principal}
+        if self.use == "tableflow":
+            return {"environment.id": known["confluent/environment"]["id"], "kafka.cluster.id": cluster["id"]}
+        return {"bootstrap.servers": cluster["bootstrap"]}
+
+    def values(self, key: ApiKey, known: Known) -> dict[str, str]:
+        """The whole secret, in the form that the source systems' clients read."""
+        if self.use == "schema_registry":
+            held = {"schema.registry.basic.auth.user.info": f"{key.id}:{key.secret}"}
+        elif self.use in KAFKA_USES:
+            held = {"sasl.username": key.id, "sasl.password": key.secret}
+        else:
+            held = {"api.key": key.id, "api.key.secret": key.secret}
+        return {**held, **self.settings(known)}
+
+    def plane(self, confluent: Confluent, known: Known, pair: tuple[str, str]) -> Plane:
+        """The plane that its keys work on."""
+        if self.use == "tableflow":
+            return confluent.tableflow(pair)
+        if self.use == "flink":
+            return confluent.flink(self.spec.region, pair)
+        thing = "confluent/registry" if self.use == "schema_registry" else "confluent/cluster"
+        return confluent.plane(
+            f"{thing.rpartition('/')[2]} {known[thing]['id']}", known[thing]["http_endpoint"], pair
+        )
+
+
+def make(confluent: Confluent, duty: KeyDuty, known: Known) -> ApiKey:
+    """A new key. Where the answer is lost, so is its secret: the next one who looks finds a key to revoke."""
+    spec = {"display_name": duty.use, "description": duty.mark, "owner": {"id": known[duty.owner]["id"]}}
+    made = confluent.cloud.post(_PATH, {"spec": {**spec, "resource": duty.resource(known)}})
+    return ApiKey(made["id"], made["spec"]["secret"])
+
+
+def listed(confluent: Confluent, duty: KeyDuty, known: Known) -> list[ListedKey]:
+    """The keys of one duty, the oldest first, by the cloud's own dates."""
+    resource, owner = duty.resource(known)["id"], known[duty.owner]["id"]
+    found = [
+        ListedKey(body["id"], datetime.fromisoformat(body["metadata"]["created_at"]))
+        for body in confluent.cloud.every(_PATH, **{"spec.owner": owner, "spec.resource": resource})
+        if body["spec"].get("description") == duty.mark
+    ]
+    return sorted(found, key=lambda each: each.created)
+
+
+def revoke(confluent: Confluent, id_: str) -> None:
+    """Ends a key at once. It may be gone already."""
+    confluent.cloud.delete(f"{_PATH}/{id_}")
+
+
+def prove(confluent: Confluent, duty: KeyDuty, known: Known, pair: tuple[str, str]) -> None:
+    """Uses a key on its own plane; a new one is refused for up to two minutes.
+
+    Raises:
+        NotYet: It is refused.
+    """
+    plane = duty.plane(confluent, known, pair)
+    for _ in range(2 if duty.use in KAFKA_USES else 1):  # one broker may know it before the next one does
+        _PROBES[duty.use](plane, known)
+
+
+def store(
+    put: Callable[[str, Mapping[str, str], Mapping[str, str]], None], duty: KeyDuty, key: ApiKey, known: Known
+) -> None:
+    """Writes the secret of a key, by the store's `put`."""
+    put(duty.secret, duty.values(key, known), {"frazil": duty.spec.name})
+
+
+def held_pair(held: Mapping[str, str] | None) -> tuple[str, str] | None:
+    """The key that a secret holds, if it holds one."""
+    try:
+        return pair_of(held) if held else None
+    except KeyError:
+        return None
+
+
+def _topics(plane: Plane, known: Known) -> None:
+    plane.ask("GET", f"/kafka/v3/clusters/{known['confluent/cluster']['id']}/topics")
+
+
+def _subjects(plane: Plane, _: Known) -> None:
+    plane.ask("GET", "/subjects")
+
+
+def _statements(plane: Plane, known: Known) -> None:
+    plane.ask("GET", statements_path(known), right="the role FlinkDeveloper on the environment")
+
+
+def _regions(plane: Plane, _: Known) -> None:
+    if "data" not in plane.ask("GET", "/tableflow/v1/regions"):
+        raise NotYet("Tableflow does not tell its regions")
+
+
+_PROBES: Mapping[KeyUse, Callable[[Plane, Known], None]] = {
+    "app_manager": _topics, "app_producer": _topics, "app_consumer": _topics,
+    "schema_registry": _subjects, "flink": _statements, "tableflow": _regions,
+}  # fmt: skip
+
+
+def statements_path(known: Known) -> str:
+    """Where the statements of an environment are."""
+    environment = known["confluent/environment"]
+    return f"/sql/v1/organizations/{environment['organization']}/environments/{environment['id']}/statements"

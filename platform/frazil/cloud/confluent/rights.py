@@ -1,0 +1,145 @@
+"""Who may what: service accounts, role bindings, API keys and their secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from frazil.cloud.confluent import keys
+from frazil.cloud.confluent.client import Json
+from frazil.cloud.confluent.keys import KeyDuty
+from frazil.cloud.confluent.thing import Listed, Thing
+from frazil.cloud.resource import Facts, Known, RefusedYet
+from frazil.cloud.secrets import SecretStore
+from frazil.errors import DifferentError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account(Listed):
+    """A service account. Its name is unique in the organization; the description says whose it is."""
+
+    mark: str
+    path: ClassVar = "/iam/v2/service-accounts"
+
+    def wanted(self, known: Known) -> Facts:
+        """That it is there."""
+        return {}
+
+    def facts(self, body: Json, known: Known) -> Facts:
+        """As it is; one of another deployment is not touched."""
+        if body.get("description") != self.mark:
+            raise DifferentError(
+                f"A service account {self.name} is there, and it is not of this deployment.",
+                where=f"{body['id']}, description {body.get('description', '')!r}",
+                meaning="It was not touched.",
+                todo=f"Choose another prefix or name, or describe it as {self.mark}.",
+            )
+        return {"id": body["id"]}
+
+    def body(self, known: Known) -> Json:
+        """What it is made of."""
+        return {"display_name": self.name, "description": self.mark}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binding(Thing):
+    """One role of one account on one pattern of names.
+
+    Args:
+        account: Its address.
+        role: Such as ResourceOwner.
+        pattern: The name of what the role is given on, from the facts of what is needed.
+    """
+
+    account: str
+    role: str
+    pattern: Callable[[Known], str] = field(repr=False)
+    path: ClassVar = "/iam/v2/role-bindings"
+
+    def wanted(self, known: Known) -> Facts:
+        """Who may what."""
+        principal = f"User:{known[self.account]['id']}"
+        return {"principal": principal, "role": self.role, "pattern": self._crn(known)}
+
+    def read(self, known: Known) -> Facts | None:
+        """The very same binding, if it is there."""
+        wanted = self.wanted(known)
+        asked = {"principal": wanted["principal"], "role_name": self.role, "crn_pattern": wanted["pattern"]}
+        for body in self.confluent.cloud.every(self.path, **asked):
+            if body["crn_pattern"] == wanted["pattern"]:
+                return {**wanted, "id": body["id"]}
+        return None
+
+    def create(self, known: Known) -> None:
+        """Gives the role."""
+        wanted = self.wanted(known)
+        body = {"principal": wanted["principal"], "role_name": self.role, "crn_pattern": wanted["pattern"]}
+        self.confluent.cloud.post(self.path, body)
+
+    def delete(self, there: Facts, known: Known) -> None:
+        """Takes it away."""
+        self.confluent.cloud.delete(f"{self.path}/{there['id']}")
+
+    def _crn(self, known: Known) -> str:
+        return f"crn://confluent.cloud/organization={known['confluent/environment']['organization']}{self.pattern(known)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key(Thing):
+    """An API key whose secret goes straight into the store; the keys of one duty bear its mark."""
+
+    duty: KeyDuty
+    secrets: SecretStore = field(repr=False)
+
+    def wanted(self, known: Known) -> Facts:
+        """That its secret is stored, and says the right places."""
+        return {"secret": self.duty.secret, "stored": True, "settings": self.duty.settings(known)}
+
+    def read(self, known: Known) -> Facts | None:
+        """The key that the secret holds, if the cloud knows it; else the newest one, which nobody can use."""
+        there = [each.id for each in keys.listed(self.confluent, self.duty, known)]
+        held = self.secrets.get(self.duty.secret)
+        pair = keys.held_pair(held)
+        if not there and held is None:
+            return None
+        stored = pair is not None and pair[0] in there
+        settings = {k: v for k, v in (held or {}).items() if k in self.duty.settings(known)}
+        id_ = pair[0] if pair and stored else there[-1] if there else ""
+        return {"id": id_, "secret": self.duty.secret, "stored": stored, "settings": settings}
+
+    def create(self, known: Known) -> None:
+        """Makes a key and stores its secret; one whose secret can't be stored is revoked."""
+        made = keys.make(self.confluent, self.duty, known)
+        try:
+            keys.store(self.secrets.put, self.duty, made, known)
+        except BaseException:
+            keys.revoke(self.confluent, made.id)
+            raise
+
+    def update(self, there: Facts, known: Known) -> None:
+        """Revokes keys whose secret was lost, and makes one anew; or mends what the secret says besides."""
+        if there["stored"]:
+            held = keys.held_pair(self.secrets.get(self.duty.secret))
+            if held is None:
+                raise RefusedYet("its secret went away a moment ago")
+            keys.store(self.secrets.put, self.duty, keys.ApiKey(*held), known)
+            return
+        self._revoke_all(known)
+        self.create(known)
+
+    def delete(self, there: Facts, known: Known) -> None:
+        """Revokes all keys of the duty, those of rotation too, and deletes the secret."""
+        self._revoke_all(known)
+        self.secrets.delete(self.duty.secret)
+
+    def verify(self, there: Facts, known: Known) -> None:
+        """Uses it on its own plane."""
+        pair = keys.held_pair(self.secrets.get(self.duty.secret))
+        if pair is None:
+            raise RefusedYet(f"the secret {self.duty.secret} holds no key")
+        keys.prove(self.confluent, self.duty, known, pair)
+
+    def _revoke_all(self, known: Known) -> None:
+        for each in keys.listed(self.confluent, self.duty, known):
+            keys.revoke(self.confluent, each.id)

@@ -1,0 +1,142 @@
+"""Confluent's way to AWS, and what goes there: the provider integration, Tableflow topics, Glue's catalog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from frazil.cloud.confluent.client import Json, Plane, awaited, stored_pair
+from frazil.cloud.confluent.places import InEnvironment
+from frazil.cloud.resource import Facts, Known, RefusedYet
+from frazil.cloud.secrets import SecretStore
+
+_ENVIRONMENT, _CLUSTER = "confluent/environment", "confluent/cluster"
+_INTEGRATION = "confluent/provider_integration"
+_RIGHTS = (
+    "the roles CloudClusterAdmin on the cluster and ResourceOwner on the provider integration for the "
+    "manager's account"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProviderIntegration(InEnvironment):
+    """Names the customer's role before it exists: so the circle of Confluent and AWS opens.
+
+    Args:
+        role_arn: The role's, predicted from its name.
+    """
+
+    role_arn: str
+    path: ClassVar = "/pim/v1/integrations"
+    fixed: ClassVar = frozenset({"customer_role"})
+
+    def wanted(self, known: Known) -> Facts:
+        """Which role Confluent may take."""
+        return {"customer_role": self.role_arn}
+
+    def facts(self, body: Json, known: Known) -> Facts:
+        """With Confluent's own role and the external id, for the trust of the customer's."""
+        config = body["config"]
+        theirs = {"role_arn": config["iam_role_arn"], "external_id": config["external_id"]}
+        return {"id": body["id"], "customer_role": config["customer_iam_role_arn"], **theirs}
+
+    def body(self, known: Known) -> Json:
+        """What it is made of."""
+        return {
+            "display_name": self.name, "provider": "AWS", "environment": {"id": known[_ENVIRONMENT]["id"]},
+            "config": {"kind": "AwsIntegrationConfig", "customer_iam_role_arn": self.role_arn},
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfTableflow(InEnvironment):
+    """What Tableflow runs: one that FAILED is resumed."""
+
+    secrets: SecretStore = field(repr=False)
+    rests: ClassVar[str]
+
+    def plane(self, known: Known) -> Plane:
+        """Tableflow's, with its own key."""
+        return self.confluent.tableflow(stored_pair(self.secrets, known, "confluent/key/tableflow"))
+
+    def place(self, known: Known) -> dict[str, str]:
+        """Environment and cluster."""
+        return {**super().place(known), "spec.kafka_cluster": known[_CLUSTER]["id"]}
+
+    def wanted(self, known: Known) -> Facts:
+        """That it runs."""
+        return {"phase": self.rests}
+
+    def facts(self, body: Json, known: Known) -> Facts:
+        """Its phase, and what keeps it from running."""
+        return {
+            "id": body.get("id", self.name),
+            "phase": awaited(body, "PENDING"),
+            "error": body["status"].get("error_message", ""),
+        }
+
+    def create(self, known: Known) -> None:
+        """Makes it. A topic that Tableflow does not see yet is a 404."""
+        self.plane(known).post(self.path, {"spec": {**self.spec(known), **self._where(known)}}, _RIGHTS)
+
+    def spec(self, known: Known) -> Json:
+        """What it is made of, besides its place."""
+        raise NotImplementedError
+
+    def update(self, there: Facts, known: Known) -> None:
+        """Resumes it."""
+        told = {"spec": {**self._where(known), "suspended": False}}
+        self.plane(known).ask("PATCH", f"{self.path}/{there['id']}", told)
+        raise RefusedYet(f"it was {there['phase']} and is resumed: {there['error'] or 'no reason was told'}")
+
+    def verify(self, there: Facts, known: Known) -> None:
+        """It still runs: so Confluent can take the customer's role, and that role may do what it must."""
+        body = self.find(known)
+        phase = awaited(body, "PENDING") if body else "not there"
+        if phase != self.rests:
+            error = (body or {}).get("status", {}).get("error_message", "")
+            raise RefusedYet(f"{self.name} is {phase}: {error}")
+
+    def _where(self, known: Known) -> Json:
+        environment = known[_ENVIRONMENT]["id"]
+        cluster = {"id": known[_CLUSTER]["id"], "environment": environment}
+        return {"environment": {"id": environment}, "kafka_cluster": cluster}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableflowTopic(OfTableflow):
+    """A topic that Confluent writes as an Iceberg table into the deployment's bucket."""
+
+    bucket: str
+    path: ClassVar = "/tableflow/v1/tableflow-topics"
+    fixed: ClassVar = frozenset({"bucket"})
+    rests: ClassVar = "RUNNING"
+
+    def wanted(self, known: Known) -> Facts:
+        """That it runs, and where the table goes."""
+        return {**super().wanted(known), "bucket": self.bucket}
+
+    def facts(self, body: Json, known: Known) -> Facts:
+        """With the path of the table."""
+        storage = body["spec"]["storage"]
+        path = {"bucket": storage.get("bucket_name"), "table_path": storage.get("table_path", "")}
+        return {**super().facts(body, known), **path}
+
+    def spec(self, known: Known) -> Json:
+        """A table of Iceberg in the bucket, through the integration."""
+        integration = known[_INTEGRATION]["id"]
+        storage = {"kind": "ByobAws", "bucket_name": self.bucket, "provider_integration_id": integration}
+        return {"display_name": self.name, "storage": storage, "table_formats": ["ICEBERG"]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlueSync(OfTableflow):
+    """Glue's catalog, kept in step with the tables: its database is named as the cluster's id."""
+
+    path: ClassVar = "/tableflow/v1/catalog-integrations"
+    rests: ClassVar = "CONNECTED"
+
+    def spec(self, known: Known) -> Json:
+        """Glue, through the integration."""
+        config = {"kind": "AwsGlue", "provider_integration_id": known[_INTEGRATION]["id"]}
+        return {"display_name": self.name, "config": config}

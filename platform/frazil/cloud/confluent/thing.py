@@ -1,0 +1,80 @@
+"""What all objects of Confluent Cloud have in common: an address, needs, and a client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from frazil.cloud.confluent.client import Confluent, Json, Plane
+from frazil.cloud.resource import Facts, Known, RefusedYet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thing:
+    """One object."""
+
+    address: str
+    needs: tuple[str, ...] = ()
+    confluent: Confluent = field(repr=False)
+    fixed: ClassVar[frozenset[str]] = frozenset()
+
+    def update(self, there: Facts, known: Known) -> None:
+        """Most objects never change: what differs is in `fixed`, and stops the plan."""
+
+    def verify(self, there: Facts, known: Known) -> None:
+        """Whoever leans on it proves it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed(Thing):
+    """An object of a collection, found again by its display name.
+
+    Args:
+        name: The display name.
+    """
+
+    name: str
+    path: ClassVar[str]
+    gone: ClassVar[tuple[int, ...]] = (404,)
+
+    def plane(self, known: Known) -> Plane:
+        """Who is asked."""
+        return self.confluent.cloud
+
+    def place(self, known: Known) -> dict[str, str]:
+        """Where it is listed: the query of the collection."""
+        return {}
+
+    def facts(self, body: Json, known: Known) -> Facts:
+        """What is known of one that is there."""
+        raise NotImplementedError
+
+    def body(self, known: Known) -> Json:
+        """What it is made of."""
+        raise NotImplementedError
+
+    def read(self, known: Known) -> Facts | None:
+        """What is there, by its name."""
+        body = self.find(known)
+        return None if body is None else self.facts(body, known)
+
+    def find(self, known: Known) -> Json | None:
+        """The object itself; one that is being deleted is none any more."""
+        for body in self.plane(known).every(self.path, **self.place(known)):
+            inside = body.get("spec", body)
+            if inside.get("display_name") == self.name and not body.get("metadata", {}).get("deleted_at"):
+                return body
+        return None
+
+    def create(self, known: Known) -> None:
+        """Makes it."""
+        self.plane(known).post(self.path, self.body(known))
+
+    def delete(self, there: Facts, known: Known) -> None:
+        """Removes it."""
+        self.plane(known).delete(f"{self.path}/{there['id']}", **self.place(known))
+
+    def remade(self, there: Facts, known: Known, why: str) -> None:
+        """Removes one that FAILED, for it never was of use; the next look makes it anew."""
+        self.delete(there, known)
+        raise RefusedYet(f"it FAILED and is made anew: {why or 'no reason was told'}")

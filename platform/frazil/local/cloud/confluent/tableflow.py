@@ -1,0 +1,208 @@
+"""Provider integrations, Tableflow topics and catalog integrations: they take the customer's role at AWS."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from frazil.local.cloud.confluent.access import ADMINS, has_role, need
+from frazil.local.cloud.confluent.bodies import CatalogBody, IntegrationBody, TopicBody
+from frazil.local.cloud.confluent.kind import Kind
+from frazil.local.cloud.confluent.organization import CLUSTERS, Held, Json, Organization
+from frazil.local.cloud.confluent.refusals import Refusal, forbidden, missing
+
+ACCOUNT = "333333333333"
+"""Confluent's own at AWS: not the customer's."""
+
+INTEGRATIONS = "/pim/v1/integrations"
+
+
+class Integrations(Kind):
+    """Provider integrations never change, and do not go while something uses them."""
+
+    path, name, prefix, body = INTEGRATIONS, "Integration", "cspi-", IntegrationBody
+    unique, asks_for = ("display_name",), ("environment",)
+
+    def complete(self, organization: Organization, body: Json, owner: str) -> None:
+        """Makes the role in which Confluent comes, and draws the external id."""
+        role = f"confluent-{body['id']}"
+        if organization.places.aws:
+            trust = _policy(
+                {"Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}, "Action": "sts:AssumeRole"}
+            )
+            rights = _policy({"Action": ["sts:AssumeRole", "sts:TagSession"], "Resource": "*"})
+            iam = _aws(organization, "iam", ACCOUNT, "test")
+            iam.create_role(RoleName=role, AssumeRolePolicyDocument=trust)
+            iam.put_role_policy(RoleName=role, PolicyName="assume", PolicyDocument=rights)
+        theirs = {"iam_role_arn": f"arn:aws:iam::{ACCOUNT}:role/{role}", "external_id": str(uuid.uuid4())}
+        body["config"] |= theirs
+        body["usages"] = []
+
+    def change(self, organization: Organization, held: Held, said: Json) -> None:
+        """Refuses every change."""
+        raise Refusal(400, "provider integrations can't be changed")
+
+    def follow(self, organization: Organization, body: Json) -> None:
+        """Takes Confluent's role along."""
+        if body["usages"]:
+            raise Refusal(409, f"{body['id']} is in use by {body['usages'][0]}")
+        if organization.places.aws:
+            iam = _aws(organization, "iam", ACCOUNT, "test")
+            iam.delete_role_policy(RoleName=f"confluent-{body['id']}", PolicyName="assume")
+            iam.delete_role(RoleName=f"confluent-{body['id']}")
+
+
+class _OfTableflow(Kind):
+    """What the two kinds share: the plane, the cluster they belong to, the integration they use."""
+
+    plane = "tableflow"
+    unique, status, phases = ("display_name",), 202, ("PENDING", "RUNNING")
+    asks_for: ClassVar = ("environment", "spec.kafka_cluster")
+
+    def place(self, organization: Organization, body: Json) -> str:
+        """The cluster."""
+        spec = body["spec"]
+        environment = f"{organization.crn}/environment={spec['environment']['id']}"
+        return f"{environment}/cloud-cluster={spec['kafka_cluster']['id']}"
+
+    def integration_of(self, body: Json) -> str:
+        """The id of the integration that it uses."""
+        spec = body["spec"]
+        return str(spec.get("storage", spec["config"])["provider_integration_id"])
+
+    def complete(self, organization: Organization, body: Json, owner: str) -> None:
+        """Marks the integration as used; its user must own it."""
+        spec = body["spec"]
+        if spec["kafka_cluster"]["id"] not in organization.of(CLUSTERS):
+            raise forbidden()
+        used = organization.of(INTEGRATIONS).get(self.integration_of(body))
+        if used is None:
+            raise missing(f"Provider Integration {self.integration_of(body)} not found")
+        environment = f"{organization.crn}/environment={spec['environment']['id']}"
+        crn = f"{environment}/provider-integration={used.body['id']}"
+        if not has_role(organization, owner, (*ADMINS, "ResourceOwner"), crn):
+            raise forbidden(f"{owner} may not use provider integration {used.body['id']}")
+        used.body["usages"].append(self._mark(organization, body))
+
+    def change(self, organization: Organization, held: Held, said: Json) -> None:
+        """One that FAILED is resumed by `suspended: false`; it can't be suspended."""
+        if said.get("spec", {}).get("suspended", False):
+            raise Refusal(400, "suspended can only be set to false")
+        if held.body["status"]["phase"] == "FAILED":
+            held.body["status"].pop("error_message", None)
+            held.body["status"]["phase"] = "PENDING"
+            held.born = time.time()
+
+    def follow(self, organization: Organization, body: Json) -> None:
+        """Lets the integration go."""
+        if used := organization.of(INTEGRATIONS).get(self.integration_of(body)):
+            used.body["usages"].remove(self._mark(organization, body))
+
+    def _mark(self, organization: Organization, body: Json) -> str:
+        return f"{organization.crn}/{self.name.lower()}={body['spec']['display_name']}"
+
+
+class TableflowTopics(_OfTableflow):
+    """A topic whose rows Confluent writes as an Iceberg table."""
+
+    path, name, body = "/tableflow/v1/tableflow-topics", "TableflowTopic", TopicBody
+
+    def complete(self, organization: Organization, body: Json, owner: str) -> None:
+        """Refuses a topic that is not seen yet; says where the table will be."""
+        spec, storage = body["spec"], body["spec"]["storage"]
+        need(organization, owner, ADMINS, self.place(organization, body))
+        cluster, topic = spec["kafka_cluster"]["id"], spec["display_name"]
+        held = organization.of(f"/kafka/v3/clusters/{cluster}/topics").get(topic)
+        if held is None or not organization.is_older(held, organization.delays.topic_sync):
+            raise missing("topic not found")
+        super().complete(organization, body, owner)
+        body["id"] = topic
+        place = f"{organization.id}/{spec['environment']['id']}/{cluster}/v1/{uuid.uuid4()}"
+        storage["table_path"] = f"s3://{storage['bucket_name']}/10011010/11101100/{place}"
+        storage["bucket_region"] = "us-east-1"
+        told = {"retention_ms": "604800000", "record_failure_strategy": "SUSPEND"}
+        spec["config"] = {**told, **spec["config"], "enable_compaction": True, "enable_partitioning": True}
+        body["status"]["write_mode"] = "APPEND"
+
+    def shown(self, organization: Organization, held: Held, fresh: bool = False) -> Json:
+        """Tableflow topics have no id: the display name is one."""
+        told = super().shown(organization, held, fresh)
+        told.pop("id")
+        return told
+
+    def proof(self, organization: Organization, body: Json) -> str | None:
+        """Writes, reads and deletes as the customer's role: expiry must delete, too."""
+        storage = body["spec"]["storage"]
+        probe = {"Bucket": storage["bucket_name"], "Key": storage["table_path"].split("/", 3)[3] + "/probe"}
+
+        def act(s3: Any) -> None:
+            s3.put_object(**probe, Body=b"")
+            s3.get_object(**probe)
+            s3.delete_object(**probe)
+
+        return _as_customer(organization, storage["provider_integration_id"], "s3", act)
+
+
+class CatalogIntegrations(_OfTableflow):
+    """A catalog that is kept in step with the tables: Glue, in a database named as the cluster's id."""
+
+    path, name, prefix = "/tableflow/v1/catalog-integrations", "CatalogIntegration", "tci-"
+    body, phases = CatalogBody, ("PENDING", "CONNECTED")
+
+    def proof(self, organization: Organization, body: Json) -> str | None:
+        """Makes the database as the customer's role."""
+        spec = body["spec"]
+        database = spec["config"].get("custom_database") or spec["kafka_cluster"]["id"]
+
+        def act(glue: Any) -> None:
+            try:
+                glue.create_database(DatabaseInput={"Name": database})
+            except glue.exceptions.AlreadyExistsException:
+                glue.get_database(Name=database)
+
+        return _as_customer(organization, spec["config"]["provider_integration_id"], "glue", act)
+
+
+def _as_customer(
+    organization: Organization, integration: str, service: str, act: Callable[[Any], None]
+) -> str | None:
+    """What AWS says against it, if anything: first Confluent's role is taken, from there the customer's."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    if organization.places.aws is None:
+        return None
+    config = organization.of(INTEGRATIONS)[integration].body["config"]
+    try:
+        sts = _aws(organization, "sts", ACCOUNT, "test")
+        own = sts.assume_role(RoleArn=config["iam_role_arn"], RoleSessionName="tableflow")["Credentials"]
+        got = _session(organization, "sts", own).assume_role(
+            RoleArn=config["customer_iam_role_arn"], RoleSessionName="tableflow",
+            ExternalId=config["external_id"], Tags=[{"Key": "org", "Value": organization.id}],
+        )["Credentials"]  # fmt: skip
+        act(_session(organization, service, got))
+    except (ClientError, BotoCoreError) as e:
+        return str(e)
+    return None
+
+
+def _session(organization: Organization, service: str, given: Json) -> Any:
+    keys = given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"]
+    return _aws(organization, service, *keys)
+
+
+def _aws(organization: Organization, service: str, key: str, secret: str, token: str | None = None) -> Any:
+    import boto3
+    from botocore.config import Config
+
+    limits = Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 2})
+    return boto3.client(
+        service, endpoint_url=organization.places.aws, region_name="us-east-1", config=limits,
+        aws_access_key_id=key, aws_secret_access_key=secret, aws_session_token=token,
+    )  # fmt: skip
+
+
+def _policy(statement: Json) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **statement}]})

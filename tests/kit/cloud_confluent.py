@@ -1,0 +1,203 @@
+"""The Confluent stand-in as tests have it: in this process, on a free port, with its knobs at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import Any, cast
+
+import requests
+from pydantic import SecretStr
+
+from frazil.cloud.clouds import Clouds
+from frazil.cloud.confluent.client import Confluent
+from frazil.cloud.confluent.objects import objects
+from frazil.cloud.reconciler import Reconciler
+from frazil.cloud.resource import Facts, GoesWithAnother, Known, Resource
+from frazil.local.cloud.confluent.organization import Held, Organization, Places
+from frazil.local.cloud.confluent.server import server
+from frazil.settings.confluent import ConfluentSettings
+from frazil.spec.deployment import DeploymentSpec
+from kit.standin import free_port
+from kit.waiting import wait_for
+
+KEY, SECRET = "admin", "admin-secret"
+QUICK = {"provision": 0.02, "key_sync": 0.0, "rbac_sync": 0.0, "topic_sync": 0.0}
+
+
+@dataclass
+class CloudConfluent:
+    """The stand-in, and who asks: its administrator."""
+
+    organization: Organization
+
+    @property
+    def url(self) -> str:
+        return self.organization.places.here
+
+    @property
+    def settings(self) -> ConfluentSettings:
+        """As Frazil is told of it."""
+        return ConfluentSettings(endpoint=self.url, api_key=SecretStr(KEY), api_secret=SecretStr(SECRET))
+
+    @property
+    def client(self) -> Confluent:
+        return Confluent(self.settings)
+
+    def turn(self, **faults: Any) -> None:
+        """Turns faults on; those that are not named are off."""
+        self.organization.knobs.set({"more": self.organization.knobs.more, **faults})
+
+    def delay(self, **delays: Any) -> None:
+        """Sets some of the delays."""
+        self.organization.knobs.turn(**delays)
+
+    def reset(self) -> None:
+        """Forgets everything; all is quick."""
+        self.organization.knobs.set({"more": dict(QUICK)})
+        self.organization.held.clear()
+        self.organization.admit(KEY, SECRET)
+
+    def ask(
+        self, method: str, path: str, body: Any = None, key: str = KEY, secret: str = SECRET, **query: str
+    ) -> Any:
+        """A request without Frazil's client."""
+        return requests.request(
+            method, self.url + path, json=body, params=query, auth=(key, secret), timeout=10
+        )  # fmt: skip
+
+    def made(self, path: str, body: Any, **who: str) -> Any:
+        """What a POST made."""
+        answer = self.ask("POST", path, body, **who)
+        assert answer.status_code < 300, answer.text
+        return answer.json() if answer.content else {}
+
+    def held(self) -> dict[str, list[str]]:
+        """All that is there, by the end of its address, without the administrator's key and role."""
+        own = (KEY, "rb-admin")
+        names = {
+            p: sorted(i for i in self.organization.of(p) if i not in own)
+            for p in list(self.organization.held)
+        }
+        return {path: ids for path, ids in names.items() if ids}
+
+    def thing(self, path: str, id_: str) -> Held:
+        return self.organization.of(path)[id_]
+
+
+@contextmanager
+def cloud_confluent(aws: str | None = None) -> Iterator[CloudConfluent]:
+    """The stand-in on a free port, leaning on an AWS if there is one."""
+    port = free_port()
+    cloud = CloudConfluent(Organization(Places(f"http://127.0.0.1:{port}", aws)))
+    cloud.reset()
+    running = server(cloud.organization, port)
+    thread = Thread(target=running.run, daemon=True)
+    thread.start()
+    wait_for(lambda: running.started)
+    try:
+        yield cloud
+    finally:
+        running.should_exit = True
+        thread.join(10)
+
+
+class Store:
+    """A store of secrets that is a dictionary."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, dict[str, str]] = {}
+
+    def put(self, name: str, values: Mapping[str, str], tags: Mapping[str, str]) -> None:
+        self.held[name] = dict(values)
+
+    def get(self, name: str) -> dict[str, str] | None:
+        return self.held.get(name)
+
+    def delete(self, name: str) -> None:
+        self.held.pop(name, None)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Something of another cloud that is simply there."""
+
+    address: str
+    needs: tuple[str, ...] = ()
+    facts: Facts = field(default_factory=dict)
+    fixed: frozenset[str] = frozenset()
+
+    def wanted(self, known: Known) -> Facts:
+        return {}
+
+    def read(self, known: Known) -> Facts:
+        return self.facts
+
+    def create(self, known: Known) -> None: ...
+    def update(self, there: Facts, known: Known) -> None: ...
+    def verify(self, there: Facts, known: Known) -> None: ...
+
+    def delete(self, there: Facts, known: Known) -> None:
+        raise GoesWithAnother
+
+
+@dataclass(frozen=True)
+class Account:
+    """All that Confluent's objects ask of AWS' client: whose account it is."""
+
+    account: str = "123456789012"
+
+
+KICKSTARTER: dict[str, Any] = {
+    "name": "tableflow_kickstarter",
+    "prefix": "tableflow",
+    "confluent": {
+        "topics": [{"name": "stock_trades", "config": {"retention.ms": "604800000"}}],
+        "connectors": [{"name": "SampleSourceConnector", "topic": "stock_trades"}],
+        "max_cfu": 10,
+        "statements": [
+            {"name": "drop-totals", "sql": "DROP TABLE IF EXISTS stock_trades_with_totals"},
+            {
+                "name": "create-totals", "after": ["drop-totals"], "makes": "stock_trades_with_totals",
+                "sql": "CREATE TABLE IF NOT EXISTS stock_trades_with_totals AS "
+                "SELECT userid, quantity * price AS total_price FROM stock_trades",
+            },
+        ],
+        "tableflow": ["stock_trades", "stock_trades_with_totals"],
+    },
+    "aws": {"bucket": "tableflow-lake"},
+}  # fmt: skip
+"""The source systems' deployment, without Snowflake."""
+
+
+@dataclass
+class Deployed:
+    """A deployment's objects in Confluent Cloud alone, and what makes them."""
+
+    cloud: CloudConfluent
+    told: dict[str, Any] = field(default_factory=lambda: dict(KICKSTARTER))
+    store: Store = field(default_factory=Store)
+    confluent: Confluent | None = None
+
+    @property
+    def spec(self) -> DeploymentSpec:
+        return DeploymentSpec.model_validate(self.told)
+
+    @property
+    def resources(self) -> list[Resource]:
+        clouds = Clouds(Account(), self.confluent or self.cloud.client, None, self.store)
+        given = [Given("aws/writer_role"), Given("aws/bucket")]
+        return [*cast("list[Resource]", given), *objects(self.spec, clouds)]
+
+    def reconciler(self, patience: float = 30.0) -> Reconciler:
+        return Reconciler(self.resources, patience=patience, margin=0.3, pause=0.1)
+
+    def create(self, patience: float = 30.0) -> Known:
+        reconciler = self.reconciler(patience)
+        return reconciler.apply(reconciler.plan())
+
+    def delete(self) -> None:
+        reconciler = self.reconciler()
+        reconciler.destroy(reconciler.removal())
