@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations`: Dagster must see the type of a nested resource, not its name.
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import dagster as dg
@@ -11,7 +11,7 @@ from pydantic import PrivateAttr
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.publishing.snowflake.connection import connection_arguments
+from frazil.publishing.snowflake.connection import logged_in
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 from frazil.tables.spark import configure_session, is_connect, spark_errors
@@ -76,13 +76,17 @@ _OF_DAGSTER = {"private_key_file": "private_key_path", "private_key_file_pwd": "
 @contextmanager
 def _open_snowflake(settings: Settings) -> Iterator[Any]:
     """A connection that closes with the context, with the profile's login."""
+    with ExitStack() as opened:
+        yield logged_in(settings, lambda told: opened.enter_context(_resource(told).get_connection()))
+
+
+def _resource(arguments: dict[str, Any]) -> Any:
+    """Dagster's own; a key that is no file goes past it, for it would read base64 as PEM."""
     # Not at the top: it costs 5 s (snowpark, snowflake.core), which only runs that need it may pay.
     from dagster_snowflake import SnowflakeResource
 
-    arguments = connection_arguments(settings)
-    arguments = {_OF_DAGSTER.get(name, name): value for name, value in arguments.items()}
-    own = {k: v for k, v in arguments.items() if k in SnowflakeResource.model_fields}
-    further = {k: v for k, v in arguments.items() if k not in own}
-    resource = SnowflakeResource(**own, additional_snowflake_connection_args=further)
-    with resource.get_connection() as connection:
-        yield connection
+    given = {_OF_DAGSTER.get(name, name): value for name, value in arguments.items()}
+    known = SnowflakeResource.model_fields.keys() - {"private_key"}
+    own = {name: value for name, value in given.items() if name in known}
+    further = {name: value for name, value in given.items() if name not in known}
+    return SnowflakeResource(**own, additional_snowflake_connection_args=further)

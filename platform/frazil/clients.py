@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from frazil.formats.registry import RegistryClient
+from frazil.formats.registry_client import RegistryClient
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 
@@ -60,7 +60,7 @@ class Clients:
     @cached_property
     def registry(self) -> RegistryClient:
         """The schema registry's client."""
-        from frazil.formats.registry import registry_client
+        from frazil.formats.registry_client import registry_client
 
         return registry_client(self.settings)
 

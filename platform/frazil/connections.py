@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from frazil.formats.registry import RegistryClient
+from frazil.formats.registry_client import RegistryClient
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 

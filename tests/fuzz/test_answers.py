@@ -16,7 +16,8 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from stamina.instrumentation import set_on_retry_hooks
 
 from frazil.clients import Clients
-from frazil.formats.registry import WantedSchema, registry_client, subject_versions, version_like
+from frazil.formats.registry import WantedSchema, subject_versions, version_like
+from frazil.formats.registry_client import registry_client
 from frazil.landing.tables import ensure_table
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake.tables import Snowflake

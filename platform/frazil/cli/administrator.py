@@ -21,7 +21,7 @@ from frazil.logs import JsonLines
 from frazil.pipelines.deployments import Deployment, load_deployments
 from frazil.pipelines.folder import load_pipelines
 from frazil.settings.profile import Settings
-from frazil.settings.secret import is_reference
+from frazil.settings.reference import is_reference
 from frazil.spec.deployment import DeploymentSpec
 
 BAD_ARGUMENTS = 85

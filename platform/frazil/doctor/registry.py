@@ -8,7 +8,8 @@ from functools import partial
 from frazil.doctor.probe import Patient, Probe, Probes
 from frazil.doctor.remedies import registry_right
 from frazil.errors import MissingError
-from frazil.formats.registry import RegistryClient, check_registrable, subject_versions
+from frazil.formats.registry import check_registrable, subject_versions
+from frazil.formats.registry_client import RegistryClient
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
 

@@ -12,7 +12,8 @@ from frazil.formats.columns import RecordColumns, record_columns, table_fields
 from frazil.formats.kinds import PLAIN_FORMATS, schema_format
 from frazil.formats.logical import Field, Struct
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
-from frazil.formats.registry import RegistryClient, read_schema, subject_versions
+from frazil.formats.registry import read_schema, subject_versions
+from frazil.formats.registry_client import RegistryClient
 from frazil.formats.wire import header_sql
 from frazil.spec.names import record_subject, subject_name
 from frazil.spec.topic import TableSpec

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
 
@@ -27,9 +26,7 @@ from frazil.errors import (
 )
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import WriterSchema
-from frazil.settings.profile import Settings
-from frazil.settings.registry import RegistrySettings
-from frazil.settings.secret import revealed
+from frazil.formats.registry_client import RegistryClient
 from frazil.spec.topic import SCHEMA_KINDS
 
 _OF_TLS = ("CERTIFICATE_VERIFY_FAILED", "_ALERT_")
@@ -37,62 +34,6 @@ _OF_TLS = ("CERTIFICATE_VERIFY_FAILED", "_ALERT_")
 
 _SUBJECT_MISSING = frozenset({40401, 40402})
 _READ_ONLY = 42205
-
-
-class RegistryClient(SchemaRegistryClient):
-    """A client that remembers the versions of the subjects it was asked for."""
-
-    def __init__(self, config: dict[str, Any]) -> None:
-        super().__init__(config)
-        self.remembered: dict[str, tuple[WriterSchema, ...]] = {}
-
-
-def registry_client(settings: Settings) -> RegistryClient:
-    """A client that gives up within seconds: three tries at what may pass, five seconds each."""
-    settings.registry.check_files("REGISTRY")
-    config: dict[str, Any] = {
-        "url": settings.registry.url,
-        "timeout": 5,
-        "max.retries": 2,
-        "retries.wait.ms": 200,
-        "retries.max.wait.ms": 1000,
-    }
-    if settings.registry.user_info:
-        config["basic.auth.user.info"] = settings.registry.user_info.get_secret_value()
-    return RegistryClient(config | _certificates(settings.registry) | _bearer(settings.registry))
-
-
-def _certificates(access: RegistrySettings) -> dict[str, Any]:
-    told = {
-        "ssl.ca.location": access.ca,
-        "ssl.certificate.location": access.certificate,
-        "ssl.key.location": access.key,
-        "ssl.key.password": revealed(access.key_password),
-    }
-    return {name: str(value) for name, value in told.items() if value}
-
-
-def _bearer(access: RegistrySettings) -> dict[str, Any]:
-    """A token as it is, or from OAuth's endpoint, asked for anew before it ends."""
-    told: dict[str, Any] = {}
-    if access.token:
-        told = {
-            "bearer.auth.credentials.source": "STATIC_TOKEN",
-            "bearer.auth.token": access.token.get_secret_value(),
-        }
-    elif access.client_secret:
-        told = {
-            "bearer.auth.credentials.source": "OAUTHBEARER",
-            "bearer.auth.client.id": access.client_id,
-            "bearer.auth.client.secret": access.client_secret.get_secret_value(),
-            "bearer.auth.issuer.endpoint.url": access.token_url,
-            "bearer.auth.scope": access.scope or "",
-        }
-    if told:
-        told["bearer.auth.logical.cluster"] = access.logical_cluster
-        if access.identity_pool:
-            told["bearer.auth.identity.pool.id"] = access.identity_pool
-    return told
 
 
 def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema, ...]:

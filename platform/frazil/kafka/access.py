@@ -45,7 +45,7 @@ def librdkafka_access(access: KafkaSettings, aws: AwsSettings) -> dict[str, Any]
         "ssl.key.pem": _text(access.key),
         "ssl.key.password": revealed(access.key_password),
         "sasl.mechanism": _BY_TOKEN if access.mechanism == _BY_IAM else access.mechanism,
-        "sasl.username": access.username,
+        "sasl.username": revealed(access.username),
         "sasl.password": revealed(access.password),
     }
     if access.mechanism == _BY_TOKEN:
@@ -121,7 +121,7 @@ def _login(access: KafkaSettings, aws: AwsSettings) -> str | None:
     elif access.mechanism == _BY_IAM:
         told = _role(aws)
     else:
-        told = {"username": access.username, "password": revealed(access.password)}
+        told = {"username": revealed(access.username), "password": revealed(access.password)}
     words = " ".join(f"{name}={_quoted(value)}" for name, value in told.items() if value)
     return f"{_MODULES[access.mechanism]} required {words};"
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from frazil.errors import ConfigureError, FrazilError, MissingError, NotAllowedError, PartDownError
 from frazil.kafka.access import librdkafka_access
+from frazil.settings.kafka import KafkaSettings
 from frazil.settings.profile import Settings
+from frazil.settings.secret import read_anew, revealed
+
+T = TypeVar("T")
 
 _UNKNOWN_CALLER = frozenset(
     {KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED}
@@ -36,31 +40,57 @@ _SAID_BY_TLS = "SSL alert"
 """Stands in the text of a lost connection where the broker did not take the client's certificate."""
 
 
-class _Refusal:
-    """Why a broker lets us not in: librdkafka tells it aside, and tries until the call's time is over."""
+class _Login:
+    """How a client logs in, and why a broker lets it not in: librdkafka tells that aside, and tries on.
 
-    def __init__(self) -> None:
-        self.text = ""
+    A login that is kept elsewhere and was replaced there is taken up, by the client's next try.
+    """
+
+    def __init__(self, access: KafkaSettings | None) -> None:
+        self._access = access if access and access.username else None
+        self._used = self._told()
+        self.refusal = ""
 
     def __call__(self, error: KafkaError) -> None:
         if error.code() in _REFUSALS or _SAID_BY_TLS in error.str():
-            self.text = error.str().rstrip(".")
+            self.refusal = error.str().rstrip(".")
+
+    def follow(self, client: AdminClient | Consumer) -> bool:
+        """Tells the client its login, where that is another one now; whether it is."""
+        now = self._told()
+        if now == self._used:
+            return False
+        client.set_sasl_credentials(*now)
+        self._used, self.refusal = now, ""
+        return True
+
+    def mend(self, client: AdminClient | Consumer) -> bool:
+        """Asks whoever keeps the login for it, after a refusal; whether it is another one now."""
+        client.poll(0)  # what was told aside is heard by whoever polls
+        if not self.refusal or not self._access:
+            return False
+        read_anew(self._access.username, self._access.password)
+        return self.follow(client)
+
+    def _told(self) -> tuple[str, str]:
+        access = self._access
+        return (revealed(access.username) or "", revealed(access.password) or "") if access else ("", "")
 
 
 class Admin(AdminClient):
     """An admin client that knows why it was refused."""
 
-    def __init__(self, config: Mapping[str, str | int | bool]) -> None:
-        self.refusal = _Refusal()
-        super().__init__(dict[str, Any](config, error_cb=self.refusal))
+    def __init__(self, config: Mapping[str, str | int | bool], access: KafkaSettings | None = None) -> None:
+        self.login = _Login(access)
+        super().__init__(dict[str, Any](config, error_cb=self.login))
 
 
 class Reader(Consumer):
     """A consumer that knows why it was refused."""
 
-    def __init__(self, config: Mapping[str, str | int | bool]) -> None:
-        self.refusal = _Refusal()
-        super().__init__(dict[str, Any](config, error_cb=self.refusal))
+    def __init__(self, config: Mapping[str, str | int | bool], access: KafkaSettings | None = None) -> None:
+        self.login = _Login(access)
+        super().__init__(dict[str, Any](config, error_cb=self.login))
 
 
 def client_config(settings: Settings) -> dict[str, Any]:
@@ -80,7 +110,7 @@ def client_config(settings: Settings) -> dict[str, Any]:
 
 def admin_client(settings: Settings) -> Admin:
     """A client for questions about topics. Keep it while its futures are open."""
-    return Admin(client_config(settings))
+    return Admin(client_config(settings), settings.kafka)
 
 
 def consumer(settings: Settings, **extra: str | int | bool) -> Reader:
@@ -98,7 +128,7 @@ def consumer(settings: Settings, **extra: str | int | bool) -> Reader:
         "enable.partition.eof": True,
         "fetch.queue.backoff.ms": 20,  # the default of 1000 reads three times slower
     }
-    return Reader({**config, **extra})
+    return Reader({**config, **extra}, settings.kafka)
 
 
 def kafka_error(error: KafkaError, where: str) -> FrazilError:
@@ -132,16 +162,41 @@ def kafka_errors(where: str, client: AdminClient | Consumer | None = None) -> It
     try:
         yield
     except KafkaException as e:
-        check_access(client, where)
+        if check_access(client, where):
+            raise _replaced(where) from None
         raise kafka_error(e.args[0], where) from None
 
 
-def check_access(client: AdminClient | Consumer | None, where: str) -> None:
-    """Raises ConfigureError where a broker has refused this client."""
-    if isinstance(client, Admin | Reader):
-        client.poll(0)  # what was told aside is heard by whoever polls
-        if client.refusal.text:
-            raise _locked_out(client.refusal.text, where) from None
+def asked(where: str, client: AdminClient, ask: Callable[[], T]) -> T:
+    """What a question is answered; put once more where the client's login had been replaced."""
+    if isinstance(client, Admin):
+        client.login.follow(client)
+    with kafka_errors(where, client):
+        try:
+            return ask()
+        except KafkaException:
+            if not check_access(client, where):
+                raise
+        return ask()
+
+
+def check_access(client: AdminClient | Consumer | None, where: str) -> bool:
+    """Raises ConfigureError where a broker has refused this client; true where it has another login now."""
+    if not isinstance(client, Admin | Reader):
+        return False
+    replaced = client.login.mend(client)
+    if client.login.refusal:
+        raise _locked_out(client.login.refusal, where) from None
+    return replaced
+
+
+def _replaced(where: str) -> PartDownError:
+    return PartDownError(
+        "Kafka refused a login that was replaced meanwhile.",
+        where=where,
+        meaning="Nobody knows whether the call was done.",
+        todo="Try again: the new login is read.",
+    )
 
 
 def _locked_out(text: str, where: str) -> ConfigureError:

@@ -11,7 +11,7 @@ from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCol
 from confluent_kafka.admin import AclOperation, AdminClient, OffsetSpec, TopicDescription
 
 from frazil.errors import NotYetError
-from frazil.kafka.clients import kafka_errors
+from frazil.kafka.clients import asked, kafka_errors
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The id of every topic of a broker that gives none: before 2.8, or one that only speaks Kafka's protocol."""
@@ -47,8 +47,7 @@ def topic_facts(admin: AdminClient, topics: Collection[str], timeout: float = 10
     Raises:
         PartDownError: Kafka does not answer.
     """
-    with kafka_errors(_WHERE, admin):
-        return _facts(admin, sorted(set(topics)), timeout)
+    return asked(_WHERE, admin, lambda: _facts(admin, sorted(set(topics)), timeout))
 
 
 def topic_fact(admin: AdminClient, topic: str) -> TopicFacts:
@@ -72,8 +71,7 @@ def describe(
     Raises:
         PartDownError: Kafka does not answer.
     """
-    with kafka_errors(_WHERE, admin):
-        return _describe(admin, sorted(set(topics)), timeout)
+    return asked(_WHERE, admin, lambda: _describe(admin, sorted(set(topics)), timeout))
 
 
 def allowed_operations(admin: AdminClient, topic: str) -> set[AclOperation] | None:

@@ -11,13 +11,8 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 
 from frazil.errors import ConfigureError, DifferentError, MissingError
 from frazil.formats.protocol import WriterSchema
-from frazil.formats.registry import (
-    RegistryClient,
-    WantedSchema,
-    read_schema,
-    register,
-    version_like,
-)
+from frazil.formats.registry import WantedSchema, read_schema, register, version_like
+from frazil.formats.registry_client import RegistryClient
 from frazil.kafka.clients import kafka_errors
 from frazil.kafka.facts import describe, topic_fact
 from frazil.spec.names import subject_name

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from frazil.settings.secret import Secret
+from frazil.settings.secret import Name, Secret
 from frazil.settings.system import AccessSettings
 
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"]
@@ -25,7 +25,7 @@ class KafkaSettings(AccessSettings):
         None,
         description="Of SASL; PLAIN is that of Confluent Cloud's API keys, AWS_MSK_IAM takes FRAZIL_AWS__...",
     )
-    username: str | None = Field(None, description="Of PLAIN and SCRAM; the API key.")
+    username: Name | None = Field(None, description="Of PLAIN and SCRAM; the API key.")
     password: Secret | None = Field(None, description="Of that user; the API secret.")
 
     @field_validator("client")

@@ -32,9 +32,9 @@ from frazil.settings.confluent import ConfluentSettings
 from frazil.settings.connection import ConnectionSettings
 from frazil.settings.identity import aws_session
 from frazil.settings.kafka import KafkaSettings
+from frazil.settings.reference import KEEP, Keep
 from frazil.settings.registry import RegistrySettings
 from frazil.settings.rest import RestSettings
-from frazil.settings.secret import IDENTITY
 from frazil.settings.snowflake import SnowflakeSettings
 from frazil.settings.spark import SparkSettings
 from frazil.settings.system import SystemSettings
@@ -106,11 +106,11 @@ class Settings(BaseSettings):
     @model_validator(mode="wrap")
     @classmethod
     def _asks_for_secrets_as_itself(cls, told: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
-        before = IDENTITY.set(lambda: aws_session(AwsSettings.model_validate(told.get("aws", {}))))
+        before = KEEP.set(Keep(lambda: aws_session(AwsSettings.model_validate(told.get("aws", {})))))
         try:
             return read(told)
         finally:
-            IDENTITY.reset(before)
+            KEEP.reset(before)
 
     @property
     def s3_endpoint(self) -> str | None:

@@ -1,107 +1,96 @@
-"""Secrets, and where they are kept."""
+"""Secrets: shown nowhere, and followed where they are kept elsewhere and replaced there."""
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator
-from contextvars import ContextVar
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, SecretStr
+from pydantic import BaseModel, SecretStr, ValidatorFunctionWrapHandler, WrapValidator
 
-if TYPE_CHECKING:
-    from botocore.session import Session
-
-_SECONDS = 10
-
-IDENTITY: ContextVar[Callable[[], Session] | None] = ContextVar("IDENTITY", default=None)
-"""Who asks AWS for secrets while settings are read; None: AWS' own chain."""
+from frazil.settings.reference import Reference, reference
 
 
-def _from_environment(name: str) -> str:
-    if name not in os.environ:
-        raise ValueError(f"there is no environment variable {name}")
-    return os.environ[name]
+class KeptSecret(SecretStr):
+    """A secret that is kept elsewhere. Who asks gets what it is now, or was a few minutes ago."""
+
+    def __init__(self, kept: Reference) -> None:
+        self._kept = kept
+        super().__init__(kept.text())
+
+    def get_secret_value(self) -> str:
+        """The secret; one that can't be read any more stands as it was."""
+        with suppress(ValueError):
+            self._secret_value = self._kept.text()
+        return self._secret_value
+
+    def read_anew(self) -> None:
+        """Asks whoever keeps it."""
+        self._kept.read_anew()
 
 
-def _from_file(path: str) -> str:
-    try:
-        return Path(path).expanduser().read_text(encoding="utf-8").strip()
-    except OSError as e:
-        raise ValueError(f"{path} can't be read: {e.strerror}") from None
+class LoginName(str):
+    """A name that changes with its password, such as an API key; as text it is what it was at first."""
+
+    _kept: Reference
+
+    @classmethod
+    def of(cls, kept: Reference) -> LoginName:
+        """The name that a reference tells."""
+        name = cls(kept.text())
+        name._kept = kept
+        return name
+
+    @property
+    def now(self) -> str:
+        """What it is now, or was a few minutes ago."""
+        try:
+            return self._kept.text()
+        except ValueError:
+            return self
+
+    def read_anew(self) -> None:
+        """Asks whoever keeps it."""
+        self._kept.read_anew()
 
 
-def _from_secrets_manager(place: str) -> str:
-    name, _, key = place.partition("#")
-    text = str(_asked("secretsmanager", "get_secret_value", SecretId=name)["SecretString"])
-    if not key:
-        return text
-    try:
-        return str(json.loads(text)[key])
-    except (ValueError, KeyError, TypeError):
-        raise ValueError(f"the secret {name} is no JSON object with a key {key}") from None
+def _secret(told: Any, read: ValidatorFunctionWrapHandler) -> SecretStr:
+    kept = reference(told) if isinstance(told, str) else None
+    secret: SecretStr = KeptSecret(kept) if kept else read(told)
+    return secret
 
 
-def _from_parameter_store(name: str) -> str:
-    return str(_asked("ssm", "get_parameter", Name=name, WithDecryption=True)["Parameter"]["Value"])
+def _name(told: Any, read: ValidatorFunctionWrapHandler) -> str:
+    if isinstance(told, LoginName):
+        return told
+    name: str = read(told)
+    kept = reference(name)
+    return LoginName.of(kept) if kept else name
 
 
-def _asked(service: str, call: str, **arguments: Any) -> dict[str, Any]:
-    """The answer of an AWS service."""
-    from botocore.config import Config
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    limits = Config(connect_timeout=_SECONDS, read_timeout=_SECONDS)
-    try:
-        client = _session().create_client(service, config=limits)
-        answer: dict[str, Any] = getattr(client, call)(**arguments)
-    except (BotoCoreError, ClientError) as e:
-        raise ValueError(f"{service} does not give it: {e}") from None
-    return answer
-
-
-def _session() -> Session:
-    """Who asks; an identity whose own keys are kept at AWS is asked for by AWS' own chain."""
-    from botocore.session import Session
-
-    given = IDENTITY.get()
-    before = IDENTITY.set(None)
-    try:
-        return given() if given else Session()
-    finally:
-        IDENTITY.reset(before)
-
-
-_SOURCES: dict[str, Callable[[str], str]] = {
-    "env": _from_environment,
-    "file": _from_file,
-    "aws-secret": _from_secrets_manager,
-    "aws-ssm": _from_parameter_store,
-}
-
-
-def is_reference(text: str) -> bool:
-    """Whether a text says where a secret is kept."""
-    source, _, place = text.partition(":")
-    return source in _SOURCES and bool(place)
-
-
-def _looked_up(value: object) -> object:
-    if not isinstance(value, str) or not is_reference(value):
-        return value
-    source, _, place = value.partition(":")
-    return _SOURCES[source](place)
-
-
-Secret = Annotated[SecretStr, BeforeValidator(_looked_up)]
+Secret = Annotated[SecretStr, WrapValidator(_secret)]
 """A secret, or where it is kept: `env:NAME`, `file:PATH`, `aws-secret:NAME#key`, `aws-ssm:NAME`."""
 
+Name = Annotated[str, WrapValidator(_name)]
+"""A name that belongs to a secret, or where it is kept."""
 
-def revealed(secret: SecretStr | None) -> str | None:
-    """What a client is told of a secret; None where there is none."""
-    return secret.get_secret_value() if secret else None
+
+def revealed(told: SecretStr | str | None) -> str | None:
+    """What a client is told of a secret, or of a name; None where there is none."""
+    if isinstance(told, LoginName):
+        return told.now
+    if isinstance(told, SecretStr):
+        return told.get_secret_value() or None
+    return told
+
+
+def read_anew(*told: SecretStr | str | None) -> None:
+    """Asks those who keep them; what stands for itself stays as it is."""
+    for each in told:
+        if isinstance(each, KeptSecret | LoginName):
+            with suppress(ValueError):
+                each.read_anew()
 
 
 _SHORTEST = 4  # what is shorter stands in any text by chance

@@ -22,6 +22,10 @@ class SnowflakeSettings(SystemSettings):
     protocol: Literal["http", "https"] = Field("https", description="Plain only for the stand-in.")
     user: str = Field("FRAZIL", description="Logs in with a key pair, or a token.")
     private_key_path: Path | None = Field(None, description="Its private key, PEM (PKCS8).")
+    private_key: Secret | None = Field(
+        None,
+        description="In place of the file: its text, or the base64 of that.",
+    )
     private_key_passphrase: Secret | None = Field(None, description="Where that key is encrypted.")
     token: Secret | None = Field(None, description="An access token of OAuth, in place of a key.")
     login_role: str | None = Field(None, description="Frazil works in it; default: the user's own.")

@@ -8,7 +8,7 @@ from frazil.connections import Connections
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, OK, decoder_for
-from frazil.formats.registry import registry_client
+from frazil.formats.registry_client import registry_client
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.comma_separated import KIND, CommaSeparated, registry_with

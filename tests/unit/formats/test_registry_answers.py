@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from frazil.errors import PartDownError
-from frazil.formats.registry import RegistryClient, registry_client, subject_versions
+from frazil.formats.registry import subject_versions
+from frazil.formats.registry_client import RegistryClient, registry_client
 from frazil.settings.profile import Settings
 from kit.answering import Server, serving
 

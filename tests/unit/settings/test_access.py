@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import ConfigureError
-from frazil.formats.registry import registry_client
+from frazil.formats.registry_client import registry_client
 from frazil.settings.profile import Settings
 from frazil.tables.catalog import open_catalog
 

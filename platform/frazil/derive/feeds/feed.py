@@ -27,7 +27,8 @@ from frazil.derive.write import Step
 from frazil.errors import PartDownError, PositionLostError, SpecError, TopicChangedError
 from frazil.formats.avro.schema import avro_record, avro_value
 from frazil.formats.logical import Struct
-from frazil.formats.registry import RegistryClient, WantedSchema, register
+from frazil.formats.registry import WantedSchema, register
+from frazil.formats.registry_client import RegistryClient
 from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec, Feed
 from frazil.spec.names import TableName, things

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil.errors import (
     MALFORMED,
@@ -17,11 +18,13 @@ from frazil.errors import (
     RepairError,
 )
 from frazil.settings.profile import Settings
-from frazil.settings.secret import revealed
+from frazil.settings.secret import read_anew, revealed
 from frazil.settings.snowflake import SnowflakeSettings
 
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
+
+T = TypeVar("T")
 
 _LOGIN_SECONDS = 10
 _NETWORK_SECONDS = 120
@@ -57,7 +60,7 @@ _ANY_OTHER = (
 )  # fmt: skip
 
 _LOGIN_REFUSALS: dict[int | None, str] = {
-    390144: "Check FRAZIL_SNOWFLAKE__ACCOUNT, FRAZIL_SNOWFLAKE__USER and FRAZIL_SNOWFLAKE__PRIVATE_KEY_PATH; "
+    390144: "Check FRAZIL_SNOWFLAKE__ACCOUNT, FRAZIL_SNOWFLAKE__USER and FRAZIL_SNOWFLAKE__PRIVATE_KEY...; "
     "DESC USER shows the fingerprints of the keys that Snowflake knows.",
     390189: "Grant the role of FRAZIL_SNOWFLAKE__LOGIN_ROLE to the user, or name another one.",
     390303: "Check FRAZIL_SNOWFLAKE__TOKEN, and that a security integration trusts who made it.",
@@ -94,11 +97,26 @@ def open_snowflake(settings: Settings) -> Iterator[SnowflakeConnection]:
     import snowflake.connector
 
     with connection_errors(settings):
-        connection = snowflake.connector.connect(**connection_arguments(settings))
+        connection = logged_in(settings, lambda told: snowflake.connector.connect(**told))
     try:
         yield connection
     finally:
         connection.close()
+
+
+def logged_in(settings: Settings, log_in: Callable[[dict[str, Any]], T]) -> T:
+    """What `log_in` makes of the arguments; of newer ones where a key or a token was replaced."""
+    from snowflake.connector.errors import DatabaseError
+
+    used = connection_arguments(settings)
+    try:
+        return log_in(used)
+    except DatabaseError:
+        told = settings.snowflake
+        read_anew(told.private_key, told.private_key_passphrase, told.token)
+        if (now := connection_arguments(settings)) == used:
+            raise
+    return log_in(now)
 
 
 @contextmanager
@@ -181,11 +199,34 @@ def _proof(told: SnowflakeSettings) -> dict[str, Any]:
     if told.token:
         return {"authenticator": "oauth", "token": revealed(told.token)}
     passphrase = revealed(told.private_key_passphrase)
+    if told.private_key:
+        return {
+            "authenticator": "SNOWFLAKE_JWT",
+            "private_key": _private_key(revealed(told.private_key) or "", passphrase),
+        }
     return {
         "authenticator": "SNOWFLAKE_JWT",
         "private_key_file": _private_key_file(told.private_key_path, passphrase),
         "private_key_file_pwd": passphrase,
     }
+
+
+def _private_key(text: str, passphrase: str | None) -> str:
+    """A key as the connector takes it (base64 of DER), from its PEM or from the base64 of that."""
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+        load_pem_private_key,
+    )
+
+    try:
+        pem = text.encode("ascii") if "-----" in text else base64.b64decode(text)
+        key = load_pem_private_key(pem, passphrase.encode() if passphrase else None)
+    except (ValueError, TypeError):
+        raise _unreadable("FRAZIL_SNOWFLAKE__PRIVATE_KEY") from None
+    der = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+    return base64.b64encode(der).decode()
 
 
 def _private_key_file(path: Path | None, passphrase: str | None) -> str:
@@ -202,13 +243,17 @@ def _private_key_file(path: Path | None, passphrase: str | None) -> str:
     try:
         load_pem_private_key(path.read_bytes(), passphrase.encode() if passphrase else None)
     except (OSError, ValueError, TypeError) as e:
-        raise ConfigureError(
-            "The private key for Snowflake can't be read.",
-            where=f"{path}: {e}",
-            meaning="Nothing was changed.",
-            todo="Mend FRAZIL_SNOWFLAKE__PRIVATE_KEY_PASSPHRASE, or FRAZIL_SNOWFLAKE__PRIVATE_KEY_PATH.",
-        ) from None
+        raise _unreadable("FRAZIL_SNOWFLAKE__PRIVATE_KEY_PATH", f"{path}: {e}") from None
     return str(path)
+
+
+def _unreadable(setting: str, where: str = "") -> ConfigureError:
+    return ConfigureError(
+        "The private key for Snowflake can't be read.",
+        where=where or setting,
+        meaning="Nothing was changed.",
+        todo=f"Mend FRAZIL_SNOWFLAKE__PRIVATE_KEY_PASSPHRASE, or {setting}.",
+    )
 
 
 def _stand_in(settings: Settings) -> dict[str, Any]:
