@@ -15,6 +15,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.tables.commit import commit, is_staged
 from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
+from frazil.tables.pyiceberg import transaction
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -108,7 +109,7 @@ def _evolved(name: TableName, catalog: Catalog, table: Table, wanted: Struct) ->
         changes = verdicts(have, wanted, kept)
         if stopping := refused(changes):
             raise _refusal(name, stopping)
-        tx = found.transaction()
+        tx = transaction(found)
         apply_changes(tx, [change for change in changes if change.wanted])
         return tx if is_staged(tx) else None
 

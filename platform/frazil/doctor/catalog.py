@@ -20,6 +20,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalog import catalog_errors, is_lost, load_table, load_table_or_none
 from frazil.tables.commit import commit
 from frazil.tables.layout import create_table
+from frazil.tables.pyiceberg import transaction
 from frazil.upkeep.storage import delete_files, list_files
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class ProbeTable:
         row = pa.table({"probe": pa.array([1], pa.int64())})
 
         def stage(table: Table) -> Transaction:
-            tx = table.transaction()
+            tx = transaction(table)
             tx.append(row)
             return tx
 

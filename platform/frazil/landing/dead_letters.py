@@ -19,7 +19,7 @@ from frazil.tables.catalog import load_table_or_none
 from frazil.tables.commit import commit
 from frazil.tables.keys import Key, keys_in
 from frazil.tables.layout import create_table, load_with_head
-from frazil.tables.pyiceberg import write_files
+from frazil.tables.pyiceberg import transaction, write_files
 from frazil.tables.stage import StagedFiles, publish
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _table(catalog: Catalog, own: TableName) -> Table:
 
 
 def _with_all_fields(table: Table) -> Transaction:
-    tx = table.transaction()
+    tx = transaction(table)
     with tx.update_schema() as update:
         update.union_by_name(letters_schema())
     return tx

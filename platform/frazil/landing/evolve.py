@@ -17,6 +17,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
 from frazil.tables.commit import commit, is_staged, set_properties
 from frazil.tables.migrations import migrate, retired
+from frazil.tables.pyiceberg import transaction
 from frazil.tables.stage import SUSPENDED
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
         ConfigureError: A migration in the spec does not fit.
     """
     wanted = Struct(as_stored(columns.fields))
-    tx = table.transaction()
+    tx = transaction(table)
     approved = migrate(tx, spec.migrations, wanted)
     metadata = metadata_names(spec.model_copy(update={"metadata": "full"}))  # also of a former spec
     own = {*metadata, *retired(tx.table_metadata)}

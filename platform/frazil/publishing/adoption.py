@@ -15,6 +15,7 @@ from frazil.publishing.pointer import metadata_shown, ways_on
 from frazil.spec.names import TableName
 from frazil.tables.commit import commit
 from frazil.tables.manifests import HeadReader, manifests_of, read_entries
+from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import Replacement, replacing, same_rows
 from frazil.tables.snapshots import ancestors, summary_of
 
@@ -47,7 +48,7 @@ def adopt(catalog: Catalog, name: TableName, location: str) -> None:
         if is_adopted(table, location):
             return None
         what, rows = _difference(name, table, location)
-        tx = table.transaction()
+        tx = transaction(table)
         add = stage_new_rows if rows else stage_same_rows
         add(tx, what, {ADOPTED: location})
         return tx

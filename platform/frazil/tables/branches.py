@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
 from frazil.tables.commit import add_branch, assert_ref, commit, remove_ref
+from frazil.tables.pyiceberg import transaction
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -76,7 +77,7 @@ def branch_from_head(catalog: Catalog, name: TableName, branch: str) -> None:
                 meaning="Nothing was written.",
                 todo="Try again: whoever makes the table is about to give it one.",
             )
-        tx = table.transaction()
+        tx = transaction(table)
         add_branch(tx, branch, head.snapshot_id)
         return tx
 
@@ -89,7 +90,7 @@ def drop_branch(catalog: Catalog, name: TableName, branch: str) -> None:
     def stage(table: Table) -> Transaction | None:
         if branch not in table.metadata.refs:
             return None
-        tx = table.transaction()
+        tx = transaction(table)
         remove_ref(tx, branch)
         return tx
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.errors import ClockError, CommitConflictError, CommitUnknownError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import is_conflict, is_lost, load_table, load_table_once
+from frazil.tables.pyiceberg import transaction
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -196,7 +197,7 @@ def set_properties(
     def stage(table: Table) -> Transaction | None:
         if not only(table) or not properties.items() - table.properties.items():
             return None
-        return table.transaction().set_properties(properties)
+        return transaction(table).set_properties(properties)
 
     commit(catalog, name, stage, work="change of properties")
 
@@ -207,7 +208,7 @@ def remove_properties(catalog: Catalog, name: TableName, keys: Iterable[str]) ->
 
     def stage(table: Table) -> Transaction | None:
         there = [key for key in gone if key in table.properties]
-        return table.transaction().remove_properties(*there) if there else None
+        return transaction(table).remove_properties(*there) if there else None
 
     commit(catalog, name, stage, work="change of properties")
 

@@ -21,6 +21,7 @@ from frazil.spec.table import AnyTable, SortTerm, Write
 from frazil.tables.catalog import is_lost, load_table, load_table_or_none
 from frazil.tables.commit import commit
 from frazil.tables.ledger import read
+from frazil.tables.pyiceberg import transaction
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -85,7 +86,7 @@ def _with_head(catalog: Catalog, name: TableName, table: Table) -> Table:
     def stage(fresh: Table) -> Transaction | None:
         if fresh.current_snapshot():
             return None
-        tx = fresh.transaction()
+        tx = transaction(fresh)
         with tx.update_snapshot().fast_append():
             pass
         return tx
@@ -111,7 +112,7 @@ def arrange(spec: AnyTable, name: TableName, catalog: Catalog, table: Table) -> 
         return table
 
     def stage(fresh: Table) -> Transaction:
-        tx = fresh.transaction()
+        tx = transaction(fresh)
         _stage(spec, fresh, tx)
         return tx
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.io import FileIO
     from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
-    from pyiceberg.table import Table
+    from pyiceberg.table import Table, Transaction
     from pyiceberg.types import IcebergType
     from requests import Response, Session
 
@@ -75,6 +75,28 @@ def all_match(table: Table, where: BooleanExpression) -> Callable[[DataFile], bo
         return by_statistics(file) or bool(left == AlwaysTrue())
 
     return judge
+
+
+def transaction(table: Table) -> Transaction:
+    """A transaction that works out its metadata once for each change that is staged.
+
+    PyIceberg's own copies all of it each time that it is looked at, two dozen times an append: of a table
+    with 1,000 snapshots that is 0.5 s.
+    """
+    from pyiceberg.table import Transaction
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.update import TableUpdate
+
+    class LookedAtOnce(Transaction):
+        _seen: tuple[tuple[TableUpdate, ...], TableMetadata] | None = None
+
+        @property
+        def table_metadata(self) -> TableMetadata:
+            if self._seen is None or self._seen[0] is not self._updates:
+                self._seen = self._updates, super().table_metadata
+            return self._seen[1]
+
+    return LookedAtOnce(table)
 
 
 def ask_for_table(catalog: RestCatalog, identifier: tuple[str, ...], snapshots: str) -> Response:

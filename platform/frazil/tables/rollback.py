@@ -12,6 +12,7 @@ from frazil.errors import MissingError, RepairError
 from frazil.spec.names import TableName
 from frazil.tables.commit import commit, move_ref
 from frazil.tables.ledger import Entry, Told, rewind
+from frazil.tables.pyiceberg import transaction
 from frazil.tables.snapshots import ancestors, number, summary_of
 from frazil.tables.stage import SUSPENDED
 
@@ -83,7 +84,7 @@ def turn_back(
 
 def move_main(table: Table, target: Snapshot, kind: type[Entry], told: Told[Any]) -> Transaction:
     """Stages that a snapshot becomes the head of `main`, and what it says the table's copy."""
-    tx = table.transaction()
+    tx = transaction(table)
     if lifted := [name for name in table.properties if name.startswith(SUSPENDED)]:
         tx.remove_properties(*lifted)
     rewind(tx, kind, told)

@@ -17,6 +17,7 @@ from frazil.tables.branches import publish_branch
 from frazil.tables.commit import Committed, assert_ref, commit, remove_ref
 from frazil.tables.ledger import Entry, copied
 from frazil.tables.manifests import added_files
+from frazil.tables.pyiceberg import transaction
 from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:
 
 
 def _staged(name: TableName, table: Table, staged: Staged, said: Mapping[str, str]) -> Transaction:
-    tx = table.transaction()
+    tx = transaction(table)
     tx.set_properties(copied(said, table.metadata.next_sequence_number()))
     if staged.resumes and SUSPENDED in table.properties:
         tx.remove_properties(SUSPENDED)

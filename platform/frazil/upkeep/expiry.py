@@ -12,6 +12,7 @@ from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.commit import commit, remove_ref, remove_snapshots, set_properties
 from frazil.tables.layout import METADATA_STAYS
+from frazil.tables.pyiceberg import transaction
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View, since
 from frazil.upkeep.references import references_of
 from frazil.upkeep.retention import aged_refs, plan_expiry
@@ -154,7 +155,7 @@ class _Expiry:
             ids = batch & set(self._ids(table))
             if not ids:
                 return None
-            tx = table.transaction()
+            tx = transaction(table)
             for ref in aged_refs(table.metadata, self._now):
                 remove_ref(tx, ref)
             remove_snapshots(tx, sorted(ids))

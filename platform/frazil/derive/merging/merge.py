@@ -20,6 +20,7 @@ from frazil.quoting import quoted
 from frazil.tables.branches import branch_from_head
 from frazil.tables.commit import commit
 from frazil.tables.manifests import Candidates, files_matching
+from frazil.tables.pyiceberg import transaction
 from frazil.tables.spark import Watched, aggregated, samples, spark_name
 from frazil.tables.stage import StagedFiles
 
@@ -41,7 +42,7 @@ def _branch_of(task: Task, files: Candidates) -> int:
                 meaning="Nothing of this derivation is visible.",
                 todo="Nothing: it tries again.",
             )
-        tx = table.transaction()
+        tx = transaction(table)
         stage_branch(tx, task.branch, files.entries, files.named, MARK)
         return tx
 

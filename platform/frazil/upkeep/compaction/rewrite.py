@@ -23,6 +23,7 @@ from frazil.tables.client_properties import SPARK_CATALOG
 from frazil.tables.commit import commit
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.manifests import Head, manifests_of
+from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import Replacement, overtaken, same_rows
 from frazil.tables.spark import spark_name
 from frazil.tables.stage import StagedFiles, audit_failed, staged_files
@@ -100,7 +101,7 @@ def _make_branch(connections: Connections, name: TableName, head: Head, plan: Ro
         deletes = manifests_of(table, table.current_snapshot(), ManifestContent.DELETES)
         if {m.manifest_path for m in deletes} != head.delete_manifests:  # the branch would get those
             raise overtaken(table, "rows were deleted")
-        tx = table.transaction()
+        tx = transaction(table)
         files = tuple(head.entries[f.path] for f in plan.files)
         stage_branch(tx, branch, files, head.named, _MARK)
         return tx

@@ -20,6 +20,7 @@ from frazil.tables.branches import COMPACTING, drop_outlived, leave_branch, new_
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.commit import Committed, commit
 from frazil.tables.manifests import Head, HeadReader
+from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import Replacement, upon
 from frazil.tables.stage import StagedFiles
 from frazil.upkeep.compaction.bins import Rule
@@ -182,7 +183,7 @@ def put_in_place(
     from frazil.tables.rewrite import stage_same_rows
 
     def stage(table: Table) -> Transaction:
-        tx = table.transaction()
+        tx = transaction(table)
         stage_same_rows(tx, what(table), says)
         if staged:
             publish_branch(tx, name, staged.branch, staged.tip)

@@ -23,6 +23,7 @@ from frazil.tables.catalog import load_table
 from frazil.tables.commit import commit
 from frazil.tables.ledger import copied
 from frazil.tables.manifests import HeadReader
+from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import replacing
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View
 from frazil.upkeep.row_expiry.plan import (
@@ -179,7 +180,7 @@ class _RowExpiry:
                 return None
             books = self._books(table, past.rows + survivors.expired)
             why = {"frazil.upkeep-reason": reason} if reason else {}
-            tx = table.transaction()
+            tx = transaction(table)
             if books:
                 tx.set_properties(copied(books, table.metadata.next_sequence_number()))
             what = replacing(past.named, past.paths, survivors.staged.files)

@@ -12,6 +12,7 @@ from frazil.tables.branches import branch_lost
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import Committed, commit
 from frazil.tables.faults import Job, spark_job
+from frazil.tables.pyiceberg import transaction
 from frazil.tables.spark import Watched, append_rows, samples, spark_name
 from frazil.tables.stage import StagedFiles, audit_failed, staged_files
 from frazil.upkeep.row_expiry.plan import Cutoff, PastRows
@@ -79,7 +80,7 @@ def _make_branch(
         past = find(table)
         if not past.mixed:
             return None
-        tx = table.transaction()
+        tx = transaction(table)
         stage_branch(tx, branch, past.mixed, past.named, {_MARK: "row expiry"})
         return tx
 
