@@ -25,6 +25,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables import catalog
 from frazil.tables.catalog import catalog_errors, load_table, open_catalog
+from frazil.tables.pointers import load_pointers
 from kit.answering import Answer, Answering, Rows, at_hand
 from kit.commits import COLUMNS, NAME, SPEC
 from kit.fuzzing import fuzz
@@ -121,14 +122,16 @@ def test_any_answer_of_glue_is_shown_or_refused(server: Answering) -> None:
         "CreateTable": {},
     }
 
-    def ask(given: dict[str, Answer]) -> None:
-        server.answers = given
-        for policy in ("alarm", "restore"):
-            glue = Glue(SPEC.model_copy(update={"foreign_commits": policy}), lake.settings)
-            glue.read(lake)
-            glue.sync(lake)
+    def ask(case: tuple[str, dict[str, Answer]]) -> None:
+        policy, server.answers = case
+        glue = Glue(SPEC.model_copy(update={"foreign_commits": policy}), lake.settings)
+        glue.read(lake)
+        glue.sync(lake)
 
-    assert fuzz("glue", lambda mutator: answers(mutator, good), ask)
+    def made(mutator: Mutator) -> tuple[str, dict[str, Answer]]:
+        return mutator.random.choice(("alarm", "restore")), answers(mutator, good)
+
+    assert fuzz("glue", made, ask)
 
 
 @pytest.mark.filterwarnings("ignore:Encountered invalid snapshot summary")
@@ -145,6 +148,9 @@ def test_any_answer_of_a_rest_catalog_is_read_or_refused(
         server.answers = given
         opened = open_catalog(settings)
         with catalog_errors(settings):
+            (pointer,) = load_pointers(opened, [NAME], {})
+            if pointer.error:
+                raise pointer.error
             load_table(opened, NAME)
 
     assert fuzz("rest", lambda m: answers(m, {"v1/config": config, "/tables/": table}), ask)

@@ -22,8 +22,8 @@ from kit.mutation import NESTED, Mutator
 from kit.random_formats import RANDOM_FORMATS, RandomFormat
 from kit.random_records import Group, Many, Maybe, Named, Scalar, value_of
 
-_SCHEMAS = 6
-_WIDE = 0.004
+_SCHEMAS, _BATCH = 6, 20
+_WIDE = 0.0005
 """Of records, the share that has as many keys as a message of Kafka holds."""
 _LONG_VARINTS = (b"\xff" * 9 + b"\x7f", b"\x80" * 20, b"\xfe\xff\xff\xff\x0f")
 
@@ -113,7 +113,7 @@ def test_any_batch_of_protobuf_is_decoded() -> None:
 
     def batch(mutator: Mutator) -> tuple[int, list[bytes | None]]:
         number = mutator.random.randint(1, _SCHEMAS)
-        records = [bad(mutator, source(of, number)) for _ in range(20)]
+        records = [bad(mutator, source(of, number)) for _ in range(_BATCH)]
         return number, [*records, None, *source(of, number).records[:2]]
 
     def decode(given: tuple[int, list[bytes | None]]) -> None:
@@ -124,7 +124,7 @@ def test_any_batch_of_protobuf_is_decoded() -> None:
         assert found.field("ok")[-1].as_py()
 
     _made_before(of)
-    assert fuzz("protobuf batch", batch, decode)
+    assert fuzz("protobuf batch", batch, decode, at_once=_BATCH)
 
 
 def test_any_text_is_judged_by_the_rules_of_its_schema() -> None:

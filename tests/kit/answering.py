@@ -67,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
 def serving() -> Iterator[Server]:
     server = Server(("127.0.0.1", 0), _Handler)
     server.answers = {}
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield server

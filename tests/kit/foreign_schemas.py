@@ -21,6 +21,8 @@ __all__ = ["BROKEN", "LAST", "avro_tree", "json_tree", "protobuf_text"]
 
 LAST = {"name": "last", "type": "other.Shared", "doc": "What others define."}
 """The field that refers to another schema."""
+_SERIALIZED, _COMPILED = 0.3, 50
+"""Of Protobuf's schemas, the share that is serialized; and how many of these are compiled to be broken."""
 _SHARED = {"type": "record", "name": "Shared", "namespace": "other", "fields": [{"name": "n", "type": "int"}]}
 _IMPORTED = 'syntax = "proto3"; package other; message Shared { int32 n = 1; }'
 
@@ -72,9 +74,9 @@ def _dependency(mutator: Mutator, name: str, tree: Any) -> Dependencies:
 
 def _protobuf(mutator: Mutator) -> tuple[str, Dependencies]:
     dice = mutator.random
-    good = protobuf_text(dice)
     kind = dice.random()
-    text = good if kind < 0.2 else _serialized(mutator, good) if kind < 0.5 else mutator.text(good)
+    good = protobuf_text(dice if kind > _SERIALIZED else Random(dice.randrange(_COMPILED)))
+    text = _serialized(mutator, good) if kind < _SERIALIZED else good if kind < 0.5 else mutator.text(good)
     imported = mutator.text(_IMPORTED) if dice.random() < 0.2 else _IMPORTED
     name = mutator.word() if dice.random() < 0.1 else "other/shared.proto"
     return text, ((name, imported),)

@@ -48,6 +48,7 @@ def fuzz(
     make: Callable[[Mutator], T],
     read: Callable[[T], object],
     writes: tuple[Path, ...] = (),
+    at_once: int = 1,
 ) -> int:
     """Fails where an input ends in anything but a result or a FrazilError; how many were read to the end.
 
@@ -56,12 +57,17 @@ def fuzz(
         make: Makes an input.
         read: Reads it.
         writes: Folders that it may write to.
+        at_once: How many inputs of the reader one of `make` holds.
     """
     found: dict[str, str] = {}
     good, began, alive = 0, time.process_time(), -math.inf
+    count = COUNT // at_once
     with tempfile.NamedTemporaryFile("w", prefix="fuzz-") as last, _watched(writes) as strays:
-        print(f"{name}: {COUNT} inputs, FRAZIL_TEST_SEED={SEED}; the last one is in {last.name}", flush=True)
-        for number in range(COUNT):
+        print(
+            f"{name}: {count * at_once} inputs, FRAZIL_TEST_SEED={SEED}; the last one is in {last.name}",
+            flush=True,
+        )
+        for number in range(count):
             if time.monotonic() > alive + _TOLD_SECONDS:
                 faulthandler.dump_traceback_later(_DEAD_SECONDS, exit=True, file=sys.__stderr__)
                 alive = time.monotonic()
@@ -80,7 +86,7 @@ def fuzz(
             for event, what in strays:
                 found.setdefault(f"{event} left its place", f"  {what}\n  input {number}: {given!r:.700}")
             strays.clear()
-    print(f"{name}: {good} of {COUNT} to the end, {time.process_time() - began:.1f} s CPU", flush=True)
+    print(f"{name}: {good} of {count} to the end, {time.process_time() - began:.1f} s CPU", flush=True)
     assert not found, f"{len(found)} kinds of faults:\n" + "\n\n".join(f"{k}\n{v}" for k, v in found.items())
     return good
 

@@ -120,6 +120,8 @@ NUMBERS: tuple[Any, ...] = (
     float("nan"),
 )
 
+_SELDOM = 0.1
+
 _OTHERS: tuple[Any, ...] = (None, True, False, [], {}, [[]], [{}], {"": None}, [None, None], {"a": {"a": {}}})
 _NUMERALS = ("NaN", "Infinity", "1e999", "-1e999", "9" * 5000, "1e-9999", "0x10", "00", "1_000", "٣")
 
@@ -132,7 +134,12 @@ class Mutator:
 
     def word(self) -> str:
         """A text that nobody expects."""
-        return self.random.choice(HOSTILE if self.random.random() < 0.4 else ODD)
+        word = self.random.choice(HOSTILE if self.random.random() < 0.4 else ODD)
+        return word[: self.seldom(len(word), 300)]
+
+    def seldom(self, much: int, little: int) -> int:
+        """Mostly little: what is without end costs as much as a hundred other inputs."""
+        return much if self.random.random() < _SELDOM else little
 
     def value(self) -> Any:
         """A value that nobody expects."""
@@ -235,7 +242,7 @@ _Text = Callable[[Mutator, str, int, int], str]
 
 
 def _nest(mutator: Mutator, text: str, start: int, _: int) -> str:
-    levels = mutator.random.choice((3, 70, 1000, NESTED))
+    levels = mutator.random.choice((3, 70, mutator.seldom(1000, 200), mutator.seldom(NESTED, 300)))
     opening = mutator.random.choice(
         ("[", "{", "(", '{"type":', '{"a":[', "- ", "SELECT(", "<", "NOT ", "-", "!", "\t")
     )
@@ -251,7 +258,9 @@ _TEXTS: tuple[_Text, ...] = (
     lambda m, text, start, end: text[:start] + m.word() + text[end:],
     lambda m, text, start, end: text[:start] + m.random.choice(_NUMERALS) + text[end:],
     lambda m, text, start, end: text[:start] + chr(m.random.choice(_SIGNS)) + text[end:],
-    lambda m, text, start, end: text[:start] + text[start:end] * m.random.choice((2, 50, 1000)) + text[end:],
+    lambda m, text, start, end: (
+        text[:start] + text[start:end] * m.random.choice((2, 50, m.seldom(1000, 5))) + text[end:]
+    ),
     lambda m, text, start, end: text[:start] + text[end : end + 40] + text[start:end] + text[end + 40 :],
     _nest,
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import stamina
 
-from frazil.errors import ConfigureError, NotAllowedError, NotYetError, PartDownError
+from frazil.errors import MALFORMED, ConfigureError, NotAllowedError, NotYetError, PartDownError, RepairError
 from frazil.settings.identity import aws_session, keys_of_now
 from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
@@ -65,7 +65,8 @@ def open_catalog(settings: Settings) -> Catalog:
             if settings.rest.is_signed:
                 # Where there are no keys, PyIceberg fails at the first signature, as a fault.
                 keys_of_now(session)
-            return open_rest(properties, session, settings.rest, (CONNECT_SECONDS, READ_SECONDS))
+            with answers():
+                return open_rest(properties, session, settings.rest, (CONNECT_SECONDS, READ_SECONDS))
         from pyiceberg.catalog.glue import GlueCatalog  # imports boto3, which REST does not need
 
         client = glue_client(settings, session)
@@ -109,7 +110,7 @@ def load_table_or_none(catalog: Catalog, name: TableName) -> Table | None:
 
     try:
         for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
-            with attempt:
+            with attempt, answers():
                 return catalog.load_table(name.identifier)
     except (NoSuchTableError, NoSuchNamespaceError):
         pass
@@ -128,7 +129,8 @@ def load_table_once(catalog: Catalog, name: TableName) -> Table:
     from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
     try:
-        return catalog.load_table(name.identifier)
+        with answers():
+            return catalog.load_table(name.identifier)
     except (NoSuchTableError, NoSuchNamespaceError):
         raise _missing(name) from None
 
@@ -138,6 +140,24 @@ def _missing(name: TableName) -> NotYetError:
         f"There is no table {name} in the catalog.",
         todo=f"`frazil land {name}`, or `frazil derive {name}`, makes it, if a pipeline names it.",
     )
+
+
+@contextmanager
+def answers() -> Iterator[None]:
+    """Refuses what is no answer of a catalog's; one that may have been cut counts as lost."""
+    from pyiceberg.exceptions import ValidationError
+
+    try:
+        yield
+    except (ValidationError, NotImplementedError, *MALFORMED) as e:
+        if is_lost(e):
+            raise
+        raise RepairError(
+            "What stands at the catalog's address does not answer as an Iceberg catalog does.",
+            where=f"{type(e).__name__}: {e!s:.300}",
+            meaning="What was published before stays; nothing half done is shown.",
+            todo="Mend the address in the settings, or what the catalog keeps of the table.",
+        ) from e
 
 
 @contextmanager

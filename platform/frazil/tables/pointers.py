@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frazil.spec.names import TableName
-from frazil.tables.catalog import is_lost, is_outage, load_table_or_none
+from frazil.tables.catalog import answers, is_lost, is_outage, load_table_or_none
 from frazil.tables.pyiceberg import ask_for_table, read_metadata
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def load_pointers(
 
 def _asked(catalog: Catalog, load: _Load, name: TableName, known: str | None) -> Pointer:
     try:
-        return load(name, known)
+        with answers():
+            return load(name, known)
     except Exception as e:
         if not is_lost(e):
             raise

@@ -8,15 +8,18 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
 
 from frazil.clients import Clients
 from frazil.errors import ConfigureError, RepairError
+from frazil.landing.tables import ensure_table
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors, load_table, open_catalog
+from kit import commits
 from kit.answering import Rows, Server, serving
 
 SPEC = TableSpec(topic="t", namespace="n")
@@ -63,6 +66,42 @@ def test_a_refusal_without_words_is_the_catalogs(server: Server, status: int) ->
         catalog_errors(settings),
     ):
         load_table(open_catalog(settings), TableName("n", "t"))
+
+
+NOTES = b'{"defaults": {}, "overrides": {}}'
+
+
+@pytest.mark.parametrize("told", [b'{"defaults": null}', b'{"overrides": null}'])
+def test_a_configuration_of_another_shape_is_no_catalogs(server: Server, told: bytes) -> None:
+    server.answers = {"v1/config": (200, {}, told)}
+
+    with pytest.raises(RepairError, match="does not answer as an Iceberg catalog does"):
+        open_catalog(Settings(rest={"uri": server.url, "token": "token"}))
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        (("schemas",), []),
+        (("current-schema-id",), 7),
+        (("properties",), "x"),
+        (("schemas", 0, "fields", 0, "type"), {"id": 1, "name": "a", "type": "long", "required": True}),
+    ],
+)
+def test_a_table_of_another_shape_is_no_catalogs(server: Server, place: tuple[Any, ...], told: Any) -> None:
+    catalog = InMemoryCatalog("lake")
+    ensure_table(commits.SPEC, commits.NAME, catalog, commits.COLUMNS)
+    metadata = json.loads(catalog.load_table(commits.NAME.identifier).metadata.model_dump_json())
+    part = metadata
+    for step in place[:-1]:
+        part = part[step]
+    part[place[-1]] = told
+    table = {"metadata-location": "x.json", "metadata": metadata, "config": {}}
+    server.answers = {"v1/config": (200, {}, NOTES), "/tables/": (200, {}, json.dumps(table).encode())}
+    settings = Settings(rest={"uri": server.url, "token": "token"})
+
+    with pytest.raises(RepairError, match="does not answer as an Iceberg catalog does"):
+        load_table(open_catalog(settings), commits.NAME)
 
 
 @pytest.mark.parametrize("information", ["{", "[]", '{"other": 1}', "7"])
