@@ -37,7 +37,7 @@ def gate(
     tls = server_tls(authority, mutual=mutual) if authority else None
     with Gate(0, target, lets_in, signed, tls=tls) as server:
         server.edited, server.refusal = edited, refusal
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         host = f"127.0.0.1:{server.server_address[1]}"
         yield urlsplit(target)._replace(scheme="https" if authority else "http", netloc=host).geturl()
         server.shutdown()

@@ -90,6 +90,6 @@ def token_server() -> Iterator[Tokens]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         tokens.url = f"http://127.0.0.1:{server.server_address[1]}"
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield tokens
         server.shutdown()

@@ -62,7 +62,7 @@ def address(authority: Authority) -> Iterator[str]:
 @contextmanager
 def served(server: ThreadingHTTPServer) -> Iterator[int]:
     with server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield server.server_address[1]
         server.shutdown()
 
