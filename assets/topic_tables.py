@@ -16,6 +16,7 @@ from assets.described import TopicTable
 from assets.downstream import downstream_assets
 from assets.iceberg import landing
 from assets.kafka import topic_asset
+from assets.tableflow import observed_table
 from frazil.settings.profile import Settings
 from frazil.spec.names import legal
 from frazil.spec.topic import TableSpec
@@ -34,8 +35,9 @@ class TopicTables(PipelineComponent):
         settings = Settings.load()
         tables = [TopicTable(spec, settings, origin) for spec, origin in self.written(self.tables, context)]
         step = f"{legal(Path(context.path).stem)}_landing"
+        landed = [table for table in tables if not table.spec.is_read_only]
         return dg.Definitions(
-            assets=[landing(step, tables), *_assets(tables)],
+            assets=[*([landing(step, landed)] if landed else []), *_assets(tables)],
             asset_checks=[check for table in tables for check in table_checks(table)],
         )
 
@@ -44,4 +46,6 @@ def _assets(tables: Sequence[TopicTable]) -> Iterable[dg.AssetsDefinition]:
     for topic in dict.fromkeys(table.things.kafka_path for table in tables):
         yield topic_asset([table for table in tables if table.things.kafka_path == topic])
     for table in tables:
+        if table.spec.is_read_only:
+            yield observed_table(table)
         yield from downstream_assets(table)

@@ -134,6 +134,7 @@ def state_metadata(state: TableState | DerivedState) -> Metadata:
         "total_files": state.files,
         "total_bytes": state.bytes,
         "lag": state.lag,
+        "freshness": -1.0 if state.freshness is None else state.freshness,
         "snapshot_id": state.snapshot_id or 0,
     }
 

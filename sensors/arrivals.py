@@ -12,7 +12,7 @@ from frazil.checks.run import freshness_results
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError
 from frazil.landing.arrivals import Arrivals, Due, look_for_arrivals
-from frazil.landing.state import Standings
+from frazil.landing.standing import Standings
 from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec

@@ -73,13 +73,14 @@ def graph_of(definitions: dg.Definitions) -> AssetGraph:
 def _around(pipelines: Pipelines, settings: Settings) -> dg.Definitions:
     """Resources, and the sensors and jobs of all tables."""
     topics = [TopicTable(spec, settings) for p in pipelines.sound for spec in p.tables]
+    landed = [table for table in topics if not table.spec.is_read_only]
     derived = [DerivedTable(spec, settings) for p in pipelines.sound for spec in p.derived]
     spark = spark_resource(settings)
     tables: list[PipelineTable] = [*topics, *derived]
     upkeep = upkeep_jobs(tables) if tables else []
     access = access_checks(tables)
     asked = [key for check in access for key in check.check_keys]
-    watches = [arrivals_sensor(topics), upkeep_sensor(tables, upkeep)] if tables else []
+    watches = [arrivals_sensor(landed), upkeep_sensor(tables, upkeep)] if tables else []
     return dg.Definitions(
         resources={"frazil": FrazilConnections(spark=spark), "spark": spark, **aws_resources(settings)},
         sensors=[*watches, publishing_sensor(), alarms_sensor(tables, settings, pipelines, asked)],

@@ -33,7 +33,7 @@ from frazil.kafka.clients import client_config
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.ledger import Ledger
-from frazil.landing.state import Standings
+from frazil.landing.standing import Standings
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.ledger import copied

@@ -15,7 +15,7 @@ from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 from frazil.derive.feeds.position import FedTo, noted
 from frazil.derive.ledger import DerivedLedger, Position
 from frazil.landing.ledger import Ledger, bytes_per_record, read_ledger
-from frazil.landing.state import _standing
+from frazil.landing.standing import _standing
 from frazil.spec.table import Upkeep
 from frazil.tables.branches import outlived
 from frazil.tables.layout import LAYOUT, _applied

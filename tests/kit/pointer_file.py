@@ -22,6 +22,7 @@ class PointerFile:
     word: ClassVar[str] = "pointer"
     check: ClassVar[str] = "pointer_current"
     blocking: ClassVar[bool] = False
+    maker = ""
     folder: ClassVar[Path]
 
     def __init__(self, spec: AnyTable, settings: Settings) -> None:

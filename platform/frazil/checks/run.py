@@ -9,6 +9,7 @@ from functools import partial
 from frazil.checks.derived import compare_columns, compare_query, count_derived, judge_inputs
 from frazil.checks.result import Check, CheckResult, Subject, Verdict
 from frazil.checks.table import compare_shown, judge_files
+from frazil.checks.tableflow import count_each, count_held
 from frazil.checks.topic import (
     compare_schema,
     count_offsets,
@@ -33,18 +34,22 @@ def checks_of(spec: AnyTable, settings: Settings) -> Mapping[str, Check]:
     """Every check that makes sense for one table, by name; also those that read the data."""
     names = things(spec, settings)
     own = _of_topics(spec, names) if isinstance(spec, TableSpec) else _of_derived(names)
-    health = Check(
-        "file_health", names.iceberg_path, False, "Files, manifests and snapshots are in order.", judge_files
-    )
     shown = map(_of_target, targets_of(spec, settings))
-    return {check.name: check for check in (*own, health, *shown)}
+    return {check.name: check for check in (*own, *_of_files(spec, names), *shown)}
+
+
+def _of_files(spec: AnyTable, names: Things) -> Iterator[Check]:
+    what = "Files, manifests and snapshots are in order."
+    if not spec.is_read_only:  # else nothing that Frazil could mend
+        yield Check("file_health", names.iceberg_path, False, what, judge_files)
 
 
 def _of_topics(spec: TableSpec, names: Things) -> Iterator[Check]:
     table = names.iceberg_path
-    yield Check("row_count", table, True, "Offsets landed = rows + what is known to be none.", count_rows)
+    counted, each = (count_held, count_each) if spec.is_read_only else (count_rows, count_offsets)
+    yield Check("row_count", table, True, "Offsets landed = rows + what is known to be none.", counted)
     every = "Every offset counted: none twice, none missing."
-    yield Check("row_count_deep", table, False, every, count_offsets, deep=True)
+    yield Check("row_count_deep", table, False, every, each, deep=True)
     yield Check("schema", table, True, "Columns agree with the schema registry.", compare_schema)
     yield Check("freshness", table, False, "Records wait no longer than allowed.", judge_freshness)
     if spec.on_bad_record == "dead_letter":

@@ -111,11 +111,11 @@ def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
     shown, word = target.read(subject.connections), target.word
     todo = f"`frazil sync {subject.things.table}`"
     if shown is None:
-        missing = f"{word.capitalize()} has no {target.relations[0]}: {todo} makes it."
+        missing = f"{word.capitalize()} has no {target.relations[0]}: {target.maker or todo} makes it."
         return Verdict(False, missing, {"iceberg_metadata": table.metadata_location, f"{word}_metadata": ""})
     foreign = is_foreign(table, shown)
     agree = not foreign and is_in_step(table, shown.metadata_location) and shown.rows in (None, rows)
-    mends = f": {todo} mends it{_kept_for(target, subject, shown, table)}."
+    mends = f": {target.maker or todo} mends it{_kept_for(target, subject, shown, table)}."
     others = f". Frazil did not put that there. {ways_on(str(subject.things.table))}"
     counted = "" if shown.rows is None else f"{shown.rows} rows of "
     text = (

@@ -91,7 +91,7 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
         passed=not said,
         text=f"{len(table.fields)} columns against version {version} of {schemas.subject} "
         f"({len(columns.fields)} fields, the key's included) and {len(own)} columns of "
-        f"Frazil's own: {said or 'names, types and nullability agree'}.",
+        f"metadata: {said or 'names, types and nullability agree'}.",
         numbers=numbers,
         severity="ERROR" if refused(changes) or missing else "WARN",
     )

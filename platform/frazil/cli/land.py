@@ -68,6 +68,7 @@ def land_command(
 ) -> None:  # fmt: skip
     """Land topics into their tables, up to what is in Kafka now, and show them where they are published."""
     selection = select_topics(tables, every=every)
+    selection = selection.writable if every else selection
     lost = dict(map(_span, accept_loss or ()))
     if (lost or adopt_topic) and len(tables or ()) != 1:
         raise typer.BadParameter("--accept-loss and --adopt-topic speak of one table's topic: name that one.")

@@ -66,6 +66,11 @@ class Selection(Generic[S]):
         return self.of(s for s in self.specs if isinstance(s, DerivedSpec))
 
     @property
+    def writable(self) -> Selection[S]:
+        """Those that Frazil writes."""
+        return Selection(tuple(s for s in self.specs if not s.is_read_only), self.connections, self.broken)
+
+    @property
     def parts(self) -> list[Selection[S]]:
         """Those of each connection."""
         return [Selection(tuple(own), clients) for own, clients in apart(self.specs, self.connections)]

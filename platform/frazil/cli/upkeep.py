@@ -70,8 +70,7 @@ def compact_command(
     as_json: Json = False,
 ) -> None:
     """Rewrite small data files of tables to the target size, sorted where the spec says so."""
-    selection = select(tables, every=every)
-    _keep_up(KINDS["compaction"], selection, Order(dry_run=dry_run, everything=everything), as_json)
+    _keep_up(KINDS["compaction"], tables, every, Order(dry_run=dry_run, everything=everything), as_json)
 
 
 @app.command("expire")
@@ -83,8 +82,7 @@ def expire_command(
     as_json: Json = False,
 ) -> None:
     """Expire snapshots that are too old, with the files that only they reach; or rows."""
-    selection = select(tables, every=every)
-    _keep_up(KINDS["row_expiry" if rows else "expiry"], selection, Order(dry_run=dry_run), as_json)
+    _keep_up(KINDS["row_expiry" if rows else "expiry"], tables, every, Order(dry_run=dry_run), as_json)
 
 
 @app.command("orphans")
@@ -92,10 +90,12 @@ def orphans_command(
     tables: Tables = None, every: AllTables = False, dry_run: DryRun = False, as_json: Json = False
 ) -> None:
     """Delete files below tables' locations that no snapshot names."""
-    _keep_up(KINDS["orphans"], select(tables, every=every), Order(dry_run=dry_run), as_json)
+    _keep_up(KINDS["orphans"], tables, every, Order(dry_run=dry_run), as_json)
 
 
-def _keep_up(kind: Kind, selection: Selection[AnyTable], order: Order, as_json: bool) -> None:
+def _keep_up(kind: Kind, tables: Tables, every: bool, order: Order, as_json: bool) -> None:
+    selection = select(tables, every=every)
+    selection = selection.writable if every else selection
     results = Results[WorkReport](failed=dict(selection.broken))
     works = [Work(kind, spec, str(n.table), "asked for on the command line") for spec, n in selection.pairs]
     with console.status(f"{kind.title} of {len(works)} tables"):

@@ -21,7 +21,7 @@ def probes(patient: Patient) -> Probes:
     """Each database, then the entry of each table."""
     settings, client = patient.connections.settings, patient.connections.glue
     targets = [Glue(spec, settings) for spec in patient.shown_in(Glue.word)]
-    for database in sorted({target.database for target in targets}):
+    for database in sorted({target.database for target in targets if not target.maker}):
         entry = _Entry(client, database)
         for right, ask, action in (
             ("find the database", entry.find_database, "glue:CreateDatabase"),

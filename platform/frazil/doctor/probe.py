@@ -98,5 +98,6 @@ class Patient:
 
     @property
     def namespaces(self) -> list[str]:
-        """The namespaces of all tables."""
-        return sorted({name.namespace for name in self.names(self.specs)})
+        """The namespaces of all tables that Frazil writes."""
+        own = [spec for spec in self.specs if not spec.is_read_only]
+        return sorted({name.namespace for name in self.names(own)})

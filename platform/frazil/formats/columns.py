@@ -73,7 +73,8 @@ _RAW = (
 
 def metadata_columns(spec: TableSpec) -> tuple[MetadataColumn, ...]:
     """The metadata columns that the spec asks for, in order."""
-    return _STANDARD + _RAW if spec.metadata == "full" else _STANDARD
+    full = spec.metadata == "full" or spec.is_read_only  # Tableflow writes all nine
+    return _STANDARD + _RAW if full else _STANDARD
 
 
 def metadata_names(spec: AnyTable) -> tuple[str, ...]:

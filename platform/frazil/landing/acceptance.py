@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, OvertakenError
 from frazil.landing.ledger import EMPTY, Ledger, ledgers, read_ledger
-from frazil.spec.names import TableName, things
+from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import new_branch
 from frazil.tables.catalog import catalog_errors, load_table
@@ -55,7 +55,7 @@ def accept(
         ConfigureError: The commit is none of those, or it brought rows.
         OvertakenError: Somebody else accepted it first.
     """
-    name = things(spec, connections.settings).table
+    name = writable(spec, connections.settings)
     with catalog_errors(connections.settings):
         table = load_table(connections.catalog, name)
         found = _find(name, table, snapshot_id)

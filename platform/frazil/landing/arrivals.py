@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from frazil.connections import Connections
 from frazil.errors import FrazilError
 from frazil.kafka.facts import topic_facts
-from frazil.landing.state import BLOCKED, Standings, TableState, ask_tables, raise_first, state_of
+from frazil.landing.standing import Standings, ask_tables
+from frazil.landing.state import BLOCKED, TableState, raise_first, state_of
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 
@@ -109,7 +110,7 @@ def look_for_arrivals(
 
     seen = states(names, forks=False)
     wanted = list(names) if memory is None else _wanted(names, seen, standings, now)[:most]
-    failed |= ask_tables(wanted, connections, standings)
+    failed |= ask_tables({name: names[name] for name in wanted}, connections, standings)
     asked = states(wanted, forks=True)
     if len(failed) == len(wanted):
         raise_first(failed.values())

@@ -27,9 +27,9 @@ from frazil.landing.ledger import Ledger, Span, bytes_per_record, read_ledger
 from frazil.landing.plan import Plan, cut, make_plan
 from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.landing.source import read_slices
-from frazil.landing.tables import ensure_table
+from frazil.landing.tables import ensure_table, landed_so_far
 from frazil.landing.write import Written, write_branch
-from frazil.spec.names import TableName, things
+from frazil.spec.names import things, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import LANDING, branch_from_head, drop_outlived, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
@@ -106,7 +106,7 @@ class _Landing:
         self._past = frozenset(past)
         self._accepted = accepted
         self._connections = connections
-        self._name: TableName = things(spec, connections.settings).table
+        self._name = writable(spec, connections.settings)
         self._run_id = run_id
         self._done = on_step
 
@@ -116,7 +116,7 @@ class _Landing:
         decoder, table = fitting(self._connections.catalog, self._name, self._prepared)
         self._done("evolved")
         drop_outlived(self._connections.catalog, self._name, table)
-        ledger = read_ledger(table.metadata)
+        ledger = landed_so_far(self._name, table)
         history = look(self._connections.settings, self._name, facts, ledger, self._accepted)
         plan = make_plan(history, max_records or self._cap(table))
         self._done("planned")

@@ -29,7 +29,7 @@ from frazil.landing.repair import Repair, repaired
 from frazil.landing.report import LandingReport
 from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
-from frazil.spec.names import things
+from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import REDRIVE, branch_from_head, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table
@@ -112,7 +112,7 @@ class _Redrive:
         # What still can't be decoded must be told apart, whatever a landing makes of it.
         self._spec = spec.model_copy(update={"on_bad_record": "dead_letter"})
         self._connections = connections
-        self._name = things(spec, connections.settings).table
+        self._name = writable(spec, connections.settings)
         self._run_id = run_id
         self._done = on_step
 

@@ -12,7 +12,7 @@ from frazil.landing.history import starts
 from frazil.landing.land import Step, land
 from frazil.landing.ledger import read_ledger
 from frazil.landing.report import LandingReport
-from frazil.spec.names import TableName, things
+from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.commit import remove_properties
@@ -38,7 +38,7 @@ def resume(
         SuspendedError: Another bad record stops the table.
         ConfigureError: A record that is named does not wait to be landed.
     """
-    name = things(spec, connections.settings).table
+    name = writable(spec, connections.settings)
     with catalog_errors(connections.settings):
         if past:
             _may_be_left_out(spec, connections, name, past)

@@ -10,7 +10,7 @@ from frazil.connections import Connections
 from frazil.errors import OffsetsLostError
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.ledger import Ledger, Span
-from frazil.spec.names import TableName, things
+from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors
 from frazil.tables.rollback import Rollback, Turn, report_of, turn_back
@@ -38,7 +38,7 @@ def roll_back(
     Raises:
         OffsetsLostError: The topic no longer holds records that would leave the table.
     """
-    name = things(spec, connections.settings).table
+    name = writable(spec, connections.settings)
     topic = topic_facts(connections.admin, [spec.topic]).get(spec.topic)
 
     def check(turn: Turn[Ledger]) -> None:

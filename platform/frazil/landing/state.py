@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from frazil.connections import Connections, apart
 from frazil.deadline import call_all
 from frazil.errors import FaultError, FrazilError, PartDownError, TopicChangedError, explain
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.history import Accepted, look, starts
-from frazil.landing.ledger import Ledger, bytes_per_record, ledgers, read_ledger
+from frazil.landing.standing import Standing, Standings, ask_tables
+from frazil.landing.tableflow import WHAT_TO_DO, beside_topic
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import started_at
 from frazil.tables.catalog import catalog_errors, load_table_or_none
-from frazil.tables.pointers import Pointer, load_pointers
-from frazil.tables.snapshots import number, summary_of
-from frazil.tables.stage import SUSPENDED
-
-if TYPE_CHECKING:
-    from pyiceberg.table.metadata import TableMetadata
-
 
 _AT_ONCE = 8
 _PATIENCE = 15.0  # seconds: a look from a sensor must end within Dagster's minute, also if a server hangs
@@ -67,31 +60,6 @@ class TableState:
     dead_letters: int = 0
     delete_files: int = 0
     landed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What a table's metadata tells; the same as long as that has the same `location`."""
-
-    location: str = ""  # empty where there is no such table
-    snapshot_id: int | None = None
-    rows: int = 0
-    files: int = 0
-    bytes: int = 0
-    delete_files: int = 0
-    ledger: Ledger | None = None
-    stopped: str = ""  # why it is suspended, or why its position can't be told
-    landed_at: float | None = None
-    bytes_per_record: float | None = None
-
-    @property
-    def position(self) -> Mapping[int, int]:
-        """Per partition the next offset."""
-        return self.ledger.position if self.ledger else {}
-
-
-Standings = dict[TableName, Standing]
-"""The standings of some tables, those first that nobody asked for longest."""
 
 
 def table_states(
@@ -137,60 +105,6 @@ def known_states(
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # some may have to ask Kafka
         found = pool.map(state, [name for name in names if name in standings])
         return [each for each in found if each], down
-
-
-def ask_tables(
-    names: Collection[TableName], connections: Connections, standings: Standings
-) -> dict[TableName, FrazilError]:
-    """Brings the standings of some tables up to date; which ones could not be asked, and why."""
-    known = {name: standings[name].location for name in names if name in standings}
-    down: dict[TableName, FrazilError] = {}
-    try:
-        with catalog_errors(connections.settings):
-            pointers = list(load_pointers(connections.catalog, names, known, _tells))
-    except Exception as e:  # noqa: BLE001 - where even that fails, it is so for each table
-        return dict.fromkeys(names, explain(e))
-    for pointer in pointers:
-        before = standings.pop(pointer.name, None)
-        try:
-            with catalog_errors(connections.settings):
-                if pointer.error:
-                    raise pointer.error
-            same = before if pointer.location and pointer.metadata is None else None
-            standings[pointer.name] = same or _standing(pointer)
-        except Exception as e:  # noqa: BLE001 - one broken table must not hide the others
-            down[pointer.name] = explain(e)
-    return down
-
-
-def _tells(summary: Mapping[str, str]) -> bool:
-    """Whether a snapshot tells all that a standing has of a ledger, or that it can't be read."""
-    try:
-        ledger = Ledger.parse(summary) if Ledger.MARK in summary else None
-    except FrazilError:
-        return True
-    return ledger is not None and ledger.is_landing and ledger.read > 0
-
-
-def _standing(pointer: Pointer) -> Standing:
-    metadata = pointer.metadata
-    if metadata is None:
-        return Standing()
-    ledger, unknown = _told(metadata)
-    head = metadata.current_snapshot()
-    summary = summary_of(head)
-    return Standing(
-        location=pointer.location or "",
-        snapshot_id=head.snapshot_id if head else None,
-        rows=number(summary, "total-records"),
-        files=number(summary, "total-data-files"),
-        bytes=number(summary, "total-files-size"),
-        delete_files=number(summary, "total-delete-files"),
-        ledger=ledger,
-        stopped=unknown or metadata.properties.get(SUSPENDED, ""),
-        landed_at=_landed_at(metadata, ledger) if ledger else None,
-        bytes_per_record=None if unknown else bytes_per_record(metadata),
-    )
 
 
 def look_at_parts(
@@ -241,9 +155,12 @@ def state_of(
     `forks`: whether a broker is asked, where that may be, if the log is another one by now.
     """
     facts = topics.get(spec.topic) if topics is not None else None
+    if spec.is_read_only and facts:
+        table = replace(table, ledger=beside_topic(table.ledger, facts))
     lag = waiting(facts, table.position) if facts else 0
     accepted = Accepted.by(spec)
     refused = look(settings, name, facts, table.ledger, accepted, ask=forks).trouble if facts else None
+    todo = WHAT_TO_DO if spec.is_read_only else refused.todo if refused else ""
     return TableState(
         identifier=str(name),
         topic=spec.topic,
@@ -256,21 +173,13 @@ def state_of(
         lag=lag,
         freshness=None if table.landed_at is None else round(now - table.landed_at, 3) if lag else 0.0,
         state="unknown" if topics is None else _word(facts, table, lag, refused),
-        reason=table.stopped or (f"{refused.what} {refused.where}: {refused.todo}" if refused else ""),
+        reason=table.stopped or (f"{refused.what} {refused.where}: {todo}" if refused else ""),
         bytes_per_record=table.bytes_per_record,
         landed_at=table.landed_at,
         dead_letters=table.ledger.total_dead_letters if table.ledger else 0,
         delete_files=table.delete_files,
         landed=table.ledger.total_records if table.ledger else 0,
     )
-
-
-def _told(metadata: TableMetadata) -> tuple[Ledger | None, str]:
-    """The table's newest ledger, or why it can't be told."""
-    try:
-        return read_ledger(metadata), ""
-    except FrazilError as e:
-        return None, f"{e.what} {e.todo}"
 
 
 def _word(facts: TopicFacts | None, table: Standing, lag: int, refused: FrazilError | None) -> State:
@@ -283,14 +192,3 @@ def _word(facts: TopicFacts | None, table: Standing, lag: int, refused: FrazilEr
     if table.ledger is None:
         return "new"
     return "behind" if lag else "current"
-
-
-def _landed_at(metadata: TableMetadata, newest: Ledger) -> float:
-    """When the newest landing was committed, in seconds since the epoch; where it expired: begun.
-
-    What brings nothing that waits in the topic is no landing.
-    """
-    for snapshot, ledger in ledgers(metadata):
-        if ledger.is_landing:
-            return snapshot.timestamp_ms / 1000
-    return started_at(newest.landing)

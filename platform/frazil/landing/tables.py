@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from frazil.errors import RepairError
 from frazil.formats.columns import RecordColumns, metadata_names, table_fields
 from frazil.landing.evolve import evolve
+from frazil.landing.ledger import Ledger, read_ledger
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
+from frazil.tables.manifests import rows_held
 from frazil.tables.migrations import needless
 
 if TYPE_CHECKING:
@@ -29,6 +32,25 @@ def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, columns: Re
         properties = _properties(spec) | needless(spec.migrations, fields)
         table = create_table(catalog, name, fields, spec.transforms, properties)
     return arrange(spec, name, catalog, evolve(spec, name, catalog, table, columns))
+
+
+def landed_so_far(name: TableName, table: Table) -> Ledger | None:
+    """The newest ledger of a table; None where nothing was landed yet.
+
+    Raises:
+        RepairError: It has rows all the same: of Tableflow's, say.
+    """
+    ledger = read_ledger(table.metadata)
+    rows = 0 if ledger else rows_held(table, table.current_snapshot())
+    if rows:
+        raise RepairError(
+            f"Table {name} has {rows} rows, and nothing tells which records of the topic they are.",
+            where=f"{table.location()}: no snapshot of main has a ledger of Frazil's",
+            meaning="A landing from the topic's first offset may double them. Nothing was landed.",
+            todo="`frazil adopt` takes over a table that Tableflow wrote (docs/tableflow.md). Else land into "
+            "a table of another name.",
+        )
+    return ledger
 
 
 def _properties(spec: TableSpec) -> dict[str, str]:

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import stamina
 
 from frazil.connections import Connections
-from frazil.errors import MALFORMED, CommitConflictError, ConfigureError, PartDownError, RepairError
+from frazil.errors import (
+    MALFORMED,
+    CommitConflictError,
+    ConfigureError,
+    NotYetError,
+    PartDownError,
+    RepairError,
+)
 from frazil.publishing.adoption import adopt, is_adopted
 from frazil.publishing.pointer import is_foreign, ways_on
 from frazil.publishing.target import Shown
@@ -51,14 +58,18 @@ class Glue:
     def __init__(self, spec: AnyTable, settings: Settings) -> None:
         self._settings, self._table = settings, things(spec, settings).table
         self._foreign_commits = spec.foreign_commits
-        self.database = settings.glue.database or self._table.namespace
+        self.maker = "Tableflow's catalog integration" if spec.is_read_only else ""
+        self.database = ("" if self.maker else settings.glue.database) or self._table.namespace
         self.path: AssetPath = (self.word, self.database, self._table.table)
         self.upstream: AssetPath = ("iceberg", *self._table.identifier)
         self.relations: tuple[str, ...] = (f"{self.database}.{self._table.table}",)
-        self.about = (
-            f"Glue entry `{self.relations[0]}`, of type ICEBERG. Materializing it points the entry to the "
-            f"current metadata of Iceberg table `{self._table}`, under Glue's version check."
+        does = (
+            f"{self.maker} keeps it; materializing it only looks at it."
+            if self.maker
+            else "Materializing it points the entry to the current metadata of Iceberg table "
+            f"`{self._table}`, under Glue's version check."
         )
+        self.about = f"Glue entry `{self.relations[0]}`, of type ICEBERG. {does}"
 
     def column_type(self, kind: IcebergType) -> str:
         """See `Target`."""
@@ -76,12 +87,24 @@ class Glue:
         The entry's version is read before the table's metadata: so an update that Glue accepts never
         moves the pointer back.
         """
+        if self.maker:
+            return self._kept(connections)
         sent: dict[str, str] = {}
         with self._errors():
             for attempt in stamina.retry_context(on=_Again, attempts=8, wait_initial=0.05, wait_max=1.0):
                 with attempt:
                     return self._sync_once(connections, sent)
         raise AssertionError("the last attempt returns or raises")
+
+    def _kept(self, connections: Connections) -> Shown:
+        """The entry as Tableflow keeps it."""
+        if shown := self.read(connections):
+            return shown
+        raise NotYetError(
+            f"Glue has no entry {self.relations[0]} yet.",
+            meaning=_MEANING,
+            todo=f"{self.maker} makes it, minutes after the table; look at its state in Confluent Cloud.",
+        )
 
     def _sync_once(self, connections: Connections, sent: dict[str, str]) -> Shown:
         """One attempt; `sent`: locations that attempts sent, with the foreign one that each replaces."""

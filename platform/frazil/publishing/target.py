@@ -45,6 +45,9 @@ class Target(Protocol):
     blocking: ClassVar[bool]
     """Whether what follows this target waits for that check."""
 
+    maker: str
+    """Who else keeps the table there; empty where Frazil does."""
+
     def __init__(self, spec: AnyTable, settings: Settings) -> None: ...
 
     @property

@@ -42,11 +42,11 @@ class TableName:
 
     @classmethod
     def parse(cls, text: str, default_namespace: str) -> TableName:
-        """Reads `namespace.table` or `table`."""
-        parts = text.split(".")
-        if len(parts) > 2 or not all(parts):
+        """Reads `namespace.table` or `table`; Tableflow's tables may have further dots in their names."""
+        namespace, dot, table = text.partition(".")
+        if not namespace or (dot and not table):
             raise ConfigureError(f"{text!r} is no table name.", todo="Write namespace.table.")
-        return cls(parts[0] if len(parts) == 2 else default_namespace, parts[-1])
+        return cls(namespace, table) if dot else cls(default_namespace, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,29 @@ class Things:
 
 def things(spec: AnyTable, settings: Settings) -> Things:
     """Names all things of one spec under one profile."""
-    namespace = spec.namespace or legal(settings.of(spec.connection).cluster)
+    cluster = settings.of(spec.connection).cluster
     landed = spec if isinstance(spec, TableSpec) else None
-    return Things(
-        topic=landed.topic if landed else "",
-        table=TableName(namespace, spec.table or legal(_table(landed) if landed else "")),
-        connection=spec.connection,
+    topic, table = (landed.topic, _table(landed)) if landed else ("", "")
+    if not spec.is_read_only:
+        cluster, table = legal(cluster), legal(table)
+    name = TableName(spec.namespace or cluster, spec.table or table)
+    return Things(topic=topic, table=name, connection=spec.connection)
+
+
+def writable(spec: AnyTable, settings: Settings) -> TableName:
+    """The name of a table that Frazil may write to.
+
+    Raises:
+        ConfigureError: It is Tableflow's.
+    """
+    names = things(spec, settings)
+    if not spec.is_read_only:
+        return names.table
+    raise ConfigureError(
+        f"Confluent's Tableflow writes {names.table}, and keeps it in order; Frazil only reads it.",
+        where=f"topic {names.topic}, mode: tableflow",
+        meaning="Nothing was changed.",
+        todo="`frazil adopt` takes a topic over from Tableflow (docs/tableflow.md).",
     )
 
 

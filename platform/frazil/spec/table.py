@@ -220,6 +220,11 @@ class AnyTable(Part):
         return value
 
     @property
+    def is_read_only(self) -> bool:
+        """Whether others write the table and keep it in order, and Frazil only reads it."""
+        return False
+
+    @property
     def sort_terms(self) -> tuple[SortTerm, ...]:
         """The terms of `sort_by`."""
         return tuple(map(_sort_term, self.sort_by))

@@ -33,7 +33,11 @@ class TableSpec(AnyTable):
     """One topic and the table that it becomes. Only `topic` is needed."""
 
     topic: str = Field(description="The Kafka topic.", min_length=1, max_length=249)
-    mode: Literal["append"] = Field("append", description="Every record becomes one row.")
+    mode: Literal["append", "tableflow"] = Field(
+        "append",
+        description="append: Frazil makes every record one row. tableflow: Confluent's Tableflow does, and "
+        "Frazil only reads the table.",
+    )
 
     partitions: int | None = Field(None, ge=1, description="Partitions the topic must have.")
     replication: int | None = Field(None, ge=1, description="Default: the broker's.")
@@ -99,6 +103,11 @@ class TableSpec(AnyTable):
     max_records: int = Field(10_000_000, ge=1, description="Most records of one landing.")
     max_bytes: ByteSize = Field(ByteSize(4 * 2**30), description="Most bytes of one landing: 4GiB.")
     land_when: LandWhen = Field(default_factory=LandWhen, description="For the arrivals sensor.")
+
+    @property
+    def is_read_only(self) -> bool:
+        """See `AnyTable`."""
+        return self.mode == "tableflow"
 
     @field_validator("migrations")
     @classmethod

@@ -73,7 +73,7 @@ def look_for_work(
     none after `patience` seconds. `kinds` are those that are asked for; None: all.
     """
     memory, kinds = Memory() if memory is None else memory, kinds or KINDS.values()
-    names = {things(spec, connections.settings).table: spec for spec in specs}
+    names = {things(spec, connections.settings).table: spec for spec in specs if not spec.is_read_only}
     with catalog_errors(connections.settings):
         pointers = list(load_pointers(connections.catalog, names, _still_known(memory, names)))
         if outage := next((p.error for p in pointers if p.error and is_outage(p.error)), None):

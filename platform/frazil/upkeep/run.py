@@ -14,7 +14,7 @@ from frazil.errors import CommitConflictError
 from frazil.publishing.pointer import is_foreign, metadata_shown
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
-from frazil.spec.names import TableName, things
+from frazil.spec.names import TableName, things, writable
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, is_conflict, load_table
 from frazil.tables.commit import set_properties
@@ -42,7 +42,7 @@ def do_work(
     kind: Kind, spec: AnyTable, connections: Connections, now: float, order: Order = AS_USUAL
 ) -> WorkReport:
     """Does one kind of upkeep to a table, and lets the table remember it."""
-    name, settings = things(spec, connections.settings).table, connections.settings
+    name, settings = writable(spec, connections.settings), connections.settings
     started = time.perf_counter()
     with spark_errors(settings.of_upkeep), catalog_errors(settings):
         before = load_table(connections.catalog, name)

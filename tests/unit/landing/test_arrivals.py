@@ -16,7 +16,8 @@ from frazil.landing.arrivals import MOST_ASKED, Arrivals, look_for_arrivals
 from frazil.landing.history import History
 from frazil.landing.many import land_many
 from frazil.landing.report import LandingReport
-from frazil.landing.state import Standings, TableState, known_states
+from frazil.landing.standing import Standings
+from frazil.landing.state import TableState, known_states
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec

@@ -29,7 +29,7 @@ from frazil.publishing.snowflake.statements import (
 from frazil.publishing.target import Shown
 from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
-from frazil.spec.names import AssetPath, things
+from frazil.spec.names import AssetPath, legal, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, load_table
 
@@ -54,14 +54,17 @@ class Snowflake:
     word: ClassVar[str] = "snowflake"
     check: ClassVar[str] = "snowflake_current"
     blocking: ClassVar[bool] = False
+    maker = ""
 
     def __init__(self, spec: AnyTable, settings: Settings) -> None:
         self._settings, self._name, self._glue = settings, things(spec, settings).table, Glue(spec, settings)
-        database, schema = settings.snowflake.database.upper(), self._name.namespace.upper()
-        self.table = Relation(database, schema, self._name.table.upper())
-        self.view = Relation(database, schema, f"{self.table.name}_CLEAN")
+        # Tableflow names tables as clusters and topics are called.
+        schema, table = legal(self._name.namespace), legal(self._name.table)
+        database = settings.snowflake.database.upper()
+        self.table = Relation(database, schema.upper(), table.upper())
+        self.view = Relation(database, self.table.schema, f"{self.table.name}_CLEAN")
         self._hidden = {name.upper() for name in metadata_names(spec)}
-        self.path: AssetPath = (self.word, database.lower(), schema.lower(), self._name.table)
+        self.path: AssetPath = (self.word, database.lower(), schema, table)
         self.upstream = self._glue.path  # that is where Snowflake looks
         self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, self.view))
         self.about = (

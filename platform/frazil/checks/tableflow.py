@@ -1,0 +1,76 @@
+"""Tables that Tableflow lands: is every offset between the first and the last there, once?"""
+
+from __future__ import annotations
+
+from frazil.checks.result import Number, Severity, Subject, Verdict
+from frazil.kafka.facts import TopicFacts, topic_fact
+from frazil.landing.ledger import Ledger
+from frazil.landing.tableflow import compare_rows, place_columns, told_by_files
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.tables.snapshots import number, summary_of
+
+_EMPTY = Verdict(True, "Tableflow has not written a row yet.", {"offsets": 0, "rows": 0})
+_UPSERT = "its rows are merged by key, so they are fewer than its offsets"
+
+
+def count_held(subject: Subject[TableSpec]) -> Verdict:
+    """Rows = offsets from the first to the last of each partition; and the topic holds no others before."""
+    spec, connections = subject.spec, subject.connections
+    table = load_table(connections.catalog, subject.things.table)
+    if number(summary_of(table.current_snapshot()), "total-delete-files"):
+        return Verdict.skip(_UPSERT)
+    ledger = told_by_files(spec, table)
+    if ledger is None:
+        return _EMPTY
+    strange = _strange(ledger, topic_fact(connections.admin, spec.topic))
+    missing = ledger.offsets - ledger.records
+    doubled = f"{-missing} rows more than offsets: some are there twice"
+    gaps = (
+        f"{missing} offsets have no row: markers of transactions, records that were compacted away or left "
+        f"out, or a loss; `frazil check --deep {subject.things.table}` reads the topic to tell"
+    )
+    found = [*strange, *([doubled] if missing < 0 else [gaps] if missing else [])]
+    text = (
+        f"{ledger.records} rows of {len(ledger.spans)} partitions span {ledger.offsets} offsets: "
+        f"{'; '.join(found) or 'none is missing'}."
+    )
+    severity: Severity = "ERROR" if strange or missing < 0 else "WARN"
+    return Verdict(not found, text, _numbers(ledger), severity)
+
+
+def count_each(subject: Subject[TableSpec]) -> Verdict:
+    """Reads partition and offset of every row: none twice, and none missing that the topic has."""
+    spec, connections = subject.spec, subject.connections
+    table = load_table(connections.catalog, subject.things.table)
+    if number(summary_of(table.current_snapshot()), "total-delete-files"):
+        return Verdict.skip(_UPSERT)
+    ledger = told_by_files(spec, table)
+    if ledger is None:
+        return _EMPTY
+    facts, names = topic_fact(connections.admin, spec.topic), place_columns(spec, table)
+    found = compare_rows(connections.settings, table, names, ledger, facts)
+    said = [*(f"partition {p}: {why}" for p, why in found.wrong.items()), *_strange(ledger, facts)]
+    if unknown := sum(found.unknown.values()):
+        said.append(f"{unknown} offsets have no row, and the topic no longer tells whether they held records")
+    gaps = sum(found.gaps.values())
+    text = (
+        f"{ledger.records} rows against {ledger.offsets} offsets: "
+        f"{'; '.join(said) or f'each record is there once; {gaps} offsets hold none, as the topic says'}."
+    )
+    return Verdict(not said, text, {**_numbers(ledger), "known_gaps": gaps})
+
+
+def _strange(ledger: Ledger, facts: TopicFacts) -> list[str]:
+    """Where the topic is not the one that the rows are of, or the table begins behind the topic."""
+    position = ledger.position
+    beyond = [p for p, at in position.items() if at > facts.end.get(p, -1)]
+    late = {p: at - facts.first[p] for p, at in ledger.start.items() if at > facts.first.get(p, at)}
+    return [
+        *(f"partition {p} has rows up to offset {position[p]}, the topic ends before" for p in beyond),
+        *(f"partition {p} lacks the topic's first {n} offsets" for p, n in late.items()),
+    ]
+
+
+def _numbers(ledger: Ledger) -> dict[str, Number]:
+    return {"offsets": ledger.offsets, "rows": ledger.records, "partitions": len(ledger.spans)}
