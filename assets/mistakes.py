@@ -1,4 +1,4 @@
-"""A pipeline that can't be used is one asset, which tells why: the others go on."""
+"""A pipeline or a deployment that can't be used is one asset, which tells why: the others go on."""
 
 # No `from __future__ import annotations`: Dagster compares the types of arguments, not their names.
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from frazil.pipelines.folder import Broken
 CAN_BE_USED = "can_be_used"
 """The check that fails."""
 
-_ABOUT = """Pipeline `{name}` can't be used, or not all of it. Materializing this does nothing but say why:
+_ABOUT = """{kind} `{name}` can't be used, or not all of it. Materializing this does nothing but say why:
 
 ```
 {error}
@@ -29,8 +29,12 @@ def broken_definitions(broken: Iterable[Broken]) -> dg.Definitions:
 
 
 def _asset(path: tuple[str, ...], error: str) -> dg.AssetsDefinition:
+    kind, *_, name = path
+
     @dg.asset(
-        key=dg.AssetKey(path), group_name=path[-1], description=_ABOUT.format(name=path[-1], error=error)
+        key=dg.AssetKey(path),
+        group_name=name,
+        description=_ABOUT.format(kind=kind.removesuffix("s").capitalize(), name=name, error=error),
     )
     def pipeline() -> None:
         raise dg.Failure(error, allow_retries=False)
@@ -42,7 +46,7 @@ def _check(path: tuple[str, ...], error: str) -> dg.AssetChecksDefinition:
     @dg.asset_check(
         asset=dg.AssetKey(path),
         name=CAN_BE_USED,
-        description="The pipeline's files hold no mistake.",
+        description="Its files hold no mistake.",
         # Automation evaluates it once, as soon as it is there: nobody would ask for it by hand.
         automation_condition=dg.AutomationCondition.initial_evaluation(),
     )

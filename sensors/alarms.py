@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
+from types import MappingProxyType
 
 import dagster as dg
 from pydantic import BaseModel
@@ -18,7 +19,7 @@ from frazil.pipelines.folder import Pipelines
 from frazil.settings.profile import Settings
 from frazil.settings.secret import conceal
 from resources.connections import FrazilConnections
-from sensors.failures import look_at_checks, look_at_runs, watched_checks
+from sensors.failures import Watched, look_at_checks, look_at_runs, watched_checks
 
 _FIRST_LOOK = 3600.0  # seconds: what failed before the sensor was on
 
@@ -35,12 +36,13 @@ def alarms_sensor(
     settings: Settings,
     pipelines: Pipelines,
     others: Iterable[dg.AssetCheckKey] = (),
+    of_deployments: Watched = MappingProxyType({}),
 ) -> dg.SensorDefinition:
     """On where a channel is set up. What a channel could not be told it is told at the next tick.
 
     `others` are checks that are of no single table.
     """
-    watched = watched_checks(tables, others)
+    watched = {**watched_checks(tables, others), **of_deployments}
     is_on = bool(channels_of(settings.alarms))
 
     @dg.sensor(

@@ -10,6 +10,8 @@ import dagster as dg
 
 from assets.checks import check_keys
 from assets.component import folder_definitions
+from assets.deployments.homes import at_home
+from assets.deployments.objects import DeploymentAssets
 from assets.derived import KNOWN, DerivedTable
 from assets.described import PipelineTable, TopicTable
 from assets.doctor import access_checks
@@ -17,12 +19,14 @@ from assets.mistakes import broken_definitions
 from assets.upkeep import upkeep_jobs
 from frazil.derive.tables import load_tables
 from frazil.graph import Asset, AssetGraph
+from frazil.pipelines.deployments import Deployments, load_deployments
 from frazil.pipelines.folder import Pipelines, pipeline_folders
 from frazil.settings.profile import Settings
 from resources.aws import aws_resources
 from resources.connections import FrazilConnections, spark_resource
 from sensors.alarms import alarms_sensor
 from sensors.arrivals import arrivals_sensor, publishing_sensor
+from sensors.drift import drift_sensor, watched_drift
 from sensors.upkeep import upkeep_sensor
 
 # Dagster 1.13 gives these to itself: for each asset check of a component, for `--select "*"`, and for
@@ -43,9 +47,13 @@ def defs() -> dg.Definitions:
     KNOWN.set(tables.columns)
     found, unloaded = folder_definitions(pipeline_folders(settings), tables.pipelines.unused)
     pipelines = tables.pipelines.without(unloaded)
+    deployments = _deployments(settings, pipelines)
     if settings.strict:
-        pipelines.all()
-    return dg.Definitions.merge(*found, broken_definitions(pipelines.broken), _around(pipelines, settings))
+        pipelines.all(), deployments.all()
+    made, _ = folder_definitions([each.folder for each in deployments.sound], ())
+    broken = broken_definitions([*pipelines.broken, *deployments.broken])
+    around = _around(pipelines, deployments, settings)
+    return at_home(dg.Definitions.merge(*found, *made, broken, around), deployments, pipelines, settings)
 
 
 def graph() -> AssetGraph:
@@ -70,7 +78,12 @@ def graph_of(definitions: dg.Definitions) -> AssetGraph:
     )
 
 
-def _around(pipelines: Pipelines, settings: Settings) -> dg.Definitions:
+def _deployments(settings: Settings, pipelines: Pipelines) -> Deployments:
+    """Those that the profile asks for: all others cost nothing, not even a place in the graph."""
+    return load_deployments(settings, pipelines.names) if settings.deployments else Deployments()
+
+
+def _around(pipelines: Pipelines, deployments: Deployments, settings: Settings) -> dg.Definitions:
     """Resources, and the sensors and jobs of all tables."""
     topics = [TopicTable(spec, settings) for p in pipelines.sound for spec in p.tables]
     landed = [table for table in topics if not table.spec.is_read_only]
@@ -79,11 +92,17 @@ def _around(pipelines: Pipelines, settings: Settings) -> dg.Definitions:
     tables: list[PipelineTable] = [*topics, *derived]
     upkeep = upkeep_jobs(tables) if tables else []
     access = access_checks(tables)
+    made = [DeploymentAssets(each, settings) for each in deployments.sound]
     asked = [key for check in access for key in check.check_keys]
     watches = [arrivals_sensor(landed), upkeep_sensor(tables, upkeep)] if tables else []
+    watches += [drift_sensor(made)] if made else []
     return dg.Definitions(
         resources={"frazil": FrazilConnections(spark=spark), "spark": spark, **aws_resources(settings)},
-        sensors=[*watches, publishing_sensor(), alarms_sensor(tables, settings, pipelines, asked)],
+        sensors=[
+            *watches,
+            publishing_sensor(),
+            alarms_sensor(tables, settings, pipelines, asked, watched_drift(made)),
+        ],
         asset_checks=access,
         jobs=[
             *_checking("count_every_offset", _deep(topics)),

@@ -125,9 +125,7 @@ def _told(**arguments: Any) -> dict[str, Any]:
 
 def find_deployment(settings: Settings, name: str) -> Deployment:
     """The deployment of that name; without a name the only one."""
-    pipelines = load_pipelines(settings=settings)
-    names = [*(p.name for p in pipelines.sound), *(p.name for p in pipelines.broken)]
-    return load_deployments(settings, names).named(name)
+    return load_deployments(settings, load_pipelines(settings=settings).names).named(name)
 
 
 def ask_for_keys(spec: DeploymentSpec, settings: Settings) -> None:

@@ -76,6 +76,15 @@ class Reconciler:
         """The addresses that an object needs."""
         return self._needs[address]
 
+    def part(self, addresses: Iterable[str]) -> Reconciler:
+        """The same for some objects only, and for all that they need."""
+        wanted, found = list(addresses), dict[str, Resource]()
+        while wanted:
+            address = wanted.pop()
+            found[address] = self._all[address]
+            wanted += [need for need in self._needs[address] if need not in found]
+        return Reconciler(found.values(), patience=self._seconds, margin=self._margin, pause=self._pause)
+
     def facts(self) -> Known:
         """What is there now."""
         return self._read_all()

@@ -55,6 +55,11 @@ class Pipelines:
         return self.sound
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Of all, whether they can be used or not."""
+        return tuple(each.name for each in self.sound) + tuple(each.name for each in self.broken)
+
+    @property
     def errors(self) -> dict[AssetPath, FrazilError | None]:
         """By the key that a broken one's asset has: why it can't be used; None of sound ones."""
         fine = {_path(pipeline.name): None for pipeline in self.sound}
