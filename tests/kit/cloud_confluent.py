@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any, cast
+from uuid import uuid4
 
 import requests
 from pydantic import SecretStr
@@ -46,6 +47,11 @@ class CloudConfluent:
     def client(self) -> Confluent:
         return Confluent(self.settings)
 
+    def client_of(self, who: dict[str, str]) -> Confluent:
+        """The client of another Cloud API key."""
+        told = {"api_key": SecretStr(who["key"]), "api_secret": SecretStr(who["secret"])}
+        return Confluent(self.settings.model_copy(update=told))
+
     def turn(self, **faults: Any) -> None:
         """Turns faults on; those that are not named are off."""
         self.organization.knobs.set({"more": self.organization.knobs.more, **faults})
@@ -74,6 +80,39 @@ class CloudConfluent:
         assert answer.status_code < 300, answer.text
         return answer.json() if answer.content else {}
 
+    def environment(self) -> str:
+        return str(self.made("/org/v2/environments", {"display_name": uuid4().hex})["id"])
+
+    def cluster(self, environment: str, kind: str = "Standard", name: str = "lab") -> str:
+        spec = {"display_name": name, "availability": "SINGLE_ZONE", "cloud": "AWS", "region": "us-east-1"}
+        place = {"config": {"kind": kind}, "environment": {"id": environment}}
+        return str(self.made("/cmk/v2/clusters", {"spec": {**spec, **place}})["id"])
+
+    def registry(self, environment: str) -> str:
+        path = "/srcm/v3/clusters"
+        return str(awaited(lambda: self.ask("GET", path, environment=environment).json()["data"])[0]["id"])
+
+    def account(self, *bindings: tuple[str, str]) -> str:
+        """A service account with roles: each of them and what it is on, below the organization."""
+        made = self.made("/iam/v2/service-accounts", {"display_name": uuid4().hex})["id"]
+        for role, place in bindings:
+            self.bind(made, role, place)
+        return str(made)
+
+    def bind(self, account: str, role: str, place: str) -> Any:
+        body = {
+            "principal": f"User:{account}",
+            "role_name": role,
+            "crn_pattern": self.organization.crn + place,
+        }
+        return self.made("/iam/v2/role-bindings", body)
+
+    def key(self, owner: str, resource: dict[str, str] | None = None) -> dict[str, str]:
+        """A key of an account for a plane, as `ask` takes it."""
+        spec = {"owner": {"id": owner}, **({"resource": resource} if resource else {})}
+        made = self.made("/iam/v2/api-keys", {"spec": spec})
+        return {"key": made["id"], "secret": made["spec"]["secret"]}
+
     def held(self) -> dict[str, list[str]]:
         """All that is there, by the end of its address, without the administrator's key and role."""
         own = (KEY, "rb-admin")
@@ -85,6 +124,13 @@ class CloudConfluent:
 
     def thing(self, path: str, id_: str) -> Held:
         return self.organization.of(path)[id_]
+
+
+def awaited(look: Callable[[], Any]) -> Any:
+    """What a look shows at last."""
+    seen: list[Any] = []
+    wait_for(lambda: seen.append(look()) or seen[-1])
+    return seen[-1]
 
 
 @contextmanager

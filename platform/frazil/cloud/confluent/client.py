@@ -46,10 +46,10 @@ class Plane:
     session: requests.Session = field(repr=False)
     is_ours: bool = False
 
-    def get(self, path: str, *, gone: tuple[int, ...] = (404,), **query: str) -> Json | None:
-        """One object; None if it is not there, which the statuses `gone` say."""
+    def get(self, path: str, right: str = "") -> Json | None:
+        """One object; None if it is not there."""
         try:
-            return self.ask("GET", path, query=query, gone=gone)
+            return self.ask("GET", path, gone=(404,), right=right)
         except Missing:
             return None
 

@@ -85,11 +85,21 @@ def _make(organization: Organization, call: Call, there: dict[str, Held]) -> Jso
     body: Json = {
         "name": wanted.name,
         "type": "source",
-        "config": {**wanted.config, "name": wanted.name},
+        "config": {**wanted.config, **_completed(organization, call, wanted.name)},
         "tasks": [],
     }
     organization.add(_path(call), wanted.name, {**body, "state": _STATES[0], "trace": ""})
     return body
+
+
+def _completed(organization: Organization, call: Call, name: str) -> dict[str, str]:
+    """What the cloud adds to a connector's settings."""
+    cluster = organization.of(CLUSTERS)[call.params["cluster"]].body["spec"]
+    return {
+        "name": name, "cloud.environment": "prod", "cloud.provider": "AWS",
+        "kafka.endpoint": cluster["kafka_bootstrap_endpoint"], "kafka.region": cluster["region"],
+        "kafka.api.key": "", "kafka.api.secret": "****************",
+    }  # fmt: skip
 
 
 def _grow(organization: Organization, cluster: str, held: Held) -> None:

@@ -72,8 +72,9 @@ class Kind:
         held = self._found(organization, call)
         need(organization, owner, ADMINS, self.place(organization, held.body))
         if call.method == "DELETE":
+            told = self.shown(organization, held)
             self._remove(organization, held)
-            return self.removed, {} if self.removed == 200 else None
+            return self.removed, told if self.removed == 200 else None
         if call.method == "PATCH":
             self.change(organization, held, call.said)
         return 200, self.shown(organization, held)

@@ -1,0 +1,113 @@
+"""What others change in Confluent Cloud is seen and healed; what is not ours is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from frazil.cloud.resource import Known
+from frazil.errors import ConfigureError, DifferentError, NotAllowedError
+from kit.cloud_confluent import KICKSTARTER, CloudConfluent, Deployed
+
+ACCOUNTS = "/iam/v2/service-accounts"
+
+Deed = Callable[[CloudConfluent, Known], object]
+
+
+def _forget_a_role(cloud: CloudConfluent, known: Known) -> object:
+    return cloud.ask("DELETE", f"/iam/v2/role-bindings/{known['confluent/binding/flink-Assigner']['id']}")
+
+
+def _lose_acls(cloud: CloudConfluent, known: Known) -> object:
+    return cloud.organization.of(f"/kafka/v3/clusters/{known['confluent/cluster']['id']}/acls").clear()
+
+
+def _change_a_topic(cloud: CloudConfluent, known: Known) -> object:
+    path = f"/kafka/v3/clusters/{known['confluent/cluster']['id']}/topics/configs"
+    return cloud.thing(path, "stock_trades").body["configs"].update({"retention.ms": "1000"})
+
+
+def _fail_a_statement(cloud: CloudConfluent, known: Known) -> object:
+    environment = known["confluent/environment"]
+    path = f"/sql/v1/organizations/{environment['organization']}/environments/{environment['id']}/statements"
+    return cloud.thing(path, "create-totals").body["status"].update(phase="FAILED", detail="out of memory")
+
+
+def _remove_the_connector(cloud: CloudConfluent, known: Known) -> object:
+    environment, cluster = known["confluent/environment"]["id"], known["confluent/cluster"]["id"]
+    path = f"/connect/v1/environments/{environment}/clusters/{cluster}/connectors"
+    return cloud.ask("DELETE", f"{path}/SampleSourceConnector")
+
+
+def _suspend_tableflow(cloud: CloudConfluent, known: Known) -> object:
+    held = cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades")
+    return held.body["status"].update(phase="FAILED", error_message="schema changed")
+
+
+@pytest.mark.parametrize(
+    ("deed", "addresses"),
+    [
+        (_forget_a_role, ["confluent/binding/flink-Assigner"]),
+        (_change_a_topic, ["confluent/topic/stock_trades"]),
+        (_fail_a_statement, ["confluent/statement/create-totals"]),
+        (_remove_the_connector, ["confluent/connector/SampleSourceConnector"]),
+        (_suspend_tableflow, ["confluent/tableflow/stock_trades"]),
+    ],
+)
+def test_drift_is_seen_where_it_is_and_healed(deployed: Deployed, deed: Deed, addresses: list[str]) -> None:
+    deed(deployed.cloud, deployed.create())
+    assert [step.address for step in deployed.reconciler().plan().news] == addresses
+    deployed.create()
+    assert deployed.reconciler().plan().news == ()
+
+
+def test_all_acls_that_somebody_removed_come_back(deployed: Deployed) -> None:
+    _lose_acls(deployed.cloud, deployed.create())
+    assert len(deployed.reconciler().plan().news) == 8
+    deployed.create()
+    assert deployed.reconciler().plan().news == ()
+
+
+def test_a_drop_that_the_cloud_forgot_is_not_run_again(deployed: Deployed) -> None:
+    """Ended statements are forgotten after 30 days; DROP TABLE again would lose the table that is in use."""
+    environment = deployed.create()["confluent/environment"]
+    path = f"/sql/v1/organizations/{environment['organization']}/environments/{environment['id']}/statements"
+    del deployed.cloud.organization.of(path)["drop-totals"]
+    assert deployed.reconciler().plan().news == ()
+    deployed.delete()
+    assert deployed.cloud.held() == {}
+
+
+def test_an_account_of_another_deployment_is_not_touched(deployed: Deployed) -> None:
+    body = {"display_name": "tableflow_app_manager", "description": "frazil:another"}
+    made = deployed.cloud.made(ACCOUNTS, body)["id"]
+    with pytest.raises(DifferentError, match="not of this deployment"):
+        deployed.create()
+    assert made in deployed.cloud.held()[ACCOUNTS]
+
+
+def test_the_partitions_of_a_topic_do_not_change(deployed: Deployed) -> None:
+    deployed.create()
+    confluent = {**KICKSTARTER["confluent"], "topics": [{"name": "stock_trades", "partitions": 12}]}
+    deployed.told = {**KICKSTARTER, "confluent": confluent}
+    with pytest.raises(DifferentError, match="partitions: 6 -> 12"):
+        deployed.create()
+
+
+def test_a_key_that_nobody_knows_and_one_without_a_role_end_at_once(deployed: Deployed) -> None:
+    cloud = deployed.cloud
+    nobody = cloud.client_of({"key": "NOBODY", "secret": "nothing"})
+    with pytest.raises(ConfigureError, match="does not know who asks") as told:
+        Deployed(cloud, confluent=nobody).create()
+    assert "FRAZIL_CONFLUENT__API_KEY" in told.value.todo
+    weak = cloud.client_of(cloud.key(cloud.account()))
+    with pytest.raises(NotAllowedError) as refused:
+        Deployed(cloud, confluent=weak).create()
+    assert "OrganizationAdmin" in refused.value.todo
+
+
+def test_a_quota_ends_at_once_and_says_so(deployed: Deployed) -> None:
+    deployed.cloud.delay(max_keys=3)
+    with pytest.raises(ConfigureError, match="quota"):
+        deployed.create()

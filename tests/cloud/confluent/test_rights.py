@@ -1,0 +1,112 @@
+"""Each right of the deployment is needed: what lacks one says which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from frazil.cloud.reconciler import Reconciler
+from frazil.errors import CloudSlowError
+from frazil.spec.deployment import DeploymentSpec
+from kit.cloud_confluent import KICKSTARTER, Deployed, Given
+
+BINDINGS = {
+    "app_manager-CloudClusterAdmin": "CloudClusterAdmin",
+    "app_manager-ResourceOwner": "ResourceOwner on the provider integration",
+    "flink-FlinkDeveloper": "FlinkDeveloper",
+    "flink-Assigner": "Assigner",
+    "flink-ResourceOwner-1": "subject=",
+    "flink-ResourceOwner-2": "topic=",
+    "flink-ResourceOwner-3": "transactional-id=",
+}
+ACLS = {
+    "app_connector-DESCRIBE-cluster-kafka-cluster": "DESCRIBE kafka-cluster",
+    "app_connector-WRITE-topic-stock_trades": "WRITE topic stock_trades",
+}
+
+
+def without(deployed: Deployed, address: str) -> Reconciler:
+    """All but one, which is said to be there."""
+    resources: list[Any] = [
+        Given(r.address, r.needs) if r.address == address else r for r in deployed.resources
+    ]
+    assert address in [r.address for r in resources]
+    return Reconciler(resources, patience=1.5, margin=0.2, pause=0.1)
+
+
+@pytest.mark.parametrize(
+    ("address", "named"),
+    [
+        *((f"confluent/binding/{name}", named) for name, named in BINDINGS.items()),
+        *((f"confluent/acl/{name}", named) for name, named in ACLS.items()),
+    ],
+)
+def test_a_right_that_is_missing_is_named(deployed: Deployed, address: str, named: str) -> None:
+    reconciler = without(deployed, address)
+    with pytest.raises(CloudSlowError) as told:
+        reconciler.apply(reconciler.plan())
+    assert named in str(told.value)
+
+
+def test_a_reader_of_the_registry_that_lost_its_role_is_found_by_verify(deployed: Deployed) -> None:
+    known = deployed.create()
+    role = known["confluent/binding/schema_registry-DeveloperRead"]["id"]
+    deployed.cloud.ask("DELETE", f"/iam/v2/role-bindings/{role}")
+    broken = without(deployed, "confluent/binding/schema_registry-DeveloperRead").verify()
+    assert "DeveloperRead" in str(broken["confluent/key/schema_registry"])
+
+
+def test_flink_develops_in_its_environment_alone(deployed: Deployed) -> None:
+    """The source systems gave the role on the whole organization (D17)."""
+    known = deployed.create()
+    environment = known["confluent/environment"]["id"]
+    pattern = known["confluent/binding/flink-FlinkDeveloper"]["pattern"]
+    assert pattern == f"{deployed.cloud.organization.crn}/environment={environment}"
+
+
+def test_secrets_stand_in_the_store_alone(deployed: Deployed) -> None:
+    plan = deployed.reconciler().plan()
+    known = deployed.create()
+    secrets = [
+        key.body["spec"]["secret"] for key in deployed.cloud.organization.of("/iam/v2/api-keys").values()
+    ]
+    told = f"{plan} {plan.document} {known} {deployed.resources!r} {deployed.reconciler().plan()}"
+    assert len(secrets) == 7
+    assert not [secret for secret in secrets if secret in told]
+    names = deployed.spec.names
+    assert set(deployed.store.held) == {names.secret(use) for use in ALL_USES}
+    assert set(deployed.store.held[names.secret("flink")]) == {
+        "api.key", "api.key.secret", "compute.pool.id", "principal.id",
+    }  # fmt: skip
+    assert "://" not in deployed.store.held[names.secret("app_consumer")]["bootstrap.servers"]
+
+
+ALL_USES: tuple[Any, ...] = (
+    "app_manager", "app_producer", "app_consumer", "schema_registry", "flink", "tableflow"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "missing"),
+    [
+        (
+            {"tableflow": ()},
+            ["confluent/provider_integration", "confluent/key/tableflow", "confluent/glue_sync"],
+        ),
+        ({"tableflow": (), "max_cfu": 0, "statements": ()}, ["confluent/pool", "confluent/account/flink"]),
+        ({"connectors": ()}, ["confluent/account/app_connector"]),
+        ({"kind": "Basic"}, ["confluent/binding/flink-ResourceOwner-2"]),
+    ],
+)
+def test_smaller_deployments_have_only_what_they_use(
+    deployed: Deployed, changes: dict[str, Any], missing: list[str]
+) -> None:
+    whole = set(deployed.reconciler().addresses)
+    deployed.told = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], **changes}}
+    DeploymentSpec.model_validate(deployed.told)
+    deployed.create()
+    assert not any(deployed.reconciler().verify().values())
+    assert whole - set(deployed.reconciler().addresses) >= set(missing)
+    deployed.delete()
+    assert deployed.cloud.held() == {}
