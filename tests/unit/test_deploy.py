@@ -12,6 +12,7 @@ import yaml
 from frazil.formats.avro.limits import LIMITS
 from frazil.local.spark import CONSUMERS
 from frazil.settings.profile import fields, variable
+from frazil.tables.redaction import OF_SERVER
 from kit.requirements import ROOT
 
 FOLDER = ROOT / "docs" / "deploy"
@@ -115,7 +116,7 @@ def test_sparks_defaults_are_those_of_the_embedded_stack() -> None:
     lines = (FOLDER / "spark-defaults.conf").read_text().splitlines()
     told = dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
 
-    assert CONSUMERS.items() <= told.items()
+    assert CONSUMERS.items() | OF_SERVER.items() <= told.items()
     for name in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
         options = told[name].split()
         assert {f"-D{limit}={value}" for limit, value in LIMITS.items()} <= set(options)

@@ -95,7 +95,7 @@ def start(
     with log.open("ab") as out:
         child = subprocess.Popen(
             command,
-            env={**os.environ, **environment},
+            env={**_surroundings(), **environment},
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=out,
@@ -107,6 +107,11 @@ def start(
     running = Running(child.pid, psutil.Process(child.pid).create_time())
     write_private(file, json.dumps({"pid": running.pid, "born": running.born}))
     return running
+
+
+def _surroundings() -> dict[str, str]:
+    """Our own environment without settings: secrets of other systems are none of a server's business."""
+    return {name: value for name, value in os.environ.items() if not name.upper().startswith("FRAZIL_")}
 
 
 def step_back(running: Running) -> None:

@@ -15,6 +15,7 @@ from frazil.local.jars import Jars
 from frazil.local.locks import locks_of
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server
+from frazil.tables.redaction import OF_SERVER
 from frazil.tables.spark import UPKEEP_POOL
 
 _SECONDS = 10.0
@@ -84,7 +85,6 @@ class Spark:
         return Server(name, (name,), launch, ask, ("storage", "aws"), background=background)
 
     def _properties(self, data: Path, port: int, heap: str) -> dict[str, object]:
-        java = f"{_JAVA}{self._trust()}"
         return {
             "spark.master": f"local[{cores()}]",
             "spark.app.name": "frazil",
@@ -92,11 +92,14 @@ class Spark:
             "spark.driver.memory": heap,
             "spark.driver.host": LOOPBACK,
             "spark.driver.bindAddress": LOOPBACK,
-            "spark.driver.extraJavaOptions": f'{java} "-Djava.io.tmpdir={self.home.scratch}"',
+            # Apart from the rest: Spark hides all options where a path among them says `secret` or `token`.
+            "spark.driver.defaultJavaOptions": f'"-Djava.io.tmpdir={self.home.scratch}"{self._trust()}',
+            "spark.driver.extraJavaOptions": _JAVA,
             "spark.executor.extraJavaOptions": _JAVA,
             "spark.connect.grpc.binding.address": LOOPBACK,
             "spark.connect.grpc.binding.port": port,
             **CONSUMERS,
+            **OF_SERVER,
             "spark.scheduler.mode": "FAIR",
             # No URI: Hadoop takes %20 for three letters of a folder's name.
             "spark.scheduler.allocation.file": f"file://{data / _POOLS}",

@@ -9,9 +9,6 @@ from frazil.settings.profile import Settings
 from frazil.settings.rest import RestSettings
 from frazil.settings.secret import revealed
 
-SPARK_CATALOG = "frazil"
-"""Name under which Spark sessions know the catalog."""
-
 _DELEGATION = "header.X-Iceberg-Access-Delegation"
 
 Properties = dict[str, str | None]

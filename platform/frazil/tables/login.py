@@ -1,4 +1,4 @@
-"""Logging in to a REST catalog by OAuth's client credentials.
+"""Logging in to a REST catalog: OAuth's client credentials, and a certificate of Frazil's own.
 
 PyIceberg's own managers wait for ever for a token endpoint, or take a new token only after a refusal.
 """
@@ -13,6 +13,10 @@ from typing import Any
 from authlib.integrations.requests_client import OAuth2Session
 from pyiceberg.catalog.rest.auth import AuthManager
 from requests.adapters import HTTPAdapter
+
+from frazil.errors import ConfigureError
+from frazil.settings.rest import RestSettings
+from frazil.settings.secret import revealed
 
 
 class ClientCredentials(AuthManager):
@@ -29,7 +33,9 @@ class ClientCredentials(AuthManager):
     ) -> None:  # fmt: skip
         self._session = OAuth2Session(client_id, client_secret, scope=scope, default_timeout=seconds)
         if ca:
-            self._session.mount("https://", _Trusting(ca))
+            known = ssl.create_default_context()
+            known.load_verify_locations(ca)
+            self._session.mount("https://", Tls(known))
         self._token_url = token_url
         self._asking = threading.Lock()
 
@@ -42,14 +48,30 @@ class ClientCredentials(AuthManager):
         return f"Bearer {token['access_token']}"
 
 
-class _Trusting(HTTPAdapter):
-    """Takes certificates of one more authority."""
+class Tls(HTTPAdapter):
+    """Speaks TLS as a context says: requests has no word for a key's password, nor for one more authority."""
 
-    def __init__(self, ca: Path) -> None:
-        self._known = ssl.create_default_context()
-        self._known.load_verify_locations(ca)
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
         super().__init__()
 
     def init_poolmanager(self, *given: Any, **told: Any) -> None:
-        """Makes the connections, with what is known."""
-        super().init_poolmanager(*given, **told, ssl_context=self._known)
+        """Makes the connections."""
+        super().init_poolmanager(*given, **told, ssl_context=self._context)
+
+
+def with_certificate(access: RestSettings) -> Tls:
+    """Shows Frazil's own certificate. Raises ConfigureError where its key can't be used."""
+    assert access.certificate
+    context = ssl.create_default_context(cafile=access.ca)
+    try:
+        # Without a password, OpenSSL would ask at the terminal.
+        context.load_cert_chain(access.certificate, access.key, revealed(access.key_password) or "")
+    except ssl.SSLError:
+        raise ConfigureError(
+            "The key of the certificate for the catalog can't be used.",
+            where=str(access.key),
+            meaning="Nothing was asked.",
+            todo="Mend FRAZIL_REST__KEY_PASSWORD, or FRAZIL_REST__CERTIFICATE and FRAZIL_REST__KEY.",
+        ) from None
+    return Tls(context)

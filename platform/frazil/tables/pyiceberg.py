@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.types import IcebergType
     from requests import Response, Session
+    from requests.adapters import HTTPAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,8 @@ def open_rest(
             session = super()._create_session()
             if not rest.vended_credentials:  # PyIceberg asks for them by default, Spark does not
                 del session.headers["X-Iceberg-Access-Delegation"]
+            if by_certificate:
+                session.mount("https://", by_certificate)
             # requests prefers an authority that the environment names to the session's.
             told = partial(session.request, timeout=limits, verify=session.verify)
             session.request = told  # type: ignore[method-assign]
@@ -173,15 +176,18 @@ def open_rest(
             return super()._load_file_io({**properties, **own}, location)
 
     rest.check_files("REST")
-    told: dict[str, Any] = {**properties, **_certificates(rest), **_client_credentials(rest, limits[1])}
+    by_certificate = _by_certificate(rest)
+    own_ca = {"ssl": {"cabundle": str(rest.ca)}} if rest.ca else {}
+    told: dict[str, Any] = {**properties, **own_ca, **_client_credentials(rest, limits[1])}
     return LimitedRestCatalog("frazil", botocore_session=identity, **told)
 
 
-def _certificates(access: RestSettings) -> dict[str, Any]:
-    ssl: dict[str, Any] = {"cabundle": str(access.ca)} if access.ca else {}
-    if access.certificate:
-        ssl["client"] = {"cert": str(access.certificate), "key": str(access.key)}
-    return {"ssl": ssl} if ssl else {}
+def _by_certificate(rest: RestSettings) -> HTTPAdapter | None:
+    if not rest.certificate:
+        return None
+    from frazil.tables.login import with_certificate  # imports what only a login needs
+
+    return with_certificate(rest)
 
 
 def _client_credentials(access: RestSettings, seconds: float) -> dict[str, Any]:

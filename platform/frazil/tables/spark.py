@@ -11,8 +11,9 @@ from frazil.errors import ConfigureError, FrazilError, PartDownError
 from frazil.quoting import quoted
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
-from frazil.tables.client_properties import SPARK_CATALOG, spark_properties
+from frazil.tables.client_properties import spark_properties
 from frazil.tables.faults import Job, spark_job
+from frazil.tables.redaction import OF_SESSION, SECRETS, SPARK_CATALOG
 from frazil.tables.snapshots import number, summary_of
 
 if TYPE_CHECKING:
@@ -113,10 +114,12 @@ def spark_errors(settings: Settings) -> Iterator[None]:
 def configure_session(session: SparkSession, settings: Settings) -> SparkSession:
     """Tells a session the catalog and what landings rely on; returns the same session."""
     prefix = f"spark.sql.catalog.{SPARK_CATALOG}"
+    for name in SECRETS:
+        session.conf.unset(name)
     session.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
     for name, value in spark_properties(settings).items():
         session.conf.set(f"{prefix}.{name}", value)
-    for name, value in _SESSION.items():
+    for name, value in (_SESSION | OF_SESSION).items():
         session.conf.set(name, value)
     return session
 

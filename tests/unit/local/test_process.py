@@ -174,3 +174,17 @@ def test_the_end_of_a_log_is_its_last_lines(tmp_path: Path) -> None:
 
 def test_a_log_that_was_never_written_has_no_end(tmp_path: Path) -> None:
     assert log_tail(tmp_path / "part.log") == ""
+
+
+def test_settings_of_whoever_starts_it_are_none_of_a_servers(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_ALARMS__SLACK", "https://hooks.test/a-secret")
+    monkeypatch.setenv("OF_THE_SHELL", "yes")
+
+    running = started(SLEEP, FRAZIL_PART_PORT="1")
+
+    assert running.process
+    told = running.process.environ()
+    assert (told["OF_THE_SHELL"], told["FRAZIL_PART_PORT"]) == ("yes", "1")
+    assert not [value for value in told.values() if "a-secret" in value]

@@ -19,11 +19,11 @@ from frazil.spec.names import TableName
 from frazil.spec.table import SortTerm
 from frazil.tables.branches import branch_lost
 from frazil.tables.catalog import load_table
-from frazil.tables.client_properties import SPARK_CATALOG
 from frazil.tables.commit import commit
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.manifests import Head, manifests_of
 from frazil.tables.pyiceberg import transaction
+from frazil.tables.redaction import SPARK_CATALOG
 from frazil.tables.replacement import Replacement, overtaken, same_rows
 from frazil.tables.spark import spark_name
 from frazil.tables.stage import StagedFiles, audit_failed, staged_files
