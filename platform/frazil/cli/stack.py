@@ -17,8 +17,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from frazil.cli.administrator import find_deployment
 from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json
+from frazil.cloud.deployment import open_clouds, reconciler_of
+from frazil.cloud.identities import CROSSING, settings_of
 from frazil.errors import MissingError, PartDownError
 from frazil.settings.connection import ConnectionSettings
 from frazil.settings.profile import Settings, frazil_home, variable
@@ -113,18 +116,37 @@ def status(as_json: Json = False) -> None:
 
 
 @app.command(rich_help_panel=_PANEL)
-def env(as_json: Json = False) -> None:
-    """Print the endpoints and credentials of the stack, as shell exports or JSON."""
+def env(
+    deployment: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a deployment, in place of the stack.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the endpoints and credentials of the stack, or those of a deployment, as exports or JSON."""
     home = frazil_home()
-    if not (file := home / "profile.json").exists():
+    if deployment is None and not (home / "profile.json").exists():
         raise MissingError("There is no stack here.", where=str(home), todo="Run `frazil up` first.")
-    settings = _plain(Settings.of_profile(file))
+    if deployment is None:
+        settings = _plain(Settings.of_profile(home / "profile.json"))
+        exports = {**_exports(settings), **_for_others(home, settings)}
+    else:
+        settings = _of_deployment(deployment)
+        exports = _exports(settings)
     if as_json:
         print_json(settings)
         return
-    for name, value in _exports(home, settings).items():
-        text = json.dumps(value) if isinstance(value, dict) else str(value)
+    for name, value in exports.items():
+        text = json.dumps(value) if isinstance(value, dict | bool) else str(value)
         typer.echo(f"export {name}={shlex.quote(text)}")
+
+
+def _of_deployment(name: str) -> dict[str, Any]:
+    settings = Settings.load()
+    spec = find_deployment(settings, name).spec
+    reconciler = reconciler_of(spec, settings)
+    with console.status("asking the clouds"):
+        known = reconciler.part(set(CROSSING) & set(reconciler.addresses)).facts()
+        return settings_of(spec, known, open_clouds(spec, settings).secrets, settings)
 
 
 def _wanted(group: Group, added: list[Group] | None, left: list[Group] | None) -> bool | None:
@@ -188,12 +210,18 @@ def _plain(told: Any) -> Any:
     return told
 
 
-def _exports(home: Path, settings: dict[str, Any]) -> dict[str, Any]:
+def _exports(settings: dict[str, Any]) -> dict[str, Any]:
     systems = {n: value for n, value in settings.items() if isinstance(value, dict) and n != "connections"}
     return {
-        "FRAZIL_HOME": home,
         **{variable([name]): settings[name] for name in settings.keys() - systems.keys()},
         **{variable([name, part]): told for name in systems for part, told in systems[name].items()},
+    }
+
+
+def _for_others(home: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """What other programs take, and where the stack is."""
+    return {
+        "FRAZIL_HOME": home,
         "AWS_ACCESS_KEY_ID": settings["aws"]["access_key"],
         "AWS_SECRET_ACCESS_KEY": settings["aws"]["secret_key"],
         "AWS_REGION": settings["aws"]["region"],

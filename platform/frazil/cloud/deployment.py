@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from frazil.cloud.aws.client import Aws
+from frazil.cloud.aws.secrets import SecretsManager
 from frazil.cloud.clouds import Clouds
+from frazil.cloud.confluent.client import Confluent
+from frazil.cloud.confluent.objects import objects as confluent
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Resource
 from frazil.settings.profile import Settings
@@ -13,13 +17,15 @@ from frazil.spec.deployment import DeploymentSpec
 Objects = Callable[[DeploymentSpec, Clouds], list[Resource]]
 """The objects of one cloud; asks nobody anything."""
 
-OBJECTS: Mapping[str, Objects] = {}
+OBJECTS: Mapping[str, Objects] = {"confluent": confluent}
 """By the first part of their addresses."""
 
 
-def open_clouds(settings: Settings) -> Clouds:
-    """The clients of who makes deployments; each asks nobody before it is used."""
-    return Clouds(None, None, None, None)  # type: ignore[arg-type]
+def open_clouds(spec: DeploymentSpec, settings: Settings) -> Clouds:
+    """The clients of who makes a deployment; each asks nobody before it is used."""
+    aws = Aws(settings.with_changes(aws={"region": spec.region}).aws)
+    secrets = SecretsManager(aws)
+    return Clouds(aws, Confluent(settings.confluent), None, secrets)
 
 
 def reconciler_of(spec: DeploymentSpec, settings: Settings, *, patience: float = 1800.0) -> Reconciler:
@@ -30,6 +36,6 @@ def reconciler_of(spec: DeploymentSpec, settings: Settings, *, patience: float =
         settings: Who makes it.
         patience: Seconds that one object may take.
     """
-    clouds = open_clouds(settings)
+    clouds = open_clouds(spec, settings)
     found = [resource for objects in OBJECTS.values() for resource in objects(spec, clouds)]
     return Reconciler(found, patience=patience)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -37,6 +37,10 @@ class AwsSettings(SystemSettings):
         None, description="A token that takes on the role, in place of an identity of AWS."
     )
 
+    secrets_by: Literal["role", "identity"] = Field(
+        "role", description="Who reads secrets in Secrets Manager, where there is a role."
+    )
+
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         self.ask_for(["access_key", "secret_key"], "a key", self.access_key or self.secret_key)
@@ -46,6 +50,12 @@ class AwsSettings(SystemSettings):
         if self.profile and self.access_key:
             raise ValueError("say either profile or access_key: they are two identities")
         return self
+
+    @property
+    def of_secrets(self) -> AwsSettings:
+        """Whoever reads secrets."""
+        without = {"role_arn": None, "external_id": None, "web_identity_token_file": None}
+        return self.model_copy(update=without) if self.secrets_by == "identity" else self
 
 
 class S3Settings(SystemSettings):

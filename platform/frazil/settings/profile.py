@@ -10,8 +10,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -39,6 +40,9 @@ from frazil.settings.snowflake import SnowflakeSettings
 from frazil.settings.spark import SparkSettings
 from frazil.settings.system import SystemSettings
 from frazil.settings.telemetry import LogSettings, TracingSettings
+
+if TYPE_CHECKING:
+    from botocore.session import Session
 
 _NO_SETTINGS = ("FRAZIL_HOME", "FRAZIL_PROFILE", "FRAZIL_CACHE", "FRAZIL_DEBUG")
 _OF_TESTS = "FRAZIL_TEST_"
@@ -106,7 +110,7 @@ class Settings(BaseSettings):
     @model_validator(mode="wrap")
     @classmethod
     def _asks_for_secrets_as_itself(cls, told: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
-        before = KEEP.set(Keep(lambda: aws_session(AwsSettings.model_validate(told.get("aws", {})))))
+        before = KEEP.set(Keep(partial(_session_of_secrets, told.get("aws", {}))))
         try:
             return read(told)
         finally:
@@ -175,6 +179,10 @@ class Settings(BaseSettings):
             where=where,
             todo=f"Mend the variable FRAZIL_<NAME> or FRAZIL_<SYSTEM>__<NAME>, or {profile_path()}.",
         )
+
+
+def _session_of_secrets(told: Any) -> Session:
+    return aws_session(AwsSettings.model_validate(told).of_secrets)
 
 
 def read_profile(file: Path) -> dict[str, Any]:

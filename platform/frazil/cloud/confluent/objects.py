@@ -85,11 +85,13 @@ class _Objects:
                 max_cfu=self.part.max_cfu, confluent=confluent,
             )  # fmt: skip
         if self.part.tableflow:
-            arn = f"arn:aws:iam::{self.clouds.aws.account}:role/{self.spec.names.writer_role}"
             yield ProviderIntegration(
                 address=_INTEGRATION, needs=inside, name=self.spec.names.provider_integration,
-                role_arn=arn, confluent=confluent,
+                role_arn=self._writer, confluent=confluent,
             )  # fmt: skip
+
+    def _writer(self) -> str:
+        return f"arn:aws:iam::{self.clouds.aws.account}:role/{self.spec.names.writer_role}"
 
     def _bindings(self) -> Iterator[Resource]:
         yield self._binding("app_manager", "CloudClusterAdmin", _cluster, _CLUSTER)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -23,16 +24,16 @@ class ProviderIntegration(InEnvironment):
     """Names the customer's role before it exists: so the circle of Confluent and AWS opens.
 
     Args:
-        role_arn: The role's, predicted from its name.
+        role_arn: Tells the role's, predicted from its name; asks AWS for the account.
     """
 
-    role_arn: str
+    role_arn: Callable[[], str]
     path: ClassVar = "/pim/v1/integrations"
     fixed: ClassVar = frozenset({"customer_role"})
 
     def wanted(self, known: Known) -> Facts:
         """Which role Confluent may take."""
-        return {"customer_role": self.role_arn}
+        return {"customer_role": self.role_arn()}
 
     def facts(self, body: Json, known: Known) -> Facts:
         """With Confluent's own role and the external id, for the trust of the customer's."""
@@ -44,7 +45,7 @@ class ProviderIntegration(InEnvironment):
         """What it is made of."""
         return {
             "display_name": self.name, "provider": "AWS", "environment": {"id": known[_ENVIRONMENT]["id"]},
-            "config": {"kind": "AwsIntegrationConfig", "customer_iam_role_arn": self.role_arn},
+            "config": {"kind": "AwsIntegrationConfig", "customer_iam_role_arn": self.role_arn()},
         }  # fmt: skip
 
 

@@ -1,0 +1,110 @@
+"""The settings of a deployment: what was made, with the identities made, and no secret in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from frazil.cloud.identities import CROSSING, settings_of
+from frazil.errors import NotYetError
+from frazil.settings.profile import Settings
+from frazil.spec.deployment import DeploymentSpec
+
+KNOWN = {
+    "confluent/cluster": {"id": "lkc-1", "bootstrap": "pkc-1:9092", "protocol": "SASL_SSL"},
+    "confluent/registry": {"http_endpoint": "https://psrc-1"},
+    "aws/writer_role": {"arn": "arn:aws:iam::1:role/writer"},
+    "aws/reader_role": {"arn": "arn:aws:iam::1:role/reader"},
+}
+SECRETS = {
+    "/snowflake_resource/shop": {
+        "snowflake_account_identifier": "ORG-ACCOUNT",
+        "snowflake_service_user": "SHOP_USER",
+        "active_key_number": "1",
+        "snowflake_rsa_private_key_1_pem": "the-private-key",
+    }
+}
+
+
+class Store:
+    def put(self, name: str, values: Mapping[str, str], tags: Mapping[str, str]) -> None:
+        raise AssertionError("settings write no secrets")
+
+    def get(self, name: str) -> dict[str, str] | None:
+        return SECRETS.get(name)
+
+    def delete(self, name: str) -> None:
+        raise AssertionError("settings delete no secrets")
+
+
+def spec(**parts: Any) -> DeploymentSpec:
+    told = {"name": "shop", "aws": {"bucket": "shop-bucket"}, "confluent": {}, "snowflake": {}, **parts}
+    return DeploymentSpec.model_validate(told)
+
+
+def told(deployment: DeploymentSpec, **who: Any) -> dict[str, Any]:
+    return settings_of(deployment, KNOWN, Store(), Settings.load(**who))
+
+
+def test_each_system_is_told_with_the_identity_made_for_it() -> None:
+    found = told(spec())
+
+    assert (found["cluster"], found["catalog"]) == ("shop", "glue")
+    assert found["kafka"]["bootstrap_servers"] == "pkc-1:9092"
+    assert found["kafka"]["tls"] is True
+    assert found["registry"]["url"] == "https://psrc-1"
+    assert found["aws"]["role_arn"] == "arn:aws:iam::1:role/writer"
+    assert found["glue"]["warehouse"] == "s3://shop-bucket/warehouse"
+    assert (found["snowflake"]["user"], found["snowflake"]["account"]) == ("SHOP_USER", "ORG-ACCOUNT")
+    assert found["snowflake"]["login_role"] == "SHOP_SYSTEM_ADMIN_ROLE"
+
+
+def test_secrets_are_told_by_where_they_are_kept() -> None:
+    found = told(spec())
+
+    consumer = "aws-secret:/confluent_cloud_resource/shop/kafka_cluster/app_consumer/python_client"
+    assert found["kafka"]["password"] == f"{consumer}#sasl.password"
+    key = found["snowflake"]["private_key"]
+    assert key == "aws-secret:/snowflake_resource/shop#snowflake_rsa_private_key_{active_key_number}_pem"
+    assert "the-private-key" not in str(found)
+
+
+def test_every_setting_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """D6: the secret and the deployment name one user, who can log in."""
+    found = told(spec())
+    for system in ("kafka", "registry", "snowflake"):
+        found[system] = {k: v for k, v in found[system].items() if not str(v).startswith("aws-secret:")}
+    found["kafka"] |= {"username": "key", "password": "secret"}
+
+    settings = Settings.load(**found)
+
+    assert settings.s3_endpoint in (None, "")
+    assert settings.snowflake.user == "SHOP_USER"
+
+
+def test_where_confluent_takes_the_role_too_it_reads_no_secrets() -> None:
+    confluent = {"topics": [{"name": "trades"}], "tableflow": ["trades"]}
+
+    assert told(spec(confluent=confluent))["aws"]["secrets_by"] == "identity"
+    assert "secrets_by" not in told(spec())["aws"]
+
+
+def test_the_stand_ins_are_told_where_the_clouds_are_stand_ins() -> None:
+    found = told(spec(), aws={"endpoint": "http://127.0.0.1:1"}, snowflake={"host": "127.0.0.1", "port": 2})
+
+    assert found["s3"]["endpoint"] == found["glue"]["endpoint"] == "http://127.0.0.1:1"
+    assert (found["snowflake"]["host"], found["snowflake"]["port"]) == ("127.0.0.1", 2)
+
+
+def test_parts_that_a_deployment_lacks_are_not_told() -> None:
+    assert set(told(spec(confluent=None, snowflake=None))) == {"cluster", "catalog", "aws", "s3", "glue"}
+
+
+@pytest.mark.parametrize("address", CROSSING)
+def test_what_was_not_made_is_named(address: str) -> None:
+    known = {name: facts for name, facts in KNOWN.items() if name != address}
+
+    with pytest.raises(NotYetError, match=f"lacks {address}"):
+        settings_of(spec(), known, Store(), Settings.load())
