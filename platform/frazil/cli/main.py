@@ -15,8 +15,8 @@ from frazil.logs import configure_logs
 from frazil.settings.profile import log_settings
 
 _MODULES = (
-    "stack", "demo", "generate", "land", "repair", "tables", "metrics", "upkeep", "graph", "schema",
-    "doctor", "deploy",
+    "stack", "demo", "generate", "land", "repair", "tableflow", "tables", "metrics", "upkeep", "graph",
+    "schema", "doctor", "deploy",
 )  # fmt: skip
 """Modules of `frazil.cli` with commands, in the order of `--help`."""
 

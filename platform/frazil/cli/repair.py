@@ -15,7 +15,7 @@ from rich.table import Table
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import landed, show_landings
 from frazil.cli.results import run_id
-from frazil.cli.selection import Json, Selection, select, select_topics
+from frazil.cli.selection import Json, Name, Selection, select, select_topics
 from frazil.derive.derive import DeriveReport
 from frazil.derive.publish import DerivedRollback, roll_back_derived
 from frazil.landing.acceptance import accept
@@ -30,7 +30,6 @@ from frazil.tables.keys import Key
 
 app = typer.Typer()
 
-Name = Annotated[str, typer.Argument(metavar="TABLE", help="namespace.table, or the table alone.")]
 Where = Annotated[
     str, typer.Option(metavar="FILTER", help="Which dead letters: \"reason_code = 'schema_id'\".")
 ]

@@ -29,6 +29,7 @@ T = TypeVar("T", bound=AnyTable)
 Tables = Annotated[
     list[str] | None, typer.Argument(metavar="TABLE...", help="namespace.table, or the table alone.")
 ]
+Name = Annotated[str, typer.Argument(metavar="TABLE", help="namespace.table, or the table alone.")]
 AllTables = Annotated[bool, typer.Option("--all", help="Every table of every pipeline.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar
 
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, OvertakenError
-from frazil.landing.ledger import EMPTY, Ledger, ledgers, read_ledger
+from frazil.landing.ledger import EMPTY, Ledger, ledger_of, ledgers, read_ledger
+from frazil.landing.takeover import TAKEOVER
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import new_branch
@@ -41,7 +43,7 @@ def foreign_commits(metadata: TableMetadata) -> list[Snapshot]:
     known = {ledger.accepted_snapshot for _, ledger in ledgers(metadata)}
     return [
         snapshot
-        for snapshot in ancestors(metadata)
+        for snapshot in takewhile(lambda s: not _is_takeover(s), ancestors(metadata))
         if snapshot.snapshot_id not in known and _is_foreign(snapshot)
     ]
 
@@ -91,6 +93,12 @@ class _Acceptance(Staged):
         # A dead letter that was redriven may be among them: no redrive brings it back.
         past = self.gone_at if before.total_redriven else None
         return replace(self.entry, expired_before=past).beside(before)
+
+
+def _is_takeover(snapshot: Snapshot) -> bool:
+    """Whether all that came before is Tableflow's, and was counted."""
+    ledger = ledger_of(snapshot)
+    return ledger is not None and ledger.landing.startswith(TAKEOVER)
 
 
 def _is_foreign(snapshot: Snapshot) -> bool:

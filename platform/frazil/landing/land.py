@@ -25,9 +25,10 @@ from frazil.landing.history import Accepted, look, recreated
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, Span, bytes_per_record, read_ledger
 from frazil.landing.plan import Plan, cut, make_plan
+from frazil.landing.release import refuse_released
 from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.landing.source import read_slices
-from frazil.landing.tables import ensure_table, landed_so_far
+from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import things, writable
 from frazil.spec.topic import TableSpec
@@ -115,8 +116,9 @@ class _Landing:
         facts = self._facts()
         decoder, table = fitting(self._connections.catalog, self._name, self._prepared)
         self._done("evolved")
+        refuse_released(self._name, table)
         drop_outlived(self._connections.catalog, self._name, table)
-        ledger = landed_so_far(self._name, table)
+        ledger = read_ledger(table.metadata)
         history = look(self._connections.settings, self._name, facts, ledger, self._accepted)
         plan = make_plan(history, max_records or self._cap(table))
         self._done("planned")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.errors import OvertakenError
 from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.release import refuse_released
 from frazil.spec.names import TableName
 from frazil.tables.branches import LANDING
 from frazil.tables.keys import NAMES, Key, keys_in
@@ -28,6 +29,7 @@ class Landed(Staged):
 
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`."""
+        refuse_released(name, table)
         before = read_ledger(table.metadata)
         now, then = (ledger and ledger.place for ledger in (before, self.base))
         if now != then:

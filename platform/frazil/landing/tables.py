@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from frazil.errors import RepairError
 from frazil.formats.columns import RecordColumns, metadata_names, table_fields
 from frazil.landing.evolve import evolve
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.ledger import read_ledger
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
@@ -23,6 +23,7 @@ def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, columns: Re
     """The table, made if missing, evolved if the schema asks for it, with a head on `main`.
 
     Raises:
+        RepairError: The table has rows, and nothing tells which records they are.
         SchemaRefusedError: The schema asks for a change that would lose or falsify data.
         SpecError: The spec's layout names a column that can't be used so.
     """
@@ -31,17 +32,14 @@ def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, columns: Re
         fields = table_fields(spec, columns)
         properties = _properties(spec) | needless(spec.migrations, fields)
         table = create_table(catalog, name, fields, spec.transforms, properties)
+    else:
+        _refuse_strange_rows(name, table)
     return arrange(spec, name, catalog, evolve(spec, name, catalog, table, columns))
 
 
-def landed_so_far(name: TableName, table: Table) -> Ledger | None:
-    """The newest ledger of a table; None where nothing was landed yet.
-
-    Raises:
-        RepairError: It has rows all the same: of Tableflow's, say.
-    """
-    ledger = read_ledger(table.metadata)
-    rows = 0 if ledger else rows_held(table, table.current_snapshot())
+def _refuse_strange_rows(name: TableName, table: Table) -> None:
+    """Raises RepairError where a table has rows, and no ledger that tells which: Tableflow's, say."""
+    rows = 0 if read_ledger(table.metadata) else rows_held(table, table.current_snapshot())
     if rows:
         raise RepairError(
             f"Table {name} has {rows} rows, and nothing tells which records of the topic they are.",
@@ -50,7 +48,6 @@ def landed_so_far(name: TableName, table: Table) -> Ledger | None:
             todo="`frazil adopt` takes over a table that Tableflow wrote (docs/tableflow.md). Else land into "
             "a table of another name.",
         )
-    return ledger
 
 
 def _properties(spec: TableSpec) -> dict[str, str]:

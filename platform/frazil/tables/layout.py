@@ -76,6 +76,16 @@ def create_table(
     return _with_head(catalog, name, load_table(catalog, name))
 
 
+def register(catalog: Catalog, name: TableName, metadata_location: str) -> None:
+    """Lets the catalog name a table that is there; finds it named where another one was quicker."""
+    from pyiceberg.exceptions import TableAlreadyExistsError
+
+    for attempt in stamina.retry_context(on=is_lost, attempts=_TRIES, wait_initial=0.05, wait_max=1.0):
+        with attempt, suppress(TableAlreadyExistsError):
+            catalog.create_namespace_if_not_exists(name.namespace)
+            catalog.register_table(name.identifier, metadata_location)
+
+
 def load_with_head(catalog: Catalog, name: TableName) -> Table | None:
     """The table, or None where there is none; with a head, if its maker was killed before it made one."""
     table = load_table_or_none(catalog, name)

@@ -1,0 +1,309 @@
+"""A topic moves from Tableflow to Frazil and back: rows and position go together, and nothing is guessed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.schema import Schema
+from pyiceberg.types import StringType
+
+from frazil.checks.run import run_check
+from frazil.clients import Clients
+from frazil.errors import (
+    AuditFailedError,
+    DifferentError,
+    FrazilError,
+    NotYetError,
+    OvertakenError,
+    RepairError,
+    StopError,
+    TopicChangedError,
+)
+from frazil.kafka.facts import topic_fact
+from frazil.landing import takeover
+from frazil.landing.acceptance import foreign_commits
+from frazil.landing.history import look
+from frazil.landing.land import land
+from frazil.landing.landed import Landed
+from frazil.landing.ledger import Ledger, ledgers, read_ledger
+from frazil.landing.plan import make_plan
+from frazil.landing.release import release
+from frazil.landing.state import table_states
+from frazil.landing.takeover import TakeoverReport, take_over
+from frazil.spec.names import TableName, things
+from frazil.spec.topic import TableSpec
+from frazil.tables.commit import remove_properties
+from frazil.tables.stage import StagedFiles, publish
+from kit import tableflow as kit
+from kit.tableflow import NAME, TOPIC, TRADE, Logs, Registry, Tableflow, clients, places_of
+
+SPEC = TableSpec(topic=TOPIC, metadata="full", publish=())
+OWN = TableName("lkc_5w1k2", "stock_trades")
+SOURCE = TableName(*NAME)
+SPANS = {0: (0, 40), 1: (5, 25)}
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    """A catalog that several threads may ask."""
+    return SqlCatalog("glue", uri=f"sqlite:///{tmp_path}/catalog.sqlite", warehouse=tmp_path.as_uri())
+
+
+@pytest.fixture
+def tableflow(catalog: Catalog, tmp_path: Path) -> Tableflow:
+    """Tableflow has landed two commits of two partitions."""
+    made = Tableflow(catalog, tmp_path.as_uri())
+    made.enable()
+    made.commit({0: (0, 30), 1: (5, 20)})
+    made.commit({0: (30, 40), 1: (20, 25)})
+    return made
+
+
+@pytest.fixture
+def now(tableflow: Tableflow) -> Clients:
+    """Clients of the cluster; the topic has moved on since Tableflow stopped, and has a new partition."""
+    return clients(tableflow.catalog, Logs(spans={0: (0, 50), 1: (5, 25), 2: (0, 3)}))
+
+
+def adopted(connections: Clients, spec: TableSpec = SPEC, *, accept_gaps: bool = False) -> TakeoverReport:
+    return take_over(spec, connections, SOURCE, connections, accept_gaps=accept_gaps, run_id="test")
+
+
+def test_the_position_is_behind_the_last_row_of_each_partition(now: Clients) -> None:
+    report = adopted(now)
+
+    assert report.table == str(OWN) == str(things(SPEC, now.settings).table)
+    assert (report.rows, report.gaps, report.given_up) == (60, 0, 0)
+    assert report.position == {0: 40, 1: 25, 2: 0}
+
+
+def test_the_next_landing_begins_there_and_doubles_nothing(now: Clients) -> None:
+    adopted(now)
+    ledger = read_ledger(now.catalog.load_table(OWN.identifier).metadata)
+
+    plan = make_plan(look(now.settings, OWN, topic_fact(now.admin, TOPIC), ledger), 1000)
+
+    assert plan.spans == {0: (40, 50), 1: (25, 25), 2: (0, 3)}
+    assert not plan.adopts
+
+
+def test_columns_rows_and_files_are_those_that_tableflow_wrote(tableflow: Tableflow, now: Clients) -> None:
+    adopted(now)
+    table = now.catalog.load_table(OWN.identifier)
+
+    assert table.schema() == tableflow.table.schema()
+    assert table.location() == tableflow.table.location()
+    wanted = [(p, at) for p, (start, to) in SPANS.items() for at in range(start, to)]
+    assert sorted(places_of(table.scan().to_arrow())) == wanted
+
+
+def test_every_check_of_a_landed_table_holds_afterwards(now: Clients) -> None:
+    adopted(now)
+
+    counted = run_check("row_count", SPEC, now)
+    assert counted.passed, counted.text
+    assert run_check("schema", SPEC, now).passed
+    assert table_states([SPEC], now)[0].state == "behind"
+    assert foreign_commits(now.catalog.load_table(OWN.identifier).metadata) == []
+
+
+def test_a_second_adoption_is_refused_and_says_how_to_go_on(now: Clients) -> None:
+    adopted(now)
+
+    with pytest.raises(DifferentError, match=r"Frazil lands lkc_5w1k2\.stock_trades already") as e:
+        adopted(now)
+
+    assert "frazil land" in e.value.todo
+
+
+def test_one_that_died_before_its_ledger_goes_on(now: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(*_: object) -> None:
+        raise SystemExit
+
+    monkeypatch.setattr(takeover, "publish", dies)
+    with pytest.raises(SystemExit):
+        adopted(now)
+    monkeypatch.setattr(takeover, "publish", publish)
+    there = now.catalog.load_table(OWN.identifier).metadata_location
+
+    with pytest.raises(RepairError, match="has 60 rows, and nothing tells which records"):
+        land(SPEC, now)
+
+    assert now.catalog.load_table(OWN.identifier).metadata_location == there
+    assert adopted(now).rows == 60
+
+
+def test_a_table_that_goes_on_moving_is_left_alone(
+    tableflow: Tableflow, now: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same = SPEC.model_copy(update={"namespace": NAME[0], "table": NAME[1]})
+
+    def tableflow_commits(*args: object) -> object:
+        tableflow.commit({0: (40, 45)})
+        return publish(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(takeover, "publish", tableflow_commits)
+    with pytest.raises(OvertakenError, match="taken over, or written to"):
+        adopted(now, same)
+    monkeypatch.setattr(takeover, "publish", publish)
+
+    assert read_ledger(tableflow.table.metadata) is None
+    assert adopted(now, same).position == {0: 45, 1: 25, 2: 0}
+
+
+def test_a_rollback_behind_the_adoption_needs_another_one(now: Clients) -> None:
+    adopted(now)
+    table = now.catalog.load_table(OWN.identifier)
+    (snapshot, _), *_ = ledgers(table.metadata)
+    table.manage_snapshots().rollback_to_snapshot(snapshot.parent_snapshot_id or 0).commit()
+
+    with pytest.raises(FrazilError, match=r"nothing tells"):
+        land(SPEC, now)
+
+
+def refused(connections: Clients, error: type[FrazilError], text: str, spec: TableSpec = SPEC) -> FrazilError:
+    with pytest.raises(error, match=text) as caught:
+        adopted(connections, spec)
+    assert not connections.catalog.table_exists(OWN.identifier)
+    return caught.value
+
+
+def test_rows_that_are_there_twice_are_not_taken_over(tableflow: Tableflow, now: Clients) -> None:
+    tableflow.commit({0: (39, 40)})
+
+    assert "partition 0: 41 rows for 40 offsets" in refused(now, AuditFailedError, "does not add up").where
+
+
+def test_rows_of_a_topic_that_was_made_again_are_not_taken_over(tableflow: Tableflow) -> None:
+    anew = clients(tableflow.catalog, Logs(spans={0: (0, 7), 1: (0, 25)}))
+
+    assert "partition 0 ends at 7" in refused(anew, TopicChangedError, "not of the topic").where
+
+
+def test_offsets_that_nobody_tells_of_are_given_up_only_if_asked(tableflow: Tableflow) -> None:
+    tableflow.commit({0: (40, 50)}, without=[(0, 42), (0, 44)])
+    late = clients(tableflow.catalog, Logs(spans={0: (45, 50), 1: (5, 25)}))
+
+    error = refused(late, RepairError, "lacks records")
+    assert "partition 0: 2 offsets have no row, and the topic no longer holds them" in error.where
+    assert adopted(late, accept_gaps=True).given_up == 2
+    assert run_check("row_count", SPEC, late).passed
+
+
+def test_records_before_the_first_row_are_not_passed_over(tableflow: Tableflow) -> None:
+    longer = clients(tableflow.catalog, Logs(spans={0: (0, 40), 1: (2, 25)}))
+
+    assert "partition 1: the topic still holds [2, 5)" in refused(longer, RepairError, "lacks records").where
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"metadata": "standard"}, r"\$\$raw-key: the spec has no such column"),
+        ({"metadata_names": "portable"}, "cflt_metadata_topic: missing"),
+    ],
+)
+def test_a_spec_of_other_columns_is_refused(now: Clients, changes: dict[str, str], told: str) -> None:
+    other = SPEC.model_copy(update=changes)
+
+    with pytest.raises(DifferentError) as caught:
+        adopted(now, other)
+
+    assert caught.match("not those that the spec asks for")
+    assert re.search(told, caught.value.where)
+
+
+def test_a_schema_that_the_rows_do_not_fit_is_refused(tableflow: Tableflow) -> None:
+    textual = Registry(schema=TRADE.replace('"quantity", "type": "int"', '"quantity", "type": "string"'))
+
+    error = refused(
+        clients(tableflow.catalog, Logs(spans=SPANS), textual), DifferentError, "not those that the spec"
+    )
+    assert "quantity" in error.where
+
+
+def test_columns_that_tableflow_writes_otherwise_are_named(
+    tableflow: Tableflow, now: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = [
+        f.model_copy(update={"field_type": StringType()}) if f.name == "$$timestamp" else f
+        for f in kit.COLUMNS.fields
+    ]
+    monkeypatch.setattr(kit, "COLUMNS", Schema(*fields))
+    monkeypatch.setattr(Tableflow, "name", ("lkc-5w1k2", "other"))
+    other = replace(tableflow, name=("lkc-5w1k2", "other"))
+    other.enable()
+
+    with pytest.raises(DifferentError) as caught:
+        take_over(SPEC, now, TableName("lkc-5w1k2", "other"), now)
+
+    assert "$$timestamp: string, not timestamptz" in caught.value.where
+
+
+def test_a_table_without_a_row_is_landed_from_the_start_instead(catalog: Catalog, tmp_path: Path) -> None:
+    Tableflow(catalog, tmp_path.as_uri()).enable()
+
+    refused(clients(catalog, Logs(spans=SPANS)), DifferentError, "has no row of the topic")
+
+
+# And back.
+
+
+def landing(connections: Clients) -> Landed:
+    """One that was planned, and is about to be published."""
+    before = read_ledger(connections.catalog.load_table(OWN.identifier).metadata)
+    assert before
+    spans = {p: (to, to) for p, to in before.position.items()}
+    return Landed(
+        StagedFiles(), Ledger(TOPIC, before.topic_id, spans, before.start, landing="landing_1"), before
+    )
+
+
+def test_frazil_says_where_it_stops_and_what_both_tables_hold(tableflow: Tableflow, now: Clients) -> None:
+    adopted(now)
+    retained = clients(tableflow.catalog, Logs(spans={0: (10, 50), 1: (5, 25), 2: (0, 3)}))
+
+    report = release(SPEC, retained)
+
+    assert report.position == {0: 40, 1: 25, 2: 0}
+    assert report.first == {0: 10, 1: 5, 2: 0}
+    assert (report.both, report.only_here) == (30 + 20, 10)
+    assert report.where == (
+        '("$$partition" = 0 AND "$$offset" >= 40) OR ("$$partition" = 1 AND "$$offset" >= 25) OR '
+        '("$$partition" = 2 AND "$$offset" >= 0) OR "$$partition" NOT IN (0, 1, 2)'
+    )
+
+
+def test_nothing_lands_a_topic_that_was_released_not_even_a_landing_under_way(now: Clients) -> None:
+    adopted(now)
+    under_way = landing(now)
+
+    release(SPEC, now)
+
+    with pytest.raises(StopError, match="was released to Tableflow"):
+        publish(now.catalog, OWN, under_way)
+    with pytest.raises(StopError, match="was released to Tableflow"):
+        land(SPEC, now)
+    state = table_states([SPEC], now)[0]
+    assert (state.state, state.reason) == ("suspended", "released to Tableflow at 0:40, 1:25, 2:0")
+    assert run_check("row_count", SPEC, now).passed
+
+
+def test_frazil_goes_on_from_where_it_stopped_once_it_is_resumed(now: Clients) -> None:
+    adopted(now)
+    release(SPEC, now)
+
+    remove_properties(now.catalog, OWN, ("frazil.suspended", "frazil.suspended-by"))  # as resume does
+
+    assert publish(now.catalog, OWN, landing(now)).snapshot_id
+    assert table_states([SPEC], now)[0].position == {0: 40, 1: 25, 2: 0}
+
+
+def test_what_nobody_landed_cannot_be_released(catalog: Catalog) -> None:
+    with pytest.raises(NotYetError):
+        release(SPEC, clients(catalog, Logs(spans=SPANS)))
