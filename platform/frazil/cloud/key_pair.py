@@ -113,6 +113,15 @@ def account_of_token(account: str) -> str:
     return account.partition(end)[0].upper()
 
 
+def secret_values(number: int, pair: KeyPair) -> dict[str, str]:
+    """A pair in the words of a Snowflake user's secret, as key 1 or 2."""
+    return {
+        f"rsa_public_key_{number}_pem": pair.public_pem,
+        f"snowflake_rsa_public_key_{number}_pem": pair.public_line,
+        f"snowflake_rsa_private_key_{number}_pem": pair.private_base64,
+    }
+
+
 def _no_key() -> ConfigureError:
     return ConfigureError(
         "A secret holds no private RSA key.",

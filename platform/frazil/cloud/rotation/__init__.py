@@ -1,0 +1,1 @@
+"""Keys that are replaced while they are in use: nobody is refused meanwhile."""

@@ -1,0 +1,179 @@
+"""API keys of one use: made, proved, written, and only then is the oldest revoked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+
+from frazil.cloud.confluent import keys
+from frazil.cloud.confluent.keys import KeyDuty
+from frazil.cloud.resource import AnswerLost, RefusedYet
+from frazil.cloud.rotation.api_keys import ApiKeys
+from frazil.errors import CloudSlowError, MissingError
+from frazil.spec.deployment import KeyUse
+from kit.cloud_confluent import CloudConfluent, Deployed, Store
+from kit.rotations import AT_ONCE, later
+
+SMALL: dict[str, Any] = {
+    "name": "lab", "confluent": {"topics": [{"name": "trades"}], "max_cfu": 5}, "aws": {"bucket": "lab-lake"}
+}  # fmt: skip
+USES: tuple[KeyUse, ...] = ("app_manager", "app_producer", "app_consumer", "schema_registry", "flink")
+PATIENT = replace(AT_ONCE, patience=20.0)
+
+
+@pytest.fixture
+def made(confluent: CloudConfluent) -> Deployed:
+    """A small deployment, with a key for each use."""
+    deployed = Deployed(confluent, dict(SMALL))
+    deployed.create()
+    return deployed
+
+
+def of(made: Deployed, use: KeyUse = "app_consumer", **changed: Any) -> ApiKeys:
+    known = made.reconciler().facts()
+    told = ApiKeys(made.cloud.client, made.store, KeyDuty(made.spec, use), known, PATIENT)
+    return replace(told, **changed)
+
+
+def working(of_use: ApiKeys) -> list[str]:
+    return [each.id for each in keys.listed(of_use.confluent, of_use.duty, of_use.known)]
+
+
+def held(of_use: ApiKeys) -> tuple[str, str]:
+    pair = keys.held_pair(of_use.secrets.get(of_use.duty.secret))
+    assert pair
+    return pair
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_new_key_takes_over_and_the_one_before_works_on(made: Deployed, use: KeyUse) -> None:
+    keys_of = of(made, use)
+    first = held(keys_of)
+
+    turned = keys_of.turn()
+
+    second = held(keys_of)
+    assert (turned.what, turned.key, turned.instead_of, turned.revoked) == (use, second[0], first[0], ())
+    assert working(keys_of) == [first[0], second[0]]
+    for pair in (first, second):
+        keys.prove(keys_of.confluent, keys_of.duty, keys_of.known, pair)
+
+    assert keys_of.turn().revoked == (first[0],)
+    assert working(keys_of) == [second[0], held(keys_of)[0]]
+
+
+def test_as_many_keys_work_as_the_deployment_says(made: Deployed) -> None:
+    keys_of = of(made, pace=replace(PATIENT, keep=3))
+
+    made_keys = [held(keys_of)[0], *(keys_of.turn().key for _ in range(4))]
+
+    assert working(keys_of) == made_keys[-3:]
+
+
+def test_an_older_key_stays_while_clients_may_still_have_it(made: Deployed) -> None:
+    keys_of = of(made, pace=replace(PATIENT, rest=timedelta(hours=1)))
+
+    for _ in range(3):
+        assert keys_of.turn().revoked == ()
+    assert len(working(keys_of)) == 4
+
+    assert len(replace(keys_of, clock=later(hours=1, seconds=5)).turn().revoked) == 3
+    assert len(working(keys_of)) == 2
+
+
+def test_a_key_that_never_works_is_revoked_and_the_old_one_stays(made: Deployed) -> None:
+    keys_of = of(made, pace=AT_ONCE)
+    before, there = held(keys_of), working(keys_of)
+    made.cloud.delay(key_sync=60.0)
+
+    with pytest.raises(CloudSlowError, match="401"):
+        keys_of.turn()
+
+    assert (held(keys_of), working(keys_of)) == (before, there)
+
+
+class Full(Store):
+    """Takes nothing, or takes it and says nothing."""
+
+    takes = False
+
+    def put(self, name: str, values: Mapping[str, str], tags: Mapping[str, str]) -> None:
+        if self.takes:
+            super().put(name, values, tags)
+        raise AnswerLost("no answer") if self.takes else RefusedYet("it is full")
+
+
+def test_a_key_that_can_not_be_written_is_revoked(made: Deployed) -> None:
+    keys_of = of(made, pace=AT_ONCE)
+    store = Full()
+    store.held = made.store.held
+    before, there = held(keys_of), working(keys_of)
+
+    with pytest.raises(CloudSlowError, match="it is full"):
+        replace(keys_of, secrets=store).turn()
+
+    assert (held(keys_of), working(keys_of)) == (before, there)
+
+
+def test_a_key_that_was_written_though_nobody_said_so_is_not_revoked(made: Deployed) -> None:
+    keys_of = of(made, pace=AT_ONCE)
+    store = Full()
+    store.held, store.takes = made.store.held, True
+    before = held(keys_of)
+
+    with pytest.raises(CloudSlowError, match="no answer"):
+        replace(keys_of, secrets=store).turn()
+
+    assert held(keys_of) != before
+    assert held(keys_of)[0] in working(keys_of)
+
+
+def test_a_key_whose_secret_was_lost_with_the_answer_is_made_anew(made: Deployed) -> None:
+    keys_of = of(made)
+    before = working(keys_of)
+    made.cloud.turn(once={"POST /iam/v2/api-keys": "lose"})
+
+    turned = keys_of.turn()
+
+    assert working(keys_of) == [*before, turned.key]
+    assert held(keys_of)[0] == turned.key
+
+
+def test_age_counts_from_the_date_of_confluent(made: Deployed) -> None:
+    keys_of = of(made, pace=replace(PATIENT, every=timedelta(0)))
+    keys_of.turn()
+
+    age = keys_of.age()
+
+    there = {each.id: each.created for each in keys.listed(keys_of.confluent, keys_of.duty, keys_of.known)}
+    assert (age.key, age.created) == (held(keys_of)[0], there[held(keys_of)[0]])
+    assert age.is_due
+    assert not of(made).age().is_due
+
+
+def test_a_key_that_somebody_revoked_is_missed_and_the_next_turn_mends_it(made: Deployed) -> None:
+    keys_of = of(made)
+    keys.revoke(keys_of.confluent, held(keys_of)[0])
+
+    with pytest.raises(MissingError, match="no key that Confluent knows"):
+        keys_of.age()
+    keys_of.turn()
+
+    keys.prove(keys_of.confluent, keys_of.duty, keys_of.known, held(keys_of))
+
+
+def test_no_secret_is_in_what_a_turn_tells(made: Deployed) -> None:
+    keys_of = of(made)
+    secret = held(keys_of)[1]
+
+    told = f"{keys_of.turn()!r} {keys_of.age()!r} {keys_of!r}"
+
+    held_now = cast("Store", keys_of.secrets).held
+    assert secret not in told
+    assert all(
+        text not in told for each in held_now.values() for key, text in each.items() if "secret" in key
+    )
