@@ -124,10 +124,10 @@ def _parsed(text: str, where: str) -> exp.Query:
     except (TokenError, *MALFORMED) as e:
         # TokenError alone is meant: the others are sqlglot 30's own slips over odd arguments, as of map(a).
         raise SpecError(f"{where}:1: this is no SQL: {e}") from None
+    if any(is_deep(tree, _DEEPEST) for tree in trees):
+        raise SpecError(f"{where}:1: it is nested more than {_DEEPEST} levels deep")
     if len(trees) != 1 or not all(isinstance(b, exp.Select) for b in branches(trees[0])):
         raise SpecError(f"{where}:1: one SELECT is expected here, and nothing else")
-    if is_deep(trees[0], _DEEPEST):
-        raise SpecError(f"{where}:1: it is nested more than {_DEEPEST} levels deep")
     return trees[0]  # type: ignore[return-value]
 
 

@@ -176,8 +176,10 @@ def _literal(node: exp.Literal, _: Named) -> str:
         return "string"
     if not node.name.isdigit():
         return "double" if "e" in node.name.lower() else _decimal_literal(node.name)
-    value = int(node.name)
-    return "int" if value < 2**31 else "bigint" if value < 2**63 else f"decimal({len(str(value))},0)"
+    digits = node.name.lstrip("0") or "0"
+    if len(digits) > 19 or int(digits) >= 2**63:  # Python reads 4,300 digits at most
+        return f"decimal({len(digits)},0)"
+    return "int" if int(digits) < 2**31 else "bigint"
 
 
 def _decimal_literal(text: str) -> str:

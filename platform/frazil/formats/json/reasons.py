@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any
 
@@ -39,7 +39,7 @@ class JsonReasons:
             return "utf8", f"byte {e.start} of the text is not UTF-8"
         try:
             found, end = json.JSONDecoder(parse_constant=_no_constant).raw_decode(text)
-            exact, _ = json.JSONDecoder(parse_float=Decimal, object_pairs_hook=Repeated).raw_decode(text)
+            exact, _ = json.JSONDecoder(parse_float=_exactly, object_pairs_hook=Repeated).raw_decode(text)
         except (ValueError, RecursionError) as e:
             return "not_json", f"the text is no JSON: {e!s:.200}"
         if rest := text[end:].strip(_SPACE):
@@ -76,6 +76,14 @@ class JsonReasons:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+def _exactly(text: str) -> Decimal:
+    """A number as it is written; an exponent that no Decimal has makes it zero, or infinite."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal(float(text))
 
 
 class Repeated(dict[str, Any]):
@@ -156,7 +164,7 @@ def _scalar(node: Scalar, found: Any) -> Iterator[Reason]:
         case "string" if isinstance(found, str) and any(0xD800 <= ord(c) < 0xE000 for c in found):
             yield "utf8", "half of a surrogate pair is no character"
         case "float" | "double" if isinstance(found, int | Decimal):
-            if not abs(Decimal(found)) < _INFINITY[node.wire]:
+            if not Decimal(found).copy_abs() < _INFINITY[node.wire]:
                 yield "range", f"{found!s:.100} is beyond a {node.wire}"
         case "number" if isinstance(found, int | Decimal):
             yield from _exact(node, Decimal(found))

@@ -122,6 +122,28 @@ def test_what_is_no_query_is_refused_with_its_place(text: str, told: str) -> Non
     assert refusal(text)[0].startswith(told)
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WITH x(a, NOT b) AS (SELECT a FROM t) SELECT b FROM x",
+        f"SELECT {'STRUCT(' * 30}a{')' * 30} AS s FROM t",
+        f"SELECT a FROM t{' UNION ALL SELECT a FROM t' * 1500}",
+        "SELECT a FROM t; " + "SELECT a FROM t UNION " * 1500 + "SELECT a FROM t",
+    ],
+)
+def test_a_query_that_takes_too_long_to_read_is_refused(text: str) -> None:
+    with pytest.raises(SpecError, match=r"q.sql:1"):
+        parse_query(text, "q.sql")
+
+
+def test_many_unions_and_long_lists_are_read() -> None:
+    columns = ", ".join(f"c{n} + {n} * coalesce(d{n}, (SELECT max(e) FROM u)) AS c{n}" for n in range(2_000))
+
+    assert len(parse_query(f"SELECT {columns} FROM t", "q.sql").columns) == 2_000
+    assert parse_query(f"SELECT a FROM t{' UNION ALL SELECT a FROM t' * 150}", "q.sql").columns == ("a",)
+
+
 def test_all_mistakes_are_told_at_once() -> None:
     assert [line.split(": ")[0] for line in refusal("SELECT a + 1,\n b, b\nFROM x.y.z")] == [
         "q.sql:1:8",

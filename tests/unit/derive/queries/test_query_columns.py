@@ -28,6 +28,19 @@ def test_columns_of_a_query_are_known_from_those_of_its_inputs(text: str, expect
     assert columns(text).items() >= expected.items()
 
 
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        ("007", "int"),
+        ("2147483648", "bigint"),
+        ("9223372036854775808", "decimal(19,0)"),
+        ("1" * 5000, "decimal(5000,0)"),
+    ],
+)
+def test_a_number_is_of_the_smallest_type_that_holds_it(number: str, kind: str) -> None:
+    assert columns(f"SELECT {number} AS n FROM trades") == {"n": kind}
+
+
 @pytest.mark.parametrize(("text", "told"), WRONG)
 def test_a_wrong_column_is_told_with_its_place_and_the_nearest_name(text: str, told: str) -> None:
     (line,) = refusal(text)
