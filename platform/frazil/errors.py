@@ -124,6 +124,19 @@ class ClockError(ConfigureError):
     """The clocks of the machines that write to a table disagree by more than other engines accept."""
 
 
+class ClientSettingsError(ConfigureError):
+    """The settings of a Kafka client can't be read from AWS.
+
+    Args:
+        kind: Why, in one word of the source systems' loaders.
+        what: As for all errors; so are the others.
+    """
+
+    def __init__(self, kind: str, what: str, *, where: str = "", meaning: str = "", todo: str = "") -> None:
+        super().__init__(what, where=where, meaning=meaning, todo=todo)
+        self.kind = kind
+
+
 class SpecError(ConfigureError):
     """A pipeline file can't be understood."""
 

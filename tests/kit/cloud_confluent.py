@@ -234,7 +234,7 @@ class Deployed:
     @property
     def resources(self) -> list[Resource]:
         clouds = Clouds(Account(), self.confluent or self.cloud.client, None, self.store)
-        given = [Given("aws/writer_role"), Given("aws/bucket")]
+        given = [Given("aws/writer_role"), Given("aws/bucket"), Given("aws/glue")]
         return [*cast("list[Resource]", given), *objects(self.spec, clouds)]
 
     def reconciler(self, patience: float = 30.0) -> Reconciler:

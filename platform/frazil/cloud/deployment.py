@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from frazil.cloud.aws.client import Aws
+from frazil.cloud.aws.objects import objects as aws
 from frazil.cloud.aws.secrets import SecretsManager
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.client import Confluent
@@ -17,15 +18,14 @@ from frazil.spec.deployment import DeploymentSpec
 Objects = Callable[[DeploymentSpec, Clouds], list[Resource]]
 """The objects of one cloud; asks nobody anything."""
 
-OBJECTS: Mapping[str, Objects] = {"confluent": confluent}
+OBJECTS: Mapping[str, Objects] = {"aws": aws, "confluent": confluent}
 """By the first part of their addresses."""
 
 
 def open_clouds(spec: DeploymentSpec, settings: Settings) -> Clouds:
     """The clients of who makes a deployment; each asks nobody before it is used."""
-    aws = Aws(settings.with_changes(aws={"region": spec.region}).aws)
-    secrets = SecretsManager(aws)
-    return Clouds(aws, Confluent(settings.confluent), None, secrets)
+    amazon = Aws(settings.with_changes(aws={"region": spec.region}).aws)
+    return Clouds(amazon, Confluent(settings.confluent), None, SecretsManager(amazon))
 
 
 def reconciler_of(spec: DeploymentSpec, settings: Settings, *, patience: float = 1800.0) -> Reconciler:

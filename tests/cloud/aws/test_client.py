@@ -174,3 +174,15 @@ def _any_call(us: Aws, service: str) -> object:
 
 def test_everything_that_waiting_may_mend_is_not_yet() -> None:
     assert all(issubclass(each, NotYet) for each in (Throttled, AnswerLost, RefusedYet))
+
+
+@pytest.mark.parametrize("fault", ["drop", "lose", "throttle"])
+def test_pages_are_complete_also_where_one_of_them_is_lost(aws: CloudAws, fault: str) -> None:
+    us = Aws(aws.settings)
+    for number in range(17):
+        us.client("ssm").put_parameter(Name=f"/p/{number}", Value="x", Type="String")
+    aws.turn(**{f"{fault}_every": 3})
+
+    pages = us.client("ssm").pages("get_parameters_by_path", Path="/p")
+
+    assert sum(len(page["Parameters"]) for page in pages) == 17

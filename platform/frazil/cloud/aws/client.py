@@ -1,19 +1,24 @@
-"""AWS as a deployment asks it: each call is sent once, and its errors are the reconciler's."""
+"""AWS as a deployment asks it: what makes something is sent once, and errors are the reconciler's."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
+
+import stamina
 
 from frazil.cloud.resource import AnswerLost, RefusedYet, Throttled
 from frazil.settings.aws import AwsSettings
 from frazil.settings.identity import aws_session
 from frazil.settings.refusals import aws_refusal
 
+T = TypeVar("T")
+
+_TRIES = 6
 _THROTTLED = {
     "Throttling", "ThrottlingException", "ThrottledException", "RequestLimitExceeded", "SlowDown",
     "TooManyRequestsException", "RequestThrottled",
@@ -30,7 +35,7 @@ _THERE = {
 }  # fmt: skip
 _SOON = {
     "OperationAborted", "ConcurrentModification", "ConcurrentModificationException", "DeleteConflict",
-    "TooManyUpdates",
+    "TooManyUpdates", "BucketNotEmpty",
 }  # fmt: skip
 """Refusals that waiting mends: others are at work."""
 
@@ -87,7 +92,10 @@ class Aws:
 
 
 class _Client:
-    """Botocore's client, its errors translated."""
+    """Botocore's client, its errors translated.
+
+    A call that makes nothing new is sent again where its answer is lost: it does the same twice.
+    """
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -99,17 +107,26 @@ class _Client:
             with _translated():
                 return call(**told)
 
-        return ask
+        return ask if name.startswith("create_") else lambda **told: _insisting(lambda: ask(**told))
 
-    def pages(self, name: str, **told: Any) -> Iterator[dict[str, Any]]:
-        """All pages of a call."""
-        pages = iter(self._client.get_paginator(name).paginate(**told))
-        while True:
+    def pages(self, name: str, **told: Any) -> list[dict[str, Any]]:
+        """All pages of a call. Where one is lost, all are asked for again: botocore's iterator has ended."""
+
+        def ask() -> list[dict[str, Any]]:
             with _translated():
-                page = next(pages, None)
-            if page is None:
-                return
-            yield page
+                return list(self._client.get_paginator(name).paginate(**told))
+
+        return _insisting(ask)
+
+
+def _insisting(ask: Callable[[], T]) -> T:
+    tries = stamina.retry_context(
+        on=(AnswerLost, Throttled), attempts=_TRIES, wait_initial=0.05, wait_jitter=0.05, wait_max=1.0
+    )
+    for attempt in tries:
+        with attempt:
+            return ask()
+    raise AssertionError("stamina ends by a result or by raising")
 
 
 def _client(settings: AwsSettings, service: str) -> Any:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from frazil.cloud.aws.client import Aws, GoneError, ThereError
+from frazil.cloud.aws.mark import tag_list
 from frazil.cloud.resource import NotYet
 from frazil.errors import ConfigureError
 
@@ -70,11 +71,6 @@ class SecretsManager:
     @property
     def _api(self) -> Any:
         return self.aws.client("secretsmanager")
-
-
-def tag_list(tags: Mapping[str, str]) -> list[dict[str, str]]:
-    """Tags as most services of AWS take them."""
-    return [{"Key": key, "Value": value} for key, value in tags.items()]
 
 
 @contextmanager

@@ -194,6 +194,7 @@ class _Objects:
             return
         needs = (
             _ENVIRONMENT, _CLUSTER, _INTEGRATION, "confluent/key/tableflow", "aws/writer_role", "aws/bucket",
+            "aws/glue",  # goes after them: else Tableflow would make its database anew
             "confluent/binding/app_manager-CloudClusterAdmin", "confluent/binding/app_manager-ResourceOwner",
         )  # fmt: skip
         confluent, secrets = self.confluent, self.clouds.secrets

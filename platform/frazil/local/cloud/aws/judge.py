@@ -49,7 +49,8 @@ class Judge:
             await send(message)
 
         before = _principal(question)
-        await self._app(scope, replay(call.body), watch)
+        plain = self._knobs.more.get("plain")  # loopback stands for TLS: policies ask for it
+        await self._app({**scope, "scheme": "http" if plain else "https"}, replay(call.body), watch)
         if status < 300:
             self._learn(question, before)
 
@@ -64,6 +65,9 @@ class Judge:
                     "AccessDenied",
                     f"not authorized to perform: sts:AssumeRole on resource: {told['RoleArn']}",
                 )
+            case "GetSecretValue" if _has_no_value(question):
+                text = "Secrets Manager can't find the specified secret value for staging label: AWSCURRENT"
+                return 400, "ResourceNotFoundException", text
             case "CreateSecret" if _is_doomed(question):
                 text = "a secret with this name is already scheduled for deletion"
                 return 400, "InvalidRequestException", text
@@ -85,7 +89,11 @@ def _stranger(document: str) -> Refusal | None:
         _, _, _, _, account, thing = arn.split(":", 5) if arn.count(":") >= 5 else ("",) * 6
         kind, _, name = thing.partition("/")
         store = {"role": iam._roles, "user": iam._users}.get(kind)
-        if thing != "root" and not (store and store.contains_scoped(account, "", name.rpartition("/")[2])):
+        if (
+            thing != "root"
+            and not arn.isdigit()
+            and not (store and store.contains_scoped(account, "", name.rpartition("/")[2]))
+        ):
             return 400, "MalformedPolicyDocument", f'Invalid principal in policy: "AWS":"{arn}"'
     return None
 
@@ -98,13 +106,22 @@ def _named(document: str) -> Iterator[str]:
 
 
 def _is_doomed(question: Asked) -> bool:
-    """Whether a secret of that name awaits its deletion, in any region: the stand-in has one."""
-    known: dict[tuple[str, ...], Any] = secretsmanager._secrets._data
-    name = question.told.get("Name")
-    return any(
-        key[0] == question.account and key[-1] == name and value.get("DeletedDate")
-        for key, value in known.items()
-    )
+    """Whether a secret of that name awaits its deletion."""
+    return any(each.get("DeletedDate") for each in _secrets(question, "Name"))
+
+
+def _has_no_value(question: Asked) -> bool:
+    """Whether a secret was made without any text or bytes."""
+    versions = (v for each in _secrets(question, "SecretId") for v in each["Versions"].values())
+    found = [bool(each.get("SecretString") or each.get("SecretBinary")) for each in versions]
+    return bool(found) and not any(found)
+
+
+def _secrets(question: Asked, field: str) -> list[dict[str, Any]]:
+    """The secrets of a name, in whichever region."""
+    known: dict[tuple[str, ...], dict[str, Any]] = secretsmanager._secrets._data
+    asked_for = (question.account, question.told.get(field))
+    return [value for key, value in list(known.items()) if (key[0], key[-1]) == asked_for]
 
 
 def _principal(question: Asked) -> tuple[str, str] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -40,33 +41,44 @@ def app() -> ASGIApp:
 
     from frazil.local.cloud.aws.judge import Judge
 
-    known = iam_actions.extract_resource_arn
     for module in (mini, iam_actions):
-        module.extract_resource_arn = lambda service, *told: (
-            _glue_arn(*told) if service == "glue" else known(service, *told)
-        )
+        module.extract_resource_arn = _arn_of(iam_actions.extract_resource_arn)
     knobs = Knobs()
     return Faulty(Judge(mini.app, knobs), knobs, name_of, failure)
 
 
-def _glue_arn(
-    _method: str, _path: str, _headers: Any, body: bytes, _query: Any, region: str, account: str, *_: Any
-) -> str:
-    """What a call to Glue is about; MiniStack judges each of them as one about everything."""
-    told = json.loads(body or b"{}")
+def _arn_of(known: Callable[..., str]) -> Callable[..., str]:
+    """What a call is about; MiniStack takes those to Glue, and some to SSM, for calls about everything."""
+
+    def arn(service: str, *told: Any) -> str:
+        found = _OWN[service](json.loads(told[3] or b"{}")) if service in _OWN else None
+        return f"arn:aws:{service}:{told[5]}:{told[6]}:{found}" if found else known(service, *told)
+
+    return arn
+
+
+def _parameters(told: dict[str, Any]) -> str | None:
+    return f"parameter/{told['Path'].strip('/')}" if "Path" in told else None
+
+
+def _in_glue(told: dict[str, Any]) -> str:
     database = told.get("DatabaseName") or told.get("DatabaseInput", {}).get("Name")
     table = (
         told.get("TableName")
         or told.get("TableInput", {}).get("Name")
         or (told.get("Name") if database else None)
     )
-    return f"arn:aws:glue:{region}:{account}:{_glue_thing(database or told.get('Name'), table)}"
+    return _glue_thing(database or told.get("Name"), table)
 
 
 def _glue_thing(database: str | None, table: str | None) -> str:
     if table:
         return f"table/{database}/{table}"
     return f"database/{database}" if database else "catalog"
+
+
+_OWN = {"glue": _in_glue, "ssm": _parameters}
+"""The end of an ARN, by service; None: as MiniStack says."""
 
 
 def _main() -> None:

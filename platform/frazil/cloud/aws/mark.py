@@ -1,0 +1,44 @@
+"""What marks the objects of a deployment at AWS as its own: a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from frazil.errors import DifferentError
+from frazil.spec.deployment import DeploymentSpec
+
+_KEY = "frazil"
+
+
+def tags(spec: DeploymentSpec) -> dict[str, str]:
+    """The tags of a deployment's objects."""
+    return {_KEY: spec.name}
+
+
+def own_tags(spec: DeploymentSpec, found: Mapping[str, str]) -> dict[str, str | None]:
+    """Of the tags found, those that the deployment gives: others are nobody's business."""
+    return {key: found.get(key) for key in tags(spec)}
+
+
+def tag_list(told: Mapping[str, str]) -> list[dict[str, str]]:
+    """Tags as most services of AWS take them."""
+    return [{"Key": key, "Value": value} for key, value in told.items()]
+
+
+def tag_dict(told: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Tags as most services of AWS tell them, by key."""
+    return {each["Key"]: each["Value"] for each in told}
+
+
+def is_ours(spec: DeploymentSpec, found: Mapping[str, str]) -> bool:
+    """Whether these tags are those of the deployment."""
+    return found.get(_KEY) == spec.name
+
+
+def foreign(spec: DeploymentSpec, what: str, todo: str) -> DifferentError:
+    """The error for an object of a wanted name that is not the deployment's."""
+    return DifferentError(
+        f"{what} is there, and is not of this deployment: it lacks the tag {_KEY} = {spec.name}.",
+        meaning="It was left as it is.",
+        todo=todo,
+    )

@@ -1,0 +1,26 @@
+"""The objects that a deployment has at AWS."""
+
+from __future__ import annotations
+
+from frazil.cloud.aws.bucket import Bucket
+from frazil.cloud.aws.glue import GlueDatabase
+from frazil.cloud.aws.logs import LogGroup
+from frazil.cloud.aws.parameters import Parameters
+from frazil.cloud.aws.reader import ReaderRole
+from frazil.cloud.aws.writer import WriterRole
+from frazil.cloud.clouds import Clouds
+from frazil.cloud.resource import Resource
+from frazil.spec.deployment import DeploymentSpec
+
+
+def objects(spec: DeploymentSpec, clouds: Clouds) -> list[Resource]:
+    """All of them; secrets are made by whoever makes what is secret, straight into the store."""
+    aws = clouds.aws
+    found: list[Resource] = [
+        Bucket(aws, spec),
+        GlueDatabase(aws, spec),
+        WriterRole(aws, spec),
+        Parameters(aws, spec),
+        LogGroup(aws, spec),
+    ]
+    return [*found, ReaderRole(aws, spec)] if spec.snowflake else found

@@ -1,0 +1,241 @@
+"""A deployment's objects at AWS: made, proved, healed, removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from frazil.cloud.aws.policies import canonical
+from frazil.errors import ConfigureError, DifferentError
+from kit.cloud_aws import ACCOUNT, CloudAws, allow, policy, trust
+from kit.made_at_aws import FOREIGN, MadeAtAws
+
+WRITER, READER = "lab_s3_glue_role", "lab_snowflake_s3_glue_role"
+
+
+def test_all_is_made_and_works_and_a_second_plan_is_empty(lab: MadeAtAws) -> None:
+    lab.create()
+
+    assert lab.drift() == {}
+    assert lab.failures() == {}
+
+
+def test_what_tableflow_writes_to_is_made_and_works(tableflow: MadeAtAws) -> None:
+    tableflow.create()
+
+    assert tableflow.drift() == {}
+    assert tableflow.failures() == {}
+
+
+def test_nothing_is_left_and_a_second_removal_finds_nothing(tableflow: MadeAtAws) -> None:
+    tableflow.create()
+    assert set(tableflow.everything()) == {"buckets", "roles", "databases", "parameters", "logs"}
+
+    tableflow.destroy()
+    assert tableflow.everything() == {}
+
+    tableflow.destroy()
+    assert tableflow.everything() == {}
+
+
+def test_every_third_answer_is_lost_and_every_seventh_call_is_too_many(lab: MadeAtAws) -> None:
+    lab.cloud.turn(lose_every=3, throttle_every=7)
+    lab.create()
+    lab.cloud.turn()
+
+    assert lab.drift() == {}
+    lab.cloud.turn(lose_every=3, throttle_every=7)
+    lab.destroy()
+    lab.cloud.turn()
+    assert lab.everything() == {}
+
+
+def test_roles_that_are_seen_late_are_waited_for(lab: MadeAtAws) -> None:
+    lab.late = 30.0
+    lab.create()
+    lab.cloud.turn(propagation=2.0)
+    lab.cloud.client("iam").update_assume_role_policy(
+        RoleName=WRITER, PolicyDocument=policy(trust(f"arn:aws:iam::{ACCOUNT}:root"))
+    )
+
+    assert lab.failures(patience=30.0) == {}
+
+
+def _public(aws: CloudAws) -> None:
+    aws.client("s3").delete_public_access_block(Bucket="lab-lake")
+
+
+def _plain_text(aws: CloudAws) -> None:
+    aws.client("s3").delete_bucket_policy(Bucket="lab-lake")
+
+
+def _no_rule(aws: CloudAws) -> None:
+    aws.client("s3").delete_bucket_lifecycle(Bucket="lab-lake")
+
+
+def _more_rights(aws: CloudAws) -> None:
+    aws.client("iam").put_role_policy(
+        RoleName=WRITER, PolicyName="more", PolicyDocument=policy(allow("s3:*"))
+    )
+
+
+def _attached(aws: CloudAws) -> None:
+    arn = aws.client("iam").create_policy(PolicyName="all", PolicyDocument=policy(allow("*")))["Policy"][
+        "Arn"
+    ]
+    aws.client("iam").attach_role_policy(RoleName=READER, PolicyArn=arn)
+
+
+def _no_rights(aws: CloudAws) -> None:
+    aws.client("iam").delete_role_policy(RoleName=READER, PolicyName=f"{READER}_access_policy")
+
+
+def _everybody(aws: CloudAws) -> None:
+    document = policy({"Effect": "Allow", "Principal": "*", "Action": "sts:AssumeRole"})
+    aws.client("iam").update_assume_role_policy(RoleName=WRITER, PolicyDocument=document)
+
+
+def _one_parameter(aws: CloudAws) -> None:
+    name = "/confluent_cloud_resource/lab/producer_kafka_client/acks"
+    aws.client("ssm").put_parameter(Name=name, Value="0", Type="String", Overwrite=True)
+
+
+def _no_parameter(aws: CloudAws) -> None:
+    name = "/confluent_cloud_resource/lab/consumer_kafka_client/sasl.mechanism"
+    aws.client("ssm").delete_parameter(Name=name)
+
+
+def _for_ever(aws: CloudAws) -> None:
+    aws.client("logs").delete_retention_policy(logGroupName="/frazil/lab")
+
+
+DRIFTS: dict[str, tuple[Callable[[CloudAws], None], str, str]] = {
+    "a bucket that may become public": (_public, "aws/bucket", "private"),
+    "a bucket that answers without TLS": (_plain_text, "aws/bucket", "policy"),
+    "uploads that are never aborted": (_no_rule, "aws/bucket", "abort_multipart_days"),
+    "another policy on a role": (_more_rights, "aws/writer_role", "other_policies"),
+    "a role that everybody may take": (_everybody, "aws/writer_role", "trust"),
+    "a managed policy on a role": (_attached, "aws/reader_role", "other_policies"),
+    "a role without its rights": (_no_rights, "aws/reader_role", "rights"),
+    "a parameter of another value": (_one_parameter, "aws/parameters", "values"),
+    "a parameter that is gone": (_no_parameter, "aws/parameters", "values"),
+    "logs that are kept for ever": (_for_ever, "aws/log_group", "retention_days"),
+}
+
+
+def test_what_somebody_changes_by_hand_is_found_and_healed(lab: MadeAtAws) -> None:
+    lab.create()
+    for change, *_ in DRIFTS.values():
+        change(lab.cloud)
+
+    found = lab.drift()
+    lab.create()
+
+    missed = [name for name, (_, address, field) in DRIFTS.items() if field not in found.get(address, [])]
+    assert missed == []
+    assert lab.drift() == {}
+
+
+def test_a_principal_that_was_deleted_and_made_anew_is_drift(lab: MadeAtAws) -> None:
+    lab.create()
+    volume = lab.parties["volume"]
+    iam = CloudAws(volume.url, FOREIGN, "test").client("iam")
+    iam.delete_access_key(UserName="volume", AccessKeyId=volume.key)
+    iam.delete_user_policy(UserName="volume", PolicyName="may")
+    iam.delete_user(UserName="volume")
+    iam.create_user(UserName="volume")
+
+    assert lab.drift() == {"aws/reader_role": ["trust"]}
+    lab.create()
+    assert lab.drift() == {}
+
+
+def test_documents_that_say_the_same_are_no_drift(lab: MadeAtAws) -> None:
+    lab.create()
+    iam = lab.cloud.client("iam")
+    told = iam.get_role(RoleName=WRITER)["Role"]["AssumeRolePolicyDocument"]
+    shuffled = [{"Sid": f"S{n}", **each} for n, each in enumerate(reversed(told["Statement"]))]
+    text = json.dumps({"Statement": shuffled, "Version": told["Version"]})
+    iam.update_assume_role_policy(
+        RoleName=WRITER, PolicyDocument=text.replace(f'["arn:aws:iam::{ACCOUNT}:root"]', f'"{ACCOUNT}"')
+    )
+
+    assert lab.drift() == {}
+
+
+@pytest.mark.parametrize("name", ["lab_s3_glue_role", "lab_snowflake_s3_glue_role"])
+def test_a_role_of_somebody_else_is_left_alone(lab: MadeAtAws, name: str) -> None:
+    document = policy(trust("glue.amazonaws.com"))
+    lab.cloud.client("iam").create_role(RoleName=name, AssumeRolePolicyDocument=document)
+
+    with pytest.raises(DifferentError, match="not of this deployment"):
+        lab.create()
+    lab.destroy()
+
+    kept = lab.cloud.client("iam").get_role(RoleName=name)["Role"]["AssumeRolePolicyDocument"]
+    assert canonical(kept) == canonical(document)
+
+
+def test_a_bucket_of_somebody_else_keeps_its_objects(lab: MadeAtAws) -> None:
+    s3 = lab.cloud.client("s3")
+    s3.create_bucket(Bucket="lab-lake")
+    s3.put_object(Bucket="lab-lake", Key="theirs", Body=b"x")
+
+    with pytest.raises(DifferentError, match="The bucket lab-lake is there"):
+        lab.create()
+    lab.destroy()
+
+    assert s3.get_object(Bucket="lab-lake", Key="theirs")["Body"].read() == b"x"
+
+
+def test_a_bucket_of_another_account_is_a_name_that_is_taken(lab: MadeAtAws) -> None:
+    CloudAws(lab.cloud.url, "222222222222", "test").client("s3").create_bucket(Bucket="lab-lake")
+
+    with pytest.raises(ConfigureError, match="belongs to another account"):
+        lab.create()
+
+
+def test_a_log_group_and_a_database_of_somebody_else_are_left_alone(lab: MadeAtAws) -> None:
+    lab.cloud.client("logs").create_log_group(logGroupName="/frazil/lab")
+    lab.cloud.client("glue").create_database(DatabaseInput={"Name": "lab"})
+
+    with pytest.raises(DifferentError):
+        lab.create()
+    lab.destroy()
+
+    assert lab.everything() == {"databases": ["lab"], "logs": ["/frazil/lab"]}
+
+
+def test_a_bucket_goes_with_all_versions_marks_and_uploads(lab: MadeAtAws) -> None:
+    lab.create()
+    s3, bucket = lab.cloud.client("s3"), {"Bucket": "lab-lake"}
+    s3.put_bucket_versioning(**bucket, VersioningConfiguration={"Status": "Enabled"})
+    for key in ("a", "b", "a"):
+        s3.put_object(**bucket, Key=key, Body=b"x")
+    s3.delete_object(**bucket, Key="b")
+    s3.create_multipart_upload(**bucket, Key="begun")
+
+    lab.destroy()
+
+    assert lab.everything() == {}
+
+
+def test_the_database_that_tableflow_made_goes_too_with_its_tables(tableflow: MadeAtAws) -> None:
+    tableflow.create()
+    glue = tableflow.cloud.client("glue")
+    glue.create_database(DatabaseInput={"Name": "lkc-1"})
+    for number in range(120):
+        glue.create_table(DatabaseName="lkc-1", TableInput={"Name": f"t{number}"})
+
+    tableflow.destroy()
+
+    assert tableflow.everything() == {}
+
+
+def test_a_role_that_was_begun_gets_its_rights(lab: MadeAtAws) -> None:
+    lab.cloud.turn(once={"PutRolePolicy": "drop"})
+    lab.create()
+
+    assert lab.failures() == {}
