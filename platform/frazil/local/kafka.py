@@ -12,6 +12,7 @@ from typing import Any
 
 from frazil.errors import PartDownError
 from frazil.kafka.access import librdkafka_access
+from frazil.local.cloud.confluent.users import jaas
 from frazil.local.home import Home, secret, template, write_private
 from frazil.local.jars import Jars
 from frazil.local.locks import USER, locks_of
@@ -55,21 +56,25 @@ def kafka(home: Home, ports: Ports, java: Path, jars: Jars) -> Server:
         told = {"bootstrap.servers": access.bootstrap_servers, "log_level": "0"}
         AdminClient({**told, **librdkafka_access(access, AwsSettings())}).list_topics(timeout=5)
 
-    return Server("kafka", ("kafka", "kafka-controller"), launch, ask)
+    listens = ("kafka", "kafka-controller", *(["kafka-cloud"] if home.clouds.exists() else []))
+    return Server("kafka", listens, launch, ask)
 
 
 def _properties(home: Home, ports: Ports, log: Path) -> str:
     locks = locks_of(home)
-    told = template("server.properties").format(
-        host=LOOPBACK,
-        broker=ports["kafka"],
-        controller=ports["kafka-controller"],
-        data=log,
-        of_clients="SASL_SSL" if locks else "PLAINTEXT",
-        of_controller="SSL" if locks else "PLAINTEXT",
-    )
-    if locks is None:
-        return told
+    places = {
+        "host": LOOPBACK,
+        "broker": ports["kafka"],
+        "controller": ports["kafka-controller"],
+        "of_clients": "SASL_SSL" if locks else "PLAINTEXT",
+        "of_controller": "SSL" if locks else "PLAINTEXT",
+    }
+    told = template("server.properties").format(data=log, **places)
+    if home.clouds.exists():
+        known = jaas(secret(home, "kafka-cloud"))
+        told += template("cloud.properties").format(cloud=ports["kafka-cloud"], jaas=known, **places)
+    if locks is None:  # who comes by the clients' listener of an open stack is nobody in particular
+        return told + (template("judged.properties") if home.clouds.exists() else "")
     login = {"user": USER, "password": secret(home, "kafka")}
     return told + template("locked.properties").format(both=locks.both, ca=locks.ca, **login)
 

@@ -18,7 +18,7 @@ Ports = Mapping[str, int]
 """Port by name, as in `DEFAULTS`."""
 
 DEFAULTS: Ports = {
-    "kafka": 9092, "kafka-controller": 9093,
+    "kafka": 9092, "kafka-controller": 9093, "kafka-cloud": 9094,
     "registry": 8081,
     "s3": 8333, "s3-grpc": 8334, "rest": 8181, "catalog": 8182,
     "storage-master": 9333, "storage-master-grpc": 9334, "storage-volume": 9340, "storage-volume-grpc": 9341,

@@ -8,7 +8,7 @@ from typing import Any
 
 from frazil.local.cloud.aws.server import ROOT
 from frazil.local.home import Credentials, Home, secret
-from frazil.local.ports import Ports, url
+from frazil.local.ports import LOOPBACK, Ports, url
 from frazil.local.server import Launch, Server, get, get_signed
 
 _AWS = "cloud-aws"
@@ -70,7 +70,9 @@ def _confluent(home: Home, ports: Ports) -> Server:
             "FRAZIL_CLOUD_CONFLUENT_PORT": str(ports[_CONFLUENT]),
             "FRAZIL_CLOUD_CONFLUENT_STATE": str(home.data(_CONFLUENT)),
             "FRAZIL_CLOUD_CONFLUENT_AWS": url(ports, _AWS),
-            "FRAZIL_CLOUD_CONFLUENT_REGISTRY": f"{url(ports, 'registry')}/apis/ccompat/v7",
+            "FRAZIL_CLOUD_CONFLUENT_PROFILE": str(home.profile),
+            "FRAZIL_CLOUD_CONFLUENT_BOOTSTRAP": f"{LOOPBACK}:{ports['kafka-cloud']}",
+            "FRAZIL_CLOUD_CONFLUENT_SEED": secret(home, "kafka-cloud"),
             "FRAZIL_CLOUD_CONFLUENT_KEY": _KEY,
             "FRAZIL_CLOUD_CONFLUENT_SECRET": secret(home, _CONFLUENT),
         }
@@ -80,4 +82,4 @@ def _confluent(home: Home, ports: Ports) -> Server:
         login = base64.b64encode(f"{_KEY}:{secret(home, _CONFLUENT)}".encode()).decode()
         get(f"{url(ports, _CONFLUENT)}/org/v2/environments", {"Authorization": f"Basic {login}"})
 
-    return Server(_CONFLUENT, (_CONFLUENT,), launch, ask, (_AWS,))
+    return Server(_CONFLUENT, (_CONFLUENT,), launch, ask, (_AWS, "kafka", "registry"))

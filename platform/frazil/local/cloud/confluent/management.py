@@ -183,8 +183,11 @@ class Keys(Kind):
         if holder != ADMIN and holder not in organization.of(ACCOUNTS):
             raise Refusal(404, f"service account {holder} not found")
         self._refuse_stranger(organization, body["spec"].get("resource") or {"id": "cloud"})
-        body["id"] = secrets.token_hex(8).upper()
-        body["spec"]["secret"] = "cflt" + secrets.token_urlsafe(45)
+        drawn = secrets.token_hex(8).upper(), "cflt" + secrets.token_urlsafe(45)
+        if (body["spec"].get("resource") or {}).get("id") in organization.of(CLUSTERS):
+            broker = organization.places.broker
+            drawn = broker.next_key(organization) if broker else drawn
+        body["id"], body["spec"]["secret"] = drawn
 
     def _refuse_stranger(self, organization: Organization, resource: Json) -> None:
         id_ = resource["id"]

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from frazil.local.cloud.confluent.knobs import Delays, Knobs
 from frazil.local.home import write_private
+from frazil.settings.registry import RegistrySettings
 
 Json = dict[str, Any]
 
@@ -38,6 +39,7 @@ class Broker(Protocol):
     protocol: str
     bootstrap: str
 
+    def next_key(self, organization: Organization) -> tuple[str, str]: ...  # noqa: D102
     def make_topic(self, name: str, partitions: int, configs: dict[str, str]) -> None: ...  # noqa: D102
     def drop_topic(self, name: str) -> None: ...  # noqa: D102
     def settle(self, organization: Organization) -> None: ...  # noqa: D102
@@ -51,7 +53,7 @@ class Places:
 
     here: str
     aws: str | None = None
-    registry: str | None = None
+    registry: RegistrySettings | None = None
     broker: Broker | None = None
     state: Path | None = None
 

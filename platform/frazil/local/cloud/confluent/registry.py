@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
 from urllib.parse import unquote
+
+import requests
 
 from frazil.local.cloud.confluent.access import ADMINS, caller, has_role
 from frazil.local.cloud.confluent.kind import Call
 from frazil.local.cloud.confluent.management import REGISTRIES
 from frazil.local.cloud.confluent.organization import Organization
 from frazil.local.cloud.confluent.refusals import Refusal
+from frazil.settings.secret import revealed
 
 _SECONDS = 30
-_OWN = urllib.request.ProxyHandler({})  # loopback
 
 Sent = tuple[int, bytes]
 """Status and body, as the registry said them."""
@@ -52,11 +52,12 @@ def forward(organization: Organization, call: Call, query: str, body: bytes) -> 
         if call.params["rest"] == "subjects":
             return 200, b"[]"
         raise Refusal(404, "Subject not found", number=40401)
-    address = f"{organization.places.registry}/{call.params['rest']}" + (f"?{query}" if query else "")
+    place = organization.places.registry
+    address = f"{place.url}/{call.params['rest']}" + (f"?{query}" if query else "")
     headers = {"Content-Type": "application/vnd.schemaregistry.v1+json"} if body else {}
-    request = urllib.request.Request(address, body or None, headers, method=call.method)
-    try:
-        with urllib.request.build_opener(_OWN).open(request, timeout=_SECONDS) as answer:
-            return answer.status, answer.read()
-    except urllib.error.HTTPError as e:
-        return e.code, e.read()
+    user, _, password = (revealed(place.user_info) or "").partition(":")
+    answer = requests.request(
+        call.method, address, data=body or None, headers=headers, timeout=_SECONDS,
+        auth=(user, password) if user else None, verify=str(place.ca) if place.ca else True,
+    )  # fmt: skip
+    return answer.status_code, answer.content

@@ -34,6 +34,7 @@ from frazil.local.cloud.confluent.refusals import Refusal
 from frazil.local.cloud.confluent.tableflow import CatalogIntegrations, Integrations, TableflowTopics
 from frazil.local.cloud.faults import Faulty
 from frazil.local.ports import LOOPBACK
+from frazil.settings.profile import Settings
 
 Handler = Callable[[Organization, Call], Answer]
 
@@ -41,6 +42,7 @@ KINDS: tuple[type[Kind], ...] = (
     Environments, Clusters, Registries, Accounts, Bindings, Keys, Pools, Integrations, TableflowTopics,
     CatalogIntegrations,
 )  # fmt: skip
+_VARIABLES = "FRAZIL_CLOUD_CONFLUENT_"
 _VERBS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 _KAFKA = "/kafka/v3/clusters/{cluster}"
 _CONNECT = "/connect/v1/environments/{environment}/clusters/{cluster}"
@@ -122,10 +124,10 @@ class _Endpoint:
         organization = self._organization
         with organization.lock:
             status, told = self._handler(organization, call)
+            if organization.places.broker:
+                organization.places.broker.settle(organization)
             if call.method != "GET":
                 organization.save()
-                if organization.places.broker:
-                    organization.places.broker.settle(organization)
         return Response(status_code=status) if told is None else JSONResponse(told, status)
 
 
@@ -156,19 +158,26 @@ def server(organization: Organization, port: int) -> uvicorn.Server:
 
 
 def _main() -> None:
-    """Serves what the environment says."""
-    port = int(os.environ["FRAZIL_CLOUD_CONFLUENT_PORT"])
-    state = os.environ.get("FRAZIL_CLOUD_CONFLUENT_STATE")
-    places = Places(
-        f"http://{LOOPBACK}:{port}",
-        os.environ.get("FRAZIL_CLOUD_CONFLUENT_AWS"),
-        os.environ.get("FRAZIL_CLOUD_CONFLUENT_REGISTRY"),
-        state=Path(state) / "organization.json" if state else None,
+    """Serves what the environment says; settings are read without these variables, which are none."""
+    from frazil.local.cloud.confluent.broker import KafkaBroker
+
+    told = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(_VARIABLES)}
+    port, profile, seed, *admin = (
+        told[_VARIABLES + name] for name in ("PORT", "PROFILE", "SEED", "KEY", "SECRET")
     )
-    organization = Organization(places)
+    settings = Settings.of_profile(Path(profile))
+    organization = Organization(
+        Places(
+            f"http://{LOOPBACK}:{port}",
+            told[f"{_VARIABLES}AWS"],
+            settings.registry,
+            KafkaBroker(settings, told[f"{_VARIABLES}BOOTSTRAP"], seed),
+            Path(told[f"{_VARIABLES}STATE"]) / "organization.json",
+        )
+    )
     organization.recall()
-    organization.admit(os.environ["FRAZIL_CLOUD_CONFLUENT_KEY"], os.environ["FRAZIL_CLOUD_CONFLUENT_SECRET"])
-    server(organization, port).run()
+    organization.admit(*admin)
+    server(organization, int(port)).run()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,134 @@
+"""The stack's Kafka behind the Confluent stand-in: its API keys log in, and may what their accounts may."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import requests
+from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka.admin import AdminClient
+
+from frazil.cloud.confluent.client import Confluent
+from frazil.kafka.clients import client_config
+from frazil.local.home import Home
+from frazil.local.parts import prepared_stack
+from frazil.settings.profile import Settings
+from kit.cloud_confluent import KICKSTARTER, Deployed, Store
+from kit.shared_stack import free_offset
+from kit.waiting import wait_for
+
+PARTS = ("kafka", "registry", "cloud-aws", "cloud-confluent")
+TOPIC, GROUP = "stock_trades", "tableflow_kickstarter"
+WITHOUT_TABLEFLOW = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], "tableflow": ()}}
+
+
+@dataclass
+class Made:
+    """A deployment on the stand-in."""
+
+    deployed: Deployed
+    endpoint: str
+
+    def settings(self, use: str) -> Settings:
+        """As a client of this use is told of Kafka."""
+        held = self.deployed.store.held[self.deployed.spec.names.secret(use)]  # type: ignore[arg-type]
+        login = {"username": held["sasl.username"], "password": held["sasl.password"], "mechanism": "PLAIN"}
+        return Settings.load(kafka={"bootstrap_servers": held["bootstrap.servers"], "tls": False, **login})
+
+
+@pytest.fixture(scope="module")
+def made(stack_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
+    """A stack with clouds, of which only what Kafka's plane needs is started."""
+    home = Home(tmp_path_factory.mktemp("clouds") / "home")
+    stack = prepared_stack(home, {}, free_offset(), clouds=True)
+    stack.up(lambda *_: None, PARTS)
+    settings = Settings.load(**json.loads(home.administrator.read_text()))
+    deployed = Deployed(None, WITHOUT_TABLEFLOW, Store(), Confluent(settings.confluent))  # type: ignore[arg-type]
+    deployed.create(patience=120)
+    yield Made(deployed, str(settings.confluent.endpoint))
+    stack.down(lambda *_: None)
+
+
+def received(settings: Settings, group: str, count: int) -> tuple[int, int | None]:
+    """How many records a consumer gets, and what ends it early."""
+    told = {"group.id": group, "auto.offset.reset": "earliest", "log_level": "0", "enable.auto.commit": False}
+    consumer = Consumer({**client_config(settings), **told})
+    consumer.subscribe([TOPIC])
+    found: list[Any] = []
+
+    def is_enough() -> bool:
+        found.extend(consumer.consume(count, 0.5))
+        return len(found) >= count or any(each.error() for each in found)
+
+    wait_for(is_enough)
+    consumer.close()
+    errors = [each.error().code() for each in found if each.error()]
+    return len(found) - len(errors), errors[0] if errors else None
+
+
+def refusal(settings: Settings) -> int | None:
+    """What a producer is told of one record."""
+    told: list[KafkaError | None] = []
+    producer = Producer({**client_config(settings), "log_level": "0"})
+    producer.produce(TOPIC, b"x", callback=lambda error, _: told.append(error))
+    producer.flush()
+    return told[0].code() if told[0] else None
+
+
+def test_the_connector_really_produces_and_the_consumers_key_reads(made: Made) -> None:
+    assert received(made.settings("app_consumer"), GROUP, 2000) == (2000, None)
+
+
+def test_keys_may_what_their_accounts_may_and_nothing_else(made: Made) -> None:
+    denied = KafkaError.GROUP_AUTHORIZATION_FAILED
+    assert received(made.settings("app_consumer"), "another", 1)[1] == denied
+    assert received(made.settings("app_producer"), GROUP, 1)[1] == denied
+    assert refusal(made.settings("app_consumer")) == KafkaError.TOPIC_AUTHORIZATION_FAILED
+    assert refusal(made.settings("app_producer")) is None
+    assert refusal(made.settings("app_manager")) is None
+
+
+def test_the_registry_answers_its_own_keys_alone(made: Made) -> None:
+    names = made.deployed.spec.names
+    held = made.deployed.store.held[names.secret("schema_registry")]
+    key, _, secret = held["schema.registry.basic.auth.user.info"].partition(":")
+    path = f"{held['schema.registry.url']}/subjects/{TOPIC}-value/versions/latest"
+    assert requests.get(path, auth=(key, secret), timeout=30).json()["subject"] == f"{TOPIC}-value"
+    kafka = made.deployed.store.held[names.secret("app_consumer")]
+    other = (kafka["sasl.username"], kafka["sasl.password"])
+    assert requests.get(path, auth=other, timeout=30).status_code == 401
+
+
+def test_a_role_that_is_taken_away_is_taken_away_in_kafka(made: Made) -> None:
+    """The same topic is listed before, and not after; afterwards the next creation gives the role back."""
+    listed = _topics_of(made.settings("app_manager"))
+    assert TOPIC in listed()
+    known = made.deployed.reconciler().facts()
+    role = known["confluent/binding/app_manager-CloudClusterAdmin"]["id"]
+    made.deployed.confluent.cloud.delete(f"/iam/v2/role-bindings/{role}")  # type: ignore[union-attr]
+    wait_for(lambda: TOPIC not in listed())
+    made.deployed.confluent.cloud.post(  # type: ignore[union-attr]
+        "/iam/v2/role-bindings", _binding_of(known["confluent/binding/app_manager-CloudClusterAdmin"])
+    )
+    assert not any(made.deployed.reconciler().verify().values())
+
+
+def test_a_revoked_key_may_nothing_any_more(made: Made) -> None:
+    listed = _topics_of(made.settings("app_consumer"))
+    assert TOPIC in listed()
+    made.deployed.delete()
+    assert listed() == []
+    assert made.deployed.store.held == {}
+
+
+def _topics_of(settings: Settings) -> Callable[[], list[str]]:
+    client = AdminClient({**client_config(settings), "log_level": "0"})
+    return lambda: list(client.list_topics(timeout=30).topics)
+
+
+def _binding_of(facts: Any) -> dict[str, str]:
+    return {"principal": facts["principal"], "role_name": facts["role"], "crn_pattern": facts["pattern"]}
