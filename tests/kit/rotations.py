@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+
+from snowflake.connector.errors import DatabaseError
 
 from frazil.cloud.aws.client import Aws
 from frazil.cloud.key_pair import KeyPair, secret_values
@@ -18,9 +20,9 @@ from frazil.cloud.rotation.rsa import RsaKeys
 from frazil.cloud.rotation.snowflake_user import ServiceUser
 from frazil.cloud.rotation.staged import StagedSecret
 from frazil.cloud.rotation.turn import Pace
-from frazil.settings.snowflake import SnowflakeSettings
 from kit.cloud_aws import CloudAws
 from kit.standin import StandIn
+from kit.waiting import wait_for
 
 T = TypeVar("T")
 
@@ -32,8 +34,19 @@ SECRET = "/snowflake_resource/lab"
 class Administrator:
     """Speaks to the stand-in as its first user, and is refused where a test wants it."""
 
+    standin: StandIn
     connection: Any
     refuses: str = ""
+
+    def as_user(self, user: str, pair: KeyPair) -> Administrator:
+        try:
+            how: dict[str, Any] = {"private_key": pair.private_der, "login_timeout": 10}
+            return Administrator(self.standin, self.standin.connect(user, **how).thing)
+        except DatabaseError as e:
+            raise RefusedYet(f"Snowflake refuses the login: {e.msg}") from None
+
+    def close(self) -> None:
+        self.connection.close()
 
     def query(self, sql: str, *, role: str | None = None) -> list[tuple[Any, ...]]:
         if self.refuses and self.refuses in sql:
@@ -46,7 +59,6 @@ class Administrator:
 class RsaLab:
     """One service user with a key in slot 1, and its secret."""
 
-    standin: StandIn
     administrator: Administrator
     aws: CloudAws
     user: str
@@ -66,8 +78,7 @@ class RsaLab:
 
     @property
     def service_user(self) -> ServiceUser:
-        where: dict[str, Any] = {"host": "127.0.0.1", "port": self.standin.port, "protocol": "http"}
-        return ServiceUser(self.administrator, SnowflakeSettings(account="frazil", **where), self.user)
+        return ServiceUser(self.administrator, self.user)
 
     def keys(self, pace: Pace = AT_ONCE, **changed: Any) -> RsaKeys:
         user = self.service_user
@@ -95,52 +106,64 @@ def later(**time_passed: float) -> Callable[[], datetime]:
     return lambda: datetime.now(UTC) + timedelta(**time_passed)
 
 
-@dataclass
-class Load:
-    """What clients met."""
+KEPT = 2
+"""Logins for which a client keeps the secret that it has read."""
 
+
+@dataclass
+class Client(Generic[T]):
+    """Reads a secret, logs in with it a few times, and reads it again: as real ones do."""
+
+    read: Callable[[], T]
+    log_in: Callable[[T], bool]
     served: int = 0
     refused: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def met(self, *, served: bool) -> None:
-        with self._lock:
-            self.served += served
-            self.refused += not served
+    def work(self, stop: threading.Event) -> None:
+        secret = self.read()
+        while not stop.is_set():
+            if self.logins % KEPT == 0:
+                secret = self.read()
+            let_in = self.log_in(secret)
+            self.served += let_in
+            self.refused += not let_in
+
+    @property
+    def logins(self) -> int:
+        return self.served + self.refused
+
+
+@dataclass(frozen=True)
+class Load:
+    """Clients at work."""
+
+    clients: list[Client[Any]]
+
+    @property
+    def served(self) -> int:
+        return sum(client.served for client in self.clients)
+
+    @property
+    def refused(self) -> int:
+        return sum(client.refused for client in self.clients)
+
+    def wait(self) -> None:
+        """Until no client uses any more what it read before."""
+        goals = [client.logins + 2 * KEPT for client in self.clients]
+        wait_for(lambda: all(c.logins >= goal for c, goal in zip(self.clients, goals, strict=True)))
 
 
 @contextmanager
-def under_load(client: Callable[[], Callable[[], bool]], clients: int = 2) -> Iterator[Load]:
-    """Clients that log in again and again, as long as the context.
-
-    Args:
-        client: Makes one; each call of it is a login, and says whether it was let in.
-    """
-    load, stop = Load(), threading.Event()
-
-    def work() -> None:
-        log_in = client()
-        while not stop.is_set():
-            load.met(served=log_in())
-
-    threads = [threading.Thread(target=work) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield load
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-
-
-def kept(read: Callable[[], T], seconds: float) -> Callable[[], T]:
-    """A secret as clients have it: read, and used for a while."""
-    told: list[tuple[float, T]] = []
-
-    def now() -> T:
-        if not told or time.monotonic() - told[-1][0] > seconds:
-            told.append((time.monotonic(), read()))
-        return told[-1][1]
-
-    return now
+def under_load(read: Callable[[], T], log_in: Callable[[T], bool], clients: int = 2) -> Iterator[Load]:
+    """Clients that log in again and again, as long as the context."""
+    load, stop = Load([Client(read, log_in) for _ in range(clients)]), threading.Event()
+    with ThreadPoolExecutor(clients) as pool:
+        working = [pool.submit(client.work, stop) for client in load.clients]
+        try:
+            load.wait()
+            yield load
+            load.wait()
+        finally:
+            stop.set()
+        for each in working:
+            each.result()

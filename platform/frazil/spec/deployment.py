@@ -118,7 +118,7 @@ class RotationPart(Part):
     keep: int = Field(2, ge=2, description="API keys of one use that work at the same time.")
     rest: Duration = Field(
         timedelta(hours=1),
-        description="How long a Snowflake key may still be in use after another took its place.",
+        description="How long a key may still be in use after another took its place.",
     )
 
 

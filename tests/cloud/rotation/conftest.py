@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -24,12 +23,12 @@ def standin(nobody_at_home: None, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(scope="session")
-def session(standin: StandIn) -> Iterator[Any]:
+def administrator(standin: StandIn) -> Iterator[Administrator]:
     with standin.connect() as connection:
-        yield connection
+        yield Administrator(standin, connection)
 
 
 @pytest.fixture
-def lab(standin: StandIn, session: Any, aws: CloudAws, fresh_name: str) -> RsaLab:
+def lab(administrator: Administrator, aws: CloudAws, fresh_name: str) -> RsaLab:
     """A service user with one key, and its secret."""
-    return RsaLab(standin, Administrator(session), aws, fresh_name.upper())
+    return RsaLab(administrator, aws, fresh_name.upper())

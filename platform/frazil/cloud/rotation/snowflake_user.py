@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from frazil.cloud.key_pair import KeyPair
-from frazil.cloud.resource import AnswerLost, RefusedYet
-from frazil.errors import MissingError
+from frazil.cloud.resource import RefusedYet
+from frazil.errors import ConfigureError, MissingError
 from frazil.quoting import double_quoted, literal
-from frazil.settings.snowflake import SnowflakeSettings
 
-_SECONDS = 10
 _OPTIONS = {1: "RSA_PUBLIC_KEY", 2: "RSA_PUBLIC_KEY_2"}
+_OWNER = "USERADMIN"
 
 
 class Says(Protocol):
-    """Who speaks to Snowflake as the user's owner."""
+    """Who speaks to Snowflake."""
 
     def query(self, sql: str, *, role: str | None = None) -> Iterable[Any]:
         """All rows of a statement."""
+
+    def as_user(self, user: str, pair: KeyPair) -> Says:
+        """The same account as another user."""
+
+    def close(self) -> None:
+        """Logs out."""
 
 
 @dataclass(frozen=True)
@@ -29,22 +35,23 @@ class ServiceUser:
 
     Args:
         client: Speaks as who made the user.
-        settings: Where Snowflake is.
-        role: Owns the user; None: the client's own role.
     """
 
     client: Says = field(repr=False)
-    settings: SnowflakeSettings
     name: str
-    role: str | None = None
 
     def fingerprints(self) -> Mapping[int, str | None]:
         """The fingerprint of the key in each slot; None where it is empty."""
-        rows = self.client.query(f"DESC USER {double_quoted(self.name)}", role=self.role)
+        rows = self.client.query(f"DESC USER {double_quoted(self.name)}", role=_OWNER)
         told = {str(row[0]): row[1] for row in rows}
         missing = [option for option in _OPTIONS.values() if f"{option}_FP" not in told]
         if missing:
-            raise MissingError(f"Snowflake does not tell {missing[0]}_FP.", where=f"DESC USER {self.name}")
+            raise MissingError(
+                f"Snowflake does not tell {missing[0]}_FP.",
+                where=f"DESC USER {self.name}",
+                meaning="Nobody knows which key is in use. Nothing was changed.",
+                todo=f"Check that {_OWNER} owns the user.",
+            )
         found = {slot: told[f"{option}_FP"] for slot, option in _OPTIONS.items()}
         return {slot: None if text in (None, "", "null") else str(text) for slot, text in found.items()}
 
@@ -62,27 +69,11 @@ class ServiceUser:
         Raises:
             NotYet: Snowflake refuses it, or does not answer.
         """
-        import snowflake.connector
-        from snowflake.connector.errors import DatabaseError, HttpError, OperationalError
-
-        try:
-            snowflake.connector.connect(**self._login(pair)).close()
-        except (OperationalError, HttpError) as e:
-            raise AnswerLost(f"Snowflake did not answer the login of {self.name}: {e.msg}") from None
-        except DatabaseError as e:
-            raise RefusedYet(
-                f"Snowflake refuses the login of {self.name} with its new key: {e.msg}"
-            ) from None
+        with closing(self.client.as_user(self.name, pair)) as user:
+            try:
+                user.query("SELECT 1")
+            except ConfigureError as e:
+                raise RefusedYet(f"{e.what} {e.where}") from None
 
     def _alter(self, what: str) -> None:
-        self.client.query(f"ALTER USER {double_quoted(self.name)} {what}", role=self.role)
-
-    def _login(self, pair: KeyPair) -> dict[str, Any]:
-        told = {
-            "account": self.settings.account, "user": self.name, "host": self.settings.host,
-            "port": self.settings.port, "protocol": self.settings.protocol,
-            "private_key": pair.private_der, "authenticator": "SNOWFLAKE_JWT",
-            "login_timeout": _SECONDS, "network_timeout": _SECONDS,
-            "session_parameters": {"CLIENT_OUT_OF_BAND_TELEMETRY_ENABLED": False},
-        }  # fmt: skip
-        return {name: value for name, value in told.items() if value is not None}
+        self.client.query(f"ALTER USER {double_quoted(self.name)} {what}", role=_OWNER)

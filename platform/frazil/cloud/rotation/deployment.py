@@ -1,0 +1,112 @@
+"""All keys of a deployment that are rotated, each by its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from frazil.cloud.clouds import Clouds
+from frazil.cloud.confluent import objects as confluent
+from frazil.cloud.confluent.keys import KeyDuty
+from frazil.cloud.confluent.rights import Key
+from frazil.cloud.reconciler import Reconciler
+from frazil.cloud.resource import Known, Resource
+from frazil.cloud.rotation.api_keys import ApiKeys
+from frazil.cloud.rotation.rsa import RsaKeys
+from frazil.cloud.rotation.snowflake_user import ServiceUser
+from frazil.cloud.rotation.staged import StagedSecret
+from frazil.cloud.rotation.turn import Age, Pace, Turned, What
+from frazil.errors import FrazilError, MissingError
+from frazil.spec.deployment import DeploymentSpec
+
+
+class Keys(Protocol):
+    """Keys of one kind, of which one is in use."""
+
+    def age(self) -> Age:
+        """How old the key in use is."""
+
+    def turn(self) -> Turned:
+        """Replaces the key in use."""
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """What turns the keys of one deployment; asks nobody anything before it is used."""
+
+    spec: DeploymentSpec
+    clouds: Clouds
+    patience: float = 180.0
+
+    @property
+    def whats(self) -> tuple[What, ...]:
+        """All that can be rotated."""
+        return (*(duty.use for duty in self._duties), *(("rsa",) if self.spec.snowflake else ()))
+
+    def age(self, what: What) -> Age:
+        """How old the key in use is."""
+        return self._keys(what).age()
+
+    def turn(self, what: What) -> Turned:
+        """Replaces the key in use."""
+        return self._keys(what).turn()
+
+    def ages(self) -> Mapping[What, Age | FrazilError]:
+        """How old all keys in use are; for each that can't be told, why."""
+        return {what: self._age_or_why(what) for what in self.whats}
+
+    def _age_or_why(self, what: What) -> Age | FrazilError:
+        try:
+            return self.age(what)
+        except FrazilError as e:
+            return e
+
+    def _keys(self, what: What) -> Keys:
+        if what not in self.whats:
+            raise MissingError(
+                f"{self.spec.name} has no {what} to rotate.",
+                where=f"there are: {', '.join(self.whats) or 'none'}",
+                todo="Mend the name.",
+            )
+        return self._rsa() if what == "rsa" else self._of_confluent(what)
+
+    def _rsa(self) -> RsaKeys:
+        user = ServiceUser(self.clouds.snowflake, self.spec.names.snowflake("USER"))
+        secret = StagedSecret(self.clouds.aws, self.spec.names.snowflake_secret)
+        return RsaKeys(user, secret, user.prove, self._pace)
+
+    def _of_confluent(self, what: What) -> ApiKeys:
+        duty = next(duty for duty in self._duties if duty.use == what)
+        if missing := [address for address in duty.needs if address not in self._known]:
+            raise MissingError(
+                f"{self.spec.name} is not made yet.",
+                where=", ".join(missing),
+                todo=f"`frazil deploy create {self.spec.name}` makes it.",
+            )
+        return ApiKeys(self.clouds.confluent, self.clouds.secrets, duty, self._known, self._pace)
+
+    @property
+    def _pace(self) -> Pace:
+        told = self.spec.rotation
+        return Pace(told.every, told.rest, told.keep, self.patience)
+
+    @cached_property
+    def _objects(self) -> Mapping[str, Resource]:
+        return {each.address: each for each in confluent.objects(self.spec, self.clouds)}
+
+    @property
+    def _duties(self) -> list[KeyDuty]:
+        return [each.duty for each in self._objects.values() if isinstance(each, Key)]
+
+    @cached_property
+    def _known(self) -> Known:
+        """The facts of what API keys are for, and of nothing else."""
+        needed = {address for duty in self._duties for need in duty.needs for address in self._below(need)}
+        return Reconciler([self._objects[address] for address in needed], patience=self.patience).facts()
+
+    def _below(self, address: str) -> Iterator[str]:
+        yield address
+        for need in self._objects[address].needs:
+            yield from self._below(need)
