@@ -59,12 +59,12 @@ def read(found: Versions) -> None:
     decoder = kind.decoder(schemas)
     struct = Struct(columns)
     to_iceberg(columns).model_dump_json()
-    spark_type(struct)
+    spark_type(struct).encode()
     arrow_type(struct)
     list(verdicts(Struct(as_stored(columns)), Struct(decoder.columns.fields), ()))
     if found[-1].kind == "JSON":
         node = json_node(found[-1].text, found[-1].dependencies, "t-value")
-        JsonSql("x").check(node, "x")
+        JsonSql("x").check(node, "x").encode()
     differences(found[0], WantedSchema(found[-1].kind, found[-1].text))
 
 

@@ -11,6 +11,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from frazil.errors import SchemaRefusedError, SpecError
 from frazil.formats.columns import RecordColumns, table_fields
+from frazil.formats.json.checks import JsonSql
+from frazil.formats.json.schema import json_node
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
@@ -116,6 +118,16 @@ def test_a_fixed_of_any_size_is_measured_at_once() -> None:
 )
 def test_what_is_no_json_schema_is_refused_with_its_field(text: str, field: str) -> None:
     assert f"field {field}" in refusal("JSON", text)
+
+
+@pytest.mark.parametrize(("values", "asked"), [(["a", "\ud800"], "IN ('a')"), (["\udfff"], "false")])
+def test_half_of_a_surrogate_pair_is_no_value_that_spark_is_asked_for(values: Any, asked: str) -> None:
+    node = json_node(obj(a={"enum": values}), (), "t-value")
+
+    found = JsonSql("x").check(node, "x")
+
+    assert asked in found
+    assert found.encode()
 
 
 def test_a_reference_to_what_is_no_json_is_refused() -> None:

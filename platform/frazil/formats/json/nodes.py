@@ -186,4 +186,11 @@ def _note(schema: dict[str, Any], name: str) -> Any:
 
 def _allowed(schema: dict[str, Any]) -> tuple[str | int | float | bool, ...] | None:
     values = schema.get("enum", [schema["const"]] if "const" in schema else None)
-    return None if values is None else tuple(v for v in values if isinstance(v, str | int | float))
+    if values is None:
+        return None
+    return tuple(v for v in values if isinstance(v, int | float) or (isinstance(v, str) and is_text(v)))
+
+
+def is_text(value: str) -> bool:
+    """Whether it is made of characters: half of a surrogate pair is none, and no record may hold one."""
+    return not any(0xD800 <= ord(c) < 0xE000 for c in value)

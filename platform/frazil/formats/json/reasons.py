@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from frazil.formats import logical
-from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar
+from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar, is_text
 from frazil.formats.protocol import Reason, WriterSchema
 
 _TYPES = frozenset({"type", "required", "enum", "const", "oneOf", "anyOf"})
@@ -161,7 +161,7 @@ def _pairs(node: Pairs, found: list[Any], path: str) -> Iterator[Reason]:
 
 def _scalar(node: Scalar, found: Any) -> Iterator[Reason]:
     match node.wire:
-        case "string" if isinstance(found, str) and any(0xD800 <= ord(c) < 0xE000 for c in found):
+        case "string" if isinstance(found, str) and not is_text(found):
             yield "utf8", "half of a surrogate pair is no character"
         case "float" | "double" if isinstance(found, int | Decimal):
             if not Decimal(found).copy_abs() < _INFINITY[node.wire]:
