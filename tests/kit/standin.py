@@ -1,4 +1,4 @@
-"""A Snowflake stand-in of a test's own, over the shared stack's Glue and S3."""
+"""A Snowflake stand-in of a test's own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,13 +75,19 @@ def new_key() -> KeyPair:
 
 
 class StandIn:
-    """A stand-in of the test's own, over the shared stack's Glue and S3."""
+    """A stand-in of the test's own, with what its process is told besides who logs in."""
 
-    def __init__(self, settings: Settings, folder: Path) -> None:
+    def __init__(self, folder: Path, told: Mapping[str, str]) -> None:
         self.key = new_key()
         self.port = free_port()
         (folder / "admin.pem").write_bytes(self.key.public_pem)
-        self._environment = environment(settings, folder, self.port)
+        own = {
+            "FRAZIL_SNOWFLAKE_PORT": str(self.port),
+            "FRAZIL_SNOWFLAKE_STATE": str(folder / "state"),
+            "FRAZIL_SNOWFLAKE_ADMIN": "boss",
+            "FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE": str(folder / "admin.pem"),
+        }
+        self._environment = {**os.environ, **own, **told}
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> StandIn:
@@ -147,15 +154,11 @@ def free_port() -> int:
         return port
 
 
-def environment(settings: Settings, folder: Path, port: int) -> dict[str, str]:
+def over_stack(settings: Settings) -> dict[str, str]:
+    """The shared stack's Glue and S3."""
     assert settings.aws.access_key
     assert settings.aws.secret_key
     return {
-        **os.environ,
-        "FRAZIL_SNOWFLAKE_PORT": str(port),
-        "FRAZIL_SNOWFLAKE_STATE": str(folder / "state"),
-        "FRAZIL_SNOWFLAKE_ADMIN": "boss",
-        "FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE": str(folder / "admin.pem"),
         "FRAZIL_GLUE_ENDPOINT": settings.glue.endpoint or "",
         "FRAZIL_S3_ENDPOINT": settings.s3.endpoint or "",
         "AWS_ACCESS_KEY_ID": settings.aws.access_key.get_secret_value(),

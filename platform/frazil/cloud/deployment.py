@@ -12,20 +12,23 @@ from frazil.cloud.confluent.client import Confluent
 from frazil.cloud.confluent.objects import objects as confluent
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Resource
+from frazil.cloud.snowflake.client import administrator
+from frazil.cloud.snowflake.objects import objects as snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
 
 Objects = Callable[[DeploymentSpec, Clouds], list[Resource]]
 """The objects of one cloud; asks nobody anything."""
 
-OBJECTS: Mapping[str, Objects] = {"aws": aws, "confluent": confluent}
+OBJECTS: Mapping[str, Objects] = {"aws": aws, "confluent": confluent, "snowflake": snowflake}
 """By the first part of their addresses."""
 
 
 def open_clouds(spec: DeploymentSpec, settings: Settings) -> Clouds:
     """The clients of who makes a deployment; each asks nobody before it is used."""
     amazon = Aws(settings.with_changes(aws={"region": spec.region}).aws)
-    return Clouds(amazon, Confluent(settings.confluent), None, SecretsManager(amazon))
+    secrets = SecretsManager(amazon)
+    return Clouds(amazon, Confluent(settings.confluent), administrator(settings, secrets), secrets)
 
 
 def reconciler_of(spec: DeploymentSpec, settings: Settings, *, patience: float = 1800.0) -> Reconciler:

@@ -9,7 +9,7 @@ from typing import Any
 
 from frazil.errors import ConfigureError
 from frazil.local.cloud.parts import add_clouds, administrator, cloud_servers, has_clouds, leave_clouds
-from frazil.local.home import Home, s3_credentials, secret, snowflake_keys, template, write_private
+from frazil.local.home import Home, s3_credentials, secret, template, write_private
 from frazil.local.jars import Jars, cache_folder, java_home, read_lock
 from frazil.local.kafka import kafka, kafka_access, registry, registry_access
 from frazil.local.locks import lock, locks_of, unlock
@@ -17,7 +17,7 @@ from frazil.local.ports import LOOPBACK, Ports, choose, recall, remember, url
 from frazil.local.server import Server
 from frazil.local.spark import Spark, cores
 from frazil.local.stack import Stack
-from frazil.local.stand_ins import BUCKET, SNOWFLAKE_USER, aws, catalog, rest_access, snowflake, storage
+from frazil.local.stand_ins import BUCKET, aws, catalog, rest_access, snowflake, snowflake_login, storage
 from frazil.settings.profile import read_profile
 
 _CHOICES = ("cluster", "catalog", "pipelines", "connections", "strict", "alarms", "log", "tracing")
@@ -143,12 +143,7 @@ def _values(home: Home, ports: Ports) -> dict[str, Any]:
         "glue": {"endpoint": url(ports, "glue"), "warehouse": f"s3://{BUCKET}/warehouse"},
         "rest": rest_access(home, ports),
         "snowflake": {
-            "account": "frazil",
-            "host": LOOPBACK,
-            "port": ports["snowflake"],
-            "protocol": "http",
-            "user": SNOWFLAKE_USER,
-            "private_key_path": str(snowflake_keys(home).private),
+            **snowflake_login(home, ports, "snowflake"),
             "aws_role_arn": "arn:aws:iam::123456789012:role/snowflake_s3_glue_role",
         },
         "spark": {

@@ -25,7 +25,7 @@ DEFAULTS: Ports = {
     "storage-filer": 8888, "storage-filer-grpc": 8889, "storage-admin": 8335, "storage-admin-grpc": 8336,
     "glue": 5557, "snowflake": 5558,
     "spark": 15002, "spark-upkeep": 15003,
-    "cloud-aws": 5605, "cloud-confluent": 5606,
+    "cloud-aws": 5605, "cloud-confluent": 5606, "cloud-snowflake": 5607,
 }  # fmt: skip
 
 

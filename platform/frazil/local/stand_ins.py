@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -123,21 +124,40 @@ def aws(home: Home, ports: Ports) -> Server:
 
 
 def snowflake(home: Home, ports: Ports) -> Server:
-    """The Snowflake stand-in, with its first user."""
+    """The Snowflake stand-in, over the stack's Glue and S3."""
+    told = {"FRAZIL_GLUE_ENDPOINT": url(ports, "glue"), "FRAZIL_S3_ENDPOINT": url(ports, "s3")}
+    return snowflake_over(home, ports, "snowflake", told, after=("storage", "aws"))
+
+
+def snowflake_over(
+    home: Home, ports: Ports, name: str, told: Mapping[str, str], after: tuple[str, ...]
+) -> Server:
+    """A Snowflake stand-in of that name, with its first user, over what it is told of."""
 
     def launch() -> Launch:
         environment = {
-            "FRAZIL_SNOWFLAKE_PORT": str(ports["snowflake"]),
-            "FRAZIL_SNOWFLAKE_STATE": str(home.data("snowflake")),
+            "FRAZIL_SNOWFLAKE_PORT": str(ports[name]),
+            "FRAZIL_SNOWFLAKE_STATE": str(home.data(name)),
             "FRAZIL_SNOWFLAKE_ADMIN": SNOWFLAKE_USER,
             "FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE": str(snowflake_keys(home).public),
-            "FRAZIL_GLUE_ENDPOINT": url(ports, "glue"),
-            "FRAZIL_S3_ENDPOINT": url(ports, "s3"),
             **s3_credentials(home).environment,
+            **told,
         }
         return Launch((sys.executable, "-m", "frazil.local.snowflake.server"), environment)
 
     def ask() -> None:
-        get(f"{url(ports, 'snowflake')}/health")
+        get(f"{url(ports, name)}/health")
 
-    return Server("snowflake", ("snowflake",), launch, ask, ("storage", "aws"))
+    return Server(name, (name,), launch, ask, after)
+
+
+def snowflake_login(home: Home, ports: Ports, name: str) -> dict[str, Any]:
+    """How its first user logs in, as a profile says it."""
+    return {
+        "account": "frazil",
+        "host": LOOPBACK,
+        "port": ports[name],
+        "protocol": "http",
+        "user": SNOWFLAKE_USER,
+        "private_key_path": str(snowflake_keys(home).private),
+    }

@@ -8,14 +8,14 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.settings.profile import Settings
-from kit.standin import StandIn, access_sql
+from kit.standin import StandIn, access_sql, over_stack
 from kit.trades import Trades, make_trades
 
 
 @pytest.fixture(scope="module")
 def standin(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
     """A stand-in with a schema `frz.s`, a volume `v` and an integration `g`."""
-    with StandIn(stack, tmp_path_factory.mktemp("snowflake")) as started:
+    with StandIn(tmp_path_factory.mktemp("snowflake"), over_stack(stack)) as started:
         started.rows("create database frz", "create schema frz.s", *access_sql(stack))
         yield started
 

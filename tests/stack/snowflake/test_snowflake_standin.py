@@ -11,7 +11,7 @@ import requests
 from frazil.connections import Connections
 from frazil.settings.profile import Settings
 from kit.equality_deletes import with_equality_delete
-from kit.standin import StandIn, access_sql, new_key, volume_sql
+from kit.standin import StandIn, access_sql, new_key, over_stack, volume_sql
 from kit.trades import Trades
 
 NOT_THERE = (2003, "02000")
@@ -147,7 +147,7 @@ def test_everything_survives_a_restart(
     stack: Settings, tmp_path: Path, trades: Trades, how: signal.Signals
 ) -> None:
     key = new_key()
-    with StandIn(stack, tmp_path) as standin:
+    with StandIn(tmp_path, over_stack(stack)) as standin:
         standin.rows(
             "create database d",
             "create schema d.s",

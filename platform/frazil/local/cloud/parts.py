@@ -10,9 +10,11 @@ from frazil.local.cloud.aws.server import ROOT
 from frazil.local.home import Credentials, Home, secret
 from frazil.local.ports import LOOPBACK, Ports, url
 from frazil.local.server import Launch, Server, get, get_signed
+from frazil.local.stand_ins import snowflake_login, snowflake_over
 
 _AWS = "cloud-aws"
 _CONFLUENT = "cloud-confluent"
+_SNOWFLAKE = "cloud-snowflake"
 _KEY = "frazil"  # of the administrator in Confluent Cloud
 
 
@@ -34,7 +36,7 @@ def leave_clouds(home: Home) -> None:
 
 def cloud_servers(home: Home, ports: Ports) -> list[Server]:
     """The parts that such a stack has besides."""
-    return [_aws(home, ports), _confluent(home, ports)]
+    return [_aws(home, ports), _confluent(home, ports), _snowflake(home, ports)]
 
 
 def administrator(home: Home, ports: Ports) -> dict[str, Any]:
@@ -44,6 +46,7 @@ def administrator(home: Home, ports: Ports) -> dict[str, Any]:
         "confluent": {
             "endpoint": url(ports, _CONFLUENT), "api_key": _KEY, "api_secret": secret(home, _CONFLUENT)
         },
+        "snowflake": snowflake_login(home, ports, _SNOWFLAKE),
     }  # fmt: skip
 
 
@@ -83,3 +86,14 @@ def _confluent(home: Home, ports: Ports) -> Server:
         get(f"{url(ports, _CONFLUENT)}/org/v2/environments", {"Authorization": f"Basic {login}"})
 
     return Server(_CONFLUENT, (_CONFLUENT,), launch, ask, (_AWS, "kafka", "registry"))
+
+
+def _snowflake(home: Home, ports: Ports) -> Server:
+    """A Snowflake where grants count, and that takes roles at the AWS beside it."""
+    told = {
+        "FRAZIL_SNOWFLAKE_STRICT": "true",
+        "FRAZIL_SNOWFLAKE_AWS": url(ports, _AWS),
+        "FRAZIL_GLUE_ENDPOINT": url(ports, _AWS),
+        "FRAZIL_S3_ENDPOINT": url(ports, _AWS),
+    }
+    return snowflake_over(home, ports, _SNOWFLAKE, told, after=(_AWS,))

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from frazil.local.snowflake.access import Access
 from frazil.local.snowflake.answers import Refused, Result, already_there, message, missing
-from frazil.local.snowflake.config import Config
 from frazil.local.snowflake.iceberg import IcebergTables
+from frazil.local.snowflake.integrations import (
+    checked_integration,
+    described_integration,
+    verified_integration,
+)
 from frazil.local.snowflake.listings import listed, listed_grants, table_information
-from frazil.local.snowflake.objects import Objects
-from frazil.local.snowflake.parsing import parse_name
+from frazil.local.snowflake.objects import Objects, Stored
+from frazil.local.snowflake.parsing import parse_name, parse_statement
 from frazil.local.snowflake.statements import (
     Alter,
     Call,
@@ -28,13 +34,7 @@ from frazil.local.snowflake.statements import (
     Use,
 )
 from frazil.local.snowflake.users import checked_user, described_user, may_take
-from frazil.local.snowflake.volumes import (
-    checked_integration,
-    checked_volume,
-    described_integration,
-    described_volume,
-    verified_volume,
-)
+from frazil.local.snowflake.volumes import checked_volume, described_volume, verified_volume
 
 _DONE = message("Statement executed successfully.")
 _NOTHING_DROPPED = message("Drop statement executed successfully.")
@@ -54,11 +54,13 @@ _USED_AS = {"EXTERNAL VOLUME": "EXTERNAL_VOLUME", "CATALOG INTEGRATION": "CATALO
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Who asks, and the database and schema that short names mean."""
+    """Who asks, in which role, and what short names mean."""
 
     user: str
-    database: str | None
-    schema: str | None
+    role: str
+    warehouse: str | None = None
+    database: str | None = None
+    schema: str | None = None
 
     def full(self, name: Name) -> Name:
         """A table's name with database and schema; refuses a short one that the session can't complete."""
@@ -72,11 +74,25 @@ class Session:
 class Account:
     """The one account of the stand-in."""
 
-    def __init__(self, config: Config, objects: Objects, tables: IcebergTables) -> None:
-        self._config = config
+    def __init__(self, access: Access, objects: Objects, tables: IcebergTables) -> None:
+        self._access = access
         self._objects = objects
         self._tables = tables
         self._one_at_a_time = threading.Lock()
+
+    def parse(self, sql: str) -> Statement | None:
+        """The statement, or None if it is one for fakesnow; refuses what can't be read."""
+        return parse_statement(sql)
+
+    def admit(self, sql: str, session: Session) -> None:
+        """Hears what fakesnow is about to do."""
+
+    def done(self, sql: str, session: Session) -> None:
+        """Hears what fakesnow did."""
+
+    def may_take(self, user: str, role: str) -> bool:
+        """Whether a user may take a role."""
+        return may_take(self._objects, user, role)
 
     def execute(self, statement: Statement, session: Session) -> Result | None:
         """The statement's result, or None if fakesnow must do it after all; refuses what Snowflake would."""
@@ -98,7 +114,7 @@ class Account:
             case Describe():
                 return self._describe_table(statement, session)
             case Show():
-                return listed(statement, self._tables.all())
+                return listed(statement, self._listable(self._tables.all(), session))
             case Call():
                 return self._call(statement, session)
         return None
@@ -114,7 +130,7 @@ class Account:
             case Describe():
                 return self._describe(statement)
             case Show():
-                return listed(statement, self._objects.all(statement.kind))
+                return listed(statement, self._listable(self._objects.all(statement.kind), session))
             case ShowGrants():
                 return listed_grants(statement, self._objects.grants())
             case Grant():
@@ -122,6 +138,9 @@ class Account:
             case Use():
                 return self._use(statement, session)
         return None
+
+    def _listable(self, objects: Iterable[Stored], session: Session) -> Iterable[Stored]:
+        return objects
 
     def _create_table(self, statement: Create, session: Session) -> Result:
         full = session.full(statement.name)
@@ -161,7 +180,9 @@ class Account:
     def _call(self, statement: Call, session: Session) -> Result:
         name = parse_name(statement.argument)
         if statement.function == "SYSTEM$VERIFY_EXTERNAL_VOLUME":
-            answer = verified_volume(self._config, self._objects.get("EXTERNAL VOLUME", name))
+            answer = verified_volume(self._access, self._objects.get("EXTERNAL VOLUME", name))
+        elif statement.function == "SYSTEM$VERIFY_CATALOG_INTEGRATION":
+            answer = verified_integration(self._access, self._objects.get("CATALOG INTEGRATION", name))
         else:
             answer = table_information(self._tables.get(session.full(name)))
         return Result((statement.column,), ((answer,),))
@@ -174,16 +195,21 @@ class Account:
         if there and not statement.or_replace:
             raise already_there(kind, there.plain_name)
         checked = _CHECKS.get(kind, dict)(statement.properties)
-        self._objects.add(kind, name, checked, replace=statement.or_replace)
+        if there:
+            self._objects.remove(kind, name)  # with all that was granted on it, as Snowflake does
+        if kind in _USED_AS:
+            self._access.welcome()
+        self._objects.add(kind, name, checked)
         return message(f"{kind.capitalize()} {'.'.join(name)} successfully created.")
 
     def _alter(self, statement: Alter) -> Result:
         kind, name = statement.kind, statement.name
         if statement.if_exists and self._objects.find(kind, name) is None:
             return _DONE
-        changed: dict[str, Any] = {**self._objects.get(kind, name).properties, **statement.assigned}
+        before = self._objects.get(kind, name).properties
+        changed: dict[str, Any] = {**before, **statement.assigned}
         if kind == "USER":
-            changed = checked_user(changed)
+            changed = checked_user(changed, before)
         left = {k: v for k, v in changed.items() if k not in statement.unset}
         self._objects.change(kind, name, left)
         return _DONE
@@ -224,7 +250,7 @@ class Account:
 
     def _use(self, statement: Use, session: Session) -> Result:
         found = self._objects.get(statement.kind, (statement.name,))
-        if statement.kind == "ROLE" and not may_take(self._objects, session.user, found.plain_name):
+        if statement.kind == "ROLE" and not self.may_take(session.user, found.plain_name):
             text = f"Requested role '{statement.name}' is not assigned to the executing user."
             raise Refused(3013, "42501", f"SQL execution error: {text}")
         return _DONE

@@ -12,7 +12,6 @@ from contextlib import closing, suppress
 from pathlib import Path
 from string import Template
 from typing import Any
-from urllib.parse import urlsplit
 
 import duckdb
 from fakesnow import info_schema
@@ -36,14 +35,13 @@ _LISTS = "_fs_global._fs_information_schema"
 
 
 def open_fakesnow(config: Config) -> Any:
-    """Opens fakesnow with one database file for each Snowflake database, and access to S3."""
+    """Opens fakesnow with one database file for each Snowflake database."""
     folder = config.state / "databases"
     folder.mkdir(parents=True, exist_ok=True)
     opened = FakeSnow(create_database_on_connect=False, create_schema_on_connect=False, db_path=folder)
     with own_cursor(opened) as cursor:
         cursor.execute("SET extension_directory = ?", [str(config.state / "extensions")])
         _load_extensions(cursor)
-        cursor.execute(_secret(config))
         _amend(cursor)
         for path in sorted(folder.glob("*.db")):  # what an earlier run left
             cursor.execute(f"ATTACH IF NOT EXISTS {text(str(path))} AS {double_quoted(path.stem)}")
@@ -74,20 +72,6 @@ def _load_extensions(cursor: Any) -> None:
         found = Path(str(package.__file__)).parent.glob(f"extensions/*/{name}.duckdb_extension")
         cursor.execute(f"INSTALL {text(str(next(found)))}")
         cursor.execute(f"LOAD {name}")
-
-
-def _secret(config: Config) -> str:
-    endpoint = urlsplit(config.s3_endpoint)
-    settings = {
-        "TYPE": "s3",
-        "KEY_ID": config.access_key.get_secret_value(),
-        "SECRET": config.secret_key.get_secret_value(),
-        "REGION": config.region,
-        "ENDPOINT": endpoint.netloc,
-        "URL_STYLE": "path",
-    }
-    listed = ", ".join(f"{name} {text(value)}" for name, value in settings.items())
-    return f"CREATE SECRET frazil_s3 ({listed}, USE_SSL {endpoint.scheme == 'https'})"
 
 
 def _amend(cursor: Any) -> None:

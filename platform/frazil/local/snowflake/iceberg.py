@@ -12,9 +12,10 @@ from pyiceberg.manifest import DataFileContent, ManifestContent
 from pyiceberg.table import StaticTable
 from pyiceberg.types import DecimalType, FixedType, IcebergType, ListType, MapType, StructType
 
+from frazil.local.snowflake.access import Access
 from frazil.local.snowflake.answers import Refused, Result, already_there, missing, unsupported
-from frazil.local.snowflake.config import Config, glue_pointer
 from frazil.local.snowflake.engine import ICEBERG_TABLE, drop_database, own_cursor, text
+from frazil.local.snowflake.integrations import metadata_location
 from frazil.local.snowflake.objects import Objects, Stored
 from frazil.local.snowflake.statements import Create, Name, Properties
 from frazil.local.snowflake.volumes import active_location
@@ -45,8 +46,8 @@ _CASTS = {"float": "DOUBLE", "uuid": "VARCHAR", "timestamp_ns": "TIMESTAMP"}
 class IcebergTables:
     """Iceberg tables of the account; queries on them run on fakesnow."""
 
-    def __init__(self, config: Config, objects: Objects, fakesnow: Any) -> None:
-        self._config = config
+    def __init__(self, access: Access, objects: Objects, fakesnow: Any) -> None:
+        self._access = access
         self._objects = objects
         self._fakesnow = fakesnow
 
@@ -70,8 +71,7 @@ class IcebergTables:
 
     def described(self, name: Name) -> Result:
         """DESC TABLE: the columns, as the table's metadata has them."""
-        location = self.get(name).text("METADATA_LOCATION")
-        columns = StaticTable.from_metadata(location, self._config.files).schema().fields
+        columns = self._metadata(self.get(name)).schema().fields
         rows = tuple(
             (c.name, _type(c.field_type), "COLUMN", "N" if c.required else "Y", *_PLAIN, c.doc, None, None)
             for c in columns
@@ -93,6 +93,12 @@ class IcebergTables:
     def refresh(self, name: Name) -> None:
         """Shows what Glue points to now; refuses what Snowflake could not read."""
         self._show(name, self.get(name).properties)
+
+    def open(self, name: Name) -> None:
+        """Opens the files of a table for the query to come; nothing to open where there is no such table."""
+        if table := self.find(name):
+            with own_cursor(self._fakesnow) as cursor:
+                self._access.open(cursor, active_location(self._volume(table.properties)))
 
     def drop(self, name: Name) -> None:
         """Forgets the table; its data stays where it is."""
@@ -118,12 +124,14 @@ class IcebergTables:
         return {**given, **own, "CATALOG_NAMESPACE": namespace}
 
     def _show(self, name: Name, properties: Properties) -> None:
-        database, table = str(properties["CATALOG_NAMESPACE"]), str(properties["CATALOG_TABLE_NAME"])
-        location = glue_pointer(self._config, database, table)
-        volume = self._objects.get("EXTERNAL VOLUME", (str(properties["EXTERNAL_VOLUME"]),))
+        namespace, table = str(properties["CATALOG_NAMESPACE"]), str(properties["CATALOG_TABLE_NAME"])
+        integration = self._objects.get("CATALOG INTEGRATION", (str(properties["CATALOG"]),))
+        location = metadata_location(self._access, integration, namespace, table)
+        volume = self._volume(properties)
         _check_location(location, volume)
-        _check_deletes(self._config, location)
+        _check_deletes(StaticTable.from_metadata(location, self._access.files(active_location(volume))))
         with own_cursor(self._fakesnow) as cursor:
+            self._access.open(cursor, active_location(volume))
             cursor.execute(f"CREATE OR REPLACE VIEW {double_quoted(*name)} AS {_select(cursor, location)}")
             cursor.execute(f"COMMENT ON VIEW {double_quoted(*name)} IS '{ICEBERG_TABLE}'")
         kept = {**properties, "METADATA_LOCATION": location}
@@ -131,6 +139,13 @@ class IcebergTables:
             self._objects.change("ICEBERG TABLE", name, kept)
         else:
             self._objects.add("ICEBERG TABLE", name, kept)
+
+    def _metadata(self, table: Stored) -> StaticTable:
+        files = self._access.files(active_location(self._volume(table.properties)))
+        return StaticTable.from_metadata(table.text("METADATA_LOCATION"), files)
+
+    def _volume(self, properties: Properties) -> Stored:
+        return self._objects.get("EXTERNAL VOLUME", (str(properties["EXTERNAL_VOLUME"]),))
 
     def _exists(self, query: str, *parameters: str) -> bool:
         with own_cursor(self._fakesnow) as cursor:
@@ -145,8 +160,7 @@ def _check_location(location: str, volume: Stored) -> None:
         raise Refused(91358, "22000", problem)
 
 
-def _check_deletes(config: Config, location: str) -> None:
-    table = StaticTable.from_metadata(location, config.files)
+def _check_deletes(table: StaticTable) -> None:
     snapshot = table.current_snapshot()
     for manifest in snapshot.manifests(table.io) if snapshot else []:
         if manifest.content != ManifestContent.DELETES:

@@ -25,6 +25,9 @@ def listed_grants(statement: ShowGrants, grants: Iterable[Held]) -> Result:
     """SHOW GRANTS."""
     name = ".".join(statement.name)
     fits = [g for g in grants if (statement.kind, name) == _related(statement, g)]
+    if (statement.relation, statement.kind) == ("TO", "USER"):
+        roles = tuple((g.created_on, g.on_name, "USER", g.to_name, "ACCOUNTADMIN") for g in fits)
+        return Result(("created_on", "role", "granted_to", "grantee_name", "granted_by"), roles)
     rows: list[Row] = [
         (g.created_on, g.privilege, g.on_kind, g.on_name, g.to_kind, g.to_name, "false", "ACCOUNTADMIN")
         for g in fits
@@ -79,7 +82,13 @@ def _has_key(stored: Stored) -> str:
 
 _BEGIN: dict[str, _Column] = {"created_on": lambda o: o.created_on, "name": _part(-1)}
 _COMMENT: dict[str, _Column] = {"comment": _property("COMMENT")}
+_OWNER: dict[str, _Column] = {"owner": _property("OWNER", "ACCOUNTADMIN")}
+_INSIDE: dict[str, _Column] = {"database_name": _part(0), "schema_name": _part(1)}
 _COLUMNS: dict[str, dict[str, _Column]] = {
+    "DATABASE": {**_BEGIN, **_OWNER, **_COMMENT},
+    "SCHEMA": {**_BEGIN, "database_name": _part(0), **_OWNER, **_COMMENT},
+    "TABLE": {**_BEGIN, **_INSIDE, **_OWNER, **_COMMENT},
+    "VIEW": {**_BEGIN, **_INSIDE, **_OWNER, **_COMMENT},
     "USER": {
         "name": _part(-1),
         "created_on": lambda o: o.created_on,
@@ -92,7 +101,7 @@ _COLUMNS: dict[str, dict[str, _Column]] = {
         "type": _property("TYPE"),
         **_COMMENT,
     },
-    "ROLE": {**_BEGIN, **_COMMENT},
+    "ROLE": {**_BEGIN, **_OWNER, **_COMMENT},
     "WAREHOUSE": {
         "name": _part(-1),
         "state": _constant("STARTED"),
@@ -122,9 +131,8 @@ _COLUMNS: dict[str, dict[str, _Column]] = {
     },
     "ICEBERG TABLE": {
         **_BEGIN,
-        "database_name": _part(0),
-        "schema_name": _part(1),
-        "owner": _constant("ACCOUNTADMIN"),
+        **_INSIDE,
+        **_OWNER,
         "external_volume_name": _property("EXTERNAL_VOLUME"),
         "catalog_name": _property("CATALOG"),
         "iceberg_table_type": _constant("UNMANAGED"),

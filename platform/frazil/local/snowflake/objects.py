@@ -23,7 +23,13 @@ create table if not exists grants (
     primary key (privilege, on_kind, on_name, to_kind, to_name)
 );
 """
+_GRANTED_AS = {
+    "CATALOG INTEGRATION": "INTEGRATION",
+    "SECURITY INTEGRATION": "INTEGRATION",
+    "ICEBERG TABLE": "TABLE",
+}
 _REVOKE = "delete from grants where (privilege, on_kind, on_name, to_kind, to_name) = (?, ?, ?, ?, ?)"
+_DISOWN = "delete from grants where privilege = 'OWNERSHIP' and (on_kind, on_name) = (?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,11 @@ class Held:
     created_on: str
 
 
+def granted_as(kind: str) -> str:
+    """The word by which GRANT knows a kind of object."""
+    return _GRANTED_AS.get(kind, kind)
+
+
 class Objects:
     """Users, roles, warehouses, volumes, integrations, Iceberg tables, and who may use what."""
 
@@ -85,7 +96,7 @@ class Objects:
     def add(self, kind: Kind, name: Name, properties: Properties, *, replace: bool = False) -> None:
         """Keeps a new object; refuses where there is one that is not to be replaced."""
         verb = "insert or replace" if replace else "insert"
-        row = (kind, json.dumps(name), json.dumps(properties), _now())
+        row = (kind, json.dumps(name), json.dumps(properties), now())
         try:
             self._run(f"{verb} into objects values (?, ?, ?, ?)", *row)
         except sqlite3.IntegrityError:
@@ -97,23 +108,25 @@ class Objects:
         self._run(query, json.dumps(properties), kind, json.dumps(name))
 
     def remove(self, kind: Kind, name: Name) -> None:
-        """Forgets an object and what was granted on or to it."""
-        owned = "(on_kind, on_name) = (?, ?) or (to_kind, to_name) = (?, ?)"
+        """Forgets an object and what was granted on or to it; of what a role owned, others must take care."""
+        owned = "(on_kind, on_name) = (?, ?) or (to_kind, to_name) = (?, ?) and privilege != 'OWNERSHIP'"
         plain = ".".join(name)
         with self._lock:
             self._run("delete from objects where kind = ? and name = ?", kind, json.dumps(name))
-            self._run(f"delete from grants where {owned}", kind, plain, kind, plain)
+            self._run(f"delete from grants where {owned}", granted_as(kind), plain, kind, plain)
 
     def grant(self, grant: Grant) -> None:
-        """Gives or takes away privileges."""
-        on_name = ".".join(grant.on_name)
+        """Gives or takes away privileges; an object has one owner."""
+        on_name, on_kind = ".".join(grant.on_name), granted_as(grant.on_kind)
         with self._lock:
             for privilege in grant.privileges:
-                held = (privilege, grant.on_kind, on_name, grant.to_kind, grant.to_name)
+                held = (privilege, on_kind, on_name, grant.to_kind, grant.to_name)
+                if privilege == "OWNERSHIP":
+                    self._run(_DISOWN, on_kind, on_name)
                 if grant.revoke:
                     self._run(_REVOKE, *held)
                 else:
-                    self._run("insert or ignore into grants values (?, ?, ?, ?, ?, ?)", *held, _now())
+                    self._run("insert or ignore into grants values (?, ?, ?, ?, ?, ?)", *held, now())
 
     def grants(self) -> list[Held]:
         """All privileges that are held."""
@@ -130,5 +143,6 @@ class Objects:
             return self._database.execute(query, parameters).fetchall()
 
 
-def _now() -> str:
+def now() -> str:
+    """The time, as Snowflake writes it."""
     return datetime.now(UTC).isoformat(sep=" ", timespec="milliseconds")

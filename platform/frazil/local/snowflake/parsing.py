@@ -12,6 +12,7 @@ from sqlglot.errors import TokenError
 
 from frazil.local.snowflake.answers import Refused, syntax_error
 from frazil.local.snowflake.statements import (
+    RELATIONS,
     Alter,
     Call,
     Create,
@@ -29,8 +30,13 @@ from frazil.local.snowflake.statements import (
 )
 from frazil.local.snowflake.tokens import Tokens
 
-_KINDS: tuple[Kind, ...] = get_args(Kind)
-_SYSTEM_FUNCTIONS = ("SYSTEM$VERIFY_EXTERNAL_VOLUME", "SYSTEM$GET_ICEBERG_TABLE_INFORMATION")
+_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in RELATIONS)
+_CURRENT = ("CURRENT_ROLE", "CURRENT_USER", "CURRENT_WAREHOUSE")
+_SYSTEM_FUNCTIONS = (
+    "SYSTEM$VERIFY_EXTERNAL_VOLUME",
+    "SYSTEM$VERIFY_CATALOG_INTEGRATION",
+    "SYSTEM$GET_ICEBERG_TABLE_INFORMATION",
+)
 
 
 def parse_statement(sql: str) -> Statement | None:
@@ -42,6 +48,23 @@ def parse_statement(sql: str) -> Statement | None:
     if statement is not None:
         tokens.expect_end()
     return statement
+
+
+def parse_relation(sql: str) -> Statement | None:
+    """A statement about owners, comments or the session, of which fakesnow keeps no account; or None."""
+    tokens = _tokens(sql)
+    if tokens.take("SHOW") and (kind := _kind(tokens, "S", RELATIONS)):
+        like = tokens.string() if tokens.take("LIKE") else None
+        return Show(kind, like, _scope(tokens)) if tokens.at_end() or tokens.word() == "IN" else None
+    if tokens.take("ALTER") and (kind := _kind(tokens, kinds=RELATIONS)):
+        if_exists, name = tokens.take("IF", "EXISTS"), tokens.name()
+        if tokens.take("SET") and tokens.word() == "COMMENT":
+            return Alter(kind, name, assigned=tokens.properties(), if_exists=if_exists)
+    if tokens.take("SELECT") and (function := tokens.word()) in _CURRENT:
+        tokens.take(function)
+        if (tokens.text(), tokens.text(1), tokens.text(2)) in (("(", ")", ""), ("(", ")", ";")):
+            return Call(function, "", f"{function}()")
+    return None
 
 
 def is_merge(sql: str) -> bool:
@@ -146,7 +169,8 @@ def _grant(tokens: Tokens, *, revoke: bool = False) -> Statement:
     if to_kind == "ROLE":
         tokens.take("ROLE")
     to_name = tokens.name()[-1]
-    tokens.take("WITH", "GRANT", "OPTION")
+    if not tokens.take("WITH", "GRANT", "OPTION") and not tokens.take("COPY", "CURRENT", "GRANTS"):
+        tokens.take("REVOKE", "CURRENT", "GRANTS")
     return Grant(privileges, on_kind, on_name, to_kind, to_name, revoke)
 
 
@@ -181,8 +205,8 @@ def _select(tokens: Tokens) -> Statement | None:
     return Call(function, argument, tokens.name()[-1] if aliased else f"{function}('{argument}')")
 
 
-def _kind(tokens: Tokens, plural: str = "") -> Kind | None:
-    for kind in _KINDS:
+def _kind(tokens: Tokens, plural: str = "", kinds: tuple[Kind, ...] = _KINDS) -> Kind | None:
+    for kind in kinds:
         if tokens.take(*f"{kind}{plural}".split()):
             return kind
     return None

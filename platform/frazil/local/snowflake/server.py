@@ -9,7 +9,8 @@ import gzip
 import json
 import secrets
 import sys
-from functools import partial
+from dataclasses import replace
+from http import HTTPStatus
 from typing import Any
 
 import uvicorn
@@ -23,21 +24,26 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
+from frazil.local.cloud.faults import Call, Faulty, Knobs
+from frazil.local.snowflake.access import OwnKey, access_of
 from frazil.local.snowflake.account import Account, Session
 from frazil.local.snowflake.answers import Refused, Result, failure, success, syntax_error
 from frazil.local.snowflake.config import Config
 from frazil.local.snowflake.engine import merged, open_fakesnow, own_cursor
 from frazil.local.snowflake.iceberg import IcebergTables
 from frazil.local.snowflake.objects import Objects
-from frazil.local.snowflake.parsing import is_merge, parse_statement
-from frazil.local.snowflake.statements import DropDatabase
-from frazil.local.snowflake.users import LoginRefused, login, login_by_oauth, may_take, seed_account
+from frazil.local.snowflake.parsing import is_merge
+from frazil.local.snowflake.statements import DropDatabase, Statement, Use
+from frazil.local.snowflake.strict import StrictAccount
+from frazil.local.snowflake.users import LoginRefused, login, login_by_oauth, seed_account
 
 _BAD_PASSWORD = "390100"
 _BAD_ROLE = "390189"
 _VALID = 3600
 """Seconds for which Snowflake takes a session's token; the master token, which renews it, lives longer."""
+_KEPT_ANSWERS = 20
 _KEPT_RESULTS = 100  # fakesnow keeps every result for RESULT_SCAN, for ever
 
 
@@ -48,16 +54,17 @@ class StandIn:
         self._account = account
         self._objects = objects
         self._fakesnow = fakesnow
-        self._users: dict[str, str] = {}
+        self._sessions: dict[str, Session] = {}
+        self._answers: dict[str, JSONResponse] = {}
 
-    def application(self) -> Starlette:
-        """Our routes before those of fakesnow."""
+    def application(self) -> ASGIApp:
+        """Our routes before those of fakesnow, behind the knobs for faults."""
         own = [
             Route("/health", self._health, methods=["GET"]),
             Route("/session/v1/login-request", self._login, methods=["POST"]),
             Route("/queries/v1/query-request", self._query, methods=["POST"]),
         ]
-        return Starlette(routes=[*own, *routes])
+        return Faulty(Starlette(routes=[*own, *routes]), Knobs(), _name_of, _refused)
 
     async def _health(self, request: Request) -> JSONResponse:
         def query() -> None:
@@ -80,19 +87,22 @@ class StandIn:
         except LoginRefused as e:
             return _denied(e.code, str(e))
         role = str(request.query_params.get("roleName") or user.text("DEFAULT_ROLE", "PUBLIC")).upper()
-        if not may_take(self._objects, user.plain_name, role):
+        if not self._account.may_take(user.plain_name, role):
             text = f"Role '{role}' specified in the connect string does not exist or not authorized."
             return _denied(_BAD_ROLE, text)
-        return JSONResponse(self._opened(request, user.plain_name, role, data))
+        warehouse = (
+            str(request.query_params.get("warehouse") or user.text("DEFAULT_WAREHOUSE")).upper() or None
+        )
+        return JSONResponse(self._opened(request, Session(user.plain_name, role, warehouse), data))
 
-    def _opened(self, request: Request, user: str, role: str, data: dict[str, Any]) -> dict[str, Any]:
+    def _opened(self, request: Request, who: Session, data: dict[str, Any]) -> dict[str, Any]:
         database, schema = (_identifier(request, f"{part}Name") for part in ("database", "schema"))
         autocommit = data.get("SESSION_PARAMETERS", {}).get("AUTOCOMMIT", True)
         token = secrets.token_urlsafe(32)
         session = self._fakesnow.connect(database, schema, autocommit=autocommit)
         sessions[token] = session
-        still_open = {t: u for t, u in self._users.items() if t in sessions}
-        self._users = {**still_open, token: user}
+        still_open = {t: each for t, each in self._sessions.items() if t in sessions}
+        self._sessions = {**still_open, token: who}
         parameters = {
             "AUTOCOMMIT": autocommit,
             "CLIENT_SESSION_KEEP_ALIVE_HEARTBEAT_FREQUENCY": 3600,
@@ -110,44 +120,60 @@ class StandIn:
             "sessionInfo": {
                 "databaseName": session.database if session.database_set else None,
                 "schemaName": session.schema if session.schema_set else None,
-                "warehouseName": request.query_params.get("warehouse"),
-                "roleName": role,
+                "warehouseName": who.warehouse,
+                "roleName": who.role,
             },
         }
         return {"data": told, "success": True}
 
     async def _query(self, request: Request) -> JSONResponse:
+        """What is asked again under the same id, for its answer was lost, is answered and not done again."""
+        asked = request.query_params.get("requestId", "")
+        if asked not in self._answers:
+            answer = await self._answered(request)
+            self._answers = dict([*self._answers.items(), (asked, answer)][-_KEPT_ANSWERS:])
+            return answer
+        return self._answers[asked]
+
+    async def _answered(self, request: Request) -> JSONResponse:
         try:
             token = to_token(request)
             connection = to_conn(token)
         except ServerError:
             return await query_request(request)
         body = await _body(request)
-        sql = str(body["sqlText"])
-        session = Session(
-            self._users[token],
-            connection.database if connection.database_set else None,
-            connection.schema if connection.schema_set else None,
+        session = replace(
+            self._sessions[token],
+            database=connection.database if connection.database_set else None,
+            schema=connection.schema if connection.schema_set else None,
         )
-        carry_out = partial(merged, connection, body) if is_merge(sql) else partial(self._own, sql, session)
         try:
-            result = await run_in_threadpool(carry_out)
+            statement = None if is_merge(str(body["sqlText"])) else self._account.parse(str(body["sqlText"]))
+            result = await run_in_threadpool(self._carry_out, connection, body, statement, session)
             if result is None:
-                return await self._by_fakesnow(request)
+                return await self._by_fakesnow(request, str(body["sqlText"]), session)
         except (Refused, SqlglotError, NotImplementedError) as e:
             return JSONResponse(failure(_refusal(e)))
+        if isinstance(statement, Use):
+            self._sessions[token] = replace(session, **{statement.kind.lower(): statement.name})
         return JSONResponse(success(result, session.database, session.schema))
 
-    def _own(self, sql: str, session: Session) -> Result | None:
-        """What a statement of our own answers, or None if it is one for fakesnow."""
-        statement = parse_statement(sql)
+    def _carry_out(
+        self, connection: Any, body: dict[str, Any], statement: Statement | None, session: Session
+    ) -> Result | None:
+        """What our own statement or a MERGE answers, or None if the statement is one for fakesnow."""
         result = self._account.execute(statement, session) if statement else None
-        if result and isinstance(statement, DropDatabase):
+        if isinstance(statement, DropDatabase):
             _leave_database(statement.name)
+        if result is None:
+            self._account.admit(body["sqlText"], session)
+            return merged(connection, body) if is_merge(body["sqlText"]) else None
         return result
 
-    async def _by_fakesnow(self, request: Request) -> JSONResponse:
+    async def _by_fakesnow(self, request: Request, sql: str, session: Session) -> JSONResponse:
         response: JSONResponse = await query_request(request)
+        if json.loads(bytes(response.body))["success"]:
+            await run_in_threadpool(self._account.done, sql, session)
         _forget_old_results(self._fakesnow.results_cache)
         if response.status_code == 500:
             # The connector repeats what was answered with 500 for minutes.
@@ -190,6 +216,18 @@ def _identifier(request: Request, parameter: str) -> str | None:
     return str(normalise_ident(value)) if value else None
 
 
+def _name_of(call: Call) -> str:
+    """Its statement's first word, such as CREATE; faults meet statements only."""
+    if call.path != "/queries/v1/query-request":
+        return ""
+    body = gzip.decompress(call.body) if call.headers.get("content-encoding") == "gzip" else call.body
+    return str(json.loads(body)["sqlText"]).split(maxsplit=1)[0].upper()
+
+
+def _refused(_: Call, status: int) -> JSONResponse:
+    return JSONResponse({}, status, {"Retry-After": "1"} if status == HTTPStatus.TOO_MANY_REQUESTS else None)
+
+
 def _denied(code: str, text: str) -> JSONResponse:
     return JSONResponse({"data": {}, "code": code, "message": text, "success": False})
 
@@ -216,8 +254,12 @@ def _serve(config: Config) -> None:
     config.state.mkdir(parents=True, exist_ok=True)
     objects = Objects(config.state / "account.sqlite")
     seed_account(objects, config)
-    fakesnow = open_fakesnow(config)
-    account = Account(config, objects, IcebergTables(config, objects, fakesnow))
+    fakesnow, access = open_fakesnow(config), access_of(config)
+    if isinstance(access, OwnKey):
+        with own_cursor(fakesnow) as cursor:
+            access.open(cursor, {})
+    kind = StrictAccount if config.strict else Account
+    account = kind(access, objects, IcebergTables(access, objects, fakesnow))
     application = StandIn(account, objects, fakesnow).application()
     try:
         uvicorn.run(application, host="127.0.0.1", port=config.port, log_level="warning", access_log=False)

@@ -14,7 +14,14 @@ Kind: TypeAlias = Literal[
     "CATALOG INTEGRATION",
     "SECURITY INTEGRATION",
     "ICEBERG TABLE",
+    "DATABASE",
+    "SCHEMA",
+    "TABLE",
+    "VIEW",
 ]
+RELATIONS: tuple[Kind, ...] = ("DATABASE", "SCHEMA", "TABLE", "VIEW")
+"""What fakesnow makes and drops; where privileges count, the account keeps who owns each, and its comment."""
+
 Name: TypeAlias = tuple[str, ...]
 """The parts of an object's name; unquoted parts are in upper case already."""
 

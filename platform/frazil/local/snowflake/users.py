@@ -20,12 +20,20 @@ from cryptography.hazmat.primitives.serialization import (
 
 from frazil.local.snowflake.answers import Result, Row, invalid
 from frazil.local.snowflake.config import Config
-from frazil.local.snowflake.objects import Objects, Stored
+from frazil.local.snowflake.objects import Objects, Stored, now
 from frazil.local.snowflake.statements import Grant
 
 _KEYS = ("RSA_PUBLIC_KEY", "RSA_PUBLIC_KEY_2")
 _ROLES = ("ACCOUNTADMIN", "SECURITYADMIN", "USERADMIN", "SYSADMIN", "PUBLIC")
 _SHOWN = ("NAME", "LOGIN_NAME", "TYPE", "DISABLED", "DEFAULT_WAREHOUSE", "DEFAULT_NAMESPACE", "DEFAULT_ROLE")
+_OF_PEOPLE = (
+    "PASSWORD",
+    "FIRST_NAME",
+    "MIDDLE_NAME",
+    "LAST_NAME",
+    "MUST_CHANGE_PASSWORD",
+    "MINS_TO_BYPASS_MFA",
+)
 _BAD_TOKEN, _OAUTH_INVALID, _OAUTH_EXPIRED = "390144", "390303", "390318"
 _LONGEST_LIFE = 3600 + 60  # Snowflake takes tokens of one hour at most; a minute more for clocks
 
@@ -99,15 +107,20 @@ def seed_account(objects: Objects, config: Config) -> None:
     objects.grant(Grant(("USAGE",), "ROLE", ("ACCOUNTADMIN",), "USER", name))
 
 
-def checked_user(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The properties of a user; refuses a public key that is none."""
+def checked_user(given: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The properties of a user; refuses a public key that is none, and what a service does not have."""
+    dated = dict(given)
+    if str(given.get("TYPE", "")).upper() == "SERVICE" and (wrong := [n for n in _OF_PEOPLE if n in given]):
+        raise invalid(wrong[0], "not of a user of TYPE = SERVICE")
     for name in _KEYS:
         if name in given:
             try:
                 fingerprint(str(given[name]))
             except ValueError:
                 raise invalid(name, str(given[name])[:40]) from None
-    return dict(given)
+            if given[name] != (before or {}).get(name):
+                dated[f"{name}_LAST_SET_TIME"] = now()
+    return dated
 
 
 def described_user(user: Stored) -> Result:
@@ -117,7 +130,14 @@ def described_user(user: Stored) -> Result:
     shown.update({k: v for k, v in user.properties.items() if isinstance(v, str)})
     for name in _KEYS:
         key = user.text(name)
-        shown.update({name: key or "null", f"{name}_FP": fingerprint(key) if key else "null"})
+        since = user.text(f"{name}_LAST_SET_TIME") if key else ""
+        shown.update(
+            {
+                name: key or "null",
+                f"{name}_FP": fingerprint(key) if key else "null",
+                f"{name}_LAST_SET_TIME": since or "null",
+            }
+        )
     shown["HAS_MFA"] = shown["PASSWORD"] = "null"
     rows: list[Row] = [(name, value, "null", "") for name, value in shown.items()]
     return Result(("property", "value", "default", "description"), tuple(rows))

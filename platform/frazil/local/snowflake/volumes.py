@@ -1,21 +1,21 @@
-"""External volumes and catalog integrations: what they must say, and how Snowflake describes them."""
+"""External volumes: what they must say, how Snowflake describes them, and whether they work."""
 
 from __future__ import annotations
 
 import json
-import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from frazil.local.snowflake.answers import Result, Row, invalid, syntax_error, unsupported
-from frazil.local.snowflake.config import Config, list_problem
+from botocore.exceptions import BotoCoreError, ClientError
+
+from frazil.local.snowflake.access import STEPS, VOLUME_USER, Access, reason
+from frazil.local.snowflake.answers import Refused, Result, Row, invalid, syntax_error, unsupported
+from frazil.local.snowflake.integrations import external_id
 from frazil.local.snowflake.objects import Stored
 from frazil.local.snowflake.statements import Properties
 
-_VOLUME_USER = "arn:aws:iam::999999999999:user/frazil-volume"
-_GLUE_USER = "arn:aws:iam::999999999999:user/frazil-glue"
 _LOCATION_NEEDS = ("NAME", "STORAGE_PROVIDER", "STORAGE_BASE_URL", "STORAGE_AWS_ROLE_ARN")
-_INTEGRATION_NEEDS = ("CATALOG_SOURCE", "TABLE_FORMAT", "GLUE_AWS_ROLE_ARN", "GLUE_CATALOG_ID", "ENABLED")
+_PROBE = "frazil-verify"
 
 
 def checked_volume(given: Properties) -> dict[str, Any]:
@@ -33,17 +33,6 @@ def active_location(volume: Stored) -> Mapping[str, Any]:
     return first
 
 
-def checked_integration(given: Properties) -> dict[str, Any]:
-    """The properties of a new catalog integration, with the external id of its AWS user."""
-    if lacking := [name for name in _INTEGRATION_NEEDS if name not in given]:
-        raise syntax_error(f"CREATE CATALOG INTEGRATION needs {', '.join(lacking)}.")
-    for name, wanted in (("CATALOG_SOURCE", "GLUE"), ("TABLE_FORMAT", "ICEBERG")):
-        if str(given[name]).upper() != wanted:
-            raise unsupported(f"{name} = {given[name]}.")
-    own = {"GLUE_AWS_IAM_USER_ARN": _GLUE_USER, "GLUE_AWS_EXTERNAL_ID": _external_id()}
-    return {**given, **own}
-
-
 def described_volume(volume: Stored) -> Result:
     """DESC EXTERNAL VOLUME."""
     properties: Any = volume.properties
@@ -58,32 +47,47 @@ def described_volume(volume: Stored) -> Result:
     return Result(columns, tuple(rows))
 
 
-def described_integration(integration: Stored) -> Result:
-    """DESC CATALOG INTEGRATION."""
-    rows = tuple((name, "String", integration.text(name), "") for name in integration.properties)
-    columns = ("property", "property_type", "property_value", "property_default")
-    return Result(columns, rows)
-
-
-def verified_volume(config: Config, volume: Stored) -> str:
-    """SYSTEM$VERIFY_EXTERNAL_VOLUME: really lists the active location."""
+def verified_volume(access: Access, volume: Stored) -> str:
+    """SYSTEM$VERIFY_EXTERNAL_VOLUME: takes the role; a volume that may write also writes and deletes."""
     location = active_location(volume)
-    problem = list_problem(config, location["STORAGE_BASE_URL"])
-    listed = f"FAILED with exception message {problem}" if problem else "PASSED"
+    results = dict.fromkeys(STEPS, "SKIPPED")
+    try:
+        storage, taken = access.storage(location), "PASSED"
+    except Refused as e:
+        storage, taken = None, f"FAILED with exception message {e.text}"
+    if storage:
+        tries = _tries(storage, str(location["STORAGE_BASE_URL"]))
+        writes = volume.text("ALLOW_WRITES", "TRUE").upper() == "TRUE"
+        results |= {step: _outcome(tries[step]) for step in access.proofs(writes)}
     told = {
-        "success": problem is None,
+        "success": not any(said.startswith("FAILED") for said in (taken, *results.values())),
         "storageLocationSelectionResult": "PASSED",
         "storageLocationName": location["NAME"],
-        "servicePrincipalProperties": f"STORAGE_AWS_IAM_USER_ARN: {_VOLUME_USER}",
+        "servicePrincipalProperties": f"STORAGE_AWS_IAM_USER_ARN: {VOLUME_USER}",
         "location": location["STORAGE_BASE_URL"],
-        "region": config.region,
-        "writeResult": "SKIPPED",
-        "readResult": listed,
-        "listResult": listed,
-        "deleteResult": "SKIPPED",
-        "awsRoleArnValidationResult": "PASSED",
+        **results,
+        "awsRoleArnValidationResult": taken,
     }
     return json.dumps(told)
+
+
+def _tries(storage: Any, base_url: str) -> dict[str, Callable[[], Any]]:
+    bucket, _, prefix = base_url.removeprefix("s3://").partition("/")
+    probe = {"Bucket": bucket, "Key": prefix + _PROBE}
+    return {
+        "writeResult": lambda: storage.put_object(**probe, Body=b""),
+        "readResult": lambda: storage.get_object(**probe),
+        "listResult": lambda: storage.list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=1),
+        "deleteResult": lambda: storage.delete_object(**probe),
+    }
+
+
+def _outcome(act: Callable[[], Any]) -> str:
+    try:
+        act()
+    except (ClientError, BotoCoreError) as e:
+        return f"FAILED with exception message {reason(e)}"
+    return "PASSED"
 
 
 def _checked_location(given: Any) -> dict[str, Any]:
@@ -94,8 +98,4 @@ def _checked_location(given: Any) -> dict[str, Any]:
     base_url = str(given["STORAGE_BASE_URL"])
     if not base_url.startswith("s3://"):
         raise invalid("STORAGE_BASE_URL", base_url)
-    return {"STORAGE_AWS_EXTERNAL_ID": _external_id(), **given, "STORAGE_AWS_IAM_USER_ARN": _VOLUME_USER}
-
-
-def _external_id() -> str:
-    return f"FRAZIL_SFCRole={uuid.uuid4().hex[:16]}"
+    return {"STORAGE_AWS_EXTERNAL_ID": external_id(), **given, "STORAGE_AWS_IAM_USER_ARN": VOLUME_USER}

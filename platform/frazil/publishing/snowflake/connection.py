@@ -69,8 +69,13 @@ _LOGIN_REFUSALS: dict[int | None, str] = {
 """By Snowflake's number of the error: what to do."""
 
 
-def connection_arguments(settings: Settings) -> dict[str, Any]:
-    """What `snowflake.connector.connect` and `dagster_snowflake.SnowflakeResource` take."""
+def connection_arguments(settings: Settings, private_key: bytes | None = None) -> dict[str, Any]:
+    """What `snowflake.connector.connect` and `dagster_snowflake.SnowflakeResource` take.
+
+    Args:
+        settings: Where Snowflake is, and who logs in.
+        private_key: A key as DER, in place of what the settings prove themselves with.
+    """
     if settings.snowflake.account is None:
         raise MissingError(
             "The account of Snowflake is not said.",
@@ -85,7 +90,7 @@ def connection_arguments(settings: Settings) -> dict[str, Any]:
         "login_timeout": _LOGIN_SECONDS,
         "network_timeout": _NETWORK_SECONDS,
         "session_parameters": {"CLIENT_OUT_OF_BAND_TELEMETRY_ENABLED": False},
-        **_proof(settings.snowflake),
+        **(_key(private_key) if private_key else _proof(settings.snowflake)),
         **_stand_in(settings),
     }
     return {name: value for name, value in given.items() if value is not None}
@@ -227,6 +232,10 @@ def _private_key(text: str, passphrase: str | None) -> str:
         raise _unreadable("FRAZIL_SNOWFLAKE__PRIVATE_KEY") from None
     der = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
     return base64.b64encode(der).decode()
+
+
+def _key(private_key: bytes) -> dict[str, Any]:
+    return {"authenticator": "SNOWFLAKE_JWT", "private_key": private_key}
 
 
 def _private_key_file(path: Path | None, passphrase: str | None) -> str:

@@ -88,11 +88,11 @@ def _stranger(document: str) -> Refusal | None:
     for arn in _named(document):
         _, _, _, _, account, thing = arn.split(":", 5) if arn.count(":") >= 5 else ("",) * 6
         kind, _, name = thing.partition("/")
-        store = {"role": iam._roles, "user": iam._users}.get(kind)
+        store = {"role": iam._roles, "user": iam._users}.get(kind)  # of all accounts; false if ours has none
         if (
             thing != "root"
             and not arn.isdigit()
-            and not (store and store.contains_scoped(account, "", name.rpartition("/")[2]))
+            and not (store is not None and store.contains_scoped(account, "", name.rpartition("/")[2]))
         ):
             return 400, "MalformedPolicyDocument", f'Invalid principal in policy: "AWS":"{arn}"'
     return None

@@ -1,0 +1,67 @@
+"""A catalog integration with any Iceberg REST catalog that gives tokens (OAuth), such as Polaris."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from frazil.cloud.resource import Facts, Known
+from frazil.cloud.secrets import SecretStore
+from frazil.cloud.snowflake.marked import ACCOUNT, Marked
+from frazil.cloud.snowflake.trust import proven
+from frazil.errors import MissingError
+from frazil.publishing.snowflake.statements import text
+from frazil.quoting import double_quoted
+
+
+@dataclass(frozen=True)
+class RestCatalog(Marked):
+    """The integration.
+
+    Args:
+        uri: Where the catalog is.
+        warehouse: Its name for the warehouse.
+        namespace: The namespace of the tables.
+        secret: Name of the secret with `client_id` and `client_secret`.
+        scopes: What the client asks for.
+    """
+
+    uri: str = field(kw_only=True)
+    warehouse: str = field(kw_only=True)
+    namespace: str = field(kw_only=True)
+    secret: str = field(kw_only=True)
+    secrets: SecretStore = field(kw_only=True, repr=False)
+    scopes: tuple[str, ...] = field(kw_only=True)
+
+    kind: ClassVar[str] = "CATALOG INTEGRATION"
+    role: ClassVar[str] = ACCOUNT
+    fixed: ClassVar[frozenset[str]] = frozenset({"source", "namespace"})
+
+    def wanted(self, known: Known) -> Facts:
+        """See `Resource`."""
+        return {**super().wanted(known), "source": "ICEBERG_REST", "namespace": self.namespace}
+
+    def facts(self, row: dict[str, Any]) -> Facts:
+        """See `Marked`."""
+        rows = self.snowflake.shown(f"DESC {self}", role=ACCOUNT)
+        told = {row["property"]: row["property_value"] for row in rows}
+        return {"source": told["CATALOG_SOURCE"], "namespace": told["CATALOG_NAMESPACE"]}
+
+    def options(self, known: Known) -> str:
+        """See `Marked`."""
+        client = self.secrets.get(self.secret)
+        if client is None:
+            raise MissingError("There is no secret with the catalog's client.", where=self.secret)
+        scopes = ", ".join(text(scope) for scope in self.scopes)
+        return (
+            f"{double_quoted(*self.name)} CATALOG_SOURCE = ICEBERG_REST TABLE_FORMAT = ICEBERG "
+            f"CATALOG_NAMESPACE = {text(self.namespace)} "
+            f"REST_CONFIG = (CATALOG_URI = {text(self.uri)} CATALOG_NAME = {text(self.warehouse)}) "
+            f"REST_AUTHENTICATION = (TYPE = OAUTH OAUTH_CLIENT_ID = {text(client['client_id'])} "
+            f"OAUTH_CLIENT_SECRET = {text(client['client_secret'])} OAUTH_ALLOWED_SCOPES = ({scopes})) "
+            f"ENABLED = TRUE {self.comment}"
+        )
+
+    def verify(self, there: Facts, known: Known) -> None:
+        """Lets Snowflake talk to the catalog."""
+        proven(self)

@@ -1,0 +1,17 @@
+"""A Snowflake whose grants count, and no AWS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kit.cloud_snowflake import CloudSnowflake, cloud_snowflake
+
+
+@pytest.fixture(scope="session")
+def lonely(nobody_at_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudSnowflake]:
+    """With a warehouse and a database of the system's administrator."""
+    with cloud_snowflake(tmp_path_factory.mktemp("snowflake")) as standin:
+        standin.as_("SYSADMIN", "create warehouse wh", "create database db", "use warehouse wh")
+        yield standin
