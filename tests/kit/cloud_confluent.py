@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Thread
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 import requests
@@ -226,6 +226,7 @@ class Deployed:
     told: dict[str, Any] = field(default_factory=lambda: dict(KICKSTARTER))
     store: Store = field(default_factory=Store)
     confluent: Confluent | None = None
+    given: dict[str, Any] = field(default_factory=dict)  # what stands for objects of AWS
 
     @property
     def spec(self) -> DeploymentSpec:
@@ -234,8 +235,9 @@ class Deployed:
     @property
     def resources(self) -> list[Resource]:
         clouds = Clouds(Account(), self.confluent or self.cloud.client, None, self.store)
-        given = [Given("aws/writer_role"), Given("aws/bucket"), Given("aws/glue")]
-        return [*cast("list[Resource]", given), *objects(self.spec, clouds)]
+        there = ("aws/writer_role", "aws/bucket", "aws/glue")
+        given: dict[str, Any] = {each: Given(each) for each in there}
+        return [*(given | self.given).values(), *objects(self.spec, clouds)]
 
     def reconciler(self, patience: float = 30.0) -> Reconciler:
         return Reconciler(self.resources, patience=patience, margin=0.3, pause=0.1)

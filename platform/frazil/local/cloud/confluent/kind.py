@@ -109,15 +109,23 @@ class Kind:
         return told
 
     def _grow(self, organization: Organization, held: Held) -> None:
-        if self.phases is None or held.body["status"]["phase"] != self.phases[0]:
+        """Brings an object to rest, or finds that what it leans on is gone."""
+        status = held.body.get("status", {})
+        if self.phases is None or not self._is_to_prove(organization, held, self.phases):
             return
-        if organization.is_older(held, organization.delays.provision):
-            problem = self.proof(organization, held.body)
-            if organization.knobs.fails(self.name):
-                problem = "an internal error of the stand-in: fail_next asked for it"
-            held.body["status"]["phase"] = "FAILED" if problem else self.phases[1]
-            if problem:
-                held.body["status"]["error_message"] = problem
+        held.proved = time.time()
+        problem = self.proof(organization, held.body)
+        if organization.knobs.fails(self.name):
+            problem = "an internal error of the stand-in: fail_next asked for it"
+        status["phase"] = "FAILED" if problem else self.phases[1]
+        if problem:
+            status["error_message"] = problem
+
+    def _is_to_prove(self, organization: Organization, held: Held, phases: tuple[str, str]) -> bool:
+        if held.body["status"]["phase"] == phases[0]:
+            return organization.is_older(held, organization.delays.provision)
+        again = held.proved + organization.delays.prove_again <= time.time()
+        return held.body["status"]["phase"] == phases[1] and again
 
     def _create(self, organization: Organization, said: Json, owner: str) -> Answer:
         body = judged(self.body, said).model_dump(exclude_none=True)

@@ -18,6 +18,7 @@ class Delays(BaseModel):
     key_sync: float = Field(0.3, description="Until a new API key works.")
     rbac_sync: float = Field(0.3, description="Until a role binding takes effect.")
     topic_sync: float = Field(0.3, description="Until Tableflow sees a new topic.")
+    prove_again: float = Field(5.0, description="Until what runs by a customer's role is proved again.")
     retry_after: int = Field(0, description="What a 429 says in Retry-After.")
     fail_next: list[str] = Field([], description="Kinds of which the next object ends in the phase FAILED.")
     max_keys: int = Field(1000, description="API keys of the organization; one more is 402.")

@@ -26,11 +26,12 @@ ACCOUNTS = "/iam/v2/service-accounts"
 
 @dataclass(slots=True)
 class Held:
-    """One object: its body as it is shown, when it was made, and when it will be gone, if it leaves."""
+    """One object: its body as it is shown, when it was made, will be gone, and was proved."""
 
     body: Json
     born: float
     leaves: float | None = None
+    proved: float = 0.0
 
 
 class Broker(Protocol):
