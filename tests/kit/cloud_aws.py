@@ -17,7 +17,7 @@ from typing import Any
 import requests
 from botocore.exceptions import ClientError
 
-from frazil.local.cloud.aws.server import ROOT
+from frazil.local.cloud.aws import ROOT
 from frazil.settings.aws import AwsSettings
 from frazil.settings.identity import aws_session
 from kit.standin import free_port

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from frazil.formats.avro.limits import JAVA_OPTIONS as AVRO_LIMITS
+from frazil.local.cloud.parts import aws_identity, has_clouds
 from frazil.local.home import Home, s3_credentials, secret, template
 from frazil.local.jars import Jars
 from frazil.local.locks import locks_of
@@ -116,6 +118,12 @@ class Spark:
             return ""
         return f' "-Djavax.net.ssl.trustStore={locks.trust_store}"'
 
+    @property
+    def _identity(self) -> Mapping[str, str]:
+        """Who its machines are at AWS: Glue's clients look nowhere else, nor do those that take a role."""
+        clouds = has_clouds(self.home)
+        return aws_identity(self.ports) if clouds else s3_credentials(self.home).environment
+
     def _environment(self, data: Path) -> dict[str, str]:
         return {
             "JAVA_HOME": str(self.java),
@@ -124,7 +132,7 @@ class Spark:
             "SPARK_LOCAL_IP": LOOPBACK,
             "SPARK_CONNECT_AUTHENTICATE_TOKEN": secret(self.home, "spark"),
             "PYSPARK_PYTHON": sys.executable,  # else workers take the python3 of PATH
-            **s3_credentials(self.home).environment,  # Glue's clients look for them nowhere else
+            **self._identity,
         }
 
 

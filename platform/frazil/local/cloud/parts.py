@@ -6,7 +6,7 @@ import base64
 import sys
 from typing import Any
 
-from frazil.local.cloud.aws.server import ROOT
+from frazil.local.cloud.aws import ROOT
 from frazil.local.home import Credentials, Home, secret
 from frazil.local.ports import LOOPBACK, Ports, url
 from frazil.local.server import Launch, Server, get, get_signed
@@ -48,6 +48,14 @@ def administrator(home: Home, ports: Ports) -> dict[str, Any]:
         },
         "snowflake": snowflake_login(home, ports, _SNOWFLAKE),
     }  # fmt: skip
+
+
+def aws_identity(ports: Ports) -> dict[str, str]:
+    """Who the machines of such a stack are at AWS, and where that is, as Java reads it.
+
+    Iceberg 1.12 names no endpoint of STS, and beside a role none of Glue; where it does, that wins.
+    """
+    return {**Credentials(ROOT, ROOT).environment, "AWS_ENDPOINT_URL": url(ports, _AWS)}
 
 
 def _aws(home: Home, ports: Ports) -> Server:

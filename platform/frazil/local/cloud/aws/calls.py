@@ -10,9 +10,8 @@ from urllib.parse import parse_qs
 
 from starlette.responses import Response
 
+from frazil.local.cloud.aws import ACCOUNT
 from frazil.local.cloud.faults import Call
-
-ACCOUNT = "123456789012"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,10 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from frazil.local.cloud.aws.calls import ACCOUNT, failure, name_of
+from frazil.local.cloud.aws import ACCOUNT, ROOT
+from frazil.local.cloud.aws.calls import failure, name_of
 from frazil.local.cloud.faults import Faulty, Knobs
 from frazil.local.ports import LOOPBACK
-
-ROOT = "test"
-"""The access key of the account's root, and its secret."""
 
 _SETTINGS = {
     "AUTH": "true",
