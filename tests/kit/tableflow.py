@@ -76,7 +76,7 @@ class Tableflow:
 
     Args:
         catalog: Where it shows its table.
-        root: The bucket.
+        root: The bucket; empty where the catalog says where its tables are.
         quantity: What the record at a partition and offset says.
     """
 
@@ -89,7 +89,7 @@ class Tableflow:
         """Makes the table anew, with no row in it."""
         place = f"{self.root}/10110100/110101/{uuid.uuid4()}/env-7kq9/{self.name[0]}/v1/{uuid.uuid4()}"
         self.catalog.create_namespace_if_not_exists(self.name[0])
-        return self.catalog.create_table(self.name, COLUMNS, location=place)
+        return self.catalog.create_table(self.name, COLUMNS, location=place if self.root else None)
 
     @property
     def table(self) -> Table:
@@ -101,15 +101,16 @@ class Tableflow:
         table = self.table
         for partition, (start, to) in spans.items():
             places = [(partition, at) for at in range(start, to) if (partition, at) not in without]
-            table.append(self.rows(places))
+            table.append(self.rows(table, places))
 
     def compacted_commit(self, places: Records) -> None:
         """Appends one file that holds records of several partitions, as a compaction leaves it."""
-        self.table.append(self.rows(places))
+        table = self.table
+        table.append(self.rows(table, places))
 
-    def rows(self, places: Records) -> pa.Table:
+    def rows(self, table: Table, places: Records) -> pa.Table:
         """The rows of some records."""
-        schema = COLUMNS.as_arrow()
+        schema = table.schema().as_arrow()
         quantities = [self.quantity(*place) for place in places]
         known: dict[str, list[Any]] = {
             "key": [b"ZTEST"] * len(places),

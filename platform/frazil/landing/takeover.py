@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar
 
 from frazil.connections import Connections
-from frazil.errors import DifferentError, OvertakenError, RepairError, TopicChangedError
+from frazil.errors import ConfigureError, DifferentError, OvertakenError, RepairError, TopicChangedError
 from frazil.formats.columns import metadata_columns
 from frazil.formats.evolution import refused
 from frazil.formats.record import topic_columns
@@ -81,7 +81,7 @@ def take_over(
         table = own or load_table(of.catalog, source)
         entry = _entry(spec, connections, name, table, accept_gaps)
         if own is None:
-            register(connections.catalog, name, table.metadata_location)
+            _register(connections, name, table)
         said = replace(
             entry, because=f"taken over from Tableflow's {source}", landing=new_branch(TAKEOVER),
             run_id=run_id, version=version("frazil"),
@@ -129,6 +129,19 @@ def _may_begin(name: TableName, own: Table | None, source: TableName, theirs: Ta
             where=f"{own.location()} and {theirs.location()}",
             meaning="Nothing was changed.",
             todo="Give the table another name in the spec, or drop the one that is there.",
+        )
+
+
+def _register(connections: Connections, name: TableName, table: Table) -> None:
+    """Raises ConfigureError where the catalog does not name the table then, as SeaweedFS' does not."""
+    register(connections.catalog, name, table.metadata_location)
+    made = load_table(connections.catalog, name)
+    if made.metadata.table_uuid != table.metadata.table_uuid:
+        raise ConfigureError(
+            f"The catalog can't take over tables that are there: it made an empty {name} instead.",
+            where=f"asked for {table.metadata_location}, it names {made.metadata_location}",
+            meaning=f"Tableflow's table is as it was. {name} has no row.",
+            todo=f"Drop {name} from the catalog; use Glue, or a catalog that reads metadata when it registers it.",
         )
 
 

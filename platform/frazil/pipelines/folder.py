@@ -164,10 +164,12 @@ def _places(pipeline: Pipeline, settings: Settings, others: _Places) -> _Places:
 
 
 def _shared(spec: AnyTable, pipeline: Pipeline, path: tuple[str, ...], first: str) -> bool:
-    """Whether it is a topic of several record types in one file: one asset, a table for each type."""
+    """Whether it is a topic of several tables in one file: for each record type, or Tableflow's and ours."""
     here = first.rpartition(":")[0] == str(pipeline.file)
-    many = isinstance(spec, TableSpec) and spec.subject_names != "topic" and path[0] == "kafka"
-    return many and here
+    if not (here and isinstance(spec, TableSpec) and path[0] == "kafka"):
+        return False
+    moved = any(other.is_read_only for other in pipeline.tables if other.topic == spec.topic)
+    return moved or spec.subject_names != "topic"
 
 
 def _paths(spec: AnyTable, settings: Settings) -> Iterator[AssetPath]:

@@ -55,6 +55,16 @@ def test_topic_table_glue_and_snowflake_are_assets_and_a_table_is_derived_from_i
     }
 
 
+def test_tableflows_table_and_frazils_own_of_one_topic_stand_side_by_side(pipeline: Path) -> None:
+    file = pipeline / "trading" / "defs.yaml"
+    both = f"{{topic: {TOPIC}, metadata: full, namespace: trading, publish: []}}"
+    file.write_text(PIPELINE.replace("  tables:\n", f"  tables:\n    - {both}\n", 1))
+
+    found = edges(defs())
+
+    assert found["iceberg/trading/stock_trades"] == found[TABLE] == [f"kafka/{TOPIC}"]
+
+
 def test_nothing_lands_it(pipeline: Path) -> None:
     found = defs()
 
