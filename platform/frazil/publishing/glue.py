@@ -31,6 +31,7 @@ from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, is_lost, load_table
 from frazil.tables.pyiceberg import glue_table, glue_type
+from frazil.tables.snapshots import number
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -163,17 +164,19 @@ class Glue:
             return None
         with _answers():
             entry: dict[str, Any] = answer["Table"]
-            return {**entry, "Parameters": dict(entry["Parameters"]), "VersionId": str(entry["VersionId"])}
+            parameters = dict(entry["Parameters"])
+            if odd := [value for value in parameters.values() if not isinstance(value, str)]:
+                raise TypeError(f"{odd[0]!r:.100} is no parameter of a table")
+            return {**entry, "Parameters": parameters, "VersionId": str(entry["VersionId"])}
 
     def _shown(self, entry: dict[str, Any], *, changed: bool, replaced: str = "") -> Shown:
-        version = str(entry.get("VersionId", ""))
         return Shown(
             self.path,
             self.upstream,
             self.relations[0],
             _parameter(entry, "metadata_location"),
             changed,
-            facts={"version": int(version) if version.isdigit() else 0},
+            facts={"version": number(entry, "VersionId")},
             put=_parameter(entry, _PUT),
             replaced=replaced,
         )

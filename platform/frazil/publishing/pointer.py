@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from frazil.errors import MALFORMED
 from frazil.publishing.target import Shown
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
+
+_LONGEST_NAME = 255
 
 
 def metadata_shown(table: Table, location: str) -> TableMetadata | None:
@@ -25,7 +28,7 @@ def metadata_shown(table: Table, location: str) -> TableMetadata | None:
         return None
     try:
         return FromInputFile.table_metadata(table.io.new_input(location))
-    except (FileNotFoundError, UnicodeDecodeError, ValidationError):
+    except (FileNotFoundError, ValidationError, *MALFORMED):
         return None
 
 
@@ -69,7 +72,10 @@ def ways_on(table: str) -> str:
 
 
 def _is_beside(table: Table, location: str) -> bool:
-    return location.rpartition("/")[0] == table.metadata_location.rpartition("/")[0]
+    """Whether it is a file in the folder of the table's own metadata; what no file is called is none."""
+    folder, _, name = location.rpartition("/")
+    plain = name.isprintable() and name not in ("", ".", "..") and len(name.encode()) <= _LONGEST_NAME
+    return plain and folder == table.metadata_location.rpartition("/")[0]
 
 
 def _knows(table: Table, snapshot_id: int | None) -> bool:

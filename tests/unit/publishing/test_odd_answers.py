@@ -32,7 +32,16 @@ def server() -> Iterator[Server]:
 
 
 @pytest.mark.parametrize(
-    "table", [None, {}, {"Table": {}}, {"Table": {"Parameters": ["a"]}}, {"Table": 7}, ["a"]]
+    "table",
+    [
+        None,
+        {},
+        {"Table": {}},
+        {"Table": {"Parameters": ["a"]}},
+        {"Table": {"Parameters": {"metadata_location": {}}, "VersionId": "1"}},
+        {"Table": 7},
+        ["a"],
+    ],
 )
 def test_an_entry_of_another_shape_is_none_of_glues(server: Server, table: Any) -> None:
     aws = {"access_key": "key", "secret_key": "secret"}
@@ -41,6 +50,20 @@ def test_an_entry_of_another_shape_is_none_of_glues(server: Server, table: Any) 
 
     with pytest.raises(RepairError, match="does not answer as Glue does"):
         Glue(SPEC, lake.settings).read(lake)
+
+
+@pytest.mark.parametrize(("version", "told"), [("7", 7), ("9" * 5000, 0), ("\u00b2", 0), ("x", 0)])
+def test_a_version_of_any_form_is_sent_back_and_told_where_it_is_a_number(
+    server: Server, version: str, told: int
+) -> None:
+    lake = Clients(Settings(glue={"endpoint": server.url}, aws={"access_key": "key", "secret_key": "secret"}))
+    entry = {"Table": {"Name": "t", "Parameters": {"metadata_location": "x"}, "VersionId": version}}
+    server.answers = {"GetTable": (200, {}, json.dumps(entry).encode())}
+
+    found = Glue(SPEC, lake.settings).read(lake)
+
+    assert found
+    assert found.facts == {"version": told}
 
 
 @pytest.mark.parametrize("status", [400, 409, 422])
