@@ -36,8 +36,9 @@ def failure(
     why: str,
     failed: Mapping[str, Exception],
     of: int,
+    things: str = "tables",
 ) -> dg.Failure:
-    """One failure for all tables that a step failed at, `why` in words; logs traces that nobody foresaw."""
+    """One failure for all things that a step failed at, `why` in words; logs traces that nobody foresaw."""
     for table, error in failed.items():
         if not isinstance(error, FrazilError):
             context.log.error("%s", table, exc_info=error)
@@ -45,7 +46,7 @@ def failure(
     errors = {table: _named(error) for table, error in failed.items()}
     metadata: dict[str, Any] = {"failed": len(failed), "done": of - len(failed), ERRORS: errors}
     return dg.Failure(
-        f"{len(failed)} of {of} tables {why}.\n\n{told}", metadata=metadata, allow_retries=False
+        f"{len(failed)} of {of} {things} {why}.\n\n{told}", metadata=metadata, allow_retries=False
     )
 
 

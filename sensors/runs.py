@@ -59,6 +59,11 @@ def run_key(instance: dg.DagsterInstance, plan: str, tag: str = ARRIVALS) -> str
     return f"{plan}-{tries}"
 
 
+def job_at_work(instance: dg.DagsterInstance, job: str) -> bool:
+    """Whether a run of a job is at work, or is about to be."""
+    return any(run.job_name == job for run in _runs(instance, [*_WAITING, *_AT_WORK], _LOST_AFTER))
+
+
 def upkeep_at_work(instance: dg.DagsterInstance, tables: Collection[str]) -> set[tuple[str, str]]:
     """Kinds and tables that a run of upkeep works on right now, or is about to.
 

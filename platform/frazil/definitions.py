@@ -12,6 +12,7 @@ from assets.checks import check_keys
 from assets.component import folder_definitions
 from assets.deployments.homes import at_home
 from assets.deployments.objects import DeploymentAssets
+from assets.deployments.rotation import rotation_job, rotation_schedule
 from assets.derived import KNOWN, DerivedTable
 from assets.described import PipelineTable, TopicTable
 from assets.doctor import access_checks
@@ -27,6 +28,7 @@ from resources.connections import FrazilConnections, spark_resource
 from sensors.alarms import alarms_sensor
 from sensors.arrivals import arrivals_sensor, publishing_sensor
 from sensors.drift import drift_sensor, watched_drift
+from sensors.rotation import rotation_sensor
 from sensors.upkeep import upkeep_sensor
 
 # Dagster 1.13 gives these to itself: for each asset check of a component, for `--select "*"`, and for
@@ -93,9 +95,10 @@ def _around(pipelines: Pipelines, deployments: Deployments, settings: Settings) 
     upkeep = upkeep_jobs(tables) if tables else []
     access = access_checks(tables)
     made = [DeploymentAssets(each, settings) for each in deployments.sound]
+    rotations = [rotation_job(each) for each in made]
     asked = [key for check in access for key in check.check_keys]
     watches = [arrivals_sensor(landed), upkeep_sensor(tables, upkeep)] if tables else []
-    watches += [drift_sensor(made)] if made else []
+    watches += [drift_sensor(made), rotation_sensor(made, rotations)] if made else []
     return dg.Definitions(
         resources={"frazil": FrazilConnections(spark=spark), "spark": spark, **aws_resources(settings)},
         sensors=[
@@ -109,7 +112,9 @@ def _around(pipelines: Pipelines, deployments: Deployments, settings: Settings) 
             *_checking("derive_again_and_compare", _deep(derived)),
             *_checking("doctor", asked),
             *upkeep,
+            *rotations,
         ],
+        schedules=[rotation_schedule(each, job) for each, job in zip(made, rotations, strict=True)],
         # A process per step would pay three to five seconds of imports for each.
         executor=dg.in_process_executor,
     )

@@ -135,7 +135,8 @@ def ask_for_keys(spec: DeploymentSpec, settings: Settings) -> None:
         raise typer.BadParameter(
             "--confluent-api-key and --confluent-api-secret, or FRAZIL_CONFLUENT__..., are missing."
         )
-    if spec.snowflake and not (snowflake.admin_secret or snowflake.private_key_path or snowflake.token):
+    key = snowflake.private_key_path or snowflake.private_key
+    if spec.snowflake and not (snowflake.admin_secret or key or snowflake.token):
         raise typer.BadParameter(
             "--admin-service-user-secrets-root-path, or FRAZIL_SNOWFLAKE__ADMIN_SECRET, is missing."
         )

@@ -16,7 +16,7 @@ from frazil.settings.profile import log_settings
 
 _MODULES = (
     "stack", "demo", "generate", "land", "repair", "tableflow", "tables", "metrics", "upkeep", "graph",
-    "schema", "doctor", "deploy",
+    "schema", "doctor", "deploy", "rotate",
 )  # fmt: skip
 """Modules of `frazil.cli` with commands, in the order of `--help`."""
 

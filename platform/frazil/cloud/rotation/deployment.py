@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent import objects as confluent
 from frazil.cloud.confluent.keys import KeyDuty
 from frazil.cloud.confluent.rights import Key
+from frazil.cloud.deployment import open_clouds
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.rotation.api_keys import ApiKeys
@@ -19,6 +20,7 @@ from frazil.cloud.rotation.snowflake_user import ServiceUser
 from frazil.cloud.rotation.staged import StagedSecret
 from frazil.cloud.rotation.turn import Age, Pace, Turned, What
 from frazil.errors import FrazilError, MissingError
+from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
 
 
@@ -33,12 +35,37 @@ class Keys(Protocol):
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What came of one kind of keys: its age, the turn if there was one, or why not."""
+
+    what: What
+    age: Age | None = None
+    turned: Turned | None = None
+    error: FrazilError | None = None
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The same for scripts."""
+        age, turned = self.age, self.turned
+        return {
+            "what": self.what,
+            "key": turned.key if turned else age.key if age else None,
+            "created": age.created.isoformat() if age else None,
+            "due": age.due.isoformat() if age else None,
+            "turned": turned is not None,
+            "instead_of": turned.instead_of if turned else None,
+            "revoked": list(turned.revoked) if turned else [],
+            "error": self.error.document if self.error else None,
+        }
+
+
+@dataclass(frozen=True)
 class Rotation:
     """What turns the keys of one deployment; asks nobody anything before it is used."""
 
     spec: DeploymentSpec
     clouds: Clouds
-    patience: float = 180.0
+    patience: float
 
     @property
     def whats(self) -> tuple[What, ...]:
@@ -53,15 +80,30 @@ class Rotation:
         """Replaces the key in use."""
         return self._keys(what).turn()
 
-    def ages(self) -> Mapping[What, Age | FrazilError]:
-        """How old all keys in use are; for each that can't be told, why."""
-        return {what: self._age_or_why(what) for what in self.whats}
+    def turn_due(self, whats: Iterable[What] = (), *, now: bool = False) -> Iterator[Outcome]:
+        """Replaces the keys that are old enough, one kind after the other; what one meets ends no other.
 
-    def _age_or_why(self, what: What) -> Age | FrazilError:
+        Args:
+            whats: Those alone; by default all.
+            now: Whatever their age.
+        """
+        for what in tuple(whats) or self.whats:
+            try:
+                age = None if now else self.age(what)
+                turned = self.turn(what) if age is None or age.is_due else None
+                yield Outcome(what, age, turned)
+            except FrazilError as e:
+                yield Outcome(what, error=e)
+
+    def ages(self) -> list[Outcome]:
+        """How old all keys in use are; for each that can't be told, why."""
+        return [self._aged(what) for what in self.whats]
+
+    def _aged(self, what: What) -> Outcome:
         try:
-            return self.age(what)
+            return Outcome(what, self.age(what))
         except FrazilError as e:
-            return e
+            return Outcome(what, error=e)
 
     def _keys(self, what: What) -> Keys:
         if what not in self.whats:
@@ -110,3 +152,14 @@ class Rotation:
         yield address
         for need in self._objects[address].needs:
             yield from self._below(need)
+
+
+def rotation_of(spec: DeploymentSpec, settings: Settings, *, patience: float = 180.0) -> Rotation:
+    """What turns the keys of a deployment, as who made it; asks nobody yet.
+
+    Args:
+        spec: What the user wrote.
+        settings: Who made it.
+        patience: Seconds within which a cloud must answer, and a new key must work.
+    """
+    return Rotation(spec, open_clouds(spec, settings), patience)

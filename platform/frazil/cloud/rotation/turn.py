@@ -5,13 +5,26 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Literal, get_args
 
 from frazil.cloud.patience import Patience
+from frazil.errors import MissingError
 from frazil.spec.deployment import KeyUse
 
 What = KeyUse | Literal["rsa"]
 """What is rotated: API keys of one use, or the RSA keys of Snowflake's user."""
+
+WHATS: tuple[What, ...] = (*get_args(KeyUse), "rsa")
+
+
+def what_of(told: str) -> What:
+    """What a word stands for; MissingError where it stands for nothing."""
+    for what in WHATS:
+        if what == told:
+            return what
+    raise MissingError(
+        f"{told} is nothing that is rotated.", where=f"there are: {', '.join(WHATS)}", todo="Mend the name."
+    )
 
 
 @dataclass(frozen=True)

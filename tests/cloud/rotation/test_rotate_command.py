@@ -1,0 +1,193 @@
+"""`frazil rotate`, the job and the sensor: keys that are old are replaced, and nobody hears a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from assets.deployments.objects import DeploymentAssets
+from assets.deployments.rotation import job_of, rotation_job, rotation_schedule, step_of
+from frazil.cloud.confluent import keys
+from frazil.cloud.confluent.keys import KeyDuty
+from frazil.cloud.confluent.objects import objects
+from frazil.cloud.deployment import open_clouds
+from frazil.cloud.reconciler import Reconciler
+from frazil.pipelines.deployments import Deployment
+from frazil.settings.profile import Settings
+from frazil.spec.deployment import DeploymentSpec, KeyUse
+from kit.cloud_aws import CloudAws
+from kit.cloud_confluent import KEY, SECRET, CloudConfluent
+from kit.shell import Command, Said
+from sensors.rotation import rotation_sensor
+
+SHOP = """type: assets.deployments.Deployment
+attributes:
+  name: shop
+  confluent: {{topics: [{{name: trades}}]}}
+  aws: {{bucket: shop-bucket}}
+  rotation: {{every: {every}, rest: 1s}}
+"""
+USES: tuple[KeyUse, ...] = ("app_manager", "app_producer", "app_consumer", "schema_registry")
+"""The keys of the shop, in the order in which they are turned."""
+
+
+@dataclass
+class Shop:
+    """A deployment whose Confluent part is made, and who rotates its keys."""
+
+    folder: Path
+    command: Callable[..., Said]
+
+    def write(self, every: str) -> None:
+        (self.folder / "shop").mkdir(parents=True, exist_ok=True)
+        (self.folder / "shop" / "defs.yaml").write_text(SHOP.format(every=every))
+
+    def rotate(self, *arguments: str) -> Said:
+        return self.command("rotate", *arguments)
+
+    def spec(self, every: str) -> DeploymentSpec:
+        told = {"confluent": {"topics": [{"name": "trades"}]}, "aws": {"bucket": "shop-bucket"}}
+        return DeploymentSpec.model_validate({"name": "shop", **told, "rotation": {"every": every}})
+
+    def assets(self, every: str) -> DeploymentAssets:
+        return DeploymentAssets(Deployment(self.spec(every), self.folder / "shop"), Settings.load())
+
+    def held(self, use: KeyUse = "app_producer") -> tuple[str, str]:
+        spec = self.spec("30d")
+        pair = keys.held_pair(open_clouds(spec, Settings.load()).secrets.get(KeyDuty(spec, use).secret))
+        assert pair
+        return pair
+
+
+@pytest.fixture
+def shop(
+    aws: CloudAws, confluent: CloudConfluent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Shop:  # fmt: skip
+    for name, value in {
+        "FRAZIL_AWS__ENDPOINT": aws.url,
+        "FRAZIL_AWS__ACCESS_KEY": aws.key,
+        "FRAZIL_AWS__SECRET_KEY": aws.secret,
+        "FRAZIL_CONFLUENT__ENDPOINT": confluent.url,
+        "FRAZIL_CONFLUENT__API_KEY": KEY,
+        "FRAZIL_CONFLUENT__API_SECRET": SECRET,
+        "FRAZIL_DEPLOYMENTS": str(tmp_path / "deployments"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    shop = Shop(tmp_path / "deployments", Command(monkeypatch, capsys))
+    shop.write(every="30d")
+    spec = shop.spec("30d")
+    made = Reconciler(objects(spec, open_clouds(spec, Settings.load())), patience=30.0, margin=0.3, pause=0.1)
+    made.apply(made.plan())
+    return shop
+
+
+def test_young_keys_are_left_and_told(shop: Shop) -> None:
+    before = shop.held()
+
+    said = shop.rotate("shop")
+
+    assert (said.code, said.out) == (0, "")
+    assert before[0] in said.err
+    assert "nothing; due " in said.err
+    assert shop.held() == before
+
+
+def test_now_replaces_what_is_named_whatever_its_age(shop: Shop) -> None:
+    before, others = shop.held(), shop.held("app_consumer")
+
+    told = shop.rotate("shop", "--what", "app_producer", "--now", "--json").document
+
+    assert [(each["what"], each["turned"], each["instead_of"]) for each in told] == [
+        ("app_producer", True, before[0])
+    ]
+    assert told[0]["key"] == shop.held()[0] != before[0]
+    assert shop.held("app_consumer") == others
+
+
+def test_old_keys_are_replaced_all_of_them(shop: Shop) -> None:
+    shop.write(every="0s")
+    before = {use: shop.held(use) for use in USES}
+
+    said = shop.rotate()
+
+    assert said.code == 0
+    assert all(shop.held(use) != before[use] for use in USES)
+
+
+def test_no_secret_is_told(shop: Shop) -> None:
+    before = shop.held()[1]
+
+    said = shop.rotate("--now")
+
+    assert not [text for text in (before, shop.held()[1], SECRET) if text in said.out + said.err]
+
+
+@pytest.mark.parametrize(
+    ("what", "code", "told"),
+    [("rsa", 1, "has no rsa to rotate"), ("all", 1, "all is nothing that is rotated")],
+)
+def test_what_is_not_there_is_named(shop: Shop, what: str, code: int, told: str) -> None:
+    said = shop.rotate("--what", what)
+
+    assert said.code == code
+    assert told in said.err
+
+
+def test_what_one_kind_of_keys_meets_ends_no_other(shop: Shop, confluent: CloudConfluent) -> None:
+    keys.revoke(confluent.client, shop.held("app_manager")[0])
+    shop.write(every="0s")
+    before = shop.held()
+
+    said = shop.rotate()
+
+    assert said.code == 1
+    assert "app_manager: A secret holds no key that Confluent knows." in said.err
+    assert shop.held() != before
+
+
+def tick(shop: Shop, every: str, instance: dg.DagsterInstance) -> dg.SensorResult:
+    made = shop.assets(every)
+    with dg.build_sensor_context(instance=instance) as context:
+        decided: Any = rotation_sensor([made], [rotation_job(made)])(context)
+        assert isinstance(decided, dg.SensorResult)
+        return decided
+
+
+def test_the_sensor_asks_for_old_keys_only(shop: Shop) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        young, old = tick(shop, "30d", instance), tick(shop, "0s", instance)
+
+    assert not young.run_requests
+    assert "shop, app_producer: due " in str(young.skip_reason)
+    assert old.run_requests
+    assert old.run_requests[0].job_name == job_of("shop")
+    assert old.run_requests[0].run_config == {"ops": {step_of("shop"): {"config": {"what": list(USES)}}}}
+
+
+def test_the_job_replaces_what_the_sensor_asked_for_and_tells_it_at_the_assets(shop: Shop) -> None:
+    made, before = shop.assets("0s"), shop.held()
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        request = (tick(shop, "0s", instance).run_requests or [])[0]
+        done = rotation_job(made).execute_in_process(run_config=request.run_config, instance=instance)
+        events = str([each.dagster_event for each in instance.all_logs(done.run_id)])
+
+    seen = [
+        event.asset_key.to_user_string() for event in done.get_asset_observation_events() if event.asset_key
+    ]
+    assert seen == [f"confluent/shop/key/{use}" for use in USES]
+    assert shop.held() != before
+    assert not [text for text in (before[1], shop.held()[1], SECRET) if text in events]
+
+
+@pytest.mark.parametrize(("every", "cron"), [("30d", "17 3 * * *"), ("12h", "17 * * * *")])
+def test_the_schedule_looks_often_enough(shop: Shop, every: str, cron: str) -> None:
+    made = shop.assets(every)
+
+    assert rotation_schedule(made, rotation_job(made)).cron_schedule == cron
