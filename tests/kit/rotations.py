@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
-from snowflake.connector.errors import DatabaseError
-
 from frazil.cloud.aws.client import Aws
 from frazil.cloud.key_pair import KeyPair, secret_values
 from frazil.cloud.resource import RefusedYet
@@ -20,8 +18,10 @@ from frazil.cloud.rotation.rsa import RsaKeys
 from frazil.cloud.rotation.snowflake_user import ServiceUser
 from frazil.cloud.rotation.staged import StagedSecret
 from frazil.cloud.rotation.turn import Pace
+from frazil.cloud.snowflake.client import Login, Snowflake
+from frazil.settings.profile import Settings
 from kit.cloud_aws import CloudAws
-from kit.standin import StandIn
+from kit.cloud_snowflake import CloudSnowflake
 from kit.waiting import wait_for
 
 T = TypeVar("T")
@@ -30,29 +30,21 @@ AT_ONCE = Pace(every=timedelta(days=30), rest=timedelta(0), patience=0.5)
 SECRET = "/snowflake_resource/lab"
 
 
-@dataclass
-class Administrator:
-    """Speaks to the stand-in as its first user, and is refused where a test wants it."""
+class Administrator(Snowflake):
+    """Who makes deployments; refused where a test wants it."""
 
-    standin: StandIn
-    connection: Any
-    refuses: str = ""
+    refuses = ""
 
-    def as_user(self, user: str, pair: KeyPair) -> Administrator:
-        try:
-            how: dict[str, Any] = {"private_key": pair.private_der, "login_timeout": 10}
-            return Administrator(self.standin, self.standin.connect(user, **how).thing)
-        except DatabaseError as e:
-            raise RefusedYet(f"Snowflake refuses the login: {e.msg}") from None
-
-    def close(self) -> None:
-        self.connection.close()
+    @classmethod
+    def of(cls, standin: CloudSnowflake) -> Administrator:
+        where = {"account": "frazil", "host": "127.0.0.1", "port": standin.port, "protocol": "http"}
+        settings = Settings.load(snowflake={**where, "user": "boss"})
+        return cls(lambda: Login(settings, standin.key.private_der))
 
     def query(self, sql: str, *, role: str | None = None) -> list[tuple[Any, ...]]:
         if self.refuses and self.refuses in sql:
             raise RefusedYet(f"not now: {self.refuses}")
-        with self.connection.cursor() as cursor:
-            return list(cursor.execute(sql).fetchall())
+        return super().query(sql, role=role)
 
 
 @dataclass
@@ -67,7 +59,8 @@ class RsaLab:
 
     def __post_init__(self) -> None:
         self.administrator.query(
-            f"create user \"{self.user}\" type = service rsa_public_key = '{self.first.public_line}'"
+            f"create user \"{self.user}\" type = service rsa_public_key = '{self.first.public_line}'",
+            role="USERADMIN",
         )
         told = {"snowflake_service_user": self.user, "active_key_number": "1", **secret_values(1, self.first)}
         self.store.create_secret(Name=self.secret, SecretString=json.dumps(told))

@@ -115,11 +115,8 @@ def test_a_process_that_lives_over_rotations_goes_on_logging_in(
 ) -> None:
     monkeypatch.setattr(reference, "_RESTING_SECONDS", 0.0)
     key = f"aws-secret:{lab.secret}#snowflake_rsa_private_key_{{active_key_number}}_pem"
-    where = {"account": "frazil", "host": "127.0.0.1", "protocol": "http"}
-    settings = Settings.load(
-        aws=dict(lab.aws.settings),
-        snowflake={**where, "port": lab.administrator.standin.port, "user": lab.user, "private_key": key},
-    )
+    told = dict(lab.administrator.login.settings.snowflake) | {"user": lab.user, "private_key": key}
+    settings = Settings.load(aws=dict(lab.aws.settings), snowflake=told)
     clients = Clients(settings)
     with clients.snowflake() as opened:
         for _ in range(2):

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from botocore.exceptions import ClientError
+
 from frazil.cloud.aws.client import Aws, GoneError
 from frazil.cloud.patience import Patience
+from frazil.cloud.resource import NotYet
 from frazil.errors import ConfigureError, DifferentError, MissingError
 
 CURRENT, PENDING = "AWSCURRENT", "AWSPENDING"
@@ -72,12 +75,14 @@ class StagedSecret:
                 meaning="Theirs stands; the key that was made here is dropped.",
                 todo="Nothing, if it was another rotation.",
             )  # fmt: skip
-        self._api.update_secret_version_stage(
-            SecretId=self.name,
-            VersionStage=CURRENT,
-            MoveToVersionId=version,
-            RemoveFromVersionId=instead_of,
-        )
+        told = {"MoveToVersionId": version, "RemoveFromVersionId": instead_of}
+        try:
+            self._api.update_secret_version_stage(SecretId=self.name, VersionStage=CURRENT, **told)
+        except ClientError as e:
+            if e.response["Error"]["Code"] != "InvalidParameterException":
+                raise
+            # The stage has moved since it was read: by a try of ours without an answer, or by somebody else.
+            raise NotYet(str(e)) from None
 
     @property
     def _api(self) -> Any:
