@@ -9,6 +9,7 @@ import pytest
 from frazil.cloud.resource import Known
 from frazil.errors import ConfigureError, DifferentError, NotAllowedError
 from kit.cloud_confluent import KICKSTARTER, CloudConfluent, Deployed
+from kit.waiting import wait_for
 
 ACCOUNTS = "/iam/v2/service-accounts"
 
@@ -77,6 +78,29 @@ def test_a_drop_that_the_cloud_forgot_is_not_run_again(deployed: Deployed) -> No
     assert deployed.reconciler().plan().news == ()
     deployed.delete()
     assert deployed.cloud.held() == {}
+
+
+def _delete_the_cluster(deployed: Deployed) -> None:
+    known = deployed.create()
+    path = f"/cmk/v2/clusters/{known['confluent/cluster']['id']}"
+    deployed.cloud.ask("DELETE", path, environment=known["confluent/environment"]["id"])
+    wait_for(lambda: "/cmk/v2/clusters" not in deployed.cloud.held())
+
+
+def test_a_deployment_whose_cluster_is_gone_is_made_whole_again(deployed: Deployed) -> None:
+    _delete_the_cluster(deployed)
+    cluster = deployed.create()["confluent/cluster"]
+    assert not any(deployed.reconciler().verify().values())
+    assert len(deployed.cloud.held()["/iam/v2/api-keys"]) == 6
+    held = deployed.store.held[deployed.spec.names.secret("app_consumer")]
+    assert held["bootstrap.servers"] == cluster["bootstrap"]
+
+
+def test_a_deployment_whose_cluster_is_gone_leaves_nothing(deployed: Deployed) -> None:
+    _delete_the_cluster(deployed)
+    deployed.delete()
+    assert deployed.cloud.held() == {}
+    assert deployed.store.held == {}
 
 
 def test_an_account_of_another_deployment_is_not_touched(deployed: Deployed) -> None:

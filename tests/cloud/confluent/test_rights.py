@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from frazil.cloud.reconciler import Reconciler
+from frazil.cloud.resource import RefusedYet
 from frazil.errors import CloudSlowError
 from frazil.spec.deployment import DeploymentSpec
 from kit.cloud_confluent import KICKSTARTER, Deployed, Given
@@ -55,6 +56,17 @@ def test_a_reader_of_the_registry_that_lost_its_role_is_found_by_verify(deployed
     deployed.cloud.ask("DELETE", f"/iam/v2/role-bindings/{role}")
     broken = without(deployed, "confluent/binding/schema_registry-DeveloperRead").verify()
     assert "DeveloperRead" in str(broken["confluent/key/schema_registry"])
+
+
+@pytest.mark.parametrize(("duty", "operation"), [("app_producer", "WRITE"), ("app_consumer", "READ")])
+def test_a_client_that_lost_its_acl_is_found_by_verify(deployed: Deployed, duty: str, operation: str) -> None:
+    address = f"confluent/acl/{duty}-{operation}-topic-stock_trades"
+    known = deployed.create()
+    path = f"/kafka/v3/clusters/{known['confluent/cluster']['id']}/acls"
+    deployed.cloud.organization.of(path).pop("|".join(known[address].values()))
+    (acl,) = [each for each in deployed.resources if each.address == address]
+    with pytest.raises(RefusedYet, match=f"the ACL {operation} on the topic stock_trades"):
+        acl.verify(known[address], known)
 
 
 def test_flink_develops_in_its_environment_alone(deployed: Deployed) -> None:

@@ -26,9 +26,9 @@ class InCluster(Thing):
 
     secrets: SecretStore = field(repr=False)
 
-    def plane(self, known: Known) -> Plane:
-        """The cluster's, with the manager's key."""
-        pair = stored_pair(self.secrets, known, _KEY)
+    def plane(self, known: Known, key: str = _KEY) -> Plane:
+        """The cluster's, with the manager's key or another one."""
+        pair = stored_pair(self.secrets, known, key)
         cluster = known[_CLUSTER]
         return self.confluent.plane(f"cluster {cluster['id']}", cluster["http_endpoint"], pair)
 
@@ -119,3 +119,12 @@ class Acl(InCluster):
     def delete(self, there: Facts, known: Known) -> None:
         """Removes it."""
         self.plane(known).delete(self.path(known, "acls"), **there)
+
+    def verify(self, there: Facts, known: Known) -> None:
+        """Who may read or write a topic sees it, by a key of their own."""
+        key = self.account.replace("/account/", "/key/")
+        if self.kind == "TOPIC" and key in known:
+            plane = self.plane(known, key)
+            plane.get(
+                self.path(known, f"topics/{self.name}"), f"the ACL {self.operation} on the topic {self.name}"
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -124,13 +124,23 @@ def make(confluent: Confluent, duty: KeyDuty, known: Known) -> ApiKey:
 
 def listed(confluent: Confluent, duty: KeyDuty, known: Known) -> list[ListedKey]:
     """The keys of one duty, the oldest first, by the cloud's own dates."""
-    resource, owner = duty.resource(known)["id"], known[duty.owner]["id"]
     found = [
         ListedKey(body["id"], datetime.fromisoformat(body["metadata"]["created_at"]))
-        for body in confluent.cloud.every(_PATH, **{"spec.owner": owner, "spec.resource": resource})
-        if body["spec"].get("description") == duty.mark
+        for body in _marked(confluent, duty, known, **{"spec.resource": duty.resource(known)["id"]})
     ]
     return sorted(found, key=lambda each: each.created)
+
+
+def revoke_all(confluent: Confluent, duty: KeyDuty, known: Known) -> None:
+    """Ends all keys of one duty, also those for a cluster that is no more."""
+    for body in list(_marked(confluent, duty, known)):
+        revoke(confluent, body["id"])
+
+
+def _marked(confluent: Confluent, duty: KeyDuty, known: Known, **query: str) -> Iterator[Json]:
+    for body in confluent.cloud.every(_PATH, **{"spec.owner": known[duty.owner]["id"], **query}):
+        if body["spec"].get("description") == duty.mark:
+            yield body
 
 
 def revoke(confluent: Confluent, id_: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ from frazil.cloud.confluent import keys
 from frazil.cloud.confluent.client import Json
 from frazil.cloud.confluent.keys import KeyDuty
 from frazil.cloud.confluent.thing import Listed, Thing
-from frazil.cloud.resource import Facts, Known, RefusedYet
+from frazil.cloud.resource import Facts, Known, NeedMissingError, RefusedYet
 from frazil.cloud.secrets import SecretStore
 from frazil.errors import DifferentError
 
@@ -97,14 +98,24 @@ class Key(Thing):
         return {"secret": self.duty.secret, "stored": True, "settings": self.duty.settings(known)}
 
     def read(self, known: Known) -> Facts | None:
-        """The key that the secret holds, if the cloud knows it; else the newest one, which nobody can use."""
-        there = [each.id for each in keys.listed(self.confluent, self.duty, known)]
+        """The key that the secret holds, if the cloud knows it.
+
+        The secret is read first: a rotation in between revokes older keys than that one. A secret that
+        outlived its cluster is something, too: it must go.
+        """
         held = self.secrets.get(self.duty.secret)
-        pair = keys.held_pair(held)
+        try:
+            there = [each.id for each in keys.listed(self.confluent, self.duty, known)]
+            named = set(self.duty.settings(known))
+        except NeedMissingError:
+            if held is None:
+                raise
+            there, named = [], set()
         if not there and held is None:
             return None
+        pair = keys.held_pair(held)
         stored = pair is not None and pair[0] in there
-        settings = {k: v for k, v in (held or {}).items() if k in self.duty.settings(known)}
+        settings = {name: value for name, value in (held or {}).items() if name in named}
         id_ = pair[0] if pair and stored else there[-1] if there else ""
         return {"id": id_, "secret": self.duty.secret, "stored": stored, "settings": settings}
 
@@ -119,18 +130,20 @@ class Key(Thing):
 
     def update(self, there: Facts, known: Known) -> None:
         """Revokes keys whose secret was lost, and makes one anew; or mends what the secret says besides."""
+        there = self.read(known) or there  # a rotation may have stored a key since
         if there["stored"]:
             held = keys.held_pair(self.secrets.get(self.duty.secret))
             if held is None:
                 raise RefusedYet("its secret went away a moment ago")
             keys.store(self.secrets.put, self.duty, keys.ApiKey(*held), known)
             return
-        self._revoke_all(known)
+        keys.revoke_all(self.confluent, self.duty, known)
         self.create(known)
 
     def delete(self, there: Facts, known: Known) -> None:
         """Revokes all keys of the duty, those of rotation too, and deletes the secret."""
-        self._revoke_all(known)
+        with suppress(NeedMissingError):  # they went with their account
+            keys.revoke_all(self.confluent, self.duty, known)
         self.secrets.delete(self.duty.secret)
 
     def verify(self, there: Facts, known: Known) -> None:
@@ -139,7 +152,3 @@ class Key(Thing):
         if pair is None:
             raise RefusedYet(f"the secret {self.duty.secret} holds no key")
         keys.prove(self.confluent, self.duty, known, pair)
-
-    def _revoke_all(self, known: Known) -> None:
-        for each in keys.listed(self.confluent, self.duty, known):
-            keys.revoke(self.confluent, each.id)

@@ -27,6 +27,7 @@ from frazil.local.cloud.confluent.organization import (
     Organization,
 )
 from frazil.local.cloud.confluent.refusals import Refusal
+from frazil.local.cloud.confluent.tableflow import CatalogIntegrations, TableflowTopics
 
 REGISTRIES = "/srcm/v3/clusters"
 POOLS = "/fcpm/v2/compute-pools"
@@ -47,11 +48,13 @@ class Environments(Kind):
         return f"{organization.crn}/environment={body['id']}" if "id" in body else organization.crn
 
     def follow(self, organization: Organization, body: Json) -> None:
-        """Takes the registry along."""
+        """Takes the registry and the statements along."""
         for path in (CLUSTERS, POOLS):
             for other in organization.of(path).values():
                 if other.body["spec"]["environment"]["id"] == body["id"]:
                     raise Refusal(409, f"environment {body['id']} still has {other.body['id']}")
+        for path in [p for p in organization.held if f"/environments/{body['id']}/" in p]:
+            organization.held.pop(path)
         registries = organization.of(REGISTRIES)
         for id_ in [i for i, r in registries.items() if r.body["spec"]["environment"]["id"] == body["id"]]:
             del registries[id_]
@@ -87,14 +90,27 @@ class Clusters(Kind):
             held.body["spec"]["deletion_protection"] = protection
 
     def follow(self, organization: Organization, body: Json) -> None:
-        """Takes topics, ACLs and connectors along; keys stay until they are deleted."""
+        """Takes along what is inside, and what Tableflow has of it; keys stay until they are deleted."""
         if body["spec"]["deletion_protection"]:
             raise Refusal(409, f"cluster {body['id']} is protected from deletion")
+        _end_statements(organization, body)
+        for kind in (TableflowTopics(), CatalogIntegrations()):
+            kind.leave_cluster(organization, body["id"])
         for path in [p for p in organization.held if f"/clusters/{body['id']}/" in p]:
             if path.endswith("/topics") and (broker := organization.places.broker):
                 for topic in organization.of(path):
                     broker.drop_topic(topic)
             organization.held.pop(path)
+
+
+def _end_statements(organization: Organization, cluster: Json) -> None:
+    """What runs on a cluster FAILED when that goes."""
+    spec = cluster["spec"]
+    path = f"/sql/v1/organizations/{organization.id}/environments/{spec['environment']['id']}/statements"
+    for held in organization.of(path).values():
+        told, database = held.body["status"], held.body["spec"]["properties"].get("sql.current-database")
+        if told["phase"] == "RUNNING" and database in (cluster["id"], spec["display_name"]):
+            told |= {"phase": "FAILED", "detail": f"the cluster {cluster['id']} is gone"}
 
 
 def _bring_registry(organization: Organization, environment: str, region: str) -> None:

@@ -101,6 +101,12 @@ class _OfTableflow(Kind):
         if used := organization.of(INTEGRATIONS).get(self.integration_of(body)):
             used.body["usages"].remove(self._mark(organization, body))
 
+    def leave_cluster(self, organization: Organization, cluster: str) -> None:
+        """Goes with a cluster."""
+        there = organization.of(self.path)
+        for id_ in [i for i, h in there.items() if h.body["spec"]["kafka_cluster"]["id"] == cluster]:
+            self.follow(organization, there.pop(id_).body)
+
     def _mark(self, organization: Organization, body: Json) -> str:
         return f"{organization.crn}/{self.name.lower()}={body['spec']['display_name']}"
 
