@@ -1,0 +1,100 @@
+"""The workflows of GitHub Actions take what the command takes, and let no secret into a command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.main import get_command
+
+from frazil.cli.main import make_app
+from frazil.settings.profile import fields, variable
+
+FOLDER = Path(__file__).parents[2] / ".github"
+DEPLOY, UNDEPLOY = (FOLDER / "workflows" / f"{name}.yml" for name in ("deploy", "undeploy"))
+
+OF_PEOPLE = {"--profile", "--plan", "--yes", "--debug", "--json", "--out"}
+"""Options that mean nothing where nobody sits: a profile of AWS' files is OIDC there."""
+
+AS_VARIABLES = {"--confluent-api-key", "--confluent-api-secret"}
+OF_GITHUB = {"environment", "region", "deployment"}
+
+
+def read(file: Path) -> dict[str, Any]:
+    """YAML 1.1 reads the key `on` as true."""
+    told: dict[Any, Any] = yaml.safe_load(file.read_text())
+    return {("on" if key is True else key): value for key, value in told.items()}
+
+
+def inputs(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = read(file)["on"]["workflow_dispatch"]["inputs"]
+    return found
+
+
+def options() -> set[str]:
+    command = get_command(make_app()).commands["deploy"]  # type: ignore[attr-defined]
+    return {name for option in command.params for name in option.opts if name.startswith("--")} - {"--help"}
+
+
+def runs(file: Path) -> Iterator[str]:
+    told = read(file)
+    steps = [step for job in told.get("jobs", {}).values() for step in job["steps"]]
+    steps += told.get("runs", {}).get("steps", [])
+    yield from (step["run"] for step in steps if "run" in step)
+
+
+def test_the_inputs_are_the_options_of_the_command() -> None:
+    asked = {f"--{name.replace('_', '-')}" for name in inputs(DEPLOY).keys() - OF_GITHUB}
+
+    assert asked == options() - OF_PEOPLE - AS_VARIABLES
+
+
+def test_every_option_that_is_used_is_one_and_every_input_reaches_it() -> None:
+    text = "\n".join(runs(DEPLOY))
+
+    assert set(re.findall(r"--[a-z-]+", text)) <= options()
+    told = read(DEPLOY)["env"]
+    taken = {name for value in told.values() for name in re.findall(r"inputs\.(\w+)", value)}
+    assert taken == inputs(DEPLOY).keys() - {"environment", "region"}
+    assert [name for name in told if name.isupper() and f"${name}" not in text and "FRAZIL" not in name] == [
+        "TABLEFLOW_BUCKET"
+    ], "the deployment's file reads it"
+
+
+@pytest.mark.parametrize("file", [DEPLOY, UNDEPLOY], ids=lambda file: file.stem)
+def test_each_variable_of_frazil_is_a_setting(file: Path) -> None:
+    """D11: the workflow set a variable that nothing reads."""
+    known = {variable(path) for path, _ in fields()}
+
+    assert {name for name in read(file)["env"] if name.startswith("FRAZIL_")} == {
+        "FRAZIL_CONFLUENT__API_KEY",
+        "FRAZIL_CONFLUENT__API_SECRET",
+    }
+    assert {name for name in read(file)["env"] if name.startswith("FRAZIL_")} <= known
+
+
+@pytest.mark.parametrize("file", [*FOLDER.rglob("*.yml")], ids=lambda file: file.stem)
+def test_no_secret_and_no_input_stands_in_a_command_line(file: Path) -> None:
+    """What GitHub fills in is text of others: in a script it would be run."""
+    assert [line for line in runs(file) if "${{" in line] == []
+
+
+@pytest.mark.parametrize("file", [DEPLOY, UNDEPLOY], ids=lambda file: file.stem)
+def test_three_environments_take_a_role_by_oidc(file: Path) -> None:
+    told = read(file)
+
+    assert inputs(file)["environment"]["options"] == ["dev", "test", "prod"]
+    assert len(inputs(file)["region"]["options"]) == 4
+    assert told["permissions"] == {"contents": "read", "id-token": "write"}
+    assert {job["environment"] for job in told["jobs"].values()} == {"${{ inputs.environment }}"}
+    assert "GitHubActionsRole" in (FOLDER / "actions" / "frazil" / "action.yml").read_text()
+
+
+def test_both_take_the_same_inputs_but_for_numbers_that_only_making_needs() -> None:
+    making = {"day_count", "auto_offset_reset", "number_of_api_keys_to_retain", "snowflake_warehouse"}
+
+    assert inputs(UNDEPLOY) == {name: told for name, told in inputs(DEPLOY).items() if name not in making}
