@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test unit seeds stack faults fuzz lint bench week lock clean
+.PHONY: help demo ui up down test unit seeds stack cloud faults fuzz lint bench week lock clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ seeds: $(READY) ## Try properties on twenty times as many examples, other ones e
 
 stack: $(READY) ## Run the tests against the embedded stack.
 	pytest tests/stack
+
+cloud: $(READY) ## Make, prove, change, rotate and remove deployments in clouds that say no.
+	pytest tests/cloud --numprocesses 2 --dist loadfile
 
 faults: $(READY) ## Live through 200 rounds of lost answers, or FRAZIL_TEST_FAULTS; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_FAULTS=$${FRAZIL_TEST_FAULTS:-200} pytest tests/faults -s

@@ -1,0 +1,90 @@
+"""A deployment from its plan to nothing, by the command alone, in three clouds that judge each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kit.shell import Command, Said
+from kit.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment
+
+Frazil = Callable[..., Said]
+
+
+@pytest.fixture(scope="module")
+def clouds(nobody_at_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeClouds]:
+    with three_clouds(tmp_path_factory.mktemp("clouds")) as clouds:
+        yield clouds
+
+
+@pytest.fixture
+def frazil(
+    clouds: ThreeClouds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Frazil:
+    """The command of who administers the clouds, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FRAZIL_DEPLOYMENTS", str(write_deployment(tmp_path, LAB)))
+    for name, value in clouds.administrator.items():
+        monkeypatch.setenv(name, value)
+    return Command(monkeypatch, capsys)
+
+
+def done(said: Said) -> Said:
+    assert said.code == 0, said.err
+    return said
+
+
+def test_a_deployment_is_made_proved_healed_and_removed(clouds: ThreeClouds, frazil: Frazil) -> None:
+    before = clouds.everything()
+    planned = done(frazil("deploy", "plan", "--json")).document
+    assert {step["action"] for step in planned["steps"]} == {"create"}
+
+    done(frazil("deploy", "create", "--plan", planned["digest"], "--debug"))
+    assert done(frazil("deploy", "plan", "--json")).document["steps"] == []
+    assert set(done(frazil("deploy", "verify", "--json")).document.values()) == {None}
+    assert len(clouds.everything()) > len(before) + 40
+    log, secrets = Path("frazil-deploy-debug.log").read_text(), secrets_of(clouds)
+    assert "confluent/key/app_consumer: ready" in log
+    assert len(secrets) > 6
+    assert [secret for secret in secrets if secret in log] == []
+
+    tamper(clouds)
+    drifted = frazil("deploy", "drift", "--json")
+    assert drifted.code == 3
+    addresses = {step["address"] for step in drifted.document["steps"]}
+    assert {"aws/writer_role", "confluent/topic/stock_trades", "snowflake/grants/system"} <= addresses
+    done(frazil("deploy", "create", "--yes"))
+    done(frazil("deploy", "drift"))
+    done(frazil("deploy", "verify"))
+
+    done(frazil("deploy", "delete", "--yes"))
+    assert "Nothing is left of it." in done(frazil("deploy", "delete", "--yes")).err
+    assert clouds.everything() == before
+
+
+def tamper(clouds: ThreeClouds) -> None:
+    """What others do by hand: a right less, a topic gone, a grant revoked."""
+    role, policy = "lab_s3_glue_role", "lab_s3_glue_access_policy"
+    iam = clouds.aws.client("iam")
+    if policy in iam.list_role_policies(RoleName=role)["PolicyNames"]:
+        iam.delete_role_policy(RoleName=role, PolicyName=policy)
+    for attached in iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]:
+        iam.detach_role_policy(RoleName=role, PolicyArn=attached["PolicyArn"])
+    (topics,) = (path for path in clouds.confluent.organization.held if path.endswith("/topics"))
+    clouds.confluent.organization.held[topics].pop("stock_trades")
+    clouds.snowflake.as_(
+        "SECURITYADMIN", "REVOKE USAGE ON WAREHOUSE LAB_WAREHOUSE FROM ROLE LAB_SYSTEM_ADMIN_ROLE"
+    )
+
+
+def secrets_of(clouds: ThreeClouds) -> list[str]:
+    """All passwords and private keys that were made."""
+    store = clouds.aws.client("secretsmanager")
+    names = [each["Name"] for each in store.list_secrets()["SecretList"]]
+    texts = [json.loads(store.get_secret_value(SecretId=name)["SecretString"]) for name in names]
+    secret = ("password", "secret", "user.info", "private_key")
+    told = [(key, value) for text in texts for key, value in text.items() if len(value) > 9]
+    return [value for key, value in told if any(word in key for word in secret)]
