@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import requests
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from frazil.local.cloud.aws import ROOT
@@ -74,7 +75,8 @@ class CloudAws:
 
 @cache
 def _client(aws: CloudAws, service: str) -> Any:
-    return aws_session(aws.settings).create_client(service)
+    once = Config(retries={"total_max_attempts": 1})
+    return aws_session(aws.settings).create_client(service, config=once)
 
 
 def policy(*statements: dict[str, Any]) -> str:
@@ -95,11 +97,16 @@ def trust(who: str, external_id: str | None = None, action: str = "sts:AssumeRol
 
 
 @contextmanager
-def cloud_aws(folder: Path) -> Iterator[CloudAws]:
-    """The stand-in on a free port; its log goes into the folder."""
+def cloud_aws(folder: Path, **more: str) -> Iterator[CloudAws]:
+    """The stand-in on a free port; its log goes into the folder, more variables into its environment."""
     port = free_port()
     aws = CloudAws(f"http://127.0.0.1:{port}")
-    environment = {**os.environ, "FRAZIL_CLOUD_AWS_PORT": str(port), "AWS_EC2_METADATA_DISABLED": "true"}
+    environment = {
+        **os.environ,
+        "FRAZIL_CLOUD_AWS_PORT": str(port),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        **more,
+    }
     command = (sys.executable, "-m", "frazil.local.cloud.aws.server")
     with (
         (folder / "aws.log").open("w") as log,
