@@ -172,7 +172,7 @@ class Registry(MockSchemaRegistryClient):
 
 def clients(catalog: Catalog, logs: Logs, registry: Registry | None = None) -> Clients:
     """Clients of the cluster whose topic Tableflow reads."""
-    settings = Settings().with_changes(cluster=CLUSTER, catalog="glue")
+    settings = Settings().with_changes(kafka={"cluster_id": CLUSTER}, catalog="glue")
     return clients_of(settings, logs, catalog=catalog, registry=registry or Registry())
 
 

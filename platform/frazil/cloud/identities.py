@@ -51,6 +51,7 @@ def _kafka(spec: DeploymentSpec, known: Known) -> dict[str, Any]:
     return {
         "kafka": {
             "bootstrap_servers": cluster["bootstrap"],
+            "cluster_id": cluster["id"],
             "tls": cluster["protocol"] == "SASL_SSL",
             "mechanism": "PLAIN",
             "username": f"aws-secret:{consumer}#sasl.username",

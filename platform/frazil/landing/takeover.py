@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar
@@ -11,6 +11,7 @@ from frazil.connections import Connections
 from frazil.errors import ConfigureError, DifferentError, OvertakenError, RepairError, TopicChangedError
 from frazil.formats.columns import metadata_columns
 from frazil.formats.evolution import refused
+from frazil.formats.logical import Struct
 from frazil.formats.record import topic_columns
 from frazil.formats.types import from_iceberg
 from frazil.kafka.facts import TopicFacts, topic_fact
@@ -23,6 +24,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.branches import new_branch
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.layout import register
+from frazil.tables.manifests import rows_held
 from frazil.tables.snapshots import number, summary_of
 from frazil.tables.stage import Staged, StagedFiles, audit_failed, publish
 
@@ -152,15 +154,18 @@ def _entry(
     _fits(spec, connections, table)
     facts = topic_fact(connections.admin, spec.topic)
     ledger = beside_topic(told_by_files(spec, table), facts)
-    if ledger is None or number(summary_of(table.current_snapshot()), "total-delete-files"):
+    merged = number(summary_of(table.current_snapshot()), "total-delete-files")
+    if ledger is None or merged:
+        why = "is an upsert table: its rows are merged by key" if merged else "has no row of the topic"
         raise DifferentError(
-            f"{'.'.join(table.name())} has no row of the topic." if ledger is None
-            else f"{'.'.join(table.name())} is an upsert table: its rows are merged by key.",
+            f"{'.'.join(table.name())} {why}.",
             meaning=_UNTOUCHED,
             todo="Let Frazil land the topic from its first offset, into a table of another name.",
-        )  # fmt: skip
+        )
     ledger = replace(ledger, topic_id=facts.topic_id)
     _of_this_topic(connections, name, ledger, facts)
+    if strange := rows_held(table, table.current_snapshot()) - ledger.records:
+        raise audit_failed(_what(spec), f"{strange} rows name no partition, or no offset")
     found = compare_rows(connections.settings, table, place_columns(spec, table), ledger, facts)
     _adds_up(spec, ledger, facts, found, accept_gaps)
     return replace(ledger, gaps=found.gaps, lost=found.unknown)
@@ -168,14 +173,8 @@ def _entry(
 
 def _fits(spec: TableSpec, connections: Connections, table: Table) -> None:
     """Raises DifferentError unless a landing could append to the table as it is."""
-    there = from_iceberg(table.schema())
-    own = {c.name(spec.metadata_names): c for c in metadata_columns(spec)}
-    every = metadata_columns(spec.model_copy(update={"metadata": "full"}))
-    odd = [f"{n}: {f.type if (f := there.get(n)) else 'missing'}, not {c.type}" for n, c in own.items()
-           if (f := there.get(n)) is None or f.type != c.type]  # fmt: skip
-    names = [c.name(spec.metadata_names) for c in every]
-    odd += [f"{n}: the spec has no such column" for n in names if there.get(n) and n not in own]
-    odd += map(str, refused(plan_evolution(spec, table, topic_columns(spec, connections.registry)).verdicts))
+    changes = plan_evolution(spec, table, topic_columns(spec, connections.registry)).verdicts
+    odd = [*_other_metadata(spec, from_iceberg(table.schema())), *map(str, refused(changes))]
     if odd:
         raise DifferentError(
             f"The columns of {'.'.join(table.name())} are not those that the spec asks for.",
@@ -184,6 +183,19 @@ def _fits(spec: TableSpec, connections: Connections, table: Table) -> None:
             todo="Write `metadata: full`, for Tableflow's nine columns, and the metadata_names that it has. "
             "Else land the topic into a table of another name.",
         )
+
+
+def _other_metadata(spec: TableSpec, there: Struct) -> Iterator[str]:
+    """Metadata columns of the table, or of the spec, that the other one has not, or has otherwise."""
+    wanted = {c.name(spec.metadata_names): c.type for c in metadata_columns(spec)}
+    for name, kind in wanted.items():
+        found = there.get(name)
+        if found is None or found.type != kind:
+            yield f"{name}: {found.type if found else 'missing'}, not {kind}"
+    for column in metadata_columns(spec.model_copy(update={"metadata": "full"})):
+        name = column.name(spec.metadata_names)
+        if there.get(name) and name not in wanted:
+            yield f"{name}: the spec has no such column"
 
 
 def _of_this_topic(connections: Connections, name: TableName, ledger: Ledger, facts: TopicFacts) -> None:
@@ -203,19 +215,25 @@ def _adds_up(
 ) -> None:
     if found.wrong:
         told = "; ".join(f"partition {p}: {why}" for p, why in found.wrong.items())
-        raise audit_failed(f"Tableflow's table of {spec.topic}", told)
-    before = {p: (facts.first[p], at) for p, at in ledger.start.items() if facts.first.get(p, at) < at}
-    if accept_gaps or not (before or found.unknown):
-        return
-    raise RepairError(
-        f"The table lacks records of {spec.topic}, or nobody tells whether it does.",
-        where="; ".join([
-            *(f"partition {p}: the topic still holds [{a}, {b}), before the first row"
-              for p, (a, b) in before.items()),
-            *(f"partition {p}: {n} offsets have no row, and the topic no longer holds them"
-              for p, n in found.unknown.items()),
-        ]),
-        meaning=_UNTOUCHED,
-        todo="`frazil adopt --accept-gaps` goes on without them, and notes how many. Or land the topic into "
-        "a table of another name.",
-    )  # fmt: skip
+        raise audit_failed(_what(spec), told)
+    doubtful = list(_doubts(ledger, facts, found))
+    if doubtful and not accept_gaps:
+        raise RepairError(
+            f"The table lacks records of {spec.topic}, or nobody tells whether it does.",
+            where="; ".join(doubtful),
+            meaning=_UNTOUCHED,
+            todo="`frazil adopt --accept-gaps` goes on without them, and notes how many. Or land the topic "
+            "into a table of another name.",
+        )
+
+
+def _what(spec: TableSpec) -> str:
+    return f"Tableflow's table of {spec.topic}"
+
+
+def _doubts(ledger: Ledger, facts: TopicFacts, found: Comparison) -> Iterator[str]:
+    for p, at in ledger.start.items():
+        if (first := facts.first.get(p, at)) < at:
+            yield f"partition {p}: the topic still holds [{first}, {at}), before the first row"
+    for p, missing in found.unknown.items():
+        yield f"partition {p}: {missing} offsets have no row, and the topic no longer holds them"

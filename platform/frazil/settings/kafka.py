@@ -16,6 +16,11 @@ class KafkaSettings(AccessSettings):
     """`FRAZIL_KAFKA__...`."""
 
     bootstrap_servers: str = Field("127.0.0.1:9092", description="Kafka brokers, host:port,...")
+    cluster_id: str = Field(
+        "",
+        description="The cluster's id at Confluent Cloud, such as lkc-5w1k2: the namespace of Tableflow's "
+        "tables; default: FRAZIL_CLUSTER.",
+    )
     client: dict[str, str] = Field(
         default_factory=dict,
         description="Further client settings that Java and librdkafka share, as JSON; no secrets.",

@@ -75,12 +75,13 @@ class Things:
 
 def things(spec: AnyTable, settings: Settings) -> Things:
     """Names all things of one spec under one profile."""
-    cluster = settings.of(spec.connection).cluster
+    own = settings.of(spec.connection)
     landed = spec if isinstance(spec, TableSpec) else None
     topic, table = (landed.topic, _table(landed)) if landed else ("", "")
-    if not spec.is_read_only:
-        cluster, table = legal(cluster), legal(table)
-    name = TableName(spec.namespace or cluster, spec.table or table)
+    namespace, table = legal(own.cluster), legal(table)
+    if spec.is_read_only:  # as Tableflow names it
+        namespace, table = own.kafka.cluster_id or own.cluster, topic
+    name = TableName(spec.namespace or namespace, spec.table or table)
     return Things(topic=topic, table=name, connection=spec.connection)
 
 

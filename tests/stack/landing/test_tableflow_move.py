@@ -72,7 +72,7 @@ def test_a_topic_moves_to_frazil_and_back(glue: Connections, fresh_name: str) ->
     topic = topic_maker(glue, fresh_name, fresh_name)(
         partitions=PARTITIONS, metadata="full", publish=["glue"]
     )
-    of_tableflow = Clients(glue.settings.with_changes(cluster=f"lkc-{fresh_name}"))
+    of_tableflow = Clients(glue.settings.with_changes(kafka={"cluster_id": f"lkc-{fresh_name}"}))
     theirs = TableSpec(topic=topic.name, mode="tableflow")
     source, own = things(theirs, of_tableflow.settings).table, topic.things.table
     bucket = glue.settings.glue.warehouse.rstrip("/")
@@ -136,7 +136,7 @@ def test_a_rest_catalog_is_read_and_one_that_cannot_take_over_tables_says_so(
 ) -> None:
     own = Clients(stack)
     topic = topic_maker(own, fresh_name, fresh_name)(partitions=PARTITIONS, metadata="full", publish=[])
-    of_tableflow = Clients(stack.with_changes(cluster=f"lkc-{fresh_name}"))
+    of_tableflow = Clients(stack.with_changes(kafka={"cluster_id": f"lkc-{fresh_name}"}))
     theirs = TableSpec(topic=topic.name, mode="tableflow", publish=())
     source = things(theirs, of_tableflow.settings).table
     tableflow = Tableflow(of_tableflow.catalog, "", source.identifier, lambda p, at: at * PARTITIONS + p)

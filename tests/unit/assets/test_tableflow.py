@@ -40,7 +40,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "defs.yaml").write_text(PIPELINE)
     (folder / "buys.sql").write_text(f"SELECT symbol, quantity FROM `{CLUSTER}`.`{TOPIC}` WHERE side = 'BUY'")
     monkeypatch.setenv("FRAZIL_PIPELINES", str(tmp_path))
-    monkeypatch.setenv("FRAZIL_CLUSTER", CLUSTER)
+    monkeypatch.setenv("FRAZIL_KAFKA__CLUSTER_ID", CLUSTER)
     monkeypatch.setenv("FRAZIL_CATALOG", "glue")
     return tmp_path
 

@@ -44,7 +44,7 @@ def frazil(
     (tmp_path / "pipelines" / "trading").mkdir(parents=True)
     (tmp_path / "pipelines" / "trading" / "defs.yaml").write_text(PIPELINE)
     monkeypatch.setenv("FRAZIL_PIPELINES", str(tmp_path / "pipelines"))
-    monkeypatch.setenv("FRAZIL_CLUSTER", CLUSTER)
+    monkeypatch.setenv("FRAZIL_KAFKA__CLUSTER_ID", CLUSTER)
     connections = clients(tableflow.catalog, Logs(spans={0: (0, 40), 1: (5, 20)}))
     monkeypatch.setattr("frazil.cli.selection.Clients", lambda _: connections)
 

@@ -54,6 +54,7 @@ def test_each_system_is_told_with_the_identity_made_for_it() -> None:
     assert (found["cluster"], found["catalog"]) == ("shop", "glue")
     assert found["kafka"]["bootstrap_servers"] == "pkc-1:9092"
     assert found["kafka"]["tls"] is True
+    assert found["kafka"]["cluster_id"] == KNOWN["confluent/cluster"]["id"]
     assert found["registry"]["url"] == "https://psrc-1"
     assert found["aws"]["role_arn"] == "arn:aws:iam::1:role/writer"
     assert found["glue"]["warehouse"] == "s3://shop-bucket/warehouse"

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import SqlCatalog
@@ -43,7 +44,7 @@ from kit import tableflow as kit
 from kit.tableflow import NAME, TOPIC, TRADE, Logs, Registry, Tableflow, clients, places_of
 
 SPEC = TableSpec(topic=TOPIC, metadata="full", publish=())
-OWN = TableName("lkc_5w1k2", "stock_trades")
+OWN = TableName("local", "stock_trades")
 SOURCE = TableName(*NAME)
 SPANS = {0: (0, 40), 1: (5, 25)}
 
@@ -115,7 +116,7 @@ def test_every_check_of_a_landed_table_holds_afterwards(now: Clients) -> None:
 def test_a_second_adoption_is_refused_and_says_how_to_go_on(now: Clients) -> None:
     adopted(now)
 
-    with pytest.raises(DifferentError, match=r"Frazil lands lkc_5w1k2\.stock_trades already") as e:
+    with pytest.raises(DifferentError, match=r"Frazil lands local\.stock_trades already") as e:
         adopted(now)
 
     assert "frazil land" in e.value.todo
@@ -177,6 +178,14 @@ def test_rows_that_are_there_twice_are_not_taken_over(tableflow: Tableflow, now:
     tableflow.commit({0: (39, 40)})
 
     assert "partition 0: 41 rows for 40 offsets" in refused(now, AuditFailedError, "does not add up").where
+
+
+def test_rows_that_name_no_offset_are_not_taken_over(tableflow: Tableflow, now: Clients) -> None:
+    rows = tableflow.rows(tableflow.table, [(0, 40)])
+    at = rows.schema.get_field_index("$$offset")
+    tableflow.table.append(rows.set_column(at, rows.schema.field(at), pa.nulls(1, pa.int64())))
+
+    assert refused(now, AuditFailedError, "does not add up").where == "1 rows name no partition, or no offset"
 
 
 def test_rows_of_a_topic_that_was_made_again_are_not_taken_over(tableflow: Tableflow) -> None:
