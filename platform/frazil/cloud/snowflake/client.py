@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
 
 _SECONDS = 60  # the connector itself repeats what got no answer, under the same id
-_THROTTLED = (429, 290429)
 _MISSING = (2003, 2043)
 _NOT_ALLOWED = (3001, 3013)
 _NO_WAREHOUSE = 606
@@ -166,9 +165,14 @@ def _refusals(where: str, role: str | None) -> Iterator[None]:
 
 
 def _translated(error: Any, where: str, role: str | None) -> Exception:
-    from snowflake.connector.errors import DatabaseError, OperationalError, ProgrammingError
+    from snowflake.connector.errors import (
+        DatabaseError,
+        OperationalError,
+        ProgrammingError,
+        TooManyRequests,
+    )
 
-    if error.errno in _THROTTLED:
+    if isinstance(error, TooManyRequests):
         return Throttled(where)
     if isinstance(error, ProgrammingError):
         return _refused(error.errno, where, role)

@@ -99,7 +99,8 @@ class Guard:
             self._check_made(deed, session)
         elif deed:
             self._check_owner(deed.kind, deed.name, session)
-        self._check_reads(tree, deed, session)
+        if isinstance(tree, (exp.Query, *_WRITES)):
+            self._check_reads(tree, deed, session)
 
     def sees(self, kind: str, name: Name, session: Session) -> bool:
         """Whether SHOW lists an object; users and roles are known to all."""

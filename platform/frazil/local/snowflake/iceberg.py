@@ -6,6 +6,7 @@ A FLOAT has eight bytes; the rest stays as duckdb reads it.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from pyiceberg.manifest import DataFileContent, ManifestContent
@@ -13,7 +14,7 @@ from pyiceberg.table import StaticTable
 from pyiceberg.types import DecimalType, FixedType, IcebergType, ListType, MapType, StructType
 
 from frazil.local.snowflake.access import Access
-from frazil.local.snowflake.answers import Refused, Result, already_there, missing, unsupported
+from frazil.local.snowflake.answers import Refused, Result, Row, already_there, missing, unsupported
 from frazil.local.snowflake.engine import ICEBERG_TABLE, drop_database, own_cursor, text
 from frazil.local.snowflake.integrations import metadata_location
 from frazil.local.snowflake.objects import Objects, Stored
@@ -70,13 +71,10 @@ class IcebergTables:
         return [t for t in self._objects.all("ICEBERG TABLE") if self.find(t.name)]
 
     def described(self, name: Name) -> Result:
-        """DESC TABLE: the columns, as the table's metadata has them."""
-        columns = self._metadata(self.get(name)).schema().fields
-        rows = tuple(
-            (c.name, _type(c.field_type), "COLUMN", "N" if c.required else "Y", *_PLAIN, c.doc, None, None)
-            for c in columns
-        )
-        return Result(_DESCRIBED, rows)
+        """DESC TABLE: the columns, as the table's metadata had them at the last refresh."""
+        if not self.get(name).text("DESCRIBED"):  # made by an earlier version
+            self.refresh(name)
+        return Result(_DESCRIBED, tuple(map(tuple, json.loads(self.get(name).text("DESCRIBED")))))
 
     def create(self, statement: Create) -> bool:
         """Makes the table; returns False where it was there and IF NOT EXISTS was said."""
@@ -129,20 +127,17 @@ class IcebergTables:
         location = metadata_location(self._access, integration, namespace, table)
         volume = self._volume(properties)
         _check_location(location, volume)
-        _check_deletes(StaticTable.from_metadata(location, self._access.files(active_location(volume))))
+        metadata = StaticTable.from_metadata(location, self._access.files(active_location(volume)))
+        _check_deletes(metadata)
         with own_cursor(self._fakesnow) as cursor:
             self._access.open(cursor, active_location(volume))
             cursor.execute(f"CREATE OR REPLACE VIEW {double_quoted(*name)} AS {_select(cursor, location)}")
             cursor.execute(f"COMMENT ON VIEW {double_quoted(*name)} IS '{ICEBERG_TABLE}'")
-        kept = {**properties, "METADATA_LOCATION": location}
+        kept = {**properties, "METADATA_LOCATION": location, "DESCRIBED": json.dumps(_columns(metadata))}
         if self._objects.find("ICEBERG TABLE", name):
             self._objects.change("ICEBERG TABLE", name, kept)
         else:
             self._objects.add("ICEBERG TABLE", name, kept)
-
-    def _metadata(self, table: Stored) -> StaticTable:
-        files = self._access.files(active_location(self._volume(table.properties)))
-        return StaticTable.from_metadata(table.text("METADATA_LOCATION"), files)
 
     def _volume(self, properties: Properties) -> Stored:
         return self._objects.get("EXTERNAL VOLUME", (str(properties["EXTERNAL_VOLUME"]),))
@@ -169,6 +164,13 @@ def _check_deletes(table: StaticTable) -> None:
             if entry.data_file.content == DataFileContent.EQUALITY_DELETES:
                 problem = "SQL execution error: Equality deletes on Iceberg tables are not supported"
                 raise Refused(91968, "0A000", f"{problem}: {entry.data_file.file_path}")
+
+
+def _columns(table: StaticTable) -> list[Row]:
+    return [
+        (c.name, _type(c.field_type), "COLUMN", "N" if c.required else "Y", *_PLAIN, c.doc, None, None)
+        for c in table.schema().fields
+    ]
 
 
 def _select(cursor: Any, location: str) -> str:

@@ -1,0 +1,106 @@
+"""What the administrator's client makes of faults: nothing is taken for done that may not be."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from frazil.cloud.resource import AnswerLost, Throttled
+from frazil.cloud.snowflake.client import Snowflake, administrator
+from frazil.errors import ConfigureError, MissingError, NotAllowedError
+from frazil.settings.profile import Settings
+from kit import in_snowflake
+from kit.cloud_snowflake import CloudSnowflake
+from kit.standin import new_key
+
+
+class Kept:
+    """A store of secrets in this process."""
+
+    def __init__(self, **secrets: dict[str, str]) -> None:
+        self._secrets: dict[str, Mapping[str, str]] = {**secrets}
+
+    def put(self, name: str, values: Mapping[str, str], tags: Mapping[str, str]) -> None:
+        self._secrets[name] = values
+
+    def get(self, name: str) -> dict[str, str] | None:
+        return dict(self._secrets[name]) if name in self._secrets else None
+
+    def delete(self, name: str) -> None:
+        self._secrets.pop(name, None)
+
+
+@pytest.fixture
+def admin(snowflake: CloudSnowflake) -> Iterator[Snowflake]:
+    client = in_snowflake.administrator(snowflake, seconds=3)
+    yield client
+    snowflake.turn()
+    client.close()
+
+
+def test_an_answer_that_was_lost_is_asked_for_again_and_nothing_is_done_twice(
+    admin: Snowflake, snowflake: CloudSnowflake
+) -> None:
+    admin.query("create role lost_and_found", role="USERADMIN")
+    snowflake.turn(once={"DROP": "lose"})
+
+    admin.query("drop role lost_and_found", role="USERADMIN")  # a second time would be refused
+
+    assert admin.shown("show roles like 'lost_and_found'") == []
+
+
+@pytest.mark.parametrize(
+    ("knob", "error"), [("lose_every", AnswerLost), ("fail_every", AnswerLost), ("throttle_every", Throttled)]
+)
+def test_what_gets_no_answer_in_time_is_not_known_or_throttled(
+    admin: Snowflake, snowflake: CloudSnowflake, knob: str, error: type[Exception]
+) -> None:
+    admin.query("select 1")
+    snowflake.turn(**{knob: 1})
+
+    with pytest.raises(error):
+        admin.query("show roles")
+
+
+def test_a_role_that_the_administrator_lacks_is_named_with_its_grant(snowflake: CloudSnowflake) -> None:
+    user = snowflake.user("weak_admin", "SYSADMIN")
+    admin = in_snowflake.administrator(snowflake, user.name, user.key.private_der)
+
+    with pytest.raises(NotAllowedError) as refused:
+        admin.query("show roles", role="ACCOUNTADMIN")
+
+    assert refused.value.todo == 'GRANT ROLE "ACCOUNTADMIN" TO USER "weak_admin";'
+    admin.close()
+
+
+def test_a_key_that_snowflake_does_not_know_is_refused(snowflake: CloudSnowflake) -> None:
+    admin = in_snowflake.administrator(snowflake, "boss", new_key().private_der)
+
+    with pytest.raises(ConfigureError, match="refuses the login"):
+        admin.query("select 1")
+
+
+def test_the_administrator_of_a_secret_logs_in_with_the_key_in_use(snowflake: CloudSnowflake) -> None:
+    private = snowflake.key.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    told = {
+        "admin_service_user": "BOSS",
+        "active_key_number": "2",
+        "snowflake_rsa_private_key_2_pem": base64.b64encode(private).decode(),
+    }
+    settings = in_snowflake.settings_of(snowflake, "nobody").with_changes(snowflake={"admin_secret": "admin"})
+    client = administrator(settings, Kept(admin=told))
+
+    assert client.query("select current_user()") == [("BOSS",)]
+    client.close()
+
+
+def test_an_administrator_s_secret_that_is_not_there_is_named() -> None:
+    client = administrator(Settings().with_changes(snowflake={"admin_secret": "nowhere"}), Kept())
+
+    with pytest.raises(MissingError) as missing:
+        client.query("select 1")
+
+    assert missing.value.where == "nowhere"

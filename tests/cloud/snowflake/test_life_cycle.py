@@ -1,0 +1,105 @@
+"""A deployment's objects in Snowflake: made, proved by use, found again when they drift, removed twice.
+
+One deployment serves all tests of this file: each leaves it as it was, and the last removes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from frazil.cloud.plan import differences
+from frazil.cloud.snowflake.grants import Grants
+from frazil.errors import ConfigureError, NotAllowedError
+from kit.in_snowflake import InSnowflake
+
+Deployments = Callable[..., InSnowflake]
+
+
+def test_it_is_made_and_works_and_a_second_plan_is_empty(made: InSnowflake) -> None:
+    assert made.changes() == {}
+    assert made.faults() == {}
+
+
+def test_the_service_user_reads_the_table_and_the_view_without_metadata(made: InSnowflake) -> None:
+    service = made.service()
+    table, view = made.shown("trades"), made.shown(made.spec.names.view("trades"))
+
+    assert service.query(f"select * from {table} order by 2") == [("ZTEST", 5, 0), ("ZVV", 7, 1)]
+    assert service.query(f"select * from {view} order by 2") == [("ZTEST", 5), ("ZVV", 7)]
+    service.close()
+
+
+def test_the_secret_names_the_user_that_is_there(made: InSnowflake) -> None:
+    told = made.clouds.secrets.get(made.spec.names.snowflake_secret) or {}
+
+    assert told["snowflake_service_user"] == made.spec.names.snowflake("USER")
+    assert told["active_key_number"] == "1"
+    assert made.admin.shown(f"show users like '{told['snowflake_service_user']}'")[0]["type"] == "SERVICE"
+
+
+@pytest.mark.parametrize("kind", ["EXTERNAL VOLUME", "CATALOG INTEGRATION"])
+def test_what_was_replaced_by_hand_is_trusted_again(made: InSnowflake, kind: str) -> None:
+    address = "snowflake/" + {"EXTERNAL VOLUME": "volume"}.get(kind, "catalog_integration")
+    replaced, before = made.resources[address], made.reconciler.facts()[address]["external_id"]
+    made.standin.as_("ACCOUNTADMIN", f"CREATE OR REPLACE {kind} {replaced.options(made.reconciler.facts())}")  # type: ignore[attr-defined]
+
+    assert made.reconciler.facts()[address]["external_id"] != before
+    assert made.changes() == {"aws/reader_role": "update", "snowflake/grants/system": "update"}
+    made.create()
+    assert made.faults() == {}
+
+
+def test_each_missing_grant_is_found_and_named_by_the_statement_that_gives_it(made: InSnowflake) -> None:
+    for grants in (each for each in made.resources.values() if isinstance(each, Grants)):
+        for grant in grants.grants:
+            made.standin.as_("SECURITYADMIN", f"REVOKE {grant.what} FROM {grants.to_kind} {grants.to_name}")
+            found = grants.read({}) or {}
+            missing = [change.field for change in differences(grants.wanted({}), found)]
+            assert grants.statement(grant) in missing
+            with pytest.raises(NotAllowedError) as named:
+                grants.verify(found or dict.fromkeys(missing, "missing"), {})
+            assert f"{grants.statement(grant)};" in named.value.todo
+            made.standin.as_("SECURITYADMIN", grants.statement(grant))
+
+    assert made.changes() == {}
+
+
+def test_a_refused_query_names_the_grant_that_is_missing(made: InSnowflake) -> None:
+    role, schema = made.spec.names.snowflake("SYSTEM_ADMIN_ROLE"), made.shown("").rstrip(".")
+    made.standin.as_("SECURITYADMIN", f"revoke usage on schema {schema} from role {role}")
+    table = made.resources["snowflake/table/trades"]
+
+    with pytest.raises(NotAllowedError) as refused:
+        table.verify({}, made.reconciler.facts())
+    made.create()
+
+    assert (
+        refused.value.todo
+        == f'GRANT USAGE ON SCHEMA "{schema.replace(".", chr(34) + "." + chr(34))}" TO ROLE "{role}";'
+    )
+
+
+def test_somebody_else_s_object_of_that_name_is_neither_taken_over_nor_dropped(
+    deployment: Deployments,
+) -> None:
+    shop = deployment()
+    name = shop.spec.names.snowflake("WAREHOUSE")
+    shop.standin.as_("SYSADMIN", f"create warehouse {name} comment = 'of others'")
+
+    with pytest.raises(ConfigureError, match="not of this deployment"):
+        shop.reconciler.plan()
+
+    assert shop.admin.shown(f"show warehouses like '{name}'", role="SYSADMIN")[0]["comment"] == "of others"
+    shop.standin.as_("SYSADMIN", f"drop warehouse {name}")
+
+
+def test_it_is_removed_and_removed_again_and_nothing_is_left(made: InSnowflake) -> None:
+    made.delete()
+    made.delete()
+
+    kinds = ("USERS", "ROLES", "WAREHOUSES", "DATABASES", "EXTERNAL VOLUMES", "CATALOG INTEGRATIONS")
+    like = f"LIKE '{made.spec.name.upper()}%'"
+    assert [made.admin.shown(f"SHOW {kind} {like}", role="ACCOUNTADMIN") for kind in kinds] == [[]] * 6
+    assert made.clouds.secrets.get(made.spec.names.snowflake_secret) is None
