@@ -9,6 +9,12 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_der_private_key,
+)
 
 from assets.deployments.objects import DeploymentAssets
 from assets.deployments.rotation import job_of, rotation_job, rotation_schedule, step_of
@@ -22,6 +28,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec, KeyUse
 from kit.cloud_aws import CloudAws
 from kit.cloud_confluent import KEY, SECRET, CloudConfluent
+from kit.rotations import Administrator, RsaLab
 from kit.shell import Command, Said
 from sensors.rotation import rotation_sensor
 
@@ -149,6 +156,32 @@ def test_what_one_kind_of_keys_meets_ends_no_other(shop: Shop, confluent: CloudC
     assert said.code == 1
     assert "app_manager: A secret holds no key that Confluent knows." in said.err
     assert shop.held() != before
+
+
+def test_the_key_of_snowflake_is_replaced_as_well(
+    shop: Shop, administrator: Administrator, aws: CloudAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = RsaLab(administrator, aws, "SHOP_USER", "/snowflake_resource/shop")
+    (shop.folder / "shop" / "defs.yaml").write_text(SHOP.format(every="30d") + "  snowflake: {}\n")
+    boss = administrator.login
+    for name in ("account", "host", "port", "protocol", "user"):
+        monkeypatch.setenv(f"FRAZIL_SNOWFLAKE__{name}".upper(), str(getattr(boss.settings.snowflake, name)))
+    assert boss.private_key
+    monkeypatch.setenv("FRAZIL_SNOWFLAKE__PRIVATE_KEY", pem_of(boss.private_key))
+
+    said = shop.rotate("shop", "--what", "rsa", "--now", "--json")
+
+    assert said.code == 0, said.err
+    assert [(each["what"], each["key"], each["instead_of"]) for each in said.document] == [
+        ("rsa", lab.pair_in_use().fingerprint, lab.first.fingerprint)
+    ]
+    assert lab.logs_in(lab.pair_in_use())
+    assert lab.held()["snowflake_rsa_private_key_2_pem"] not in said.out + said.err
+
+
+def pem_of(der: bytes) -> str:
+    key = load_der_private_key(der, None)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
 def tick(shop: Shop, every: str, instance: dg.DagsterInstance) -> dg.SensorResult:
