@@ -88,10 +88,6 @@ class Cluster(InEnvironment):
         """Makes one that FAILED anew."""
         self.remade(there, known, "the cluster was not provisioned")
 
-    def delete(self, there: Facts, known: Known) -> None:
-        """Removes it; up to 30 minutes pass until the environment is empty."""
-        super().delete(there, known)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Registry(InEnvironment):

@@ -40,12 +40,23 @@ class Broker(Protocol):
     protocol: str
     bootstrap: str
 
-    def next_key(self, organization: Organization) -> tuple[str, str]: ...  # noqa: D102
-    def make_topic(self, name: str, partitions: int, configs: dict[str, str]) -> None: ...  # noqa: D102
-    def drop_topic(self, name: str) -> None: ...  # noqa: D102
-    def settle(self, organization: Organization) -> None: ...  # noqa: D102
-    def trade(self, organization: Organization, connector: str, topic: str, quickstart: str) -> None: ...  # noqa: D102
-    def quit(self, connector: str) -> None: ...  # noqa: D102
+    def next_key(self, organization: Organization) -> tuple[str, str]:
+        """A key that it knows, and nobody has."""
+
+    def make_topic(self, name: str, partitions: int, configs: dict[str, str]) -> None:
+        """Makes a topic."""
+
+    def drop_topic(self, name: str) -> None:
+        """Drops a topic."""
+
+    def settle(self, organization: Organization) -> None:
+        """Takes over who may what."""
+
+    def trade(self, organization: Organization, connector: str, topic: str, quickstart: str) -> None:
+        """Produces made-up records."""
+
+    def quit(self, connector: str) -> None:
+        """Produces no more."""
 
 
 @dataclass(slots=True)
