@@ -108,6 +108,13 @@ class Tableflow:
         table = self.table
         table.append(self.rows(table, places))
 
+    def placeless(self) -> None:
+        """Appends a row that does not say at which offset it was."""
+        table = self.table
+        rows = self.rows(table, [(0, 40)])
+        at = rows.schema.get_field_index("$$offset")
+        table.append(rows.set_column(at, rows.schema.field(at), pa.nulls(1, pa.int64())))
+
     def rows(self, table: Table, places: Records) -> pa.Table:
         """The rows of some records."""
         schema = table.schema().as_arrow()

@@ -8,6 +8,7 @@ from frazil.landing.ledger import Ledger
 from frazil.landing.tableflow import compare_rows, place_columns, told_by_files
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
+from frazil.tables.manifests import rows_held
 from frazil.tables.snapshots import number, summary_of
 
 _EMPTY = Verdict(True, "Tableflow has not written a row yet.", {"offsets": 0, "rows": 0})
@@ -24,6 +25,8 @@ def count_held(subject: Subject[TableSpec]) -> Verdict:
     if ledger is None:
         return _EMPTY
     strange = _strange(ledger, topic_fact(connections.admin, spec.topic))
+    if placeless := rows_held(table, table.current_snapshot()) - ledger.records:
+        strange.append(f"{placeless} rows name no partition, or no offset")
     missing = ledger.offsets - ledger.records
     doubled = f"{-missing} rows more than offsets: some are there twice"
     gaps = (

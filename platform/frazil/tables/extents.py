@@ -124,9 +124,10 @@ def _parts(batch: pa.RecordBatch, names: Names) -> Iterator[tuple[int, pa.Record
     """The rows of each partition; none of those that name no partition or offset."""
     import pyarrow.compute as pc
 
-    partition, offset = batch.column(names[0]), batch.column(names[1])
-    for value in pc.unique(partition.drop_null()).to_pylist():
-        yield value, batch.filter(pc.and_(pc.equal(partition, value), pc.is_valid(offset)))
+    placed = batch.filter(pc.and_(pc.is_valid(batch.column(names[0])), pc.is_valid(batch.column(names[1]))))
+    partition = placed.column(names[0])
+    for value in pc.unique(partition).to_pylist():
+        yield value, placed.filter(pc.equal(partition, value))
 
 
 def _batches(table: Table, columns: Schema, files: Sequence[DataFile]) -> Iterator[pa.RecordBatch]:

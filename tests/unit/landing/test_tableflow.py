@@ -137,6 +137,15 @@ def test_an_offset_without_a_row_is_told(tableflow: Tableflow) -> None:
     assert text.startswith("64 rows of 2 partitions span 65 offsets: 1 offsets have no row")
 
 
+def test_a_row_that_names_no_offset_is_told(tableflow: Tableflow) -> None:
+    tableflow.placeless()
+
+    passed, severity, text = checked(tableflow, "row_count")
+
+    assert (passed, severity) == (False, "ERROR")
+    assert "1 rows name no partition, or no offset" in text
+
+
 def test_records_before_the_tables_first_ones_are_missed(tableflow: Tableflow) -> None:
     passed, severity, text = checked(tableflow, "row_count", {0: (0, 40), 1: (2, 25)})
 
