@@ -6,15 +6,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 
 from frazil.local.home import Home
 from frazil.settings.profile import Settings
+
+T = TypeVar("T")
 
 FRAZIL = Path(sys.executable).parent / "frazil"
 
@@ -62,8 +65,14 @@ class Own:
     @property
     def commands(self) -> list[str]:
         """What the process list shows of all that runs."""
-        found = []
+        return [" ".join(command) for command in self._each(psutil.Process.cmdline)]
+
+    @property
+    def environments(self) -> list[dict[str, str]]:
+        """What each process was told by variables."""
+        return list(self._each(psutil.Process.environ))
+
+    def _each(self, look: Callable[[psutil.Process], T]) -> Iterator[T]:
         for process in self.processes:
             with suppress(psutil.ZombieProcess, psutil.NoSuchProcess):  # a child that ended a moment ago
-                found.append(" ".join(process.cmdline()))
-        return found
+                yield look(process)

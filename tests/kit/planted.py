@@ -128,9 +128,12 @@ def profile_of_a_day(home: Home, planting: Planting, web: str, mail_port: int) -
         told[system][name] = planting.tell(setting, told[system][name])
     for system in ("kafka", "registry", "rest"):
         told[system] |= planting.certificate(system, "own")
-    told["snowflake"]["private_key_path"] = str(key := planting.folder / "snowflake.p8")
+    key = planting.folder / "snowflake.p8"
     encrypt(snowflake_keys(home).private, key, planted("snowflake.private_key_passphrase"))
+    del told["snowflake"]["private_key_path"]
+    told["snowflake"]["private_key"] = planting.tell("snowflake.private_key", key.read_text())
     told["snowflake"]["private_key_passphrase"] = planting.tell("snowflake.private_key_passphrase")
+    told["confluent"] = {name: planting.tell(f"confluent.{name}") for name in ("api_key", "api_secret")}
     told["alarms"] = {
         name: planting.tell(f"alarms.{name}", f"{web}/{planted(name)}") for name in ("webhook", "slack")
     }
@@ -163,7 +166,7 @@ def _elsewhere(planting: Planting) -> dict[str, Any]:
             "role_arn": "arn:aws:iam::123456789012:role/r", "external_id": tell("aws.external_id"),
         },
         "snowflake": {
-            "host": LOOPBACK, "port": 1, "private_key_path": None, "private_key_passphrase": None,
+            "host": LOOPBACK, "port": 1, "private_key": None, "private_key_passphrase": None,
             "token": tell("snowflake.token"),
         },
     }  # fmt: skip

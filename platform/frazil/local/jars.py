@@ -39,6 +39,9 @@ WANTED = (
 )
 """Set and coordinates. Kafka's are locked with all that they need at run time, the others alone."""
 
+NO_CORE = "-XX:-CreateCoredumpOnCrash"
+"""Of every server: all that its memory holds would lie in a file, the secrets of its clients, too."""
+
 _TRIES = 3
 _TIMEOUT = 60  # seconds without a byte
 _AT_ONCE = 8

@@ -14,14 +14,14 @@ from frazil.errors import PartDownError
 from frazil.kafka.access import librdkafka_access
 from frazil.local.cloud.confluent.users import jaas
 from frazil.local.home import Home, secret, template, write_private
-from frazil.local.jars import Jars
+from frazil.local.jars import NO_CORE, Jars
 from frazil.local.locks import USER, locks_of
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server, get
 from frazil.settings.aws import AwsSettings
 from frazil.settings.kafka import KafkaSettings
 
-_JVM = ("-XX:+UseSerialGC", "-XX:-UsePerfData")
+_JVM = ("-XX:+UseSerialGC", "-XX:-UsePerfData", NO_CORE)
 _OF_KAFKA = ("-Xms256m", "-Xmx768m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 _OF_REGISTRY = ("-Xmx256m", "-XX:TieredStopAtLevel=1")
 """Compiling less saves 60 MB; a registry is asked only once for each schema."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from frazil.formats.avro.limits import JAVA_OPTIONS as AVRO_LIMITS
 from frazil.local.cloud.parts import aws_identity, has_clouds
 from frazil.local.home import Home, s3_credentials, secret, template
-from frazil.local.jars import Jars
+from frazil.local.jars import NO_CORE, Jars
 from frazil.local.locks import locks_of
 from frazil.local.ports import LOOPBACK, Ports
 from frazil.local.server import Launch, Server
@@ -37,7 +37,8 @@ _POOLS = "pools.xml"
 # The serial collector stops every core for one: 4 of the 14 s in which two cores land a hot partition.
 # Java compiles no method beyond 8,000 bytes of bytecode unless told to; Spark writes such methods for the
 # checks of a decoder, and they would be interpreted: JSON cost 3.5 times as much as a bare job, not 1.4.
-_JAVA = f"-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:-UsePerfData -Duser.timezone=UTC {AVRO_LIMITS}"
+_FLAGS = f"-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:-UsePerfData {NO_CORE}"
+_JAVA = f"{_FLAGS} -Duser.timezone=UTC {AVRO_LIMITS}"
 
 
 def cores() -> int:

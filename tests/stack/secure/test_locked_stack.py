@@ -1,9 +1,13 @@
-"""`frazil up --secure`: the same work by the profile alone, and nobody gets in without a part's secret."""
+"""`frazil up --secure`: the same work by the profile alone, and nobody gets in without a part's secret.
+
+After a day of work with a secret in every setting, none of them is found in what the day wrote.
+"""
 
 from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import ssl
 import time
@@ -32,23 +36,30 @@ from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors
+from frazil.tables.redaction import SECRETS
 from frazil.tables.spark import open_spark
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
+from kit.day import IN_ENVIRONMENTS, KEPT, Day, a_day_of_work, events, log_events
+from kit.leaks import Search
 from kit.own_stack import Own
+from kit.planted import MARK, PARTS, plant_parts, planted, secret_settings, secrets_of
 from kit.shared_stack import bring_down, bring_up, is_to_stay
 
 TRADES, FLAGGED = "stock_trades", "flagged_stock_trades"
 COUNT = 200
-SECRET_OF = ("kafka", "registry", "catalog", "storage", "spark")
 
 
 @pytest.fixture(scope="module")
 def locked(stack_home: Home) -> Iterator[Own]:
     """A locked stack, in force as any other; it needs none beside it."""
-    home = Home(stack_home.root.with_name(f"{stack_home.root.name}-locked"))
+    home = Home(stack_home.root.with_name(f"{stack_home.root.name}-locked-secret"))  # Spark hides that word
     stays = is_to_stay(home)
-    bring_up(home, locked=True)
+    plant_parts(home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FRAZIL_ALARMS__SLACK", planted("alarms.slack"))  # of whoever starts the stack
+        patch.setenv("JAVA_TOOL_OPTIONS", f"{os.environ['JAVA_TOOL_OPTIONS']} {log_events(home)}")
+        bring_up(home, locked=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FRAZIL_HOME", str(home.root))
         yield Own(home)
@@ -123,7 +134,7 @@ def test_whoever_lacks_a_secret_is_told_which_setting_to_mend(
     with pytest.raises(error, match=said) as refusal:
         ask(Clients(locked.settings.with_changes(**changes)))
 
-    assert not [part for part in SECRET_OF if secret(locked.home, part) in str(refusal.value)]
+    assert not [part for part in PARTS if secret(locked.home, part) in str(refusal.value)]
 
 
 def listening(own: Own) -> set[int]:
@@ -184,11 +195,80 @@ def test_who_listens_shows_a_certificate_of_the_stacks_own_authority(locked: Own
         assert encrypted.version() == "TLSv1.3"
 
 
-def test_its_secrets_are_in_no_process_list_and_no_log(locked: Own) -> None:
-    logs = [log.read_text(errors="replace") for log in locked.home.logs.iterdir()]
+@pytest.fixture(scope="module")
+def day(locked: Own, tmp_path_factory: pytest.TempPathFactory) -> Day:
+    return a_day_of_work(locked, tmp_path_factory.mktemp("day"))
 
-    for part in SECRET_OF:
-        assert not [text for text in (*locked.commands, *logs) if secret(locked.home, part) in text]
+
+@pytest.fixture(scope="module")
+def search(locked: Own, day: Day) -> Search:
+    return Search(secrets_of(locked.home, day.planting))
+
+
+def test_every_setting_that_is_a_secret_has_one_on_that_day(day: Day) -> None:
+    assert day.planting.settings == secret_settings()
+    assert len(day.planting.settings) >= 20
+
+
+def test_only_what_nobody_answers_fails_on_that_day(day: Day) -> None:
+    failed = {name: day.said[name] for name, code in day.codes.items() if code}
+
+    assert list(failed) == [
+        "land elsewhere.planted_trades --json",
+        "doctor --pipeline elsewhere --json",
+        "dagster",
+    ]
+    assert "causes are open: webhook told" in day.said["alarms"]
+    assert "slow" not in day.said["doctor --json"]
+
+
+def test_what_was_said_and_sent_tells_no_secret(day: Day, search: Search) -> None:
+    assert search.texts(day.said) == {}
+    assert search.texts({str(i): text for i, text in enumerate(day.sent)}) == {}
+
+
+def test_no_process_list_shows_a_secret(day: Day, search: Search) -> None:
+    assert any("weed" in line for line in day.command_lines)
+    assert search.texts({line: line for line in day.command_lines}) == {}
+
+
+def test_no_process_has_a_secret_in_its_environment_but_those_of_its_own(locked: Own) -> None:
+    told = [variable for environment in locked.environments for variable in environment.items()]
+
+    holding = {name for name, value in told if MARK in value}
+    assert holding - IN_ENVIRONMENTS == {name for name in holding if name.startswith("WEED_JWT_")}
+
+
+def test_no_file_of_the_stack_holds_a_secret_but_those_made_for_it(locked: Own, search: Search) -> None:
+    home = locked.home
+    kept = {home.secrets, home.tls, home.profile, *(home.root / name for name in KEPT)}
+
+    logged = {json.loads(line)["Event"] for file in events(home).rglob("events_*") for line in file.open()}
+    assert {"SparkListenerJobStart", "SparkListenerStageSubmitted"} <= logged
+    assert search.files(home.root, kept) == {}
+
+
+def test_no_other_file_holds_one(day: Day, search: Search) -> None:
+    assert search.files(day.folder, {day.planting.folder}) == {}
+
+
+def test_spark_shows_none_of_a_session(locked: Own, day: Day, search: Search) -> None:
+    session = open_spark(locked.settings)
+
+    shown = {row[0]: str(row) for statement in ("SET", "SET -v") for row in session.sql(statement).collect()}
+    assert set(SECRETS) & shown.keys()
+    assert search.texts(shown) == {}
+    assert search.texts(session.conf.getAll) == {}
+
+
+def test_no_table_tells_one_wherever_it_is_shown(locked: Own, day: Day, search: Search) -> None:
+    connections = Clients(locked.settings)
+    names = connections.catalog.list_tables("planted")
+
+    told = {str(name): connections.catalog.load_table(name).metadata.model_dump_json() for name in names}
+    told["Glue"] = str(connections.glue.get_tables(DatabaseName="planted")["TableList"])
+    assert len(told) == 3
+    assert search.texts(told) == {}
 
 
 def test_it_says_that_it_is_locked_and_stays_so(locked: Own) -> None:
