@@ -16,6 +16,7 @@ from frazil.local.snowflake.statements import (
     Alter,
     Call,
     Create,
+    Current,
     Describe,
     Drop,
     DropDatabase,
@@ -60,10 +61,20 @@ def parse_relation(sql: str) -> Statement | None:
         if_exists, name = tokens.take("IF", "EXISTS"), tokens.name()
         if tokens.take("SET") and tokens.word() == "COMMENT":
             return Alter(kind, name, assigned=tokens.properties(), if_exists=if_exists)
-    if tokens.take("SELECT") and (function := tokens.word()) in _CURRENT:
-        tokens.take(function)
-        if (tokens.text(), tokens.text(1), tokens.text(2)) in (("(", ")", ""), ("(", ")", ";")):
-            return Call(function, "", f"{function}()")
+    if tokens.take("SELECT"):
+        return _current(tokens)
+    return None
+
+
+def _current(tokens: Tokens) -> Current | None:
+    found: list[str] = []
+    while (function := tokens.word()) in _CURRENT and (tokens.text(1), tokens.text(2)) == ("(", ")"):
+        tokens.skip(3)
+        found.append(function)
+        if tokens.at_end():
+            return Current(tuple(found))
+        if tokens.text() == ",":
+            tokens.skip(1)
     return None
 
 

@@ -136,6 +136,24 @@ class Call:
     column: str
 
 
+@dataclass(frozen=True, slots=True)
+class Current:
+    """`SELECT CURRENT_ROLE(), ...`: what the session is."""
+
+    functions: tuple[str, ...]
+
+
 Statement: TypeAlias = (
-    Create | Alter | Drop | DropDatabase | Describe | Refresh | Show | Grant | ShowGrants | Use | Call
+    Create
+    | Alter
+    | Drop
+    | DropDatabase
+    | Describe
+    | Refresh
+    | Show
+    | Grant
+    | ShowGrants
+    | Use
+    | Call
+    | Current
 )

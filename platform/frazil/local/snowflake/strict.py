@@ -19,8 +19,8 @@ from frazil.local.snowflake.privileges import Privileges, hidden
 from frazil.local.snowflake.relations import Relations, deed_of, tables_of
 from frazil.local.snowflake.statements import (
     RELATIONS,
-    Call,
     Create,
+    Current,
     Drop,
     DropDatabase,
     Grant,
@@ -44,6 +44,8 @@ class StrictAccount(Account):
 
     def execute(self, statement: Statement, session: Session) -> Result | None:
         """See `Account`."""
+        if isinstance(statement, Current):
+            return _current(statement, session)
         self._check_named(statement, session)
         self._guard.check(statement, session)
         result = super().execute(statement, session)
@@ -99,15 +101,15 @@ class StrictAccount(Account):
             case DropDatabase(name=database):
                 self._relations.forget("DATABASE", (database,))
 
-    def _call(self, statement: Call, session: Session) -> Result:
-        current = {
-            "CURRENT_ROLE": session.role,
-            "CURRENT_USER": session.user,
-            "CURRENT_WAREHOUSE": session.warehouse,
-        }
-        if statement.function in current:
-            return Result((statement.column,), ((current[statement.function],),))
-        return super()._call(statement, session)
+
+def _current(statement: Current, session: Session) -> Result:
+    told = {
+        "CURRENT_ROLE": session.role,
+        "CURRENT_USER": session.user,
+        "CURRENT_WAREHOUSE": session.warehouse,
+    }
+    names = tuple(f"{function}()" for function in statement.functions)
+    return Result(names, (tuple(told[function] for function in statement.functions),))
 
 
 def _parsed(sql: str) -> exp.Expr:

@@ -46,6 +46,10 @@ class Tokens:
         self._next += len(words) if found else 0
         return found
 
+    def skip(self, count: int) -> None:
+        """Steps over tokens that were looked at."""
+        self._next += count
+
     def at_end(self) -> bool:
         """Nothing but a semicolon is left."""
         rest = self._tokens[self._next :]

@@ -128,8 +128,7 @@ class Snowflake:
     def _make(self, connection: SnowflakeConnection) -> None:
         table, glue = self.table, self._glue.database
         volume, integration = volume_of(self._settings), integration_of(self._settings, glue)
-        rows(connection, f"CREATE DATABASE IF NOT EXISTS {double_quoted(table.database)}")
-        rows(connection, f"CREATE SCHEMA IF NOT EXISTS {double_quoted(table.database, table.schema)}")
+        _make_schema(connection, table)
         _make_volume(connection, volume)
         # Asked first, for making it needs a privilege even where it is there.
         if (
@@ -169,6 +168,16 @@ class Snowflake:
             rows=int(rows(connection, f"SELECT COUNT(*) FROM {self.table}")[0][0]),
             facts={"view": view, "made_now": made_now},
         )
+
+
+def _make_schema(connection: SnowflakeConnection, table: Relation) -> None:
+    """Asked first, for making a database needs a privilege even where it is there."""
+    database = double_quoted(table.database)
+    shown = rows_or_none(connection, f"SHOW SCHEMAS IN DATABASE {database}")
+    if not shown:
+        rows(connection, f"CREATE DATABASE IF NOT EXISTS {database}")
+    if table.schema not in {row[1] for row in shown or ()}:
+        rows(connection, f"CREATE SCHEMA IF NOT EXISTS {double_quoted(table.database, table.schema)}")
 
 
 def _make_volume(connection: SnowflakeConnection, volume: Volume) -> None:

@@ -1,0 +1,34 @@
+"""Pipelines work in a deployment's Snowflake as its service user, whose grants suffice."""
+
+from __future__ import annotations
+
+from frazil.clients import Clients
+from frazil.cloud.identities import settings_of
+from frazil.publishing.snowflake.tables import Snowflake
+from frazil.settings.profile import Settings
+from frazil.spec.topic import TableSpec
+from kit import in_snowflake
+from kit.cloud_aws import allow
+from kit.in_snowflake import ROWS, InSnowflake
+
+
+def settings(made: InSnowflake) -> Settings:
+    """Of somebody who may take the writer's role, and read the secrets with it."""
+    place = in_snowflake.settings_of(made.standin).with_changes(aws={"endpoint": made.aws.url})
+    told = settings_of(made.spec, made.reconciler.facts(), made.clouds.secrets, place)
+    runner = made.aws.user("runner", allow("sts:AssumeRole", told["aws"]["role_arn"]))
+    told["aws"] |= {"access_key": runner.key, "secret_key": runner.secret}
+    return Settings.load(**told)
+
+
+def test_a_table_is_shown_and_refreshed_with_the_identities_made(made: InSnowflake) -> None:
+    made.aws.turn()
+    told = settings(made)
+    clients = Clients(told)
+    target = Snowflake(TableSpec(topic="trades", namespace=made.spec.names.glue_database), told)
+
+    assert target.sync(clients).rows == ROWS.num_rows
+    clients.catalog.load_table(f"{made.spec.names.glue_database}.trades").append(ROWS)
+    assert target.read(clients).rows == ROWS.num_rows  # type: ignore[union-attr]
+    assert target.sync(clients).rows == 2 * ROWS.num_rows
+    made.delete()
