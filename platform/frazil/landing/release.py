@@ -76,14 +76,9 @@ def release(spec: TableSpec, connections: Connections, *, run_id: str = "") -> R
     )
 
 
-def is_released(table: Table) -> bool:
-    """Whether the topic is Tableflow's by now."""
-    return table.properties.get(SUSPENDED_BY) == TABLEFLOW
-
-
 def refuse_released(name: TableName, table: Table) -> None:
     """Raises StopError where the topic is Tableflow's by now."""
-    if is_released(table):
+    if table.properties.get(SUSPENDED_BY) == TABLEFLOW:
         raise StopError(
             f"The topic of {name} was released to Tableflow.",
             where=table.properties.get(SUSPENDED, ""),
