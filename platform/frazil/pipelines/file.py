@@ -88,6 +88,13 @@ def _files(spec: AnyTable) -> Iterator[tuple[str, Path]]:
     return ((name, value) for name, value in spec if isinstance(value, Path))
 
 
+def _is_there(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except OSError:  # no file has a name of that length
+        return False
+
+
 def _tables(
     document: Document, model: type[_Attributes[Any]], connections: Collection[str]
 ) -> tuple[tuple[Any, ...], tuple[int, ...]]:
@@ -105,7 +112,7 @@ def _tables(
         ((*place, name), f"there is no file {file}")
         for place, spec in zip(places, tables, strict=True)
         for name, file in _files(spec)
-        if not file.is_file()
+        if not _is_there(file)
     ]
     if missing:
         raise refused(document, missing)

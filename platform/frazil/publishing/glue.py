@@ -253,12 +253,13 @@ def _ask(question: Callable[[], T]) -> T:
 
 @contextmanager
 def _answers() -> Iterator[None]:
-    """Refuses what is no answer of Glue's."""
+    """Refuses what is no answer of Glue's, also where it is sent back."""
+    from botocore.exceptions import ParamValidationError
     from botocore.parsers import ResponseParserError
 
     try:
         yield
-    except (ResponseParserError, *MALFORMED) as e:
+    except (ResponseParserError, ParamValidationError, *MALFORMED) as e:
         raise RepairError(
             "What stands at Glue's address does not answer as Glue does.",
             where=f"{type(e).__name__}: {e!s:.300}",

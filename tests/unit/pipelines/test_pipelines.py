@@ -122,6 +122,7 @@ def test_schema_files_are_found_beside_the_pipeline(write: Write) -> None:
         (HEAD + "  tables: []\n", 3, "at least 1 item"),
         (HEAD + "  tables:\n    - topic: a\n      topic: b\n", 5, "written twice, first in line 4"),
         (HEAD + "  tables: [{topic: a, value_schema: no.avsc}]\n", 3, "there is no file"),
+        (HEAD + f"  tables: [{{topic: a, value_schema: {'x' * 300}.avsc}}]\n", 3, "there is no file"),
         (HEAD + "  tables:\n    - topic: a\n      key_schema: no.avsc\n", 5, "key_schema: there is no file"),
         (HEAD + "  tables: [{topic: a, value_schema: a.xsd}]\n", 3, "ends with .avsc, .json, .proto"),
         (HEAD + "  tables: [{topic: a\n", 4, "this is no YAML"),

@@ -20,7 +20,7 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors, load_table, open_catalog
 from kit import commits
-from kit.answering import Rows, Server, serving
+from kit.answering import Rows, Server, at_hand, serving
 
 SPEC = TableSpec(topic="t", namespace="n")
 
@@ -64,6 +64,23 @@ def test_a_version_of_any_form_is_sent_back_and_told_where_it_is_a_number(
 
     assert found
     assert found.facts == {"version": told}
+
+
+def test_an_empty_version_is_not_sent_back() -> None:
+    with at_hand() as server:
+        lake = Clients(
+            Settings(glue={"endpoint": server.url}, aws={"access_key": "key", "secret_key": "secret"})
+        )
+        lake.__dict__["catalog"] = InMemoryCatalog("lake")
+        ensure_table(commits.SPEC, commits.NAME, lake.catalog, commits.COLUMNS)
+        entry = {"Table": {"Name": "t", "Parameters": {}, "VersionId": ""}}
+        server.answers = {
+            "GetTable": (200, {}, json.dumps(entry).encode()),
+            "GetDatabase": (200, {}, b"{}"),
+        }
+
+        with pytest.raises(RepairError, match="does not answer as Glue does"):
+            Glue(SPEC.model_copy(update={"foreign_commits": "restore"}), lake.settings).sync(lake)
 
 
 @pytest.mark.parametrize("status", [400, 409, 422])
