@@ -234,6 +234,19 @@ def test_the_database_that_tableflow_made_goes_too_with_its_tables(tableflow: Ma
     assert tableflow.everything() == {}
 
 
+def test_tableflow_s_database_is_known_when_the_cluster_is_gone(tableflow: MadeAtAws) -> None:
+    tableflow.create()
+    tableflow.cloud.client("glue").create_database(DatabaseInput={"Name": "lkc-1"})
+    glue = next(each for each in tableflow.resources if each.address == "aws/glue")
+
+    there = glue.read({})
+    assert there
+    glue.delete(there, {})
+
+    assert "databases" not in tableflow.everything()
+    assert glue.read({}) is None
+
+
 def test_a_role_that_was_begun_gets_its_rights(lab: MadeAtAws) -> None:
     lab.cloud.turn(once={"PutRolePolicy": "drop"})
     lab.create()
