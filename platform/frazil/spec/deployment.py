@@ -98,6 +98,16 @@ class AwsPart(Part):
         return self
 
 
+class RestCatalogPart(Part):
+    """Another Iceberg REST catalog, which gives tokens (OAuth), such as Polaris."""
+
+    uri: str = Field(pattern=r"^https?://", description="Where it is.")
+    warehouse: str = Field(min_length=1, description="Its name for the warehouse.")
+    namespace: str = Field(min_length=1, description="Namespace of the tables.")
+    secret: str = Field(min_length=1, description="Secret with client_id and client_secret.")
+    scopes: tuple[str, ...] = Field(("PRINCIPAL_ROLE:ALL",), description="What the client asks for.")
+
+
 class SnowflakePart(Part):
     """User, roles, warehouse, database, and what shows the tables."""
 
@@ -107,6 +117,7 @@ class SnowflakePart(Part):
     )
     auto_suspend: Duration = Field(timedelta(seconds=60), description="Idle time until it suspends itself.")
     catalog: Literal["glue", "glue_rest"] = Field("glue", description="How it finds the tables.")
+    rest: RestCatalogPart | None = Field(None, description="A catalog that it can read besides Glue.")
     tables: tuple[str, ...] = Field((), description="Tables of Glue that it shows.")
     views: bool = Field(True, description="Whether each table has a view without metadata columns.")
 

@@ -10,12 +10,14 @@ from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.account import Database, Role, Schema, Warehouse
 from frazil.cloud.snowflake.grants import Grant, Grants
 from frazil.cloud.snowflake.marked import OBJECTS
+from frazil.cloud.snowflake.rest_catalog import RestCatalog
 from frazil.cloud.snowflake.tables import IcebergTable, View
 from frazil.cloud.snowflake.trust import GlueRest, Integration, Volume
 from frazil.cloud.snowflake.user import Keys, ServiceUser
 from frazil.spec.deployment import DeploymentSpec, SnowflakePart
 
 _VOLUME, _INTEGRATION = "snowflake/volume", "snowflake/catalog_integration"
+_REST = f"{_INTEGRATION}/rest"
 _SECURITY, _SYSTEM = "snowflake/role/security", "snowflake/role/system"
 
 
@@ -37,7 +39,7 @@ class _Objects:
     def all(self) -> list[Resource]:
         grants = self._grants()
         tables = [each for name in self._part.tables for each in self._shown(name, grants)]
-        return [*self._account(), *self._trusts(), *grants, *tables]
+        return [*self._account(), *self._trusts(), *self._rest(), *grants, *tables]
 
     def _account(self) -> list[Resource]:
         part, ours, at = self._part, (self._clouds.snowflake, self._spec.mark), "snowflake"
@@ -49,10 +51,14 @@ class _Objects:
                 *ours, (self._name("WAREHOUSE"),), f"{at}/warehouse",
                 size=part.size, auto_suspend=int(part.auto_suspend.total_seconds()),
             ),
-            Database(*ours, self._schema[:1], f"{at}/database", (_VOLUME, _INTEGRATION)),
+            Database(*ours, self._schema[:1], f"{at}/database", self._read_through),
             Schema(*ours, self._schema, f"{at}/schema", (f"{at}/database",)),
             ServiceUser(*ours, (self._keys.user,), f"{at}/user", keys=self._keys, defaults=self._defaults),
         ]  # fmt: skip
+
+    @property
+    def _read_through(self) -> tuple[str, ...]:
+        return (_VOLUME, _INTEGRATION, *((_REST,) if self._part.rest else ()))
 
     @property
     def _defaults(self) -> dict[str, str]:
@@ -78,10 +84,20 @@ class _Objects:
             ),
         ]  # fmt: skip
 
+    def _rest(self) -> list[Resource]:
+        if (rest := self._part.rest) is None:
+            return []
+        found = RestCatalog(
+            self._clouds.snowflake, self._spec.mark, (self._name("REST_CATALOG_INTEGRATION"),), _REST,
+            uri=rest.uri, warehouse=rest.warehouse, namespace=rest.namespace, secret=rest.secret,
+            secrets=self._clouds.secrets, scopes=rest.scopes,
+        )  # fmt: skip
+        return [found]
+
     def _grants(self) -> tuple[Grants, ...]:
         database, roles = self._schema[:1], (_SECURITY, _SYSTEM)
         of_roles = tuple(Grant("USAGE", "ROLE", (each,)) for each in (self._security, self._system))
-        of_system = (
+        of_system: tuple[Grant, ...] = (
             Grant("USAGE", "WAREHOUSE", (self._name("WAREHOUSE"),)),
             Grant("USAGE", "DATABASE", database),
             Grant("CREATE SCHEMA", "DATABASE", database),
@@ -91,7 +107,9 @@ class _Objects:
             Grant("USAGE", "EXTERNAL VOLUME", (self._name("VOLUME"),)),
             Grant("USAGE", "INTEGRATION", (self._name("CATALOG_INTEGRATION"),)),
         )
-        used = ("snowflake/warehouse", "snowflake/schema", _VOLUME, _INTEGRATION)
+        if self._part.rest:
+            of_system += (Grant("USAGE", "INTEGRATION", (self._name("REST_CATALOG_INTEGRATION"),)),)
+        used = ("snowflake/warehouse", "snowflake/schema", *self._read_through)
         user, at = self._keys.user, self._clouds.snowflake
         # What a role owns that is not granted to SYSADMIN, no administrator can change.
         return (
