@@ -46,7 +46,7 @@ cloud: $(READY) ## Make, prove, change, rotate and remove deployments in clouds 
 faults: $(READY) ## Live through 200 rounds of lost answers, or FRAZIL_TEST_FAULTS; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_FAULTS=$${FRAZIL_TEST_FAULTS:-200} pytest tests/faults -s
 
-fuzz: $(READY) ## Break 100,000 inputs for each reader of foreign text, or FRAZIL_TEST_FUZZ, in an hour; FRAZIL_TEST_SEED says which.
+fuzz: $(READY) ## Break 100,000 inputs for each reader of foreign text, or FRAZIL_TEST_FUZZ, in about 65 minutes; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_FUZZ=$${FRAZIL_TEST_FUZZ:-100000} pytest tests/fuzz -s --timeout 0
 
 lint: $(READY) ## Check style, types, and what imports what.
