@@ -40,7 +40,7 @@ seeds: $(READY) ## Try properties on twenty times as many examples, other ones e
 stack: $(READY) ## Run the tests against the embedded stack.
 	pytest tests/stack
 
-cloud: $(READY) ## Make, prove, change, rotate and remove deployments in clouds that say no.
+cloud: $(READY) ## Make, prove, change, rotate and remove deployments, in clouds that say no.
 	pytest tests/cloud --numprocesses 2 --dist loadfile
 
 faults: $(READY) ## Live through 200 rounds of lost answers, or FRAZIL_TEST_FAULTS; FRAZIL_TEST_SEED says which.

@@ -5,11 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from frazil.publishing.snowflake.connection import open_snowflake, rows
+from frazil.settings.profile import Settings
+from frazil.tables.catalog import open_catalog
+from kit.cloud_aws import allow
 from kit.shell import Command, Said
 from kit.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment
+
+ROWS = pa.table({"symbol": ["ZTEST", "ZVV"], "price": [5, 7]})
 
 Frazil = Callable[..., Said]
 
@@ -51,6 +59,8 @@ def test_a_deployment_is_made_proved_healed_and_removed(clouds: ThreeClouds, fra
     assert len(secrets) > 6
     assert [secret for secret in secrets if secret in log] == []
 
+    work_in_it(clouds, done(frazil("env", "--deployment", "lab", "--json")).document)
+
     tamper(clouds)
     drifted = frazil("deploy", "drift", "--json")
     assert drifted.code == 3
@@ -63,6 +73,27 @@ def test_a_deployment_is_made_proved_healed_and_removed(clouds: ThreeClouds, fra
     done(frazil("deploy", "delete", "--yes"))
     assert "Nothing is left of it." in done(frazil("deploy", "delete", "--yes")).err
     assert clouds.everything() == before
+
+
+def work_in_it(clouds: ThreeClouds, told: dict[str, Any]) -> None:
+    """As somebody with two rights and no more: to take the writer's role, and to read the secrets."""
+    secrets = "arn:aws:secretsmanager:us-east-1:*:secret:/*"
+    rights = allow("sts:AssumeRole", told["aws"]["role_arn"]), allow("secretsmanager:GetSecretValue", secrets)
+    runner = clouds.aws.user("runner", *rights)
+    told["aws"] |= {"access_key": runner.key, "secret_key": runner.secret}
+    settings = Settings.load(**told)
+
+    table = open_catalog(settings).create_table("lab.proof", ROWS.schema)
+    table.append(ROWS)
+    assert table.location().startswith("s3://lab-bucket-4711/warehouse/")
+    assert table.scan().to_arrow().num_rows == ROWS.num_rows
+    with open_snowflake(settings) as connection:
+        seen = rows(connection, "SHOW WAREHOUSES")  # those that the role may use
+    assert settings.snowflake.user == "LAB_USER"
+    assert "LAB_WAREHOUSE" in seen[0]
+    password = settings.kafka.password
+    assert password
+    assert password.get_secret_value() in secrets_of(clouds)
 
 
 def tamper(clouds: ThreeClouds) -> None:

@@ -11,6 +11,16 @@ from pydantic import BaseModel
 from frazil.derive.ledger import DerivedLedger
 from frazil.landing.ledger import Ledger
 from frazil.settings.profile import Settings, fields, variable
+from frazil.spec.deployment import (
+    AwsPart,
+    CloudTopic,
+    ConfluentPart,
+    Connector,
+    DeploymentSpec,
+    RotationPart,
+    SnowflakePart,
+    Statement,
+)
 from frazil.spec.derived import DerivedSpec, Feed, Window
 from frazil.spec.table import Upkeep, Write
 from frazil.spec.topic import LandWhen, TableSpec
@@ -18,9 +28,15 @@ from frazil.spec.topic import LandWhen, TableSpec
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("model", [TableSpec, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed])
+OF_TABLES = [TableSpec, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed]
+OF_DEPLOYMENTS = [
+    DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart, RotationPart,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", [*OF_TABLES, *OF_DEPLOYMENTS])
 def test_every_field_of_a_spec_stands_in_the_docs_with_its_own_words(model: type[BaseModel]) -> None:
-    text = "".join((ROOT / "docs" / page).read_text() for page in ("spec.md", "derive.md"))
+    text = "".join((ROOT / "docs" / page).read_text() for page in ("spec.md", "derive.md", "cloud.md"))
 
     rows = {name: f"| `{name}` | {field.description} |" for name, field in model.model_fields.items()}
 
@@ -58,6 +74,21 @@ def test_every_summary_property_stands_in_the_docs(page: str, ledger: Ledger | D
     text = (ROOT / "docs" / page).read_text()
 
     assert [name for name in ledger.properties() if f"`{name}`" not in text] == []
+
+
+def test_each_defect_of_the_sources_has_a_test_that_is_there() -> None:
+    rows = re.findall(r"^\| D(\d+) \|.*\|$", (ROOT / "docs" / "cloud.md").read_text(), re.MULTILINE)
+    lines = [line for line in (ROOT / "docs" / "cloud.md").read_text().splitlines() if line.startswith("| D")]
+    named = [re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", line) for line in lines]
+
+    assert [int(number) for number in rows] == [*range(1, 24)]
+    assert all(named)
+    gone = [f"{file}::{name}" for tests in named for file, name in tests if not _is_test(ROOT / file, name)]
+    assert gone == []
+
+
+def _is_test(file: Path, name: str) -> bool:
+    return file.is_file() and f"\ndef {name}(" in file.read_text()
 
 
 def test_every_page_that_a_page_links_to_is_there() -> None:
