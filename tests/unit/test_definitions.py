@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from dagster._cli import cli
 
+import assets.deployments
 from frazil.definitions import defs
 from frazil.upkeep.kinds import KINDS
 from kit.checkout import EVERYTHING
@@ -24,6 +25,26 @@ def test_nothing_is_asked_of_any_server(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setenv(f"FRAZIL_{name}", "http://192.0.2.1:1")
 
     assert defs().resolve_all_asset_specs()
+
+
+def test_the_one_that_comes_with_frazil_is_loaded_without_asking_anybody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A closed port would fail at once, a black hole would hang; nobody says who the administrator is."""
+    for name in ("AWS__ENDPOINT", "CONFLUENT__ENDPOINT"):
+        monkeypatch.setenv(f"FRAZIL_{name}", "http://192.0.2.1:1")
+    monkeypatch.setenv("FRAZIL_DEPLOYMENTS", str(Path(assets.deployments.__file__).parent))
+    monkeypatch.setenv("TABLEFLOW_BUCKET", "tableflow-kickstarter-4711")
+
+    keys = {spec.key.to_user_string() for spec in defs().resolve_all_asset_specs()}
+
+    kickstarter = {key for key in keys if key.split("/")[1] == "tableflow_kickstarter"}
+    assert len(kickstarter) > 60
+    assert {
+        "aws/tableflow_kickstarter/writer_role",
+        "confluent/tableflow_kickstarter/tableflow/stock_trades",
+        "snowflake/tableflow_kickstarter/volume",
+    } <= kickstarter
 
 
 def test_the_sensors_are_on_from_the_start(graph: dg.Definitions) -> None:
