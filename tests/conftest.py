@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import uuid
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.local.home import Home
+from frazil.logs import JsonLines
 from frazil.settings.profile import Settings
 from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
@@ -41,6 +43,17 @@ def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
     finally:
         if not stays and home.ports.exists():
             bring_down(home)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """Commands run in this process: one that logs JSON must not make the next ones do so."""
+    frazil, root = logging.getLogger("frazil"), logging.getLogger()
+    level = frazil.level
+    yield
+    frazil.setLevel(level)
+    for handler in [h for h in root.handlers if isinstance(h, JsonLines)]:
+        root.removeHandler(handler)
 
 
 @pytest.fixture(scope="session")

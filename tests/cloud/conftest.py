@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
+from kit.alone import alone, started_alone
 from kit.cloud_aws import CloudAws, cloud_aws
 from kit.cloud_confluent import CloudConfluent, Deployed, cloud_confluent
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def nobody_at_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keeps the developer's own stack and identity out of these tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in list(os.environ):
-            if name.startswith(("FRAZIL_", "DAGSTER_", "AWS_")) and not name.startswith("FRAZIL_TEST_"):
-                patch.delenv(name)
-        patch.setenv("FRAZIL_HOME", str(tmp_path_factory.mktemp("home")))
-        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    """Keeps the developer's own stack and identity out of these tests, and these out of the next module's."""
+    with alone(tmp_path_factory.mktemp("home")):
         yield
 
 
 @pytest.fixture(scope="session")
-def aws_process(nobody_at_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudAws]:
-    with cloud_aws(tmp_path_factory.mktemp("aws")) as aws:
-        yield aws
+def aws_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudAws]:
+    folder = tmp_path_factory.mktemp("aws")
+    yield from started_alone(cloud_aws(folder), folder)
 
 
 @pytest.fixture
@@ -37,9 +32,8 @@ def aws(aws_process: CloudAws) -> Iterator[CloudAws]:
 
 
 @pytest.fixture(scope="session")
-def confluent_server(nobody_at_home: None) -> Iterator[CloudConfluent]:
-    with cloud_confluent() as confluent:
-        yield confluent
+def confluent_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudConfluent]:
+    yield from started_alone(cloud_confluent(), tmp_path_factory.mktemp("confluent"))
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -54,7 +53,7 @@ def test_a_deployment_is_made_proved_healed_and_removed(clouds: ThreeClouds, fra
     assert done(frazil("deploy", "plan", "--json")).document["steps"] == []
     assert set(done(frazil("deploy", "verify", "--json")).document.values()) == {None}
     assert len(clouds.everything()) > len(before) + 40
-    log, secrets = Path("frazil-deploy-debug.log").read_text(), secrets_of(clouds)
+    log, secrets = Path("frazil-deploy-debug.log").read_text(), clouds.secrets()
     assert "confluent/key/app_consumer: ready" in log
     assert len(secrets) > 6
     assert [secret for secret in secrets if secret in log] == []
@@ -93,7 +92,7 @@ def work_in_it(clouds: ThreeClouds, told: dict[str, Any]) -> None:
     assert "LAB_WAREHOUSE" in seen[0]
     password = settings.kafka.password
     assert password
-    assert password.get_secret_value() in secrets_of(clouds)
+    assert password.get_secret_value() in clouds.secrets()
 
 
 def tamper(clouds: ThreeClouds) -> None:
@@ -109,13 +108,3 @@ def tamper(clouds: ThreeClouds) -> None:
     clouds.snowflake.as_(
         "SECURITYADMIN", "REVOKE USAGE ON WAREHOUSE LAB_WAREHOUSE FROM ROLE LAB_SYSTEM_ADMIN_ROLE"
     )
-
-
-def secrets_of(clouds: ThreeClouds) -> list[str]:
-    """All passwords and private keys that were made."""
-    store = clouds.aws.client("secretsmanager")
-    names = [each["Name"] for each in store.list_secrets()["SecretList"]]
-    texts = [json.loads(store.get_secret_value(SecretId=name)["SecretString"]) for name in names]
-    secret = ("password", "secret", "user.info", "private_key")
-    told = [(key, value) for text in texts for key, value in text.items() if len(value) > 9]
-    return [value for key, value in told if any(word in key for word in secret)]

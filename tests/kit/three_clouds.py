@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,6 +63,15 @@ class ThreeClouds:
                 Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
             ).decode(),
         }
+
+    def secrets(self) -> list[str]:
+        """All passwords and private keys that were made."""
+        store = self.aws.client("secretsmanager")
+        names = [each["Name"] for each in store.list_secrets()["SecretList"]]
+        texts = [json.loads(store.get_secret_value(SecretId=name)["SecretString"]) for name in names]
+        secret = ("password", "secret", "user.info", "private_key")
+        told = [(key, value) for text in texts for key, value in text.items() if len(value) > 9]
+        return [value for key, value in told if any(word in key for word in secret)]
 
     def everything(self) -> list[str]:
         """All that is there, asked for without any of Frazil's own clients."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,20 +12,10 @@ import pytest
 from frazil.cli.console import complain
 from frazil.cli.main import run
 from frazil.errors import OffsetsLostError
-from frazil.logs import JsonLines, configure_logs
+from frazil.logs import configure_logs
 from frazil.settings.profile import Settings
 
 log = logging.getLogger("frazil.landing.land")
-
-
-@pytest.fixture(autouse=True)
-def logging_as_it_was() -> Iterator[None]:
-    frazil, root = logging.getLogger("frazil"), logging.getLogger()
-    level = frazil.level
-    yield
-    frazil.setLevel(level)
-    for handler in [h for h in root.handlers if isinstance(h, JsonLines)]:
-        root.removeHandler(handler)
 
 
 @pytest.fixture

@@ -171,7 +171,9 @@ class Jars:
         if not folder.exists():
             draft = Path(tempfile.mkdtemp(dir=archive.parent))
             with tarfile.open(archive) as tar:
-                tar.extractall(draft, filter="data")
+                if hasattr(tarfile, "data_filter"):  # since 3.11.4; the lock's sha256 is the true guard
+                    tar.extraction_filter = tarfile.data_filter
+                tar.extractall(draft)
             _settle(draft, folder)
         return folder
 

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from kit.alone import started_alone
 from kit.cloud_aws import CloudAws
 from kit.cloud_snowflake import CloudSnowflake, cloud_snowflake
 from kit.rotations import Administrator, RsaLab
 
 
 @pytest.fixture(scope="session")
-def standin(nobody_at_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudSnowflake]:
-    with cloud_snowflake(tmp_path_factory.mktemp("snowflake")) as standin:
-        yield standin
+def standin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudSnowflake]:
+    folder = tmp_path_factory.mktemp("snowflake")
+    yield from started_alone(cloud_snowflake(folder), folder)
 
 
 @pytest.fixture(scope="session")

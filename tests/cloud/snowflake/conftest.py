@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kit.alone import started_alone
 from kit.cloud_aws import CloudAws
 from kit.cloud_snowflake import CloudSnowflake, cloud_snowflake
 from kit.in_snowflake import InSnowflake, in_snowflake_as
@@ -18,8 +19,8 @@ _NUMBER = count()
 
 @pytest.fixture(scope="session")
 def snowflake(aws_process: CloudAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudSnowflake]:
-    with cloud_snowflake(tmp_path_factory.mktemp("snowflake"), aws_process.url) as standin:
-        yield standin
+    folder = tmp_path_factory.mktemp("snowflake")
+    yield from started_alone(cloud_snowflake(folder, aws_process.url), folder)
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-import stamina
-
+from frazil.cloud.patience import insisting
 from frazil.cloud.resource import AnswerLost, RefusedYet, Throttled
 from frazil.settings.aws import AwsSettings
 from frazil.settings.identity import aws_session
@@ -18,7 +17,6 @@ from frazil.settings.refusals import aws_refusal
 
 T = TypeVar("T")
 
-_TRIES = 6
 _THROTTLED = {
     "Throttling", "ThrottlingException", "ThrottledException", "RequestLimitExceeded", "SlowDown",
     "TooManyRequestsException", "RequestThrottled",
@@ -107,7 +105,7 @@ class _Client:
             with _translated():
                 return call(**told)
 
-        return ask if name.startswith("create_") else lambda **told: _insisting(lambda: ask(**told))
+        return ask if name.startswith("create_") else lambda **told: insisting(lambda: ask(**told))
 
     def pages(self, name: str, **told: Any) -> list[dict[str, Any]]:
         """All pages of a call. Where one is lost, all are asked for again: botocore's iterator has ended."""
@@ -116,17 +114,7 @@ class _Client:
             with _translated():
                 return list(self._client.get_paginator(name).paginate(**told))
 
-        return _insisting(ask)
-
-
-def _insisting(ask: Callable[[], T]) -> T:
-    tries = stamina.retry_context(
-        on=(AnswerLost, Throttled), attempts=_TRIES, wait_initial=0.05, wait_jitter=0.05, wait_max=1.0
-    )
-    for attempt in tries:
-        with attempt:
-            return ask()
-    raise AssertionError("stamina ends by a result or by raising")
+        return insisting(ask)
 
 
 def _client(settings: AwsSettings, service: str) -> Any:

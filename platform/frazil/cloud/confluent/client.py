@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
+from frazil.cloud.patience import insisting
 from frazil.cloud.resource import AnswerLost, NeedMissingError, NotYet, RefusedYet, Throttled
 from frazil.cloud.secrets import SecretStore
 from frazil.errors import MALFORMED, ConfigureError, NotAllowedError
@@ -92,18 +93,22 @@ class Plane:
             NotYet: Waiting may mend it.
             FrazilError: It may not.
         """
-        where = f"{method} {path}"
-        try:
-            answer = self.session.request(
-                method, self.base + path, json=body, params=dict(query or {}), auth=self.key, timeout=_SECONDS
-            )
-        except (requests.RequestException, OSError) as e:
-            raise AnswerLost(f"{self.name} did not answer {where}: {type(e).__name__}") from None
-        if answer.status_code in gone:
-            raise Missing(where)
-        if answer.status_code >= 400:
-            raise self._refusal(answer, where, right)
-        return _document(answer, where)
+
+        def once() -> Json:
+            where, params = f"{method} {path}", dict(query or {})
+            try:
+                answer = self.session.request(
+                    method, self.base + path, json=body, params=params, auth=self.key, timeout=_SECONDS
+                )
+            except (requests.RequestException, OSError) as e:
+                raise AnswerLost(f"{self.name} did not answer {where}: {type(e).__name__}") from None
+            if answer.status_code in gone:
+                raise Missing(where)
+            if answer.status_code >= 400:
+                raise self._refusal(answer, where, right)
+            return _document(answer, where)
+
+        return once() if method == "POST" else insisting(once)
 
     def _refusal(self, answer: requests.Response, where: str, right: str) -> Exception:
         status, said = answer.status_code, _said(answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from random import Random
 from typing import Any, Literal
 
 from starlette.responses import JSONResponse, Response
@@ -20,7 +21,7 @@ FAULTS: tuple[Fault, ...] = ("throttle", "fail", "lose", "drop")
 class Knobs:
     """How a stand-in misbehaves. `POST /_knobs` sets those that it names, and all others back."""
 
-    throttle_every: int = 0  # every n-th call meets that fault; 0: none does
+    throttle_every: int = 0  # one of each n calls meets that fault; 0: none does
     fail_every: int = 0
     lose_every: int = 0
     drop_every: int = 0
@@ -36,9 +37,15 @@ class Knobs:
         """What a call meets, by its name and its number since the start."""
         if found := self.once.pop(call, None):
             return found
-        return next(
-            (each for each in FAULTS if (n := getattr(self, f"{each}_every")) and number % n == 0), None
-        )
+        return next((each for each in FAULTS if _hits(getattr(self, f"{each}_every"), number)), None)
+
+
+def _hits(every: int, number: int) -> bool:
+    """One of each so many calls. Which one changes: else work of three calls would never get past a third."""
+    if not every:
+        return False
+    block, place = divmod(number, every)
+    return place == Random(block).randrange(every)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from frazil.errors import MALFORMED
 from frazil.local.cloud.faults import Call, Faulty, Knobs
 from frazil.local.snowflake.access import OwnKey, access_of
 from frazil.local.snowflake.account import Account, Session
@@ -220,8 +221,11 @@ def _name_of(call: Call) -> str:
     """Its statement's first word, such as CREATE; faults meet statements only."""
     if call.path != "/queries/v1/query-request":
         return ""
-    body = gzip.decompress(call.body) if call.headers.get("content-encoding") == "gzip" else call.body
-    return str(json.loads(body)["sqlText"]).split(maxsplit=1)[0].upper()
+    try:
+        body = gzip.decompress(call.body) if call.headers.get("content-encoding") == "gzip" else call.body
+        return str(json.loads(body)["sqlText"]).split(maxsplit=1)[0].upper()
+    except (*MALFORMED, OSError, EOFError):  # whoever asked was killed in the middle
+        return ""
 
 
 def _refused(_: Call, status: int) -> JSONResponse:

@@ -86,15 +86,16 @@ def test_loopback_stands_for_tls_unless_a_knob_says_otherwise(aws: CloudAws) -> 
         user.client("s3").list_buckets()
 
 
-def test_every_nth_call_meets_its_fault_and_one_call_may_be_named(aws: CloudAws) -> None:
+def test_one_of_so_many_calls_meets_its_fault_and_one_call_may_be_named(aws: CloudAws) -> None:
     aws.turn(fail_every=2, once={"CreateUser": "throttle"})
     answers = []
-    for _ in range(4):
+    for _ in range(20):
         try:
             answers.append(aws.client("iam").list_users()["Users"])
         except ClientError as e:
             answers.append(code_of(e))
-    assert sorted(map(str, answers)) == ["InternalFailure"] * 2 + ["[]"] * 2
+    assert abs(answers.count("InternalFailure") - 10) <= 1
+    assert answers.count([]) == 20 - answers.count("InternalFailure")
 
     aws.turn(once={"CreateUser": "throttle"})
     with pytest.raises(ClientError, match="Throttling"):

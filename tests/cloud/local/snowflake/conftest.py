@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from kit.alone import started_alone
 from kit.cloud_snowflake import CloudSnowflake, cloud_snowflake
 
 
 @pytest.fixture(scope="session")
-def lonely(nobody_at_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudSnowflake]:
+def lonely(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudSnowflake]:
     """With a warehouse and a database of the system's administrator."""
-    with cloud_snowflake(tmp_path_factory.mktemp("snowflake")) as standin:
+    folder = tmp_path_factory.mktemp("snowflake")
+    for standin in started_alone(cloud_snowflake(folder), folder):
         standin.as_("SYSADMIN", "create warehouse wh", "create database db", "use warehouse wh")
         yield standin

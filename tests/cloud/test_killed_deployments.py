@@ -1,0 +1,81 @@
+"""Whoever is killed while it deploys leaves nothing twice and nothing behind, whatever the clouds do."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kit.deploying import Deploying, deploying
+from kit.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment
+
+KILLS = int(os.environ.get("FRAZIL_TEST_KILLS", "6"))
+SEED = int(os.environ.get("FRAZIL_TEST_SEED", "14"))
+
+
+@pytest.fixture(scope="module")
+def clouds(nobody_at_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeClouds]:
+    with three_clouds(tmp_path_factory.mktemp("clouds")) as clouds:
+        yield clouds
+
+
+@pytest.fixture
+def frazil(clouds: ThreeClouds, tmp_path: Path) -> Iterator[Deploying]:
+    """Whoever deploys, in a folder of its own."""
+    told = {**clouds.administrator, "FRAZIL_DEPLOYMENTS": str(write_deployment(tmp_path, LAB))}
+    with deploying({**told, "FRAZIL_HOME": str(tmp_path / "home")}, tmp_path / "complaints.log") as process:
+        yield process
+
+
+def kinds(clouds: ThreeClouds) -> Counter[str]:
+    """How many things of each kind are there, whatever their ids are."""
+    return Counter(thing.rpartition(" ")[0] for thing in clouds.everything())
+
+
+@contextmanager
+def failing(clouds: ThreeClouds) -> Iterator[None]:
+    """A third of all answers is lost after the deed, and one call of 17 is refused as too many."""
+    for cloud in (clouds.aws, clouds.confluent, clouds.snowflake):
+        cloud.turn(lose_every=3, throttle_every=17)
+    yield
+    for cloud in (clouds.aws, clouds.confluent, clouds.snowflake):
+        cloud.turn()
+
+
+def test_runs_that_are_killed_make_nothing_twice_and_leave_nothing(
+    clouds: ThreeClouds, frazil: Deploying, tmp_path: Path
+) -> None:
+    before = clouds.everything()
+    assert frazil.run("create") == 0
+    undisturbed = kinds(clouds)
+    assert frazil.run("delete") == 0
+    assert clouds.everything() == before
+
+    chance = random.Random(SEED)
+    with failing(clouds):
+        made = frazil.killed("create", KILLS, chance)
+    assert kinds(clouds) == undisturbed
+    secrets = clouds.secrets()
+    with failing(clouds):
+        removed = frazil.killed("delete", KILLS, chance)
+    print(f"seed {SEED}: {made} and {removed} runs were killed")
+
+    assert clouds.everything() == before
+    assert made + removed > KILLS
+    assert len(secrets) > 6
+    written = [file.read_text(errors="replace") for file in tmp_path.rglob("*") if file.is_file()]
+    assert [secret for secret in secrets if any(secret in text for text in written)] == []
+
+
+def test_a_killed_run_was_really_in_the_middle(clouds: ThreeClouds, frazil: Deploying) -> None:
+    before = clouds.everything()
+    assert frazil.run("create", kill_after=5) == -signal.SIGKILL
+    assert clouds.everything() != before
+    assert frazil.run("delete") == 0
+    assert clouds.everything() == before

@@ -1,0 +1,117 @@
+"""A process whose children make and remove a deployment, so that each can be killed within milliseconds.
+
+`python deploying.py` answers each line, `create` or `delete`: first the child's number, then what becomes of
+each object, at last `ended STATUS`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from stamina.instrumentation import set_on_retry_hooks
+
+from frazil.cloud.deployment import reconciler_of
+from frazil.cloud.reconciler import Reconciler, Report
+from frazil.pipelines.deployments import load_deployments
+from frazil.settings.profile import Settings
+
+
+@dataclass
+class Deploying:
+    """That process, as tests talk to it."""
+
+    process: subprocess.Popen[str]
+
+    def run(self, what: str, kill_after: int | None = None) -> int:
+        """What a child ended with; it is killed once it told of so many objects."""
+        child = int(self._asked(what))
+        for told, line in enumerate(iter(self._line, ""), 1):
+            if line.startswith("ended "):
+                return int(line.removeprefix("ended "))
+            if told == kill_after:
+                os.kill(child, signal.SIGKILL)
+        raise AssertionError("the process of children ended")
+
+    def killed(self, what: str, times: int, chance: random.Random) -> int:
+        """Runs until it is through, killed so many times on the way; how often it really was."""
+        met = 0
+        while met < times and self.run(what, chance.randint(1, 6)) == -signal.SIGKILL:
+            met += 1
+        assert self.run(what) == 0
+        return met
+
+    def _asked(self, what: str) -> str:
+        assert self.process.stdin
+        self.process.stdin.write(f"{what}\n")
+        self.process.stdin.flush()
+        return self._line()
+
+    def _line(self) -> str:
+        assert self.process.stdout
+        return self.process.stdout.readline().rstrip("\n")
+
+
+@contextmanager
+def deploying(environment: Mapping[str, str], log: Path) -> Iterator[Deploying]:
+    """The process; what its children complain of goes into the log."""
+    with (
+        log.open("w") as complaints,
+        subprocess.Popen(
+            [sys.executable, __file__],
+            env={**os.environ, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            text=True,
+        ) as process,
+    ):
+        yield Deploying(process)
+        assert process.stdin
+        process.stdin.close()
+
+
+def serve() -> None:
+    """Answers until nobody asks any more. Clients are opened in the children: nothing is shared with them."""
+    set_on_retry_hooks([])  # they print
+    settings = Settings.load()
+    spec = load_deployments(settings, ()).named("").spec
+    for line in sys.stdin:
+        if (child := os.fork()) == 0:
+            sys.stdin.close()
+            reconciler = reconciler_of(spec, settings, patience=120)
+            _say(str(os.getpid()))
+
+            def report(address: str, what: str) -> None:
+                _say(f"{address} {what}")
+
+            _WORK[line.strip()](reconciler, report)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        _say(f"ended {os.waitstatus_to_exitcode(status)}")
+
+
+def _say(text: str) -> None:
+    """One line in one write: several threads tell of their objects."""
+    os.write(sys.stdout.fileno(), f"{text}\n".encode())
+
+
+def _create(reconciler: Reconciler, report: Report) -> None:
+    reconciler.apply(reconciler.plan(), report)
+
+
+def _delete(reconciler: Reconciler, report: Report) -> None:
+    reconciler.destroy(reconciler.removal(), report)
+
+
+_WORK = {"create": _create, "delete": _delete}
+
+if __name__ == "__main__":
+    serve()
