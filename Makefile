@@ -41,7 +41,8 @@ stack: $(READY) ## Run the tests against the embedded stack.
 	pytest tests/stack
 
 cloud: $(READY) ## Make, prove, change, rotate and remove deployments, in clouds that say no.
-	pytest tests/cloud --numprocesses 2 --dist loadfile
+	FRAZIL_TEST_KILLS=$${FRAZIL_TEST_KILLS:-25} FRAZIL_TEST_TRADES=$${FRAZIL_TEST_TRADES:-200000} \
+	  pytest tests/cloud tests/stack/cloud --numprocesses 2 --dist loadfile
 
 faults: $(READY) ## Live through 200 rounds of lost answers, or FRAZIL_TEST_FAULTS; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_FAULTS=$${FRAZIL_TEST_FAULTS:-200} pytest tests/faults -s

@@ -86,7 +86,7 @@ def serve() -> None:
     for line in sys.stdin:
         if (child := os.fork()) == 0:
             sys.stdin.close()
-            reconciler = reconciler_of(spec, settings, patience=120)
+            reconciler = reconciler_of(spec, settings, patience=300, pause=0.5)
             _say(str(os.getpid()))
 
             def report(address: str, what: str) -> None:

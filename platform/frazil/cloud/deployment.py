@@ -31,14 +31,17 @@ def open_clouds(spec: DeploymentSpec, settings: Settings) -> Clouds:
     return Clouds(amazon, Confluent(settings.confluent), administrator(settings, secrets), secrets)
 
 
-def reconciler_of(spec: DeploymentSpec, settings: Settings, *, patience: float = 1800.0) -> Reconciler:
+def reconciler_of(
+    spec: DeploymentSpec, settings: Settings, *, patience: float = 1800.0, pause: float = 5.0
+) -> Reconciler:
     """Whoever makes, proves and removes all objects of a deployment; asks nobody yet.
 
     Args:
         spec: What the user wrote.
         settings: Who makes it.
         patience: Seconds that one object may take.
+        pause: Longest time between two looks at one object, in seconds.
     """
     clouds = open_clouds(spec, settings)
     found = [resource for objects in OBJECTS.values() for resource in objects(spec, clouds)]
-    return Reconciler(found, patience=patience)
+    return Reconciler(found, patience=patience, pause=pause)

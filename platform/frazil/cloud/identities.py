@@ -52,6 +52,7 @@ def _kafka(spec: DeploymentSpec, known: Known) -> dict[str, Any]:
         "kafka": {
             "bootstrap_servers": cluster["bootstrap"],
             "cluster_id": cluster["id"],
+            "group": spec.name,
             "tls": cluster["protocol"] == "SASL_SSL",
             "mechanism": "PLAIN",
             "username": f"aws-secret:{consumer}#sasl.username",

@@ -17,19 +17,16 @@ _FIRST = 0.1
 _TRIES = 6
 
 
-def insisting(ask: Callable[[], T]) -> T:
-    """The answer to a call that may be sent again at once, for it does the same twice: no creation."""
-    tries = stamina.retry_context(
-        on=_again, attempts=_TRIES, wait_initial=0.05, wait_jitter=0.05, wait_max=1.0
-    )
+def insisting(ask: Callable[[], T], met: tuple[type[NotYet], ...] = (AnswerLost,)) -> T:
+    """The answer to a call that may be sent again at once, for it does the same twice: no creation.
+
+    `met` is what it is sent again for.
+    """
+    tries = stamina.retry_context(on=met, attempts=_TRIES, wait_initial=0.05, wait_jitter=0.05, wait_max=1.0)
     for attempt in tries:
         with attempt:
             return ask()
     raise AssertionError("stamina ends by a result or by raising")
-
-
-def _again(error: Exception) -> bool | float:
-    return error.after if isinstance(error, Throttled) else isinstance(error, AnswerLost)
 
 
 class Patience:

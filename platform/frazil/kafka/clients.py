@@ -120,7 +120,7 @@ def consumer(settings: Settings, **extra: str | int | bool) -> Reader:
     """
     config: dict[str, str | int | bool] = {
         **client_config(settings),
-        "group.id": "frazil",  # librdkafka wants one; nothing joins it
+        "group.id": settings.kafka.group,  # librdkafka wants one, and asks for its coordinator
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
         "auto.offset.reset": "error",

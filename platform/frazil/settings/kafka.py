@@ -21,6 +21,11 @@ class KafkaSettings(AccessSettings):
         description="The cluster's id at Confluent Cloud, such as lkc-5w1k2: the namespace of Tableflow's "
         "tables; default: FRAZIL_CLUSTER.",
     )
+    group: str = Field(
+        "frazil",
+        min_length=1,
+        description="A consumer group that this user may name, where ACLs judge groups; nothing joins it.",
+    )
     client: dict[str, str] = Field(
         default_factory=dict,
         description="Further client settings that Java and librdkafka share, as JSON; no secrets.",

@@ -37,6 +37,9 @@ _SOON = {
 }  # fmt: skip
 """Refusals that waiting mends: others are at work."""
 
+_MET = (AnswerLost, Throttled)
+"""What a call is sent again for at once: AWS' limits are per second, and say no time."""
+
 _STRANGER = "Invalid principal"
 """What IAM says of a trust that names somebody who is not there, or not seen everywhere yet."""
 
@@ -105,7 +108,7 @@ class _Client:
             with _translated():
                 return call(**told)
 
-        return ask if name.startswith("create_") else lambda **told: insisting(lambda: ask(**told))
+        return ask if name.startswith("create_") else lambda **told: insisting(lambda: ask(**told), _MET)
 
     def pages(self, name: str, **told: Any) -> list[dict[str, Any]]:
         """All pages of a call. Where one is lost, all are asked for again: botocore's iterator has ended."""
@@ -114,7 +117,7 @@ class _Client:
             with _translated():
                 return list(self._client.get_paginator(name).paginate(**told))
 
-        return insisting(ask)
+        return insisting(ask, _MET)
 
 
 def _client(settings: AwsSettings, service: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -153,7 +154,8 @@ class AssumedRoles:
             iam.create_user(UserName=name)
         except iam.exceptions.EntityAlreadyExistsException:
             for old in iam.list_access_keys(UserName=name)["AccessKeyMetadata"]:
-                iam.delete_access_key(UserName=name, AccessKeyId=old["AccessKeyId"])
+                with suppress(iam.exceptions.NoSuchEntityException):  # an answer to it was lost before
+                    iam.delete_access_key(UserName=name, AccessKeyId=old["AccessKeyId"])
         policy = json.dumps({"Version": "2012-10-17", "Statement": [_ASSUMES]})
         iam.put_user_policy(UserName=name, PolicyName="assume", PolicyDocument=policy)
         made = iam.create_access_key(UserName=name)["AccessKey"]

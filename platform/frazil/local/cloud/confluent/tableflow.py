@@ -6,6 +6,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from frazil.local.cloud.confluent.access import ADMINS, has_role, need
@@ -51,8 +52,11 @@ class Integrations(Kind):
             raise Refusal(409, f"{body['id']} is in use by {body['usages'][0]}")
         if organization.places.aws:
             iam = _aws(organization, "iam", ACCOUNT, "test")
-            iam.delete_role_policy(RoleName=f"confluent-{body['id']}", PolicyName="assume")
-            iam.delete_role(RoleName=f"confluent-{body['id']}")
+            role = f"confluent-{body['id']}"
+            with suppress(iam.exceptions.NoSuchEntityException):  # an answer to it was lost before
+                iam.delete_role_policy(RoleName=role, PolicyName="assume")
+            with suppress(iam.exceptions.NoSuchEntityException):
+                iam.delete_role(RoleName=role)
 
 
 class _OfTableflow(Kind):
