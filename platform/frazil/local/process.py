@@ -16,6 +16,7 @@ import psutil
 from frazil.local.home import write_private
 
 _PATIENCE = 30.0  # seconds; Kafka needs it to close its logs; killed earlier, its next start recovers them
+_PAUSE = 0.05
 _BEHIND = 10  # added to our own nice value: a tenth of the CPU time of others, so that it always gets on
 _NICEST = 19
 _STEP = 3.0  # CPU seconds: in five minutes a JVM that has nothing to do uses less, a starved one more
@@ -141,11 +142,25 @@ def stop(running: Running, file: Path, patience: float = _PATIENCE) -> None:
     """Gives a process some seconds to end, then kills it and its children; deletes its file."""
     family = running.family
     _each(psutil.Process.terminate, family[:1])
-    psutil.wait_procs(family[:1], timeout=patience)
-    left = [each for each in family if each.is_running()]
+    _wait(family[:1], patience)
+    left = [each for each in family if _lives(each)]
     _each(psutil.Process.kill, left)
-    psutil.wait_procs(left, timeout=_PATIENCE)
+    _wait(left, _PATIENCE)
     file.unlink(missing_ok=True)
+
+
+def _wait(processes: Sequence[psutil.Process], patience: float) -> None:
+    """Until they ended. psutil's own waits for zombies, too, whose parent may have other work for minutes."""
+    end = time.monotonic() + patience
+    while any(map(_lives, processes)) and time.monotonic() < end:
+        time.sleep(_PAUSE)
+    psutil.wait_procs(processes, timeout=0)  # reaps those that are our own
+
+
+def _lives(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
 def log_tail(log: Path, lines: int = 15) -> str:
