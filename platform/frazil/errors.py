@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+DEBUG = "FRAZIL_DEBUG"
+"""Where this variable is set, a fault of ours is shown with its trace."""
+
 MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What reading stumbles over in foreign text of another shape than it expects."""
 
@@ -181,7 +184,7 @@ def explain(error: Exception) -> FrazilError:
         return error
     fault = FaultError(
         f"{type(error).__name__}: {error}",
-        todo="This is a fault of Frazil; FRAZIL_DEBUG=1 shows where it lies.",
+        todo=f"This is a fault of Frazil; {DEBUG}=1 shows where it lies.",
     )
     fault.__cause__ = error
     return fault

@@ -45,5 +45,5 @@ def test_each_command_that_it_names_is_there() -> None:
 
     assert named - set(commands) == set()
     for command, options in re.findall(r"`frazil ([a-z]+) ([^`]*)`", PAGE):
-        known = {name for option in commands[command].params for name in option.opts}
+        known = {name for option in commands[command].load().params for name in option.opts}
         assert set(re.findall(r"--[a-z-]+", options)) - known == set(), command

@@ -36,7 +36,7 @@ def inputs(file: Path) -> dict[str, Any]:
 
 
 def options() -> set[str]:
-    command = get_command(make_app()).commands["deploy"]  # type: ignore[attr-defined]
+    command = get_command(make_app()).commands["deploy"].load()  # type: ignore[attr-defined]
     return {name for option in command.params for name in option.opts if name.startswith("--")} - {"--help"}
 
 

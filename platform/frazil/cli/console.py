@@ -11,14 +11,13 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from stamina.instrumentation import set_on_retry_hooks
 
-from frazil.errors import FaultError, FrazilError
-from frazil.logs import is_json
+from frazil.errors import DEBUG, FaultError, FrazilError
+from frazil.logs import configure_logs, is_json
+from frazil.settings.profile import log_settings
 
 _log = logging.getLogger(__name__)
-
-DEBUG = "FRAZIL_DEBUG"
-"""Where this variable is set, a fault of ours is shown with its trace."""
 
 _PAPER = 1000  # width of a file or pipe: wider than any table
 
@@ -27,6 +26,12 @@ console = Console(
     width=None if sys.stderr.isatty() else _PAPER,
 )  # fmt: skip
 """For people; colours and movement only on a terminal. Others write names and reasons: no markup."""
+
+
+def prepare() -> None:
+    """Logs as the settings say, and nothing else on stdout: before a command runs."""
+    set_on_retry_hooks([])  # by default each retry is a line on stdout, where JSON belongs
+    configure_logs(log_settings())
 
 
 def print_json(data: Any) -> None:

@@ -91,7 +91,7 @@ def deploy(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Plan, create, verify or delete all that a deployment is in Confluent Cloud, AWS and Snowflake.
+    """Plan, create, verify or delete a deployment in Confluent Cloud, AWS and Snowflake.
 
     Exit codes: 85 an argument is wrong, 4 the plan is stale, 3 drift was found, 5 something does not work.
     """

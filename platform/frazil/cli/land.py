@@ -66,7 +66,7 @@ def land_command(
     tables: Tables = None, every: AllTables = False, max_records: MaxRecords = None,
     accept_loss: AcceptLoss = None, adopt_topic: AdoptTopic = False, sync: Sync = True, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Land topics into their tables, up to what is in Kafka now, and show them where they are published."""
+    """Land topics into their tables, and show these where they are published."""
     selection = select_topics(tables, every=every)
     selection = selection.writable if every else selection
     lost = dict(map(_span, accept_loss or ()))
@@ -157,7 +157,7 @@ def derive_command(
     tables: Tables = None, every: AllTables = False, rebuild: Rebuild = False, from_here: FromHere = False,
     accept_loss: RowsLost = 0, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Bring tables made of others up to what their inputs hold now, each after those that it reads."""
+    """Bring tables that are made of others up to what their inputs hold now."""
     if rebuild and from_here:
         raise typer.BadParameter("--rebuild makes all rows anew, --from-here keeps them: give one of both.")
     if accept_loss and not rebuild:

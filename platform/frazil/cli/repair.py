@@ -98,7 +98,7 @@ def accept_command(table: Name, snapshot: SnapshotId, because: Because, as_json:
 
 @app.command("rollback")
 def rollback_command(table: Name, to: To, accept_loss: AcceptLoss = False, as_json: Json = False) -> None:
-    """Put a table back to an earlier snapshot; what fills it continues from the position of that one."""
+    """Put a table back to an earlier snapshot, and to the position of that one."""
     selection, moment = select([table], every=False), _meant(to)
     report: RollbackReport | DerivedRollback
     if selection.derived.specs:

@@ -28,7 +28,7 @@ Now = Annotated[bool, typer.Option("--now", help="Also keys that are not old eno
 
 @app.command(rich_help_panel="Clouds")
 def rotate(name: Name = "", whats: Whats = None, now: Now = False, as_json: Json = False) -> None:
-    """Replace API keys and Snowflake's RSA keys that are old enough; the keys in use go on working.
+    """Replace API keys and Snowflake's RSA keys that are old; those in use go on working.
 
     Clients follow without a restart. Exit codes: 0 all keys are young, or were replaced; 1 a key rests, try
     later; 5 a cloud does not answer.

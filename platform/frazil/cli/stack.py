@@ -122,7 +122,7 @@ def env(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print the endpoints and credentials of the stack, or those of a deployment, as exports or JSON."""
+    """Print endpoints and credentials of the stack, or of a deployment, as exports or JSON."""
     home = frazil_home()
     if deployment is None and not (home / "profile.json").exists():
         raise MissingError("There is no stack here.", where=str(home), todo="Run `frazil up` first.")

@@ -38,7 +38,7 @@ def adopt_command(
     table: Name, source: Source = "", of: Of = "", off: Off = False, accept_gaps: AcceptGaps = False,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Take a topic over from Tableflow: Frazil's landing goes on in Tableflow's table, where its rows end."""
+    """Take a topic over from Tableflow: Frazil goes on in Tableflow's table where its rows end."""
     selection = select_topics([table], every=False)
     ((spec, names),) = selection.pairs
     theirs = TableSpec(topic=spec.topic, mode="tableflow", connection=of or spec.connection)
@@ -69,7 +69,7 @@ def adopt_command(
 
 @app.command("release")
 def release_command(table: Name, as_json: Json = False) -> None:
-    """Stop landing a topic, for Tableflow to land it: say where Frazil's rows end, and what readers do."""
+    """Stop landing a topic, for Tableflow to land it; says where Frazil's rows end."""
     selection = select_topics([table], every=False)
     (spec,) = selection.specs
     report = release(spec, selection.connections.of(spec), run_id=run_id())

@@ -52,7 +52,7 @@ Deep = Annotated[
 
 @app.command("tables")
 def tables_command(as_json: Json = False) -> None:
-    """List all tables of all pipelines: what they are made of, rows, files, what waits, freshness."""
+    """List the tables of all pipelines: rows, files, what waits, freshness."""
     results = states_of(select((), every=True))
     states = results.reports
     print_json([*map(row_of, states), *results.errors]) if as_json else _show_states(states)
@@ -129,7 +129,7 @@ def _lags(state: State | None, facts: TopicFacts | None) -> Iterator[dict[str, A
 def check_command(
     tables: Tables = None, every: AllTables = False, deep: Deep = False, as_json: Json = False
 ) -> None:
-    """Run the checks of tables; exit code 1 when one of severity ERROR fails, 5 when a server is silent."""
+    """Run the checks of tables; exit code 1 when one fails, 5 when a server is silent."""
     selection = select(tables, every=every)
     results = run_checks(selection.specs, selection.connections, deep=deep, partly=True)
     specs = {str(names.table): spec for spec, names in selection.pairs}
@@ -198,7 +198,7 @@ def _made_of(state: State) -> str:
 
 @app.command("describe")
 def describe_command(table: Annotated[str, typer.Argument()], as_json: Json = False) -> None:
-    """Show one table: its state, what it is made of, its columns and its last landings or derivations."""
+    """Show one table: its state, columns, and last landings or derivations."""
     selection = select([table], every=False)
     results = states_of(selection)
     if not results.done:

@@ -1,0 +1,74 @@
+"""`frazil --help` tells what each command does without importing any; these tests keep that true."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pkgutil import iter_modules
+
+import pytest
+import typer
+from typer.main import get_command, get_group
+
+import frazil.cli
+from frazil.cli.commands import COMMANDS, PANELS
+from frazil.cli.main import make_app
+
+HEAVY = {
+    "authlib", "boto3", "botocore", "confluent_kafka", "cryptography", "dagster", "duckdb", "fastavro",
+    "frazil.settings", "google.protobuf", "grpc", "pandas", "pyarrow", "pydantic", "pyiceberg", "pyspark",
+    "requests", "snowflake.connector", "sqlglot",
+}  # fmt: skip
+
+
+def imported(*arguments: str) -> set[str]:
+    """What a command line imports, in a process of its own."""
+    code = """
+import json, sys
+from frazil.cli.main import run
+try:
+    run()
+finally:
+    print(json.dumps([*sys.modules]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, timeout=60
+    )
+    found: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return set(found)
+
+
+def apps() -> dict[str, typer.Typer]:
+    """The Typer app of each module of `frazil.cli` that has one."""
+    modules = {m.name: import_module(f"frazil.cli.{m.name}") for m in iter_modules(frazil.cli.__path__)}
+    return {name: m.app for name, m in modules.items() if hasattr(m, "app")}
+
+
+@pytest.mark.parametrize("module", apps())
+def test_the_catalogue_says_of_each_command_what_its_own_help_says(module: str) -> None:
+    whole = typer.Typer()
+    whole.add_typer(apps()[module])
+    commands = get_group(whole).commands
+    first = {name: " ".join((c.help or "").split("\n\n")[0].split()) for name, c in commands.items()}
+    panels = {n: c.rich_help_panel for n, c in commands.items() if isinstance(c.rich_help_panel, str)}
+
+    assert COMMANDS[module] == first
+    assert {name: PANELS[name] for name in first if name in PANELS} == panels
+
+
+def test_a_command_is_loaded_with_its_options_when_it_is_named() -> None:
+    group = get_command(make_app())
+
+    name, command, rest = group.resolve_command(typer.Context(group), ["land", "orders"])  # type: ignore
+
+    assert (name, rest) == ("land", ["orders"])
+    assert "--max-records" in {option for p in command.params for option in p.opts}
+
+
+def test_help_imports_no_command_and_no_heavy_library() -> None:
+    names = imported("--help")
+
+    assert HEAVY & names == set()
+    assert {f"frazil.cli.{module}" for module in COMMANDS} & names == set()
