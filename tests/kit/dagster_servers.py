@@ -8,14 +8,15 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
 import requests
 
 import frazil
-from kit.waiting import PATIENCE, wait_for
+from kit.processes import kill, wait_for_end
+from kit.waiting import wait_for
 
 ROOT = Path(frazil.__file__).parents[2]
 
@@ -46,10 +47,9 @@ def end(server: psutil.Process) -> None:
     """As Ctrl-C would; a shell's background job ignores that, and its children outlive it."""
     family = [server, *server.children(recursive=True)]
     server.send_signal(signal.SIGINT)
-    _, left = psutil.wait_procs(family, timeout=60)
-    for process in left:
-        process.kill()
-    psutil.wait_procs(left, timeout=PATIENCE)
+    with suppress(AssertionError):
+        wait_for_end(family, seconds=60)
+    kill(family)
 
 
 def free_port() -> int:

@@ -16,7 +16,8 @@ import psutil
 from frazil.local.home import Home, secret
 from frazil.local.ports import LOOPBACK, is_taken
 from frazil.local.server import get
-from kit.waiting import PATIENCE, wait_for
+from kit.processes import kill, lives
+from kit.waiting import wait_for
 
 _SPARK = Path(str(files("pyspark")))
 _CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -60,8 +61,8 @@ class SparkCluster:
         wait_for(self._answers)
         found = [self._start_worker() for _ in range(workers)]
         server = self._run("spark-submit", "--class", _CONNECT, "spark-internal")
-        wait_for(lambda: is_taken(self._connect) or not is_alive(server))
-        assert is_alive(server), self._log(server).read_text()
+        wait_for(lambda: is_taken(self._connect) or not lives(server))
+        assert lives(server), self._log(server).read_text()
         return found
 
     def _start_worker(self) -> psutil.Process:
@@ -121,20 +122,6 @@ def _command(process: psutil.Process) -> str:
         return " ".join(process.cmdline())
     except psutil.Error:
         return ""
-
-
-def is_alive(process: psutil.Process) -> bool:
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-
-
-def kill(processes: list[psutil.Process]) -> None:
-    """SIGKILL to all of them, and waits until they are gone."""
-    for each in processes:
-        try:
-            each.kill()
-        except psutil.NoSuchProcess:
-            continue
-    psutil.wait_procs(processes, timeout=PATIENCE)
 
 
 def _properties(home: Home) -> dict[str, str]:

@@ -24,6 +24,7 @@ from frazil.local.ports import LOOPBACK
 from frazil.settings.profile import Settings
 from kit.everywhere import read_everywhere, write_everywhere, written
 from kit.own_stack import FRAZIL, Own
+from kit.processes import is_up, kill
 from kit.shared_stack import free_offset
 from kit.waiting import PATIENCE
 
@@ -182,7 +183,7 @@ def test_two_stacks_do_not_see_each_others_data(own: Own, connections: Connectio
 
 def test_a_crashed_part_is_shown_and_started_again_alone(own: Own) -> None:
     before = own.pids
-    kill([before["aws"]])
+    kill([psutil.Process(before["aws"])])
 
     crashed = own.frazil("status", "--json")
     own.up()
@@ -219,12 +220,12 @@ def test_data_survives_down_and_up_and_a_crash_of_all_that_holds_it(own: Own, fr
     before = own.pids
 
     assert own.frazil("down").returncode == 0
-    left = [pid for pid in before.values() if psutil.pid_exists(pid)]
+    left = [pid for pid in before.values() if is_up(pid)]
     own.up(*only(KEEPERS))
     after_down = read_everywhere(Clients(own.settings), fresh_name)
 
     running = own.pids
-    kill([running[name] for name in KEEPERS])
+    kill(psutil.Process(running[name]) for name in KEEPERS)
     crashed = own.parts
     own.up(*only(KEEPERS))
     after_crash = read_everywhere(Clients(own.settings), fresh_name)
@@ -271,10 +272,3 @@ def test_a_part_that_cannot_start_fails_with_the_end_of_its_log(unstarted: Own) 
 
 def only(parts: Iterable[str]) -> list[str]:
     return [word for part in parts for word in ("--only", part)]
-
-
-def kill(pids: Iterable[int]) -> None:
-    processes = [psutil.Process(pid) for pid in pids]
-    for process in processes:
-        process.kill()
-    psutil.wait_procs(processes, timeout=PATIENCE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from frazil.checks.result import Number, Severity, Subject, Verdict
 from frazil.kafka.facts import TopicFacts, topic_fact
 from frazil.landing.ledger import Ledger
@@ -11,6 +13,9 @@ from frazil.tables.catalog import load_table
 from frazil.tables.manifests import rows_held
 from frazil.tables.snapshots import number, summary_of
 
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
 _EMPTY = Verdict(True, "Tableflow has not written a row yet.", {"offsets": 0, "rows": 0})
 _UPSERT = "its rows are merged by key, so they are fewer than its offsets"
 
@@ -19,11 +24,9 @@ def count_held(subject: Subject[TableSpec]) -> Verdict:
     """Rows = offsets from the first to the last of each partition; and the topic holds no others before."""
     spec, connections = subject.spec, subject.connections
     table = load_table(connections.catalog, subject.things.table)
-    if number(summary_of(table.current_snapshot()), "total-delete-files"):
-        return Verdict.skip(_UPSERT)
-    ledger = told_by_files(spec, table)
-    if ledger is None:
-        return _EMPTY
+    ledger = _countable(spec, table)
+    if isinstance(ledger, Verdict):
+        return ledger
     strange = _strange(ledger, topic_fact(connections.admin, spec.topic))
     if placeless := rows_held(table, table.current_snapshot()) - ledger.records:
         strange.append(f"{placeless} rows name no partition, or no offset")
@@ -46,11 +49,9 @@ def count_each(subject: Subject[TableSpec]) -> Verdict:
     """Reads partition and offset of every row: none twice, and none missing that the topic has."""
     spec, connections = subject.spec, subject.connections
     table = load_table(connections.catalog, subject.things.table)
-    if number(summary_of(table.current_snapshot()), "total-delete-files"):
-        return Verdict.skip(_UPSERT)
-    ledger = told_by_files(spec, table)
-    if ledger is None:
-        return _EMPTY
+    ledger = _countable(spec, table)
+    if isinstance(ledger, Verdict):
+        return ledger
     facts, names = topic_fact(connections.admin, spec.topic), place_columns(spec, table)
     found = compare_rows(connections.settings, table, names, ledger, facts)
     said = [*(f"partition {p}: {why}" for p, why in found.wrong.items()), *_strange(ledger, facts)]
@@ -62,6 +63,13 @@ def count_each(subject: Subject[TableSpec]) -> Verdict:
         f"{'; '.join(said) or f'each record is there once; {gaps} offsets hold none, as the topic says'}."
     )
     return Verdict(not said, text, {**_numbers(ledger), "known_gaps": gaps})
+
+
+def _countable(spec: TableSpec, table: Table) -> Ledger | Verdict:
+    """What the rows tell of their offsets; a verdict where there is nothing to count."""
+    if number(summary_of(table.current_snapshot()), "total-delete-files"):
+        return Verdict.skip(_UPSERT)
+    return told_by_files(spec, table) or _EMPTY
 
 
 def _strange(ledger: Ledger, facts: TopicFacts) -> list[str]:

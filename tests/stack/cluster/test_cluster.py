@@ -19,7 +19,8 @@ from frazil.upkeep.kind import Order
 from kit.killed import landing_process
 from kit.made import make_made, make_source
 from kit.opened import data_files
-from kit.spark_cluster import SparkCluster, kill
+from kit.processes import kill
+from kit.spark_cluster import SparkCluster
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE, wait_for
 

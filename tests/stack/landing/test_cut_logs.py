@@ -18,6 +18,7 @@ from frazil.local.home import Home
 from frazil.local.parts import prepared_stack
 from frazil.local.stack import Stack
 from frazil.settings.profile import Settings
+from kit.processes import kill
 from kit.shared_stack import free_offset
 from kit.topics import Topic, topic_maker
 
@@ -34,9 +35,7 @@ class Broker:
     def kill(self) -> None:
         pid = next(each.pid for each in self.stack.status() if each.name == "kafka")
         assert pid
-        process = psutil.Process(pid)
-        process.kill()
-        process.wait()
+        kill([psutil.Process(pid)])
 
     def lose(self, topic: str, share: float) -> None:
         """Crashes, and comes back without the end of the topic's log, as after a power cut."""

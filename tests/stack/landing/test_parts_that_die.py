@@ -29,6 +29,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.killed import NAMESPACE, compaction_process, landing_process
 from kit.leftovers import cleaned_up, unnamed
+from kit.processes import kill
 from kit.shared_stack import free_offset
 from kit.stored import files_under
 from kit.topics import Topic, create_topic
@@ -52,13 +53,11 @@ def bring_up(stack: Stack) -> None:
     stack.up(lambda *_: None, PARTS)
 
 
-def kill(stack: Stack, part: str) -> None:
+def end(stack: Stack, part: str) -> None:
     pid = next(each.pid for each in stack.status() if each.name == part)
     assert pid
     process = psutil.Process(pid)
-    for each in [*process.children(recursive=True), process]:
-        each.kill()
-    psutil.wait_procs([process], PATIENCE)
+    kill([*process.children(recursive=True), process])
 
 
 def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftovers_can_be_removed(
@@ -71,7 +70,7 @@ def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftove
     process = compaction_process(fresh_name, "rest", FRAZIL_HOME=str(own_stack.home.root))
     before = set(files_under(table))
     wait_for(lambda: process.poll() is not None or new_data(table, before))
-    kill(own_stack, "spark-upkeep")
+    end(own_stack, "spark-upkeep")
     _, err = process.communicate(timeout=PATIENCE)
     left, numbers = new_data(table, before), values(table)
     landed = land(topic.spec, connections).records
@@ -136,7 +135,7 @@ def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(
     topic.trades(10)
 
     with pytest.raises(PartDownError, match=named):
-        land(topic.spec, connections, on_step=lambda done: kill(own_stack, part) if done == step else None)
+        land(topic.spec, connections, on_step=lambda done: end(own_stack, part) if done == step else None)
     bring_up(own_stack)
     wait_for(lambda: is_readable(topic))
     before = quantities(topic)
