@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from frazil.formats.registry_client import RegistryClient
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
     from pyiceberg.catalog import Catalog
     from pyspark.sql import SparkSession
+
+    from frazil.formats.registry_client import RegistryClient
 
 
 OpenSpark = Callable[[Settings], "SparkSession"]

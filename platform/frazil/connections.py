@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from frazil.formats.registry_client import RegistryClient
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
     from pyiceberg.catalog import Catalog
     from pyspark.sql import SparkSession
+
+    from frazil.formats.registry_client import RegistryClient
 
 S = TypeVar("S", bound=AnyTable)
 

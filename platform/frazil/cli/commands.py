@@ -46,7 +46,11 @@ COMMANDS: dict[str, dict[str, str]] = {
     "tables": {
         "tables": "List the tables of all pipelines: rows, files, what waits, freshness.",
         "lag": "Show what waits in the topics, per partition.",
+    },
+    "check": {
         "check": "Run the checks of tables; exit code 1 when one fails, 5 when a server is silent.",
+    },
+    "describe": {
         "describe": "Show one table: its state, columns, and last landings or derivations.",
     },
     "metrics": {"metrics": "Print how all tables stand as Prometheus reads it, or serve it."},

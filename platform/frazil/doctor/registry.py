@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from frazil.doctor.probe import Patient, Probe, Probes
 from frazil.doctor.remedies import registry_right
 from frazil.errors import MissingError
 from frazil.formats.registry import check_registrable, subject_versions
-from frazil.formats.registry_client import RegistryClient
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
+
+if TYPE_CHECKING:
+    from frazil.formats.registry_client import RegistryClient
 
 _WITHOUT_SCHEMA = ("string", "bytes", "none")
 

@@ -13,13 +13,14 @@ from frazil.formats.kinds import PLAIN_FORMATS, schema_format
 from frazil.formats.logical import Field, Struct
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.registry import read_schema, subject_versions
-from frazil.formats.registry_client import RegistryClient
 from frazil.formats.wire import header_sql
 from frazil.spec.names import record_subject, subject_name
 from frazil.spec.topic import TableSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from frazil.formats.registry_client import RegistryClient
 
 OK, BAD = "_ok", "_bad"
 """Whether a record becomes a row, and whether it is bad; neither: it is left out on purpose."""

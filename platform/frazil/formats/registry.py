@@ -7,12 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
-
-# The client's own choice between httpx and httpx2, whose errors it lets through.
-from confluent_kafka.schema_registry.common._httpx_compat import httpx
-from confluent_kafka.schema_registry.error import OAuthTokenError, SchemaRegistryError
+from typing import TYPE_CHECKING
 
 from frazil.errors import (
     MALFORMED,
@@ -26,8 +21,14 @@ from frazil.errors import (
 )
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import WriterSchema
-from frazil.formats.registry_client import RegistryClient
 from frazil.spec.topic import SCHEMA_KINDS
+
+if TYPE_CHECKING:
+    # Confluent's client brings 0.2 s of libraries: only who talks to a registry imports it.
+    from confluent_kafka.schema_registry import RegisteredSchema, SchemaRegistryClient
+    from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+    from frazil.formats.registry_client import RegistryClient
 
 _OF_TLS = ("CERTIFICATE_VERIFY_FAILED", "_ALERT_")
 """What a connection says that ended because one side did not take the other's certificate."""
@@ -120,6 +121,8 @@ def version_like(client: RegistryClient, subject: str, wanted: WantedSchema | No
 
 def register(client: RegistryClient, subject: str, wanted: WantedSchema) -> WriterSchema:
     """Registers a schema and returns its version, or that of an equal schema that is there already."""
+    from confluent_kafka.schema_registry import Schema
+
     schema = Schema(wanted.text, wanted.kind)
     try:
         with _registry_errors(client, subject):
@@ -139,6 +142,9 @@ def check_registrable(client: RegistryClient, subject: str) -> None:
 
     It sends what is no schema: a registry looks at the right first.
     """
+    from confluent_kafka.schema_registry import Schema
+    from confluent_kafka.schema_registry.error import SchemaRegistryError
+
     with _registry_errors(client, subject):
         try:
             client.register_schema(subject, Schema("{", "AVRO"))
@@ -177,6 +183,10 @@ def _complete(client: RegistryClient, writer: WriterSchema) -> WriterSchema:
 @contextmanager
 def _registry_errors(client: SchemaRegistryClient, subject: str) -> Iterator[None]:
     """Turns the exceptions of the registry's client into ours."""
+    # The client's own choice between httpx and httpx2, whose errors it lets through.
+    from confluent_kafka.schema_registry.common._httpx_compat import httpx
+    from confluent_kafka.schema_registry.error import OAuthTokenError, SchemaRegistryError
+
     try:
         yield
     except SchemaRegistryError as e:

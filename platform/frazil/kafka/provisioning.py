@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import stamina
 from confluent_kafka import KafkaError, KafkaException
@@ -12,11 +12,13 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 from frazil.errors import ConfigureError, DifferentError, MissingError
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.registry import WantedSchema, read_schema, register, version_like
-from frazil.formats.registry_client import RegistryClient
 from frazil.kafka.clients import kafka_errors
 from frazil.kafka.facts import describe, topic_fact
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
+
+if TYPE_CHECKING:
+    from frazil.formats.registry_client import RegistryClient
 
 _PARTITIONS = 6
 _TIMEOUT = 10.0

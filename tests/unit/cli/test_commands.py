@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
@@ -21,6 +22,12 @@ HEAVY = {
     "frazil.settings", "google.protobuf", "grpc", "pandas", "pyarrow", "pydantic", "pyiceberg", "pyspark",
     "requests", "snowflake.connector", "sqlglot",
 }  # fmt: skip
+
+NOT_ASKED = {
+    "authlib", "confluent_kafka.schema_registry", "dagster", "duckdb", "fakesnow", "frazil.checks.run",
+    "frazil.cloud", "frazil.local", "grpc", "numpy", "pandas", "pyspark", "snowflake.connector",
+}  # fmt: skip
+"""What `frazil tables` has no use for."""
 
 
 def imported(*arguments: str) -> set[str]:
@@ -65,6 +72,18 @@ def test_a_command_is_loaded_with_its_options_when_it_is_named() -> None:
 
     assert (name, rest) == ("land", ["orders"])
     assert "--max-records" in {option for p in command.params for option in p.opts}
+
+
+def test_tables_imports_no_client_of_a_server_that_it_does_not_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_HOME", str(tmp_path))
+    monkeypatch.setenv("FRAZIL_PIPELINES", str(tmp_path))
+
+    names = imported("tables")
+
+    assert NOT_ASKED & names == set()
+    assert "frazil.cli.tables" in names
 
 
 def test_help_imports_no_command_and_no_heavy_library() -> None:

@@ -28,7 +28,6 @@ from frazil.errors import PartDownError, PositionLostError, SpecError, TopicChan
 from frazil.formats.avro.schema import avro_record, avro_value
 from frazil.formats.logical import Struct
 from frazil.formats.registry import WantedSchema, register
-from frazil.formats.registry_client import RegistryClient
 from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec, Feed
 from frazil.spec.names import TableName, things
@@ -38,6 +37,8 @@ from frazil.tables.catalog import load_table
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
+
+    from frazil.formats.registry_client import RegistryClient
 
 
 _RECORDS = 50_000  # of one transaction: readers of committed records wait for its end

@@ -1,0 +1,53 @@
+"""`frazil check`: the checks of tables, from a shell."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from frazil.checks.result import CheckResult
+from frazil.checks.run import run_checks
+from frazil.cli.console import print_json, print_table
+from frazil.cli.results import Results
+from frazil.cli.selection import AllTables, Json, Tables, select
+from frazil.errors import FrazilError
+
+app = typer.Typer()
+
+Deep = Annotated[
+    bool, typer.Option("--deep", help="Also read the data: count every offset, derive all rows again.")
+]
+
+
+@app.command("check")
+def check_command(
+    tables: Tables = None, every: AllTables = False, deep: Deep = False, as_json: Json = False
+) -> None:
+    """Run the checks of tables; exit code 1 when one fails, 5 when a server is silent."""
+    selection = select(tables, every=every)
+    results = run_checks(selection.specs, selection.connections, deep=deep, partly=True)
+    specs = {str(names.table): spec for spec, names in selection.pairs}
+    for result in (r for r in results if not r.down):
+        selection.tell(specs[result.table], result)
+    print_json([_row_of(r) for r in results]) if as_json else _show(results)
+    Results[CheckResult](failed={**selection.broken, **{r.table: r.down for r in results if r.down}}).exit()
+    if any(r.failed and r.severity == "ERROR" for r in results):
+        failed = sum(r.failed for r in results)
+        raise FrazilError(f"{failed} of {len(results)} checks failed.", todo="Read what each one says above.")
+
+
+def _row_of(result: CheckResult) -> dict[str, Any]:
+    row = {name: value for name, value in asdict(result).items() if name != "down"}
+    return {**row, "passed": result.passed}
+
+
+def _show(results: list[CheckResult]) -> None:
+    table = Table("table", "check", "result", "what was compared")
+    for r in results:
+        word = Text(r.severity, "red") if r.failed else Text(r.status, "green" if r.passed else "")
+        table.add_row(r.table, r.check, word, r.text)
+    print_table(table)

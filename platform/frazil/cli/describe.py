@@ -1,0 +1,129 @@
+"""`frazil describe`: all about one table."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from frazil.cli.console import console, print_json
+from frazil.cli.selection import Json, Selection, select
+from frazil.cli.tables import State, row_of, states_of
+from frazil.connections import Connections
+from frazil.derive.ledger import DerivedLedger
+from frazil.errors import FrazilError
+from frazil.formats.record import topic_columns
+from frazil.landing.evolve import plan_evolution
+from frazil.landing.history import unguarded
+from frazil.landing.ledger import Ledger, ledgers
+from frazil.publishing.targets import targets_of
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table_or_none
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table as IcebergTable
+    from pyiceberg.table.snapshots import Snapshot
+
+app = typer.Typer()
+
+_NEWEST = 10  # landings or derivations of a table that are described
+
+
+@app.command("describe")
+def describe_command(table: Annotated[str, typer.Argument()], as_json: Json = False) -> None:
+    """Show one table: its state, columns, and last landings or derivations."""
+    selection = select([table], every=False)
+    results = states_of(selection)
+    if not results.done:
+        results.exit()
+    told = _describe(selection, results.reports[0])
+    print_json(told) if as_json else _show_told(told)
+    results.exit()
+
+
+def _show_told(told: dict[str, Any]) -> None:
+    for name, value in told.items():
+        console.print(name, style="bold")
+        rows = value if isinstance(value, list) else [value]
+        for row in rows:
+            console.print("  ", *(f"{k}={v}" for k, v in row.items()))
+
+
+def _describe(selection: Selection[AnyTable], at: State) -> dict[str, Any]:
+    spec, names = next(iter(selection.pairs))
+    connections = selection.connections.of(spec)
+    state = row_of(at)
+    table = load_table_or_none(connections.catalog, names.table)
+    own = _derived(spec, state, table) if isinstance(spec, DerivedSpec) else _landed(spec, connections, table)
+    return {
+        "state": state,
+        **own,
+        "columns": [
+            {"name": f.name, "type": str(f.field_type), "required": f.required, "doc": f.doc or ""}
+            for f in (table.schema().fields if table else ())
+        ],
+        "shown_in": {target.word: "/".join(target.path) for target in targets_of(spec, connections.settings)},
+    }
+
+
+def _derived(spec: DerivedSpec, state: dict[str, Any], table: IcebergTable | None) -> dict[str, Any]:
+    """What it is made of, and by what."""
+    made = {"kind": spec.kind, "file": str(spec.sql or spec.python), "parameters": dict(spec.parameters)}
+    newest = islice(DerivedLedger.all(table.metadata) if table else (), _NEWEST)
+    return {
+        "made_by": made,
+        "inputs": list(state.pop("inputs")),
+        "derivations": [_derivation(*pair) for pair in newest],
+    }
+
+
+def _landed(spec: AnyTable, connections: Connections, table: IcebergTable | None) -> dict[str, Any]:
+    newest = list(islice(ledgers(table.metadata) if table else (), _NEWEST))
+    asked = _verdicts(spec, connections, table) if table and isinstance(spec, TableSpec) else []
+    return {
+        "schema": asked,
+        "not_guarded": [{"what": what} for _, ledger in newest[:1] for what in unguarded(ledger)],
+        "landings": [_landing(*pair) for pair in newest],
+    }
+
+
+def _verdicts(spec: TableSpec, connections: Connections, table: IcebergTable) -> list[dict[str, Any]]:
+    """What the newest schemas ask of the table; none where it fits, or where they say nothing of it."""
+    try:
+        columns = topic_columns(spec, connections.registry)
+        found = plan_evolution(spec, table, columns).verdicts
+    except FrazilError as e:
+        return [{"outcome": "unknown", "rule": e.what, "where": e.where, "todo": e.todo}]
+    return [v.document() for v in found if v.outcome != "no change"]
+
+
+def _landing(snapshot: Snapshot, ledger: Ledger) -> dict[str, Any]:
+    return {
+        "snapshot_id": snapshot.snapshot_id,
+        "at_ms": snapshot.timestamp_ms,
+        "records": ledger.records,
+        "dead_letters": ledger.dead_letters,
+        "redriven": ledger.redriven,
+        "expired": ledger.expired,
+        "gaps": sum(ledger.gaps.values()),
+        "run_id": ledger.run_id,
+        "log": ledger.log,
+        "spans": {str(p): list(s) for p, s in ledger.spans.items()},
+    }
+
+
+def _derivation(snapshot: Snapshot, ledger: DerivedLedger) -> dict[str, Any]:
+    return {
+        "snapshot_id": snapshot.snapshot_id,
+        "at_ms": snapshot.timestamp_ms,
+        "rows": ledger.rows,
+        "replaced": ledger.removed,
+        "dead_letters": ledger.bad,
+        "late": ledger.late,
+        "watermark": ledger.watermark,
+        "run_id": ledger.run_id,
+        "inputs": {name: position.snapshot for name, position in ledger.inputs.items()},
+    }
