@@ -33,11 +33,18 @@ from pyiceberg.types import (
 )
 
 from frazil.clients import Clients
+from frazil.landing.takeover import TakeoverReport, take_over
 from frazil.settings.profile import Settings
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
 from kit.many_tables import Topics, _done, clients_of
 
 CLUSTER, TOPIC = "lkc-5w1k2", "stock.trades"
 NAME = (CLUSTER, TOPIC)
+SPEC = TableSpec(topic=TOPIC, metadata="full", publish=())
+"""Of the table that Frazil lands itself."""
+OWN = TableName("local", "stock_trades")
+SPANS = {0: (0, 40), 1: (5, 25)}
 
 TRADE = """{"type": "record", "name": "StockTrade", "namespace": "ksql", "fields": [
     {"name": "side", "type": "string"}, {"name": "quantity", "type": "int"},
@@ -186,3 +193,8 @@ def clients(catalog: Catalog, logs: Logs, registry: Registry | None = None) -> C
 def places_of(rows: pa.Table) -> Iterator[tuple[int, int]]:
     """Partition and offset of each row."""
     return zip(rows["$$partition"].to_pylist(), rows["$$offset"].to_pylist(), strict=True)
+
+
+def adopted(connections: Clients, spec: TableSpec = SPEC, *, accept_gaps: bool = False) -> TakeoverReport:
+    """Takes the table over, into one of Frazil's."""
+    return take_over(spec, connections, TableName(*NAME), connections, accept_gaps=accept_gaps, run_id="test")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.catalog import Catalog
-from pyiceberg.catalog.sql import SqlCatalog
 
 from frazil.checks.run import checks_of, run_check
 from frazil.clients import Clients
@@ -24,26 +23,9 @@ from frazil.spec.topic import TableSpec
 from frazil.upkeep.due import look_for_work
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import do_work
-from kit.tableflow import CLUSTER, TOPIC, TRADE, Logs, Registry, Tableflow, clients
+from kit.tableflow import CLUSTER, SPANS, TOPIC, TRADE, Logs, Registry, Tableflow, clients
 
 SPEC = TableSpec(topic=TOPIC, mode="tableflow", publish=())
-SPANS = {0: (0, 40), 1: (5, 25)}
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Catalog:
-    """A catalog that several threads may ask."""
-    return SqlCatalog("glue", uri=f"sqlite:///{tmp_path}/catalog.sqlite", warehouse=tmp_path.as_uri())
-
-
-@pytest.fixture
-def tableflow(catalog: Catalog, tmp_path: Path) -> Tableflow:
-    """Tableflow has landed two commits of two partitions."""
-    made = Tableflow(catalog, tmp_path.as_uri())
-    made.enable()
-    made.commit({0: (0, 30), 1: (5, 20)})
-    made.commit({0: (30, 40), 1: (20, 25)})
-    return made
 
 
 def state_of(tableflow: Tableflow, logs: dict[int, tuple[int, int]]) -> TableState:

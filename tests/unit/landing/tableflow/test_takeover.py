@@ -1,4 +1,4 @@
-"""A topic moves from Tableflow to Frazil and back: rows and position go together, and nothing is guessed."""
+"""A topic moves from Tableflow to Frazil: rows and position go together, and nothing is guessed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.catalog import Catalog
-from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import StringType
 
@@ -18,10 +17,8 @@ from frazil.errors import (
     AuditFailedError,
     DifferentError,
     FrazilError,
-    NotYetError,
     OvertakenError,
     RepairError,
-    StopError,
     TopicChangedError,
 )
 from frazil.kafka.facts import topic_fact
@@ -29,49 +26,28 @@ from frazil.landing import takeover
 from frazil.landing.acceptance import foreign_commits
 from frazil.landing.history import look
 from frazil.landing.land import land
-from frazil.landing.landed import Landed
-from frazil.landing.ledger import Ledger, ledgers, read_ledger
+from frazil.landing.ledger import ledgers, read_ledger
 from frazil.landing.plan import make_plan
-from frazil.landing.release import release
 from frazil.landing.state import table_states
-from frazil.landing.takeover import TakeoverReport, take_over
+from frazil.landing.takeover import take_over
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.commit import remove_properties
-from frazil.tables.stage import StagedFiles, publish
+from frazil.tables.stage import publish
 from kit import tableflow as kit
-from kit.tableflow import NAME, TOPIC, TRADE, Logs, Registry, Tableflow, clients, places_of
-
-SPEC = TableSpec(topic=TOPIC, metadata="full", publish=())
-OWN = TableName("local", "stock_trades")
-SOURCE = TableName(*NAME)
-SPANS = {0: (0, 40), 1: (5, 25)}
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Catalog:
-    """A catalog that several threads may ask."""
-    return SqlCatalog("glue", uri=f"sqlite:///{tmp_path}/catalog.sqlite", warehouse=tmp_path.as_uri())
-
-
-@pytest.fixture
-def tableflow(catalog: Catalog, tmp_path: Path) -> Tableflow:
-    """Tableflow has landed two commits of two partitions."""
-    made = Tableflow(catalog, tmp_path.as_uri())
-    made.enable()
-    made.commit({0: (0, 30), 1: (5, 20)})
-    made.commit({0: (30, 40), 1: (20, 25)})
-    return made
-
-
-@pytest.fixture
-def now(tableflow: Tableflow) -> Clients:
-    """Clients of the cluster; the topic has moved on since Tableflow stopped, and has a new partition."""
-    return clients(tableflow.catalog, Logs(spans={0: (0, 50), 1: (5, 25), 2: (0, 3)}))
-
-
-def adopted(connections: Clients, spec: TableSpec = SPEC, *, accept_gaps: bool = False) -> TakeoverReport:
-    return take_over(spec, connections, SOURCE, connections, accept_gaps=accept_gaps, run_id="test")
+from kit.tableflow import (
+    NAME,
+    OWN,
+    SPANS,
+    SPEC,
+    TOPIC,
+    TRADE,
+    Logs,
+    Registry,
+    Tableflow,
+    adopted,
+    clients,
+    places_of,
+)
 
 
 def test_the_position_is_behind_the_last_row_of_each_partition(now: Clients) -> None:
@@ -255,61 +231,3 @@ def test_a_table_without_a_row_is_landed_from_the_start_instead(catalog: Catalog
     Tableflow(catalog, tmp_path.as_uri()).enable()
 
     refused(clients(catalog, Logs(spans=SPANS)), DifferentError, "has no row of the topic")
-
-
-# And back.
-
-
-def landing(connections: Clients) -> Landed:
-    """One that was planned, and is about to be published."""
-    before = read_ledger(connections.catalog.load_table(OWN.identifier).metadata)
-    assert before
-    spans = {p: (to, to) for p, to in before.position.items()}
-    return Landed(
-        StagedFiles(), Ledger(TOPIC, before.topic_id, spans, before.start, landing="landing_1"), before
-    )
-
-
-def test_frazil_says_where_it_stops_and_what_both_tables_hold(tableflow: Tableflow, now: Clients) -> None:
-    adopted(now)
-    retained = clients(tableflow.catalog, Logs(spans={0: (10, 50), 1: (5, 25), 2: (0, 3)}))
-
-    report = release(SPEC, retained)
-
-    assert report.position == {0: 40, 1: 25, 2: 0}
-    assert report.first == {0: 10, 1: 5, 2: 0}
-    assert (report.both, report.only_here) == (30 + 20, 10)
-    assert report.where == (
-        '("$$partition" = 0 AND "$$offset" >= 40) OR ("$$partition" = 1 AND "$$offset" >= 25) OR '
-        '("$$partition" = 2 AND "$$offset" >= 0) OR "$$partition" NOT IN (0, 1, 2)'
-    )
-
-
-def test_nothing_lands_a_topic_that_was_released_not_even_a_landing_under_way(now: Clients) -> None:
-    adopted(now)
-    under_way = landing(now)
-
-    release(SPEC, now)
-
-    with pytest.raises(StopError, match="was released to Tableflow"):
-        publish(now.catalog, OWN, under_way)
-    with pytest.raises(StopError, match="was released to Tableflow"):
-        land(SPEC, now)
-    state = table_states([SPEC], now)[0]
-    assert (state.state, state.reason) == ("suspended", "released to Tableflow at 0:40, 1:25, 2:0")
-    assert run_check("row_count", SPEC, now).passed
-
-
-def test_frazil_goes_on_from_where_it_stopped_once_it_is_resumed(now: Clients) -> None:
-    adopted(now)
-    release(SPEC, now)
-
-    remove_properties(now.catalog, OWN, ("frazil.suspended", "frazil.suspended-by"))  # as resume does
-
-    assert publish(now.catalog, OWN, landing(now)).snapshot_id
-    assert table_states([SPEC], now)[0].position == {0: 40, 1: 25, 2: 0}
-
-
-def test_what_nobody_landed_cannot_be_released(catalog: Catalog) -> None:
-    with pytest.raises(NotYetError):
-        release(SPEC, clients(catalog, Logs(spans=SPANS)))
