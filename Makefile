@@ -56,8 +56,8 @@ lint: $(READY) ## Check style, types, and what imports what.
 	mypy
 	lint-imports
 
-bench: up ## Measure landings against a bare Spark job, compactions against Iceberg's own, derivations against all anew.
-	missed=0; for part in bench upkeep derive; do python tests/bench/$$part.py || missed=1; done; exit $$missed
+bench: up ## Measure landings against a bare Spark job, compactions against Iceberg's own, derivations against all anew; then commands.
+	missed=0; for part in bench upkeep derive commands; do python tests/bench/$$part.py || missed=1; done; exit $$missed
 
 week: up ## Live through a week of landings, one a minute, with upkeep on: an hour and more.
 	PYTHONPATH=tests python tests/bench/week.py

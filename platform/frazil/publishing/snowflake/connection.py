@@ -89,6 +89,8 @@ def connection_arguments(settings: Settings, private_key: bytes | None = None) -
         "warehouse": settings.snowflake.warehouse,
         "login_timeout": _LOGIN_SECONDS,
         "network_timeout": _NETWORK_SECONDS,
+        # Otherwise each login asks three clouds' metadata addresses for half a second where it runs.
+        "platform_detection_timeout_seconds": 0.0,
         "session_parameters": {"CLIENT_OUT_OF_BAND_TELEMETRY_ENABLED": False},
         **(_key(private_key) if private_key else _proof(settings.snowflake)),
         **_stand_in(settings),
