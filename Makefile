@@ -11,10 +11,10 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test unit seeds stack cloud faults fuzz lint bench week lock clean
+.PHONY: help demo ui up down test unit seeds stack cloud faults fuzz lint docs reference bench week lock clean
 
 help: ## Say what can be made.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Show it all: stock trades from Kafka to Iceberg, Glue and Snowflake.
 	frazil demo
@@ -56,6 +56,12 @@ lint: $(READY) ## Check style, types, and what imports what.
 	mypy
 	lint-imports
 
+docs: $(READY) ## Build the documentation as a site, into the folder site.
+	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict
+
+reference: $(READY) ## Write the parts of the docs anew that the code knows.
+	python docs/generate.py
+
 bench: up ## Measure landings against a bare Spark job, compactions against Iceberg's own, derivations against all anew; then commands.
 	missed=0; for part in bench upkeep derive commands; do python tests/bench/$$part.py || missed=1; done; exit $$missed
 
@@ -63,12 +69,12 @@ week: up ## Live through a week of landings, one a minute, with upkeep on: an ho
 	PYTHONPATH=tests python tests/bench/week.py
 
 lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml and frazil.local.jars.
-	uv pip compile pyproject.toml --extra dev --extra graph --extra local --extra tracing --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra dev --extra docs --extra graph --extra local --extra tracing --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url --output-file requirements.lock
 	python -m frazil.local.jars
 
 clean: ## Delete the environment and the tools' caches; a stack's data stays.
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # uv comes from the lock like everything else, by pip; then it installs the rest within seconds.

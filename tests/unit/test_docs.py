@@ -92,14 +92,14 @@ def _is_test(file: Path, name: str) -> bool:
 
 
 def test_every_page_that_a_page_links_to_is_there() -> None:
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text())]
 
     assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
 
 
 def test_every_module_that_the_docs_name_is_there() -> None:
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     named = {name for page in pages for name in re.findall(r"`([\w/]+\.py)`", page.read_text())}
     folders = ("platform", "assets", "resources", "sensors", "tests")
     there = [f"/{file.relative_to(ROOT)}" for folder in folders for file in (ROOT / folder).rglob("*.py")]

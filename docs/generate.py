@@ -1,0 +1,171 @@
+"""Writes the parts of the docs that the code knows: `make reference`.
+
+A whole page, or a region of one between `<!-- generated: NAME -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from assets.deployments.checks import DRIFT, VERIFY
+from assets.mistakes import CAN_BE_USED
+from frazil import errors
+from frazil.checks.run import checks_of
+from frazil.cli.commands import Named
+from frazil.cli.main import make_app
+from frazil.doctor.run import SYSTEMS
+from frazil.errors import FrazilError
+from frazil.settings.profile import Settings, fields, variable
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.topic import TableSpec
+
+DOCS = Path(__file__).parent
+_NOTE = "<!-- Written by `make reference`: change the code, then run that. -->"
+_REGION = re.compile(r"(<!-- generated: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def written() -> dict[Path, str]:
+    """The text that each page with generated parts should have."""
+    whole = {DOCS / "reference" / f"{name}.md": "\n".join(write()) + "\n" for name, write in _PAGES.items()}
+    return whole | {DOCS / name: with_regions((DOCS / name).read_text()) for name in _PAGES_WITH_REGIONS}
+
+
+def with_regions(text: str) -> str:
+    """A page whose regions say what the code says."""
+    return _REGION.sub(lambda found: found[1] + "\n".join(_settings(found[2])) + "\n" + found[3], text)
+
+
+def _settings(system: str) -> Iterator[str]:
+    """The settings of one system; those of none are `general`."""
+    yield from ("", "| variable | what it is | default |", "|---|---|---|")
+    for path, field in fields():
+        above = ".".join(path[:-1]) or "general"
+        if above == system or (system == "alarms" and above.startswith("alarms.")):
+            yield f"| `{variable(path)}` | {field.description} | {_default(field.get_default())} |"
+    yield ""
+
+
+def _default(value: Any) -> str:
+    if value is None or value == "" or repr(value).startswith("PydanticUndefined"):
+        return ""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _commands() -> Iterator[str]:
+    group = get_command(make_app())
+    yield from ("# Commands", "", _NOTE, "")
+    yield "`frazil --help` lists the commands, and `frazil COMMAND --help` shows what this page shows."
+    yield "[Exit codes](errors.md#exit-codes) are the same for all of them."
+    yield from _subcommands(group, "frazil")
+
+
+def _subcommands(group: Any, above: str) -> Iterator[str]:
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        command = command.load() if isinstance(command, Named) else command
+        if hasattr(command, "list_commands"):
+            yield from _subcommands(command, f"{above} {name}")
+        elif not command.hidden:
+            yield from _command(command, f"{above} {name}")
+
+
+def _command(command: Any, name: str) -> Iterator[str]:
+    shown = [each for each in command.params if not getattr(each, "hidden", False)]
+    arguments = [each for each in shown if each.param_type_name == "argument"]
+    yield from ("", f"## {name}", "", _cell(command.help or ""), "")
+    yield from (
+        "```",
+        " ".join([name, *map(_usage, arguments), *["[OPTIONS]"][: len(shown) - len(arguments)]]),
+    )
+    yield "```"
+    if shown:
+        yield from ("", "| | what it is | default |", "|---|---|---|")
+        yield from map(_parameter, shown)
+
+
+def _usage(argument: Any) -> str:
+    name = (argument.metavar or argument.name.upper()).removesuffix("...") + "..." * (argument.nargs == -1)
+    return name if argument.required else f"[{name}]"
+
+
+def _parameter(each: Any) -> str:
+    if each.param_type_name == "argument":
+        return f"| `{_usage(each)}` | {_cell(each.help or '')} | |"
+    names = ", ".join(f"`{name}`" for name in (*each.opts, *each.secondary_opts))
+    value = "" if each.is_flag else f" `{each.metavar or each.name.upper()}`"
+    default = each.default if each.show_default is True and not callable(each.default) else None
+    return f"| {names}{value} | {_cell(each.help or '')} | {'' if each.is_flag else _default(default)} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _errors() -> Iterator[str]:
+    yield from ("# Errors and exit codes", "", _NOTE, "")
+    yield "Each error has a class, which decides the exit code. The [runbook](../runbook.md) helps."
+    yield from ("", "## Exit codes", "", "| code | what it means | errors |", "|---|---|---|")
+    for code, what in _CODES.items():
+        named = ", ".join(f"`{each.__name__}`" for each in classes() if each.exit_code == code)
+        yield f"| {code} | {what} | {named} |"
+    yield from ("", "## Errors", "", "| error | exit code | what it means |", "|---|---|---|")
+    for each in classes():
+        link = f"[`{each.__name__}`](../runbook.md#{each.__name__.lower()})"
+        yield f"| {link} | {each.exit_code} | {_cell((each.__doc__ or '').splitlines()[0])} |"
+
+
+_CODES = {
+    0: "The work is done, or there was nothing to do.",
+    1: "The work failed.",
+    2: "The command, a setting or a pipeline's file is wrong.",
+    3: "A table is suspended, or stopped: a person has to decide. `frazil deploy drift`: something differs.",
+    4: "Somebody else was faster, and this run was dropped.",
+    5: "A server does not answer, or the doctor misses a right.",
+    85: "An argument of `frazil deploy` or `frazil rotate` is wrong.",
+    130: "Ctrl-C ended the command.",
+}
+
+
+def classes() -> list[type[FrazilError]]:
+    """Every error, in the order of `errors.py`."""
+    named = (each for each in vars(errors).values() if isinstance(each, type))
+    return [each for each in named if issubclass(each, FrazilError)]
+
+
+def _checks() -> Iterator[str]:
+    yield from ("# Checks", "", _NOTE, "")
+    yield "`frazil check TABLE` runs a table's checks, and `--deep` adds those that read the data. While a"
+    yield "blocking check fails, the assets behind it stay at the last good state. The"
+    yield "[runbook](../runbook.md#checks) says what to do."
+    topic = TableSpec(topic="t", on_bad_record="dead_letter", publish=["glue", "snowflake"])
+    yield from _table_of_checks("Tables made of topics", topic)
+    yield from _table_of_checks("Tables made of tables", DerivedSpec(table="t", sql=Path("t.sql")))
+    yield from ("", "## Others", "", "| check | asset | what it compares |", "|---|---|---|")
+    yield f"| `{CAN_BE_USED}` | `pipelines/<name>` | The files of a pipeline hold no mistake. |"
+    access = ", ".join(f"`{system}_access`" for system in SYSTEMS)
+    yield f"| {access} | the first asset that needs the system | The system grants each right needed. |"
+    yield f"| `{VERIFY}` | each object of a deployment | The object works when it is used. |"
+    yield f"| `{DRIFT}` | each object of a deployment | The object is as the deployment's file says. |"
+
+
+def _table_of_checks(title: str, spec: TableSpec | DerivedSpec) -> Iterator[str]:
+    yield from ("", f"## {title}", "")
+    yield from ("| check | asset | what it compares | blocks | reads the data |", "|---|---|---|---|---|")
+    for each in checks_of(spec, Settings()).values():
+        blocks, deep = ("yes" if fact else "" for fact in (each.blocking, each.deep))
+        yield f"| `{each.name}` | {each.asset[0]} | {each.description} | {blocks} | {deep} |"
+
+
+_PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
+    "commands": _commands, "errors": _errors, "checks": _checks,
+}  # fmt: skip
+_PAGES_WITH_REGIONS = ("settings.md", "monitoring.md")
+
+if __name__ == "__main__":
+    for page, text in written().items():
+        page.write_text(text)
