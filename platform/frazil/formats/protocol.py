@@ -19,6 +19,9 @@ MAX_DEPTH = 64
 MAX_FIELDS = 20_000
 """Most fields that a schema may come to; one whose parts each use another twice doubles with every level."""
 
+VARIANT_NEEDS_V3 = "a variant needs format version 3 of Iceberg, tables here have 2"
+"""Why Confluent's variants are refused, in Avro and in Protobuf."""
+
 Refuse = Callable[[str, str], SchemaRefusedError]
 """Makes the error about one field from the reason and what to do."""
 

@@ -16,7 +16,7 @@ from typing import Any
 from frazil.errors import SpecError
 from frazil.formats.avro.parser import parse_avro
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
-from frazil.formats.protocol import Mapping, decimal_type, doc_text
+from frazil.formats.protocol import VARIANT_NEEDS_V3, Mapping, decimal_type, doc_text
 
 _PLAIN = {
     "boolean": Primitive("boolean"), "int": Primitive("int"), "long": Primitive("long"),
@@ -72,8 +72,7 @@ class _Columns(Mapping):
 
     def record(self, node: dict[str, Any], path: str) -> Struct:
         if node.get("logicalType") == "variant" or node["name"] == "confluent.type.Variant":
-            why = "a variant needs format version 3 of Iceberg, tables here have 2"
-            raise self.refusal(path, why, "Write the value as text or as a map.")
+            raise self.refusal(path, VARIANT_NEEDS_V3, "Write the value as text or as a map.")
         return self._struct((self._field(f, path) for f in node["fields"]), path)
 
     def _struct(self, fields: Iterable[Field], path: str) -> Struct:
@@ -82,7 +81,8 @@ class _Columns(Mapping):
         return Struct(found)
 
     def _field(self, field: dict[str, Any], path: str) -> Field:
-        where = self._at = f"{path}.{field['name']}".lstrip(".")
+        where = f"{path}.{field['name']}".lstrip(".")
+        self.count(where)
         kind, optional = self._type(field["type"], where, field.get("confluent:union") or ())
         return Field(field["name"], kind, optional, doc_text(field.get("doc")))
 

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 MAIN = "frazil_main.proto"
 """The name under which a schema is compiled; its references go by the names it imports them by."""
 
-_KNOWN = Path(__file__).parent / "protos"
-"""Files that registries let schemas import without a reference; Google's own types come with protoc."""
+_CONFLUENT = Path(__file__).parent / "protos"
+"""Files that need no reference; Google's, which need none either, come with libraries."""
 
 _SECONDS = 60.0
 _LONGEST_NAME = 255
@@ -126,7 +127,8 @@ def _protoc(texts: Mapping[str, str], ready: Mapping[str, FileDescriptorProto]) 
 def _run_protoc(folder: Path) -> None:
     """Runs protoc. Nothing from outside stands on its command line, or where Python imports from."""
     command = [
-        *(sys.executable, "-m", "grpc_tools.protoc", "-Ischema", f"-I{_KNOWN}", f"-I{_google()}"),
+        *(sys.executable, "-m", "grpc_tools.protoc", "-Ischema", f"-I{_CONFLUENT}"),
+        *(f"-I{_folder('grpc_tools') / '_proto'}", f"-Igoogle/type={_folder('google.type')}"),
         *("--descriptor_set_in=given", "--include_imports", "--descriptor_set_out=made", MAIN),
     ]
     try:
@@ -152,10 +154,12 @@ def _serialized(name: str, text: str) -> FileDescriptorProto | None:
     return found if text.strip() else None
 
 
-def _google() -> Path:
-    import grpc_tools
-
-    return Path(grpc_tools.__path__[0]) / "_proto"
+def _folder(package: str) -> Path:
+    """Where a package lies that brings files for protoc."""
+    found = find_spec(package)
+    assert found
+    assert found.submodule_search_locations
+    return Path(next(iter(found.submodule_search_locations)))
 
 
 def _told(stderr: str) -> str:

@@ -21,6 +21,7 @@ from google.protobuf.message_factory import GetMessageClass
 from ptars import HandlerPool, PtarsConfig
 
 from frazil.formats.logical import Struct
+from frazil.formats.protobuf import known
 from frazil.formats.protobuf import schema as pb
 from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
@@ -128,8 +129,8 @@ class _Walk:
         if field.message_type is not None:
             return self._message(field, value)
         if field.enum_type is not None:
-            known = field.enum_type.values_by_number.get(value)
-            return known.name if known else str(value)
+            symbol = field.enum_type.values_by_number.get(value)
+            return symbol.name if symbol else str(value)
         if field.type in pb.UNSIGNED_LONG and value >= _MOST:
             raise ValueError(f"{field.full_name} is {value}, above 2^63-1")
         return value
@@ -137,14 +138,17 @@ class _Walk:
     def _message(self, field: FieldDescriptor, value: Any) -> Any:
         name = field.message_type.full_name
         parts = field.message_type.fields
-        if name in pb.WRAPPERS:
+        if name in known.WRAPPERS:
             return self._single(parts[0], value.value)
-        if name == pb.DECIMAL:
-            kind = pb.decimal_of(field)
+        if name == known.DECIMAL:
+            kind = known.decimal_of(field)
             assert kind is not None
-            return pb.decimal_value(kind, value.value, value.scale)
-        if name in pb.KNOWN:
-            return pb.KNOWN[name][1](*(getattr(value, part.name) for part in parts))
+            return known.decimal_value(kind, value.value, value.scale)
+        if name in known.KNOWN:
+            return known.KNOWN[name][1](*(getattr(value, part.name) for part in parts))
+        if payload := pb.payload_of(field):
+            wrapped = hasattr(payload, "fields")
+            return self.columns(value)["value"] if wrapped else self._field(value, payload)
         return self.columns(value)
 
 
@@ -215,10 +219,10 @@ def in_place(parts: Sequence[tuple[np.ndarray, pa.Array]], rows: int, filler: pa
 
     Elsewhere stands the filler, up to so many rows.
     """
-    known = sum(len(places) for places, _ in parts)
-    order = np.full(rows, known)
+    count = sum(len(places) for places, _ in parts)
+    order = np.full(rows, count)
     if parts:
-        order[np.concatenate([places for places, _ in parts])] = np.arange(known)
+        order[np.concatenate([places for places, _ in parts])] = np.arange(count)
     return pa.concat_arrays([*(part for _, part in parts), filler]).take(pa.array(order))
 
 

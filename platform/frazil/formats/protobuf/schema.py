@@ -4,15 +4,13 @@
 - Time-of-day and Duration become a bigint of microseconds: Spark cannot load a table with a `time`.
 - A proto2 or editions field with presence is optional, and null where it is absent, whatever its default.
 - Groups become structs (Confluent drops them).
+- A message that Flink wrapped around a list or a oneof is what is in it, as there.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from decimal import Context
-from decimal import Decimal as Number
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,15 +28,20 @@ from frazil.formats.logical import (
     same_type,
 )
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
-from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema, decimal_type
+from frazil.formats.protobuf.known import (
+    DECIMAL,
+    NO_COLUMN,
+    VARIANT,
+    WRAPPERS,
+    decimal_of,
+    known_type,
+    params_of,
+)
+from frazil.formats.protocol import MAX_DEPTH, VARIANT_NEEDS_V3, Mapping, WriterSchema, decimal_type
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
 
-
-_NO_COLUMN = frozenset(
-    f"google.protobuf.{name}" for name in ("Struct", "Value", "ListValue", "Empty", "NullValue")
-)
 
 _SCALARS = (
     "double", "float", "long", "long", "int", "long", "long", "boolean", "string",
@@ -49,27 +52,6 @@ group, message, bytes, uint32, enum, sfixed32, sfixed64, sint32, sint64."""
 
 UNSIGNED_LONG = frozenset({4, 6})
 """`FieldDescriptor.type` of uint64 and fixed64: the upper half of their values fits in no column."""
-
-WRAPPERS = frozenset(
-    f"google.protobuf.{name}Value"
-    for name in ("Bool", "Int32", "UInt32", "Int64", "UInt64", "Float", "Double", "String", "Bytes")
-)
-"""Messages of one field, `value`: an optional primitive."""
-
-DECIMAL = "confluent.type.Decimal"
-"""One value, too; its precision and scale stand beside the field."""
-
-SECONDS = (-62_135_596_800, 253_402_300_799)
-"""Of a Timestamp: the years 1 to 9999, as google.protobuf has it."""
-NANOS = (0, 999_999_999)
-"""Of a Timestamp."""
-
-_MICROS = 1_000_000
-_SPAN = 315_576_000_000
-_EPOCH = dt.date(1970, 1, 1).toordinal()
-_MOST_DIGITS, _MOST_BYTES = 76, 32
-"""Most digits and bytes of a decimal before it is fitted to its column: twice what a column holds."""
-_EXACT = Context(prec=38)
 
 
 def columns_of(writers: Sequence[WriterSchema], subject: str, record_type: str | None = None) -> Struct:
@@ -111,16 +93,20 @@ class _Columns(Mapping):
     """One walk over one message."""
 
     def message(self, message: Descriptor, path: str, outer: tuple[str, ...]) -> Struct:
+        inner = self._within(message, path, outer)
+        fields = [self._field(f, path, inner) for f in regular_fields(message)]
+        fields += [self._oneof(o, path, inner) for o in oneofs(message)]
+        self.check_names([f.name for f in fields], path, message.full_name)
+        return Struct(tuple(fields))
+
+    def _within(self, message: Descriptor, path: str, outer: tuple[str, ...]) -> tuple[str, ...]:
+        """The messages that the fields of this one lie in."""
         name = message.full_name
         if name in outer:
             raise self.refusal(path, f"message {name} contains itself", "Bound the depth in the schema.")
         if len(outer) > MAX_DEPTH:
             raise self.refusal(path, f"it is deeper than {MAX_DEPTH} levels", "Make it flatter.")
-        inner = (*outer, name)
-        fields = [self._field(f, path, inner) for f in regular_fields(message)]
-        fields += [self._oneof(o, path, inner) for o in oneofs(message)]
-        self.check_names([f.name for f in fields], path, name)
-        return Struct(tuple(fields))
+        return (*outer, name)
 
     def _field(self, field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> Field:
         where = f"{path}.{field.name}".lstrip(".")
@@ -128,7 +114,8 @@ class _Columns(Mapping):
         if is_entry(field):
             return Field(field.name, self._map(field, where, outer), defaulted=True)
         if field.is_repeated:
-            return Field(field.name, List(self._single(field, f"{where}[]", outer)), defaulted=True)
+            kind = List(self._single(field, f"{where}[]", outer), _may_wrap_nothing(field))
+            return Field(field.name, kind, defaulted=True)
         optional = field.has_presence and not field.is_required
         return Field(field.name, self._single(field, where, outer), optional, defaulted=not field.is_required)
 
@@ -148,15 +135,18 @@ class _Columns(Mapping):
         if field.message_type is None:
             return scalar_type(field)
         name = field.message_type.full_name
-        if name in _NO_COLUMN:
+        if name == VARIANT:
+            raise self.refusal(path, VARIANT_NEEDS_V3, "Write the value as text or as a map.")
+        if name in NO_COLUMN:
             raise self.refusal(path, f"{name} has no column type", "Use a message with fields, or bytes.")
         if name in WRAPPERS:
             return scalar_type(field.message_type.fields[0])
         if name == DECIMAL:
             return self._decimal(field, path)
-        if name in KNOWN:
-            return KNOWN[name][0]
-        return self.message(field.message_type, path, outer)
+        if payload := payload_of(field):
+            make = self._oneof if hasattr(payload, "fields") else self._field
+            return make(payload, path, self._within(field.message_type, path, outer)).type
+        return known_type(field) or self.message(field.message_type, path, outer)
 
     def _decimal(self, field: FieldDescriptor, path: str) -> Decimal:
         todo = 'Write [(confluent.field_meta).params = {key: "precision", value: "18"}, ...] behind it.'
@@ -182,12 +172,28 @@ def scalar_type(field: FieldDescriptor) -> Primitive:
 
 def oneofs(message: Descriptor) -> list[OneofDescriptor]:
     """The oneofs that the author wrote; proto3's `optional` makes some of its own."""
-    return [o for o in message.oneofs if not _synthetic(o)]
+    synthetic = _synthetic(message)
+    return [o for o in message.oneofs if o.name not in synthetic]
 
 
 def regular_fields(message: Descriptor) -> list[FieldDescriptor]:
     """The fields outside of the author's oneofs."""
-    return [f for f in message.fields if not f.containing_oneof or _synthetic(f.containing_oneof)]
+    synthetic = _synthetic(message)
+    return [f for f in message.fields if not f.containing_oneof or f.containing_oneof.name in synthetic]
+
+
+def payload_of(field: FieldDescriptor) -> FieldDescriptor | OneofDescriptor | None:
+    """The one part, `value`, of a message that Flink wrapped around it; None where it is no such message."""
+    message: Descriptor = field.message_type
+    if params_of(field).get("flink.wrapped") != "true":
+        return None
+    parts = [*regular_fields(message), *oneofs(message)]
+    return parts[0] if [p.name for p in parts] == ["value"] else None
+
+
+def _may_wrap_nothing(field: FieldDescriptor) -> bool:
+    payload = payload_of(field) if field.message_type else None
+    return payload is not None and (hasattr(payload, "fields") or payload.has_presence)
 
 
 def is_entry(field: FieldDescriptor) -> bool:
@@ -203,77 +209,12 @@ def is_entry(field: FieldDescriptor) -> bool:
     return not (key.has_presence or key.is_repeated or value.is_repeated)
 
 
-def decimal_of(field: FieldDescriptor) -> Decimal | None:
-    """Precision and scale of a `confluent.type.Decimal`, from `(confluent.field_meta).params`."""
-    try:
-        options = field.file.pool.FindMessageTypeByName("google.protobuf.FieldOptions")
-        meta = field.file.pool.FindExtensionByName("confluent.field_meta")
-    except KeyError:
-        return None
-    from google.protobuf.message_factory import GetMessageClass
-
-    # The options' own class knows no extension of this pool: it keeps the bytes.
-    found = GetMessageClass(options).FromString(field.GetOptions().SerializeToString())
-    params = found.Extensions[meta].params
-    try:
-        return Decimal(int(params["precision"]), int(params["scale"] or 0))
-    except ValueError:
-        return None
-
-
-def _synthetic(oneof: OneofDescriptor) -> bool:
+def _synthetic(message: Descriptor) -> set[str]:
+    """The names of the oneofs that stand for proto3's `optional`."""
     from google.protobuf.descriptor_pb2 import DescriptorProto
 
+    if not message.oneofs:
+        return set()
     proto = DescriptorProto()
-    oneof.containing_type.CopyToProto(proto)
-    return any(f.proto3_optional for f in proto.field if f.name == oneof.fields[0].name)
-
-
-def _timestamp(seconds: int, nanos: int) -> int:
-    if not (SECONDS[0] <= seconds <= SECONDS[1] and NANOS[0] <= nanos <= NANOS[1]):
-        raise ValueError(f"{seconds} s and {nanos} ns are no Timestamp")
-    return seconds * _MICROS + nanos // 1000
-
-
-def _duration(seconds: int, nanos: int) -> int:
-    if abs(seconds) > _SPAN or abs(nanos) > NANOS[1] or seconds * nanos < 0:
-        raise ValueError(f"{seconds} s and {nanos} ns are no Duration")
-    return seconds * _MICROS + int(nanos / 1000)
-
-
-def _date(year: int, month: int, day: int) -> int:
-    return dt.date(year, month, day).toordinal() - _EPOCH
-
-
-def _time_of_day(hours: int, minutes: int, seconds: int, nanos: int) -> int:
-    time = dt.time(hours, minutes, seconds)
-    if not NANOS[0] <= nanos <= NANOS[1]:
-        raise ValueError(f"{nanos} ns are no part of a second")
-    return ((time.hour * 60 + time.minute) * 60 + time.second) * _MICROS + nanos // 1000
-
-
-KNOWN: dict[str, tuple[Type, Callable[..., int]]] = {
-    "google.protobuf.Timestamp": (Primitive("timestamptz"), _timestamp),
-    "google.protobuf.Duration": (Primitive("long"), _duration),
-    "google.type.Date": (Primitive("date"), _date),
-    "google.type.TimeOfDay": (Primitive("long"), _time_of_day),
-}
-"""Messages that are one value: its type, and what makes it of the message's fields, in order.
-
-Spark holds microseconds: further digits are cut, nothing else.
-"""
-
-
-def decimal_value(kind: Decimal, value: bytes, scale: int) -> Number:
-    """A `confluent.type.Decimal`, an unscaled big-endian number and its scale, as its column holds it.
-
-    Raises ValueError where digits would be lost.
-    """
-    unscaled = int.from_bytes(value, "big", signed=True)
-    shift = kind.scale - scale
-    if abs(shift) > _MOST_DIGITS or len(value) > _MOST_BYTES:
-        raise ValueError(f"a decimal of scale {scale} does not fit {kind}")
-    number, lost = divmod(unscaled * 10 ** max(shift, 0), 10 ** max(-shift, 0))
-    if lost or abs(number) >= 10**kind.precision:
-        raise ValueError(f"{unscaled} of scale {scale} does not fit {kind}")
-    return Number(number).scaleb(-kind.scale, _EXACT)
+    message.CopyToProto(proto)
+    return {proto.oneof_decl[f.oneof_index].name for f in proto.field if f.proto3_optional}

@@ -15,6 +15,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescript
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 
+from frazil.formats.protobuf import known
 from frazil.formats.protobuf import schema as pb
 from frazil.formats.types import arrow_type
 
@@ -143,9 +144,9 @@ def _single(field: FieldDescriptor, found: pa.Array) -> pa.Array:
 
 def _enum(field: FieldDescriptor, found: pa.Array) -> pa.Array:
     enum = field.enum_type
-    known = {v.number: enum.values_by_number[v.number].name for v in enum.values}  # the first of aliases
-    places = pc.index_in(found, pa.array(list(known), pa.int32()))
-    names = pa.array(list(known.values()), pa.string()).take(places)
+    symbols = {v.number: enum.values_by_number[v.number].name for v in enum.values}  # the first of aliases
+    places = pc.index_in(found, pa.array(list(symbols), pa.int32()))
+    names = pa.array(list(symbols.values()), pa.string()).take(places)
     if names.null_count == found.null_count:
         return names
     if enum.is_closed:
@@ -155,34 +156,34 @@ def _enum(field: FieldDescriptor, found: pa.Array) -> pa.Array:
 
 def _message(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
     name = field.message_type.full_name
-    if name in pb.WRAPPERS:
+    if name in known.WRAPPERS:
         return _single(field.message_type.fields[0], found.flatten()[0])
-    if name == "google.protobuf.Timestamp":
-        return _timestamps(*found.flatten())
-    if name in pb.KNOWN or name == pb.DECIMAL:
+    if name == known.TIMESTAMP:
+        return _timestamps(*found.flatten()).cast(arrow_type(known.moment_type(field)))
+    if name in known.KNOWN or name == known.DECIMAL:
         return _one_by_one(field, found)
-    return columns_array(field.message_type, found)
+    rows = columns_array(field.message_type, found)
+    return rows.flatten()[0] if pb.payload_of(field) else rows
 
 
 def _timestamps(seconds: pa.Array, nanos: pa.Array) -> pa.Array:
-    for found, (least, most) in ((seconds, pb.SECONDS), (nanos, pb.NANOS)):
+    for found, (least, most) in ((seconds, known.SECONDS), (nanos, known.NANOS)):
         seen = pc.min_max(found).as_py()
         if seen["min"] is not None and (seen["min"] < least or seen["max"] > most):
             raise Doubt("a Timestamp is out of range")
-    micros = pc.add(pc.multiply(seconds, _MICROS), pc.divide(nanos, 1000))
-    return micros.cast(pa.timestamp("us", tz="UTC"))
+    return pc.add(pc.multiply(seconds, _MICROS), pc.divide(nanos, 1000))
 
 
 def _one_by_one(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
     name = field.message_type.full_name
     rows = [v and tuple(v.values()) for v in found.to_pylist()]
     try:
-        if name == pb.DECIMAL:
-            kind = pb.decimal_of(field)
+        if name == known.DECIMAL:
+            kind = known.decimal_of(field)
             assert kind is not None
-            values = [v and pb.decimal_value(kind, v[0], v[2]) for v in rows]
+            values = [v and known.decimal_value(kind, v[0], v[2]) for v in rows]
             return pa.array(values, arrow_type(kind))
-        known, value = pb.KNOWN[name]
-        return pa.array([v and value(*v) for v in rows], arrow_type(known))
+        of_kind, value = known.KNOWN[name]
+        return pa.array([v and value(*v) for v in rows], arrow_type(of_kind))
     except ValueError as e:
         raise Doubt(str(e)) from None
