@@ -21,8 +21,8 @@ from frazil.formats.logical import (
     Type,
     Where,
     find,
-    fits,
     same_type,
+    wider,
 )
 from frazil.spec.migrations import Migration
 
@@ -141,11 +141,12 @@ def _type(have: Type, wanted: Field, where: Where, own: Collection[str]) -> Iter
 
 
 def _primitive(have: Type, wanted: Field, where: Where) -> Verdict:
-    if fits(wanted.type, have):
-        return Verdict(where, "widen", True, "the table's type is wider already")
-    if fits(have, wanted.type):
-        return Verdict(where, "widen", True, f"{have} becomes {wanted.type}", wanted=wanted)
-    return _retyped(have, wanted.type, where, _why(have, wanted.type))
+    match wider(have, wanted.type):
+        case None:
+            return _retyped(have, wanted.type, where, _why(have, wanted.type))
+        case kind if kind == have:
+            return Verdict(where, "widen", True, "the table's type is wider already")
+    return Verdict(where, "widen", True, f"{have} becomes {wanted.type}", wanted=wanted)
 
 
 def _retyped(have: Type, wanted: Type, where: Where, why: str) -> Verdict:

@@ -202,22 +202,42 @@ def fits(narrow: Type, wide: Type) -> bool:
     return narrow == wide or (narrow, wide) in _WIDER
 
 
-def misfit(writer: Type, reader: Type, at: Where = _ROOT) -> str | None:
-    """Why some value of `writer` has no place in `reader`, by field name; None where all have.
+def wider(one: Type, other: Type) -> Type | None:
+    """The one of two types without parts that holds every value of both; None where neither does.
 
-    What the reader lacks is left out. What the writer lacks becomes null, so columns must be `relaxed`.
+    By this rule tables take changes of a type, and decoders take records that were written before them.
     """
-    same_keys = not (isinstance(writer, Map) and isinstance(reader, Map)) or writer.key == reader.key
+    if fits(one, other):
+        return other
+    return one if fits(other, one) else None
+
+
+def stored(kind: Type) -> Type:
+    """A type without parts as tables hold it: a fixed of the wrong length would fail a whole job."""
+    return Primitive("binary") if isinstance(kind, Fixed) else kind
+
+
+def misfit(writer: Type, reader: Type, at: Where = _ROOT) -> str | None:
+    """Why no column can hold values of both, by field name; None where one can: `relaxed` gives it.
+
+    What the reader lacks is left out. What the writer lacks becomes null.
+    """
+    maps = isinstance(writer, Map) and isinstance(reader, Map)
+    same_keys = not maps or same_type(writer.fields[0].type, reader.fields[0].type)
     if type(writer) is type(reader) and same_keys and not isinstance(writer, _Scalar):
         known = {f.name: f.type for f in reader.fields}
         pairs = ((f.name, f.type, known[f.name]) for f in writer.fields if f.name in known)
         reasons = (misfit(one, other, at.within(writer, name)) for name, one, other in pairs)
         return next(filter(None, reasons), None)
-    return None if fits(writer, reader) else f"field {at.said}: {writer} can't become {reader} without loss"
+    if wider(stored(writer), stored(reader)):
+        return None
+    return f"field {at.said}: {writer} can't become {reader} without loss"
 
 
 def relaxed(reader: T, writer: Type) -> T:
-    """The reader, optional wherever a writer that fits it may leave a field without a value."""
+    """The reader, with wider types and optional fields where a writer that fits it needs them."""
+    if isinstance(reader, Primitive | Decimal | Fixed) and reader != writer:
+        return cast("T", wider(stored(writer), stored(reader)) or reader)
     if type(reader) is not type(writer):
         return reader
     known = {f.name: f for f in writer.fields}

@@ -9,7 +9,18 @@ from inspect import signature
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type, with_fields
+from frazil.formats.logical import (
+    Decimal,
+    Field,
+    Fixed,
+    List,
+    Map,
+    Primitive,
+    Struct,
+    Type,
+    stored,
+    with_fields,
+)
 from frazil.quoting import quoted
 
 if TYPE_CHECKING:
@@ -95,7 +106,7 @@ def iceberg_type(kind: Type, ids: Iterator[int]) -> IcebergType:
         case Decimal():
             return t.DecimalType(kind.precision, kind.scale)
         case Fixed():
-            return t.BinaryType()  # a wrong length in a fixed column would fail the whole job
+            return t.BinaryType()
         case Primitive():
             return t.PrimitiveType.model_validate(kind.kind)
 
@@ -111,7 +122,7 @@ def as_stored(fields: Iterable[Field]) -> tuple[Field, ...]:
 
 
 def _stored(kind: Type) -> Type:
-    return Primitive("binary") if isinstance(kind, Fixed) else with_fields(kind, as_stored(kind.fields))
+    return with_fields(stored(kind), as_stored(kind.fields))
 
 
 def _nested(fields: tuple[Field, ...], ids: Iterator[int]) -> list[NestedField]:

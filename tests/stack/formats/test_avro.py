@@ -33,6 +33,10 @@ def decimal(precision: int, scale: int) -> dict[str, Any]:
     return {**unit("bytes", "decimal"), "precision": precision, "scale": scale}
 
 
+def fixed(size: int) -> dict[str, Any]:
+    return {"type": "fixed", "name": f"Fixed{size}", "size": size}
+
+
 def array(items: Any, **more: Any) -> dict[str, Any]:
     return {"type": "array", "items": items, **more}
 
@@ -93,6 +97,43 @@ def test_old_versions_are_read_by_what_their_numbers_counted(source: MakeSource)
     assert [r["reason_code"] for r in letters] == ["unreadable_schema", "value", "value", "value"]
     assert "(version 1) can't be read by version 3" in letters[0]["reason"]
     assert "field at: string can't be read as long (time-micros)" in letters[0]["reason"]
+
+
+FEWER = record(
+    n="int", x="float", e="string", f="bytes", g=fixed(4), d=decimal(9, 2), gone="int",
+    at=unit("int", "time-millis"), m={"type": "map", "values": "int"}, many=array("int"),
+    later=["string", "null"],
+    cents={**fixed(12), **unit("fixed", "decimal"), "name": "Cents", "precision": 18, "scale": 2},
+)  # fmt: skip
+MORE = record(
+    n="long", x="double", e={"type": "enum", "name": "E", "symbols": ["A"]}, f={**fixed(3), "name": "F3"},
+    g=fixed(2), d={**fixed(8), **unit("fixed", "decimal"), "name": "D", "precision": 12, "scale": 2},
+    gone=["null", "int"], at=unit("long", "time-micros"),
+    m=array(record("Pair", key="string", value="long"), logicalType="map"), many=array(["null", "long"]),
+    cents={**fixed(12), **unit("fixed", "decimal"), "name": "Cents", "precision": 18, "scale": 2},
+)  # fmt: skip
+
+
+def test_records_that_are_wider_than_the_newest_schema_land_as_they_were_written(source: MakeSource) -> None:
+    made = source(key_format="none")
+    wide = {
+        "n": 2**40, "x": 0.1, "e": "A", "f": b"abc", "g": b"xy", "d": Decimal("1234567890.12"), "gone": None,
+        "at": NOON, "m": [{"key": "k", "value": 2**40}], "many": [None, 2**40], "cents": Decimal("-0.05"),
+    }  # fmt: skip
+    narrow = {
+        "n": 1, "x": 0.5, "e": "any", "f": b"", "g": b"wxyz", "d": Decimal("0.12"), "gone": 7, "at": NOON,
+        "m": {"k": 1}, "many": [1], "later": "now", "cents": Decimal("9999999999999999.99"),
+    }  # fmt: skip
+    write(made, MORE, wide)
+    write(made, FEWER, narrow)
+
+    report = made.land()
+
+    assert report.records == 2
+    assert columns(made) == [
+        {**wide, "at": NOON_MICROS, "m": {"k": 2**40}, "later": None},
+        {**narrow, "at": NOON_MICROS},
+    ]
 
 
 ENTRY = record("Entry", key=["null", "string"], value="int")

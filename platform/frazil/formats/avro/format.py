@@ -9,18 +9,16 @@ and 3: the checks cost 10-13 %.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import SchemaRefusedError
 from frazil.formats.avro.limits import check_limits
-from frazil.formats.avro.pairs import misfit, reader_for
-from frazil.formats.avro.parser import PRIMITIVES, avro_text, parse_avro
+from frazil.formats.avro.parser import PRIMITIVES, avro_text
 from frazil.formats.avro.reasons import AvroReasons
-from frazil.formats.avro.schema import avro_columns, avro_to_logical
 from frazil.formats.avro.values import conversion, exact_pair, group_key, utf8_check
+from frazil.formats.avro.versions import versions
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import first_of, spark_type
@@ -48,8 +46,7 @@ class Avro:
 
     def columns(self, schemas: HalfSchemas) -> Struct:
         """See `Format.columns`."""
-        newest = schemas.writers[-1]
-        return avro_to_logical(newest.text, schemas.subject, newest.dependencies, schemas.half.word)
+        return versions(schemas).columns
 
     def decoder(self, schemas: HalfSchemas) -> AvroDecoder:
         """See `Format.decoder`."""
@@ -77,20 +74,12 @@ class AvroDecoder:
     """Decodes Avro, each record with the schema it was written with."""
 
     def __init__(self, schemas: HalfSchemas) -> None:
-        self._subject, self._root = schemas.subject, schemas.half.word
-        newest = schemas.writers[-1]
-        self._version = f"version {newest.version} of subject {self._subject}"
-        self._wire = WireFormat(schemas.framed, newest.schema_id)
-        self._reader = self._parse(newest)
-        _alias(self._reader, schemas.renames)
-        self.columns = avro_columns(self._reader, self._subject)
-        self._trees: dict[int, Any] = {}
-        self._unreadable: dict[int, str] = {}
-        self._reasons: dict[int, AvroReasons] = {}
-        # Newest first: a record passes one comparison per branch (11 ns) until its own.
-        for writer in reversed(schemas.writers if schemas.framed else [newest]):
-            self._take(writer)
-        self.writers = tuple(self._trees)
+        found = versions(schemas)
+        self.columns, self.writers = found.columns, tuple(found.pairs)
+        self._subject, self._newest, self._unreadable = schemas.subject, found.newest, found.unreadable
+        self._wire = WireFormat(schemas.framed, schemas.writers[-1].schema_id)
+        self._pairs = found.pairs
+        self._reasons = {i: AvroReasons(*pair, self.columns) for i, pair in found.pairs.items()}
 
     def decode(self, frame: DataFrame, half: Half) -> DataFrame:
         """See `Decoder.decode`."""
@@ -110,7 +99,7 @@ class AvroDecoder:
             framed = value.try_cast(f"struct<v:{spark_type(self.columns)},t:binary>")
             branches.append((reduce(or_, (own for own, _ in decoded)), framed))
         chosen = branches[0][1] if len(branches) == 1 else first_of(branches)
-        numbers = [(self._own(half, schema_id), F.lit(i)) for i, schema_id in enumerate(self._trees)]
+        numbers = [(self._own(half, schema_id), F.lit(i)) for i, schema_id in enumerate(self._pairs)]
         text = utf8_check(self.columns, half.data) or "true"
         return (
             frame.withColumn(whole, chosen)
@@ -123,8 +112,8 @@ class AvroDecoder:
     def _groups(self, half: Half) -> list[tuple[Any, list[tuple[Column, Column]]]]:
         """Schema ids grouped by reader: the records of one group are converted and checked together."""
         groups: dict[str, tuple[Any, list[tuple[Column, Column]]]] = {}
-        for schema_id, writer in self._trees.items():
-            exact, reader = exact_pair(writer, reader_for(writer, self._reader))
+        for schema_id, pair in self._pairs.items():
+            exact, reader = exact_pair(*pair)
             _, decoded = groups.setdefault(group_key(reader), (reader, []))
             decoded.append((self._own(half, schema_id), _decoded(self._wire.payload(half), exact, reader)))
         return list(groups.values())
@@ -140,24 +129,7 @@ class AvroDecoder:
         if schema_id not in self._reasons:
             return "schema_id", f"schema id {schema_id} is not of subject {self._subject}"
         code, why = self._reasons[schema_id].explain(payload)
-        return code, f"{why}, by {self._version}" if code == "value" else why
-
-    def _take(self, writer: WriterSchema) -> None:
-        """Notes that a version can be read, or why it can't."""
-        try:
-            tree = self._parse(writer)
-            why = misfit(tree, self._reader)
-        except SchemaRefusedError as e:
-            tree, why = None, f"{e.what} {e.where}"
-        if why:
-            name = f"schema id {writer.schema_id} (version {writer.version})"
-            self._unreadable[writer.schema_id] = f"{name} can't be read by {self._version}: {why}"
-        else:
-            self._trees[writer.schema_id] = tree
-            self._reasons[writer.schema_id] = AvroReasons(tree, self._reader, self.columns)
-
-    def _parse(self, writer: WriterSchema) -> dict[str, Any]:
-        return parse_avro(writer.text, self._subject, writer.dependencies, self._root)
+        return code, f"{why}, by {self._newest}" if code == "value" else why
 
     def _own(self, half: Half, schema_id: int) -> Column:
         from pyspark.sql import functions as F
@@ -188,27 +160,6 @@ def _with_end(tree: Any) -> dict[str, Any]:
     end = {"type": "fixed", "name": "frazil.end", "size": len(SENTINEL) // 2}
     fields = [{"name": "v", "type": tree}, {"name": "t", "type": end}]
     return {"type": "record", "name": "frazil.framed", "fields": fields}
-
-
-def _alias(reader: Any, renames: Iterable[tuple[str, str]]) -> None:
-    """Gives the reader's fields their former names, too: what was written under these is read as well."""
-    for was, now in renames:
-        *parents, old = was.split(".")
-        for field in _fields(reader, parents):
-            if field["name"] == now:
-                field["aliases"] = [*field.get("aliases", ()), old]
-
-
-def _fields(node: Any, path: Sequence[str]) -> list[dict[str, Any]]:
-    """Fields of the record at a path; none where there is no record."""
-    if isinstance(node, list):
-        return [f for branch in node for f in _fields(branch, path)]
-    if inner := node.get("items", node.get("values")):
-        return _fields(inner, path[1:]) if path[:1] in (["element"], ["value"]) else []
-    fields: list[dict[str, Any]] = node.get("fields", [])
-    if not path:
-        return fields
-    return [f for field in fields if field["name"] == path[0] for f in _fields(field["type"], path[1:])]
 
 
 def _avro(schema: Any, path: str, namespace: str) -> Parts:

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from frazil.formats.avro.schema import is_entries, scalar_column
+from frazil.formats.logical import stored, wider
+
+_NULL, _TEXT = {"type": "null"}, {"type": "string"}
 _PROMOTIONS = {
     "int": ("long", "float", "double"),
     "long": ("float", "double"),
@@ -25,56 +29,38 @@ _FAMILIES = {
 _DIGITS = 38  # of a decimal in Spark and in Iceberg
 
 
-def misfit(writer: Any, reader: Any, path: str = "") -> str | None:
+def misfit(writer: Any, reader: Any, path: str = "", room: bool = True) -> str | None:
     """Where the reader does not fit the writer, and why; None where it reads all that may be in its records.
 
-    An illegal pair does not raise in Spark: every record of that writer would become a bad row. A null
-    for what became required is no misfit but a fault of single records.
+    An illegal pair does not raise in Spark: every record of that writer would become a bad row. What tables
+    allow is legal, for the column has `room` for both. It has none where several branches become one type.
     """
-    if isinstance(writer, list):
-        found = (misfit(b, reader, path) for b in _real(writer) or writer)
-        return next((m for m in found if m), None)
-    if isinstance(reader, list):
-        branch = _branch_for(writer, reader)
-        if branch is None:
-            return _no(path, f"{_told(writer)} is no branch of its union")
-        return misfit(writer, branch, path)
-    if writer["type"] != reader["type"]:
-        return _promotion(writer, reader, path)
-    match reader["type"]:
-        case "record":
-            return _record(writer, reader, path)
-        case "array":
-            return misfit(writer["items"], reader["items"], f"{path}[]")
-        case "map":
-            return misfit(writer["values"], reader["values"], f"{path}{{}}")
-        case _:
-            return _scalar(writer, reader, path)
+    ones, others = _real(writer), _real(reader)
+    if not ones or not others:
+        return None if takes_null(reader) else _no(path, "null is no value of the newest type")
+    if len(others) > 1:
+        return next((m for one in ones if (m := _of_branch(one, ones, others, path, room))), None)
+    found = (_misfit(one, others[0], path, room and len(ones) == 1) for one in ones)
+    return next((m for m in found if m), None)
 
 
 def reader_for(writer: Any, reader: Any) -> Any:
-    """The reader, with the writer's own types wherever Spark would misread them.
+    """The reader, with the writer's own types wherever Spark would misread them, or the column is wider.
 
     Spark lays the reader's logical type over the writer's number, so milliseconds would be read as
     microseconds. It rounds a long that is read as a double, and reads an int as a long without a look at
     its range. So values are read as they were written, then converted and checked.
     """
-    if isinstance(reader, list):
-        return [_branch(writer, b, reader) for b in reader]
-    if isinstance(writer, list):
-        fitting = [b for b in _real(writer) if not misfit(b, reader)]
-        same = [b for b in fitting if b["type"] == reader["type"]]
-        return reader_for((same or fitting)[0], reader) if fitting else reader
-    match reader["type"]:
-        case "record" if writer["type"] == "record":
-            fields = [_field(f, writer) for f in reader["fields"]]
-            return {**reader, "name": writer["name"], "fields": fields}
-        case "array" if writer["type"] == "array":
-            return {**reader, "items": reader_for(writer["items"], reader["items"])}
-        case "map" if writer["type"] == "map":
-            return {**reader, "values": reader_for(writer["values"], reader["values"])}
-        case _:
-            return _scalar_for(writer, reader)
+    ones, others = _real(writer), _real(reader)
+    branches = [_branch(ones, other, others) for other in others]
+    if takes_null(writer) or takes_null(reader):
+        return [_NULL, *branches]
+    return branches if isinstance(reader, list) else branches[0]
+
+
+def takes_null(node: Any) -> bool:
+    """Whether null may stand there."""
+    return len(_real(node)) < len(_listed(node))
 
 
 def is_lossy(writer: str, reader: str) -> bool:
@@ -89,21 +75,54 @@ def written(field: dict[str, Any], writer: dict[str, Any]) -> dict[str, Any] | N
     return next((by_name[n] for n in names if n in by_name), None)
 
 
-def _record(writer: dict[str, Any], reader: dict[str, Any], path: str) -> str | None:
+def _of_branch(one: Any, ones: list[Any], others: list[Any], path: str, room: bool) -> str | None:
+    """Why a branch of the writer's has no place in the reader's union."""
+    branch = _branch_for(one, others)
+    if branch is None:
+        return _no(path, f"{_told(one)} is no branch of its union")
+    alone = sum(_branch_for(each, others) is branch for each in ones) == 1
+    return _misfit(one, branch, path, room and alone)
+
+
+def _misfit(writer: dict[str, Any], reader: dict[str, Any], path: str, room: bool) -> str | None:
+    """As `misfit`, of two types that are no unions."""
+    if room and _share_a_column(writer, reader):
+        return None
+    one, other = _entry(writer), _entry(reader)
+    if one and other:
+        keys = misfit(one[0], other[0], f"{path}{{key}}", room=False)  # a table's keys never change
+        return keys or misfit(one[1], other[1], f"{path}{{}}", room)
+    if writer["type"] != reader["type"]:
+        return _promotion(writer, reader, path)
+    match reader["type"]:
+        case "record":
+            return _record(writer, reader, path, room)
+        case "array":
+            return misfit(writer["items"], reader["items"], f"{path}[]", room)
+        case _:
+            return _scalar(writer, reader, path)
+
+
+def _share_a_column(writer: dict[str, Any], reader: dict[str, Any]) -> bool:
+    """Whether a column holds values of both, by the rule by which tables take changes."""
+    one, other = scalar_column(writer), scalar_column(reader)
+    return bool(one and other and wider(stored(one), stored(other)))
+
+
+def _record(writer: dict[str, Any], reader: dict[str, Any], path: str, room: bool) -> str | None:
     for field in reader["fields"]:
         where = f"{path}.{field['name']}".lstrip(".")
         source = written(field, writer)
-        if source is None and "default" not in field:
+        if source is None and "default" not in field and not takes_null(field["type"]):
             return _no(where, "the older version has no such field, and the newest no default for it")
-        if source is not None and (found := misfit(source["type"], field["type"], where)):
+        if source is not None and (found := misfit(source["type"], field["type"], where, room)):
             return found
     return None
 
 
 def _promotion(writer: dict[str, Any], reader: dict[str, Any], path: str) -> str | None:
     legal = reader["type"] in _PROMOTIONS.get(writer["type"], ())
-    family = _family(reader)
-    if legal and (family is None or (family == "time" == _family(writer))):
+    if legal and _family(reader) is None:
         return None
     return _no(path, f"{_told(writer)} can't be read as {_told(reader)}")
 
@@ -123,48 +142,95 @@ def _no(path: str, why: str) -> str:
     return f"field {path or '(root)'}: {why}"
 
 
+def _shaped(writer: dict[str, Any], reader: dict[str, Any]) -> dict[str, Any]:
+    """As `reader_for`, of two types that are no unions."""
+    match reader["type"]:
+        case kind if kind != writer["type"]:
+            return _rewritten(writer, reader) or _scalar_for(writer, reader)
+        case "record":
+            fields = [_field(f, writer) for f in reader["fields"]]
+            return {**reader, "name": writer["name"], "fields": fields}
+        case "array":
+            return {**reader, "items": reader_for(writer["items"], reader["items"])}
+        case "map":
+            return {**reader, "values": reader_for(writer["values"], reader["values"])}
+        case "enum" if "default" in reader:
+            return {**reader, "name": writer["name"]}
+        case "enum":
+            # A symbol that is gone was a good value once; the column is text and holds it.
+            symbols = dict.fromkeys([*reader["symbols"], *writer["symbols"]])
+            return {**reader, "name": writer["name"], "symbols": list(symbols)}
+        case _:
+            return _scalar_for(writer, reader)
+
+
+def _rewritten(writer: dict[str, Any], reader: dict[str, Any]) -> dict[str, Any] | None:
+    """A map that became entries or the reverse, as it was written; None of other types."""
+    one, other = _entry(writer), _entry(reader)
+    if one is None or other is None:
+        return None
+    value = reader_for(one[1], other[1])
+    if writer["type"] == "map":
+        return {**writer, "values": value}
+    entry = writer["items"]
+    fields = [{**f, "type": value if f["name"] == "value" else f["type"]} for f in entry["fields"]]
+    return {**writer, "items": {**entry, "fields": fields}}
+
+
 def _scalar_for(writer: dict[str, Any], reader: dict[str, Any]) -> dict[str, Any]:
     family = _family(reader)
-    if family and family == _family(writer):
+    if _share_a_column(writer, reader) or (family and family == _family(writer)):
         return writer
-    if writer["type"] == "int" != reader["type"] or is_lossy(writer["type"], reader["type"]):
-        return {"type": writer["type"]}
-    if writer["type"] != reader["type"] or "name" not in reader:
-        return reader
-    if reader["type"] == "enum" and "default" not in reader:
-        # A symbol that is gone was a good value once; the column is text and holds it.
-        symbols = dict.fromkeys([*reader["symbols"], *writer["symbols"]])
-        return {**reader, "name": writer["name"], "symbols": list(symbols)}
-    return {**reader, "name": writer["name"]}
+    lossy = is_lossy(writer["type"], reader["type"])
+    return {"type": writer["type"]} if writer["type"] == "int" != reader["type"] or lossy else reader
 
 
 def _field(field: dict[str, Any], writer: dict[str, Any]) -> dict[str, Any]:
     source = written(field, writer)
-    if source is None:
+    if source is not None:
+        kept = {k: v for k, v in field.items() if k != "default"}  # of another type now, perhaps
+        return {**kept, "type": reader_for(source["type"], field["type"])}
+    if "default" in field:
         return field
-    kept = {k: v for k, v in field.items() if k != "default"}  # of another type now, perhaps
-    return {**kept, "type": reader_for(source["type"], field["type"])}
+    return {**field, "type": [_NULL, *_real(field["type"])], "default": None}
 
 
-def _branch(writer: Any, branch: dict[str, Any], union: list[Any]) -> Any:
-    writers = writer if isinstance(writer, list) else [writer]
-    found = [w for w in writers if _branch_for(w, union) is branch]
-    same = [w for w in found if w["type"] == branch["type"]]
-    return reader_for((same or found)[0], branch) if found else branch
+def _entry(node: dict[str, Any]) -> tuple[Any, Any] | None:
+    """The types of a map's keys and values, however it is written; None of what is no map."""
+    if node["type"] == "map":
+        return _TEXT, node["values"]
+    if node["type"] != "array" or not is_entries(node):
+        return None
+    parts = {f["name"]: f["type"] for f in node["items"]["fields"]}
+    return (parts["key"], parts["value"]) if parts.keys() == {"key", "value"} else None
+
+
+def _branch(ones: list[Any], branch: dict[str, Any], others: list[Any]) -> Any:
+    if len(others) == 1:
+        found = [one for one in ones if not misfit(one, branch)]
+    else:
+        found = [one for one in ones if _branch_for(one, others) is branch]
+    same = [one for one in found if one["type"] == branch["type"]]
+    return _shaped((same or found)[0], branch) if found else branch
 
 
 def _branch_for(writer: dict[str, Any], union: list[Any]) -> dict[str, Any] | None:
     """The branch that takes what was written, as Java chooses it."""
     alike = [b for b in union if b["type"] == writer["type"]]
     named = [b for b in alike if b.get("name") == writer.get("name")]
-    simple = [b for b in alike if _simple(b) == _simple(writer)]
-    fitting = [b for b in [*simple, *alike] if not misfit(writer, b)]
+    simple = [b for b in alike if _simple(b) == _simple(writer) and not misfit(writer, b)]
     promoted = [b for b in union if b["type"] in _PROMOTIONS.get(writer["type"], ())]
-    return next(iter([*named, *fitting, *(b for b in promoted if not misfit(writer, b))]), None)
+    fitting = [b for b in [*alike, *promoted] if not misfit(writer, b, room=False)]
+    return next(iter([*named, *simple, *fitting]), None)
 
 
-def _real(union: list[Any]) -> list[Any]:
-    return [b for b in union if b["type"] != "null"]
+def _listed(node: Any) -> list[Any]:
+    return node if isinstance(node, list) else [node]
+
+
+def _real(node: Any) -> list[Any]:
+    """The branches that hold values; a type that is no union is its only one."""
+    return [b for b in _listed(node) if b["type"] != "null"]
 
 
 def _family(node: dict[str, Any]) -> str | None:

@@ -63,6 +63,12 @@ def avro_text(tree: Any, logical: bool = True) -> str:
     return json.dumps(_Emitter(_SPARKS if logical else frozenset()).emit(tree))
 
 
+def most_digits(decimal: dict[str, Any]) -> int:
+    """Of a decimal, those that its bytes can hold; Avro takes none with more digits for a decimal at all."""
+    size = min(decimal.get("size", _MOST_BYTES), _MOST_BYTES)
+    return len(str(int(2 ** (8 * size - 1)))) - 1
+
+
 def children(node: Any) -> list[Any]:
     """The types that stand directly within one."""
     if isinstance(node, list):
@@ -235,9 +241,7 @@ def _with_logical(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any
 def _digits(schema: dict[str, Any]) -> dict[str, int]:
     """Precision and scale; the precision of a fixed is at most what its bytes can hold."""
     precision, scale = _whole(schema.get("precision", 10)), _whole(schema.get("scale", 0))
-    if schema["type"] == "fixed":
-        precision = min(precision, len(str(int(2 ** (8 * min(schema["size"], _MOST_BYTES) - 1)))) - 1)
-    return {"precision": precision, "scale": scale}
+    return {"precision": min(precision, most_digits(schema)), "scale": scale}
 
 
 def _whole(number: Any) -> int:

@@ -11,7 +11,7 @@ from decimal import Decimal as Number
 from functools import cached_property
 from typing import Any
 
-from frazil.formats.avro.pairs import is_lossy, reader_for, written
+from frazil.formats.avro.pairs import is_lossy, written
 from frazil.formats.avro.parser import avro_text
 from frazil.formats.avro.values import BOOLEAN, DATE, DAY, INT, exact_pair
 from frazil.formats.logical import Decimal, List, Map, Struct, Type
@@ -19,15 +19,14 @@ from frazil.formats.protocol import Reason
 
 
 class AvroReasons:
-    """Explains the bad records of one schema, by its tree, the newest tree and the columns."""
+    """Explains the bad records of one schema, by the trees of writer and reader, and the columns."""
 
     def __init__(self, writer: Any, reader: Any, columns: Struct) -> None:
         self._writer, self._reader, self._columns = writer, reader, columns
 
     @cached_property
     def _exact(self) -> Any:
-        writer, _ = exact_pair(self._writer, reader_for(self._writer, self._reader))
-        return writer
+        return exact_pair(self._writer, self._reader)[0]
 
     @cached_property
     def _parsed(self) -> Any:
@@ -58,7 +57,7 @@ class AvroReasons:
 def _fault(writer: Any, reader: Any, wanted: Type, value: Any, path: str = "") -> str | None:
     """The first value that does not fit its column; None where none is found."""
     if value is None:
-        return None if _takes_null(reader) else f"field {path} is null, which it may no longer be"
+        return None
     writer, reader = _only(writer), _only(reader)
     if writer is None or reader is None:
         return None  # a branch of many: which one it was, the value does not tell
@@ -127,10 +126,6 @@ def _decimal(scale: int, wanted: Decimal, value: bytes, path: str) -> str | None
         return f"field {path}: no bytes are no decimal"
     number = Number(int.from_bytes(value, signed=True)).scaleb(-scale, Context(prec=10_000))
     return None if wanted.holds(number) else f"field {path}: {number} does not fit {wanted}"
-
-
-def _takes_null(node: Any) -> bool:
-    return isinstance(node, list) and any(b["type"] == "null" for b in node)
 
 
 def _only(node: Any) -> Any:

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any
 
-from frazil.errors import SpecError
+from frazil.errors import SchemaRefusedError, SpecError
 from frazil.formats.avro.parser import parse_avro
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.protocol import VARIANT_NEEDS_V3, Mapping, decimal_type, doc_text
@@ -41,6 +41,8 @@ _WRITTEN: dict[str, Any] = {
 }  # fmt: skip
 """Avro's type of what Frazil writes, by the logical type."""
 
+_NESTED = frozenset({"record", "array", "map", "null"})
+
 _MAP_ENTRY = "io.confluent.connect.avro.MapEntry"
 
 
@@ -56,6 +58,16 @@ def avro_columns(tree: dict[str, Any], subject: str) -> Struct:
     columns = _Columns(subject)
     with columns.schema("Avro"):
         return columns.record(tree, "")
+
+
+def scalar_column(node: dict[str, Any]) -> Type | None:
+    """What a value without parts becomes; None where it has parts, or where no column holds it."""
+    if node["type"] in _NESTED:
+        return None
+    try:
+        return _Columns("").scalar(node, "")
+    except SchemaRefusedError:
+        return None
 
 
 def is_entries(array: dict[str, Any]) -> bool:
@@ -84,7 +96,8 @@ class _Columns(Mapping):
         where = f"{path}.{field['name']}".lstrip(".")
         self.count(where)
         kind, optional = self._type(field["type"], where, field.get("confluent:union") or ())
-        return Field(field["name"], kind, optional, doc_text(field.get("doc")))
+        defaulted = field.get("default") is not None
+        return Field(field["name"], kind, optional, doc_text(field.get("doc")), defaulted)
 
     def _type(self, node: Any, path: str, hints: Any) -> tuple[Type, bool]:
         if not isinstance(node, list):
@@ -115,9 +128,9 @@ class _Columns(Mapping):
             case "null":
                 raise self.refusal(path, "type 'null' has no column type", "Take the field out.")
             case _:
-                return self._scalar(node, path)
+                return self.scalar(node, path)
 
-    def _scalar(self, node: dict[str, Any], path: str) -> Type:
+    def scalar(self, node: dict[str, Any], path: str) -> Type:
         kind, logical = node["type"], node.get("logicalType", "")
         if logical in ("timestamp-nanos", "local-timestamp-nanos"):
             why = f"{logical} has no column type: Spark keeps microseconds"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from frazil.formats.avro.pairs import is_lossy
-from frazil.formats.avro.parser import children
+from frazil.formats.avro.parser import children, most_digits
 from frazil.formats.logical import Decimal, List, Map, Primitive, Struct, Type
 from frazil.formats.types import spark_type
 from frazil.quoting import literal, quoted
@@ -65,7 +65,7 @@ class _Exact:
             case "map":
                 return {**node, "values": self.tree(node["values"])}
             case _ if node.get("logicalType") == "decimal" and _is_cut(node):
-                return {**node, "precision": _DIGITS}
+                return {**node, "precision": min(_DIGITS, most_digits(node))}
             case _:
                 return node
 
