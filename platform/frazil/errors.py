@@ -27,7 +27,7 @@ class FrazilError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, what: str, *, where: str = "", meaning: str = "", todo: str = "") -> None:
-        self.what, self.where, self.meaning, self.todo = map(_printable, (what, where, meaning, todo))
+        self.what, self.where, self.meaning, self.todo = map(printable, (what, where, meaning, todo))
         super().__init__(self.what)
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class FrazilError(Exception):
         return {"what": self.what, "where": self.where, "meaning": self.meaning, "todo": self.todo}
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """A text that a terminal shows and does not obey: foreign names in it may hold any sign."""
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 

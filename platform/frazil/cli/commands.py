@@ -53,6 +53,10 @@ COMMANDS: dict[str, dict[str, str]] = {
     "describe": {
         "describe": "Show one table: its state, columns, and last landings or derivations.",
     },
+    "query": {
+        "sample": "Show some rows of a table.",
+        "query": "Answer a SELECT over tables by DuckDB, which reads their rows and can do nothing else.",
+    },
     "metrics": {"metrics": "Print how all tables stand as Prometheus reads it, or serve it."},
     "upkeep": {
         "census": "Count files, snapshots and manifests of tables, or of all; details where one is named.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +14,7 @@ from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import landed, show_landings
+from frazil.cli.moment import moment_of
 from frazil.cli.results import run_id
 from frazil.cli.selection import Json, Name, Selection, select, select_topics
 from frazil.derive.derive import DeriveReport
@@ -99,7 +100,7 @@ def accept_command(table: Name, snapshot: SnapshotId, because: Because, as_json:
 @app.command("rollback")
 def rollback_command(table: Name, to: To, accept_loss: AcceptLoss = False, as_json: Json = False) -> None:
     """Put a table back to an earlier snapshot, and to the position of that one."""
-    selection, moment = select([table], every=False), _meant(to)
+    selection, moment = select([table], every=False), moment_of(to)
     report: RollbackReport | DerivedRollback
     if selection.derived.specs:
         report = _roll_back_derived(selection.derived, moment)
@@ -154,15 +155,3 @@ def _roll_back_derived(selection: Selection[DerivedSpec], to: int | datetime) ->
         )  # fmt: skip
         selection.tell(spec, told)
     return report
-
-
-def _meant(text: str) -> int | datetime:
-    """Digits are a snapshot's id, all else is a time; one without an offset is UTC."""
-    if text.isdecimal():
-        return int(text)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        problem = f"{text!r} is neither a snapshot's id nor a time such as 2026-11-21T17:00."
-        raise typer.BadParameter(problem) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

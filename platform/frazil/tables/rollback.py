@@ -73,7 +73,7 @@ def turn_back(
     turns: list[Turn[E]] = []
 
     def stage(table: Table) -> Transaction | None:
-        target = _target(name, table, to)
+        target = snapshot_at(name, table, to)
         turns.append(turn := Turn(table, target, _told(name, table, target, kind)))
         check(turn)
         return move_main(table, target, kind, turn.told) if turn.moves else None
@@ -117,7 +117,8 @@ def row_count(snapshot: Snapshot) -> int:
     return number(summary_of(snapshot), "total-records")
 
 
-def _target(name: TableName, table: Table, to: int | datetime) -> Snapshot:
+def snapshot_at(name: TableName, table: Table, to: int | datetime) -> Snapshot:
+    """The snapshot of an id, or the one of `main` at a time; a MissingError where there is none."""
     if isinstance(to, int):
         found = (s for s in (*ancestors(table.metadata), *_ahead(table.metadata)) if s.snapshot_id == to)
     else:

@@ -1,0 +1,116 @@
+"""`frazil sample` and `frazil query`: a quick look at tables' rows. See `frazil.sandbox`."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from frazil.cli.console import console, print_json, print_table
+from frazil.cli.moment import moment_of
+from frazil.cli.selection import Json, Name, select
+from frazil.errors import printable
+from frazil.quoting import double_quoted
+from frazil.sandbox import Answer, Rows, Sandbox, sandbox
+from frazil.settings.profile import Settings
+from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.rollback import snapshot_at
+
+app = typer.Typer()
+
+AsOf = Annotated[
+    str,
+    typer.Option(metavar="SNAPSHOT|TIME", help="As it was: a snapshot's id, or 2026-11-21T17:00 (UTC)."),
+]
+Shown = Annotated[int, typer.Option("--rows", min=1, help="Show so many rows at most.")]
+Seconds = Annotated[float, typer.Option(min=0.1, help="Give up after so long.")]
+
+
+@app.command("sample")
+def sample_command(
+    table: Name, rows: Shown = 10, as_of: AsOf = "", seconds: Seconds = 60, as_json: Json = False
+) -> None:
+    """Show some rows of a table."""
+    selection = select([table], every=False)
+    ((_, names),) = selection.pairs
+    name = double_quoted(names.table.namespace, names.table.table)
+    _run(f"SELECT * FROM {name}", rows, as_of, seconds, as_json)
+
+
+@app.command("query")
+def query_command(
+    sql: Annotated[str, typer.Argument(metavar="SELECT", help="A SELECT over tables, in DuckDB's SQL.")],
+    rows: Shown = 100,
+    as_of: AsOf = "",
+    seconds: Seconds = 60,
+    as_json: Json = False,
+) -> None:
+    """Answer a SELECT over tables by DuckDB, which reads their rows and can do nothing else."""
+    _run(sql, rows, as_of, seconds, as_json)
+
+
+def _run(sql: str, rows: int, as_of: str, seconds: float, as_json: bool) -> None:
+    moment = moment_of(as_of) if as_of else None
+    settings = Settings.load()
+    with sandbox() as duck, catalog_errors(settings):
+        _add(duck, duck.tables_of(sql), moment)
+        with console.status("reading"):
+            answer = duck.select(sql, rows=rows, seconds=seconds)
+    if as_json:
+        found = [dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]
+        print_json({"columns": answer.columns, "rows": found, "more": answer.more})
+    else:
+        _show(answer)
+
+
+def _add(duck: Sandbox, written: Sequence[tuple[str, ...]], moment: int | datetime | None) -> None:
+    """Shows the tables of pipelines under the names that the query has for them."""
+    if not written:
+        return
+    selection = select([".".join(parts) for parts in written], every=False)
+    for spec, names in selection.pairs:
+        table = load_table(selection.connections.of(spec).catalog, names.table)
+        snapshot = None if moment is None else snapshot_at(names.table, table, moment).snapshot_id
+        for parts in ((names.table.table,), names.table.identifier):
+            if parts in written:
+                duck.add(parts, Rows(table, snapshot))
+
+
+def _show(answer: Answer) -> None:
+    table = Table(*map(printable, answer.columns))
+    for row in answer.rows:
+        table.add_row(*map(_cell, row))
+    print_table(table)
+    if answer.more:
+        console.print(f"These are the first {len(answer.rows):,} rows; --rows shows more.", style="dim")
+
+
+def _cell(value: Any) -> str:
+    """A value for people: bytes as the text that they may be."""
+    if value is None:
+        return ""
+    if isinstance(value, bytes) and (text := value.decode(errors="replace")).isprintable():
+        return text
+    return printable(str(_plain(value)))
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can say it: bytes in base64, and what is no number as text."""
+    match value:
+        case bytes():
+            return base64.b64encode(value).decode()
+        case float() if not math.isfinite(value):
+            return str(value)
+        case dict():
+            return {name: _plain(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case datetime():
+            return value.isoformat()
+        case _:
+            return value

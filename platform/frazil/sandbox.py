@@ -1,0 +1,185 @@
+"""SELECTs over tables, by a DuckDB that can reach nothing but their rows.
+
+PyIceberg reads the rows, file by file while DuckDB asks for them. DuckDB itself has no file system, no
+network and no secret; a statement can't change its settings, nor call a function that reads or writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Timer
+from typing import TYPE_CHECKING, Any
+
+from frazil.errors import ConfigureError, FrazilError
+from frazil.extras import require
+from frazil.quoting import double_quoted
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from pyarrow import RecordBatch, RecordBatchReader
+    from pyiceberg.table import Table
+
+_LOCKED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "temp_directory": "",
+    "memory_limit": "1GB",
+}
+_FUNCTIONS = {"generate_series", "range", "unnest"}
+"""Table functions that read nothing. `enable_logging`, for one, makes DuckDB abort the process at its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a SELECT gave: its columns with DuckDB's types, its first rows, and whether there are more."""
+
+    columns: dict[str, str]
+    rows: list[tuple[Any, ...]]
+    more: bool
+
+
+class Rows:
+    """The rows of a table at one snapshot, as often as they are asked for: each time a new stream."""
+
+    def __init__(self, table: Table, snapshot_id: int | None = None) -> None:
+        from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+        self._table, self._scan = table, table.scan(snapshot_id=snapshot_id)
+        self._schema = schema_to_pyarrow(self._scan.projection())
+        self.failure: Exception | None = None
+
+    def __arrow_c_schema__(self) -> object:
+        return self._schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.reader().__arrow_c_stream__(requested_schema)
+
+    def reader(self) -> RecordBatchReader:
+        """A stream of all rows; one file after the other, for PyIceberg's own readers fetch all at once."""
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_batches(self._schema, self._batches()).cast(self._schema)
+
+    def _batches(self) -> Iterator[RecordBatch]:
+        from pyiceberg.expressions import AlwaysTrue
+        from pyiceberg.io.pyarrow import ArrowScan
+
+        columns = self._scan.projection()
+        scan = ArrowScan(self._table.metadata, self._table.io, columns, AlwaysTrue())
+        try:
+            for task in self._scan.plan_files():
+                yield from scan.to_record_batches([task])
+        except Exception as e:
+            self.failure = e  # DuckDB would tell its text alone
+            raise
+
+
+class Sandbox:
+    """A DuckDB in memory that knows the tables it was given."""
+
+    def __init__(self, connection: DuckDBPyConnection) -> None:
+        self._duck = connection
+        self._rows: list[Rows] = []
+
+    def tables_of(self, sql: str) -> list[tuple[str, ...]]:
+        """The names, each in its parts, of the tables that one SELECT reads; refuses any other statement."""
+        nodes = self._parsed(sql)
+        within = {entry["key"] for node in nodes for entry in (node.get("cte_map") or {}).get("map", ())}
+        called = {n["function"]["function_name"] for n in nodes if n.get("type") == "TABLE_FUNCTION"}
+        if refused := sorted(called - _FUNCTIONS):
+            raise ConfigureError(
+                f"A query can't call {', '.join(refused)} here.",
+                where=sql,
+                todo="Read tables of pipelines.",
+            )
+        names = {
+            tuple(filter(None, (node["catalog_name"], node["schema_name"], node["table_name"])))
+            for node in nodes
+            if node.get("type") == "BASE_TABLE"
+        }
+        return sorted(name for name in names if name[0] not in within)
+
+    def _parsed(self, sql: str) -> list[dict[str, Any]]:
+        """Every node of DuckDB's own syntax tree."""
+        with _told(sql):
+            told = self._duck.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
+            tree = json.loads(told[0]) if told else {}
+            nodes = list(_nodes(tree))
+        if tree.get("error") or len(tree.get("statements", ())) != 1:
+            why = tree.get("error_message", "")
+            raise ConfigureError("This is not one SELECT.", where=f"{sql}\n{why}", todo="Write one SELECT.")
+        return nodes
+
+    def add(self, parts: tuple[str, ...], rows: Rows) -> None:
+        """Shows a table under a name of one or two parts."""
+        source = f"_frazil_{len(self._rows)}"
+        self._rows.append(rows)
+        self._duck.register(source, rows)
+        if schema := parts[:-1]:
+            self._duck.execute(f"CREATE SCHEMA IF NOT EXISTS {double_quoted(*schema)}")
+        self._duck.execute(f"CREATE VIEW {double_quoted(*parts)} AS SELECT * FROM {source}")
+
+    def select(self, sql: str, *, rows: int, seconds: float) -> Answer:
+        """The first rows of a SELECT over the tables that were added; interrupted when its time is up."""
+        timer = Timer(seconds, self._duck.interrupt)
+        timer.start()
+        try:
+            with _told(sql, seconds):
+                return _answer(self._duck.sql(sql), rows)
+        except FrazilError:
+            for failure in (each.failure for each in self._rows if each.failure):
+                raise failure from None
+            raise
+        finally:
+            timer.cancel()
+
+
+@contextmanager
+def sandbox() -> Iterator[Sandbox]:
+    """A sandbox that is gone with the context; raises ConfigureError where DuckDB is not installed."""
+    require("local", "DuckDB", "duckdb")
+    import duckdb
+
+    with duckdb.connect(":memory:", config=_LOCKED) as connection:
+        connection.execute("SET TimeZone = 'UTC'; SET lock_configuration = true")
+        yield Sandbox(connection)
+
+
+def _answer(relation: DuckDBPyRelation, most: int) -> Answer:
+    found = relation.limit(most + 1).to_arrow_table()
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+    return Answer(types, rows[:most], len(rows) > most)
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict):
+        yield tree
+    for part in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _nodes(part)
+
+
+@contextmanager
+def _told(sql: str, seconds: float = 0.0) -> Iterator[None]:
+    """Turns DuckDB's errors into one of ours."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise FrazilError(
+            f"The query took longer than {seconds:g} s.",
+            where=sql,
+            meaning="Nothing was changed.",
+            todo="Ask for less, or give it more time by --seconds.",
+        ) from None
+    except (duckdb.Error, MemoryError, RecursionError) as e:
+        raise ConfigureError(
+            f"DuckDB can't answer the query: {e}", where=sql, todo="Mend the query."
+        ) from None
