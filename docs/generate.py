@@ -5,11 +5,13 @@ A whole page, or a region of one between `<!-- generated: NAME -->` and `<!-- en
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
 from typer.main import get_command
 
 from assets.deployments.checks import DRIFT, VERIFY
@@ -19,7 +21,11 @@ from frazil.checks.run import checks_of
 from frazil.cli.commands import Named
 from frazil.cli.main import make_app
 from frazil.doctor.run import SYSTEMS
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, SchemaRefusedError
+from frazil.formats.kinds import SCHEMA_FORMATS
+from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
+from frazil.formats.types import as_stored, spark_type, to_iceberg
+from frazil.publishing.targets import TARGETS
 from frazil.settings.profile import Settings, fields, variable
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
@@ -37,7 +43,12 @@ def written() -> dict[Path, str]:
 
 def with_regions(text: str) -> str:
     """A page whose regions say what the code says."""
-    return _REGION.sub(lambda found: found[1] + "\n".join(_settings(found[2])) + "\n" + found[3], text)
+    return _REGION.sub(lambda found: found[1] + "\n".join(_region(found[2])) + "\n" + found[3], text)
+
+
+def _region(name: str) -> Iterator[str]:
+    what, _, of = name.rpartition(" ")
+    return _types(of) if what == "types" else _settings(name)
 
 
 def _settings(system: str) -> Iterator[str]:
@@ -161,10 +172,56 @@ def _table_of_checks(title: str, spec: TableSpec | DerivedSpec) -> Iterator[str]
         yield f"| `{each.name}` | {each.asset[0]} | {each.description} | {blocks} | {deep} |"
 
 
+def _types(form: str) -> Iterator[str]:
+    """What each type of a format becomes, by the code that makes the columns."""
+    systems = ["Iceberg", "Spark", *(word.capitalize() for word in TARGETS)]
+    head = ["in the schema", *systems, "Tableflow", "why not here"]
+    yield from ("", f"| {' | '.join(head)} |", "|---" * len(head) + "|")
+    for place, each in enumerate(examples()[form]):
+        theirs = [each.get("tableflow", "the same"), each.get("why", "")]
+        yield f"| {' | '.join([each['says'], *_column(type_example(form, place), len(systems)), *theirs])} |"
+    yield ""
+
+
+def _column(schemas: HalfSchemas, systems: int) -> list[str]:
+    """The only column of an example as each system shows it."""
+    try:
+        (column,) = schemas.columns
+    except SchemaRefusedError as e:
+        why = e.what.removeprefix("The schema can't become a table: ")
+        return [f"refused: {why.removesuffix('.')}", *[""] * (systems - 1)]
+    (stored,), (field,) = as_stored([column]), to_iceberg([column]).fields
+    targets = [target(TableSpec(topic="t"), Settings()) for target in TARGETS.values()]
+    others = [spark_type(column.type), *(target.column_type(field.field_type) for target in targets)]
+    optional = ", optional" if column.optional else ""
+    return [f"`{stored.type}`{optional}", *(f"`{other.replace('`', '')}`" for other in others)]
+
+
+def examples() -> dict[str, Any]:
+    """What types.yaml says."""
+    found: dict[str, Any] = yaml.safe_load((DOCS / "types.yaml").read_text())
+    return found
+
+
+def type_example(form: str, place: int) -> HalfSchemas:
+    """A schema whose only field, `f`, is the example of that place."""
+    example, record = examples()[form][place]["example"], None
+    match form:
+        case "avro":
+            text = json.dumps({"type": "record", "name": "R", "fields": [{"name": "f", "type": example}]})
+        case "json":
+            text = json.dumps({"type": "object", "properties": {"f": example}, "required": ["f"]})
+        case _:  # all in one file: protoc takes as long for one of them
+            messages = [f"message M{n} {{ {each['example']} }}" for n, each in enumerate(examples()[form])]
+            text, record = "\n".join([examples()["proto"], *messages]), f"M{place}"
+    writer = WriterSchema(0, 0, text, form.upper())
+    return HalfSchemas(VALUE, SCHEMA_FORMATS[writer.kind], form, (writer,), record_type=record)
+
+
 _PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "commands": _commands, "errors": _errors, "checks": _checks,
 }  # fmt: skip
-_PAGES_WITH_REGIONS = ("settings.md", "monitoring.md")
+_PAGES_WITH_REGIONS = ("settings.md", "monitoring.md", "types.md")
 
 if __name__ == "__main__":
     for page, text in written().items():
