@@ -163,6 +163,9 @@ class Mapping:
         """Refuses what is no schema at all; the walk itself need not look at the type of every part."""
         try:
             yield
+        except RecursionError:
+            why = f"it is deeper than {MAX_DEPTH} levels"
+            raise self.refusal(self._at, why, "Make it flatter.") from None
         except MALFORMED as e:
             why = f"it is no {title} schema ({type(e).__name__}: {e!s:.200})"
             raise self.refusal(self._at, why, "Mend the schema.") from None

@@ -67,6 +67,19 @@ def test_what_is_no_avro_schema_is_refused_with_its_field(text: str, field: str)
     assert f"field {field}" in refusal("AVRO", text)
 
 
+@pytest.mark.parametrize("kind", ["AVRO", "JSON"])
+@pytest.mark.parametrize("levels", [100, 250, 990])
+def test_a_schema_that_is_nested_too_deeply_is_told_its_bound(kind: str, levels: int) -> None:
+    text = record({"name": "a", "type": "~"}) if kind == "AVRO" else obj(a="~")
+    deep = '{"type": "array", "items": ' * levels + '{"type": "string"}' + "}" * levels
+    schemas = HalfSchemas(
+        VALUE, SCHEMA_FORMATS[kind], "t-value", (WriterSchema(1, 1, text.replace('"~"', deep), kind),)
+    )
+
+    with pytest.raises(SchemaRefusedError, match="64 levels"):
+        _ = schemas.columns
+
+
 def test_notes_of_another_type_are_no_part_of_an_avro_schema() -> None:
     text = record({**INT, "doc": ["x"]}, {"name": "b", "type": {"type": "long", "logicalType": ["date"]}})
     schemas = HalfSchemas(VALUE, SCHEMA_FORMATS["AVRO"], "t-value", (WriterSchema(1, 1, text, "AVRO"),))

@@ -68,11 +68,11 @@ def is_lossy(writer: str, reader: str) -> bool:
     return (writer, reader) in (("int", "float"), ("long", "float"), ("long", "double"))
 
 
-def written(field: dict[str, Any], writer: dict[str, Any]) -> dict[str, Any] | None:
-    """The writer's field that a field of the reader is read from, by name or by alias."""
+def written(reader: dict[str, Any], writer: dict[str, Any]) -> list[tuple[Any, Any | None]]:
+    """A record's fields, each with the one of the writer's that it is read from, by name or by alias."""
     by_name = {f["name"]: f for f in writer["fields"]}
-    names = [field["name"], *field.get("aliases", ())]
-    return next((by_name[n] for n in names if n in by_name), None)
+    names = ((field, (field["name"], *field.get("aliases", ()))) for field in reader["fields"])
+    return [(field, next((by_name[n] for n in known if n in by_name), None)) for field, known in names]
 
 
 def _of_branch(one: Any, ones: list[Any], others: list[Any], path: str, room: bool) -> str | None:
@@ -110,9 +110,8 @@ def _share_a_column(writer: dict[str, Any], reader: dict[str, Any]) -> bool:
 
 
 def _record(writer: dict[str, Any], reader: dict[str, Any], path: str, room: bool) -> str | None:
-    for field in reader["fields"]:
+    for field, source in written(reader, writer):
         where = f"{path}.{field['name']}".lstrip(".")
-        source = written(field, writer)
         if source is None and "default" not in field and not takes_null(field["type"]):
             return _no(where, "the older version has no such field, and the newest no default for it")
         if source is not None and (found := misfit(source["type"], field["type"], where, room)):
@@ -148,7 +147,7 @@ def _shaped(writer: dict[str, Any], reader: dict[str, Any]) -> dict[str, Any]:
         case kind if kind != writer["type"]:
             return _rewritten(writer, reader) or _scalar_for(writer, reader)
         case "record":
-            fields = [_field(f, writer) for f in reader["fields"]]
+            fields = [_field(f, source) for f, source in written(reader, writer)]
             return {**reader, "name": writer["name"], "fields": fields}
         case "array":
             return {**reader, "items": reader_for(writer["items"], reader["items"])}
@@ -185,8 +184,7 @@ def _scalar_for(writer: dict[str, Any], reader: dict[str, Any]) -> dict[str, Any
     return {"type": writer["type"]} if writer["type"] == "int" != reader["type"] or lossy else reader
 
 
-def _field(field: dict[str, Any], writer: dict[str, Any]) -> dict[str, Any]:
-    source = written(field, writer)
+def _field(field: dict[str, Any], source: dict[str, Any] | None) -> dict[str, Any]:
     if source is not None:
         kept = {k: v for k, v in field.items() if k != "default"}  # of another type now, perhaps
         return {**kept, "type": reader_for(source["type"], field["type"])}

@@ -83,8 +83,8 @@ def _faults(writer: Any, reader: Any, wanted: Type, value: Any, path: str) -> It
 def _of_record(
     writer: Any, reader: Any, wanted: Struct, value: dict[str, Any], path: str
 ) -> Iterable[str | None]:
-    for field, column in zip(reader["fields"], wanted, strict=True):
-        if source := written(field, writer):
+    for (field, source), column in zip(written(reader, writer), wanted, strict=True):
+        if source:
             where = f"{path}.{column.name}".lstrip(".")
             yield _fault(source["type"], field["type"], column.type, value[source["name"]], where)
 

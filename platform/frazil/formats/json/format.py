@@ -17,6 +17,7 @@ from frazil.formats.json.checks import JsonSql
 from frazil.formats.json.nodes import Members, Node
 from frazil.formats.json.proofs import Whole, all_strings
 from frazil.formats.json.reasons import JsonReasons, validator_maker
+from frazil.formats.json.references import NAMED
 from frazil.formats.json.schema import json_columns, readable
 from frazil.formats.json.sql import all_of, present
 from frazil.formats.logical import Struct
@@ -33,9 +34,6 @@ Parts = Iterator[tuple[str, Any]]
 
 _NOTES = frozenset({"$schema", "$id", "$comment", "description", "examples"})
 """Keywords that say nothing about a record's shape."""
-
-_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-"""Keywords below which stand the author's own names, whatever they look like."""
 
 _HALF_PAIR = literal(
     r"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
@@ -165,7 +163,7 @@ def _json(schema: Any, path: str, own_names: bool = False) -> Parts:
             for word in sorted(schema):
                 if own_names or word not in _NOTES:
                     yield from _json(
-                        schema[word], f"{path}.{word}".lstrip("."), not own_names and word in _NAMED
+                        schema[word], f"{path}.{word}".lstrip("."), not own_names and word in NAMED
                     )
         case [*items] if any(isinstance(item, dict | list) for item in items):
             for i, item in enumerate(items):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
@@ -70,7 +70,7 @@ class Member:
     name: str
     node: Node
     optional: bool = False
-    doc: str = ""
+    doc: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,19 @@ from frazil.formats.protocol import MAX_FIELDS, Refuse
 _DATA = frozenset({"enum", "const", "default", "examples"})
 """Keywords that hold values: what looks like a schema in them is none."""
 
+NAMED = frozenset(
+    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+)
+"""Keywords below which stand the author's own names, whatever they look like, and a schema for each."""
+
 Within = tuple[str, ...]
 """The references that a schema lies within."""
 
 Flat = tuple[dict[str, Any], Within]
 """A schema without `$ref` and `allOf`, and what it lies within."""
 
-_MOST_WITHIN = 4
-"""A base's own reference may stand again in a field beside it: only what goes on and on contains itself."""
+_MOST_WITHIN = 16
+"""A base may stand again in a field beside it, at every level: only what goes on and on contains itself."""
 
 _MOST_FOLLOWED = 3 * MAX_FIELDS
 """A field's reference is followed up to three times: as a field, for its text, as a union's branch."""
@@ -45,7 +50,7 @@ class References:
         self.followed = 0
 
     def find(self, reference: str) -> Any:
-        """The schema that an absolute reference means; raises LookupError or StopIteration."""
+        """The schema that an absolute reference means; raises LookupError or ValueError."""
         if reference in self._anchors:
             return self._anchors[reference]
         name, _, pointer = reference.partition("#")
@@ -61,7 +66,7 @@ class References:
         """The document of that name or id. A name that was joined to a schema's id ends with the name."""
         if name in self._documents:
             return self._documents[name]
-        return next(d for n, d in self._documents.items() if n and name.endswith(f"/{n}"))
+        return self._documents[max((n for n in self._documents if n and name.endswith(f"/{n}")), key=len)]
 
     def _absolute(self, schema: Any, base: str) -> Any:
         if isinstance(schema, list):
@@ -71,14 +76,22 @@ class References:
         own = schema.get("$id", schema.get("id"))
         if isinstance(own, str) and not own.startswith("#"):
             base = urljoin(base, own).rstrip("#")
-        found = {k: v if k in _DATA else self._absolute(v, base) for k, v in schema.items()}
+        found = {word: self._part(word, each, base) for word, each in schema.items()}
         if isinstance(reference := schema.get("$ref"), str):
             found["$ref"] = _joined(base, reference)
         for name in _names(schema):
             self._anchors[f"{base}#{name}"] = found
         if isinstance(own, str):
-            self._documents[base] = found
+            self._documents.setdefault(base, found)  # a subject's name goes before an id
         return found
+
+    def _part(self, word: str, value: Any, base: str) -> Any:
+        """What stands below a keyword."""
+        if word in _DATA:
+            return value
+        if word in NAMED and isinstance(value, dict):
+            return {name: self._absolute(each, base) for name, each in value.items()}
+        return self._absolute(value, base)
 
 
 def _joined(base: str, reference: str) -> str:
@@ -120,7 +133,7 @@ def _target(reference: str, references: References, within: Within, refuse: Refu
         raise refuse(f"it leads to more than {_MOST_FOLLOWED} references", "Write what they mean.")
     try:
         target = references.find(reference)
-    except (LookupError, ValueError, TypeError, StopIteration):
+    except (LookupError, ValueError, TypeError):
         raise refuse(f"$ref {reference} leads nowhere", "Register what it refers to.") from None
     return flat(target, references, (*within, reference), refuse)
 

@@ -140,18 +140,23 @@ class _Nodes(Mapping):
                 return scalar(kind, schema, partial(self.refusal, path))
 
     def _object(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Node:
-        values = _values(schema)
-        if values is not None:
-            node, optional = self.node(values, f"{path}{{}}", within, depth + 1)
-            return Entries(node, optional)
+        if values := [self.node(v, f"{path}{{}}", within, depth + 1) for v in _values(schema)]:
+            return self._entries(values, path)
         if not schema.get("properties"):
             raise self.refusal(
                 path, "an object without properties has no column type", "Add one, or a value type."
             )
         return self._members(schema, path, within, depth)
 
+    def _entries(self, values: list[tuple[Node, bool]], path: str) -> Entries:
+        (node, _), *others = values
+        if any(other != node for other, _ in others):
+            why = "it has values of several types, by the names of their keys"
+            raise self.refusal(path, why, "Give patternProperties and additionalProperties one type.")
+        return Entries(node, any(optional for _, optional in values))
+
     def _members(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Members:
-        required, found = schema.get("required", ()), []
+        required, found = self._required(schema, path), []
         for name, each in schema["properties"].items():
             where = f"{path}.{name}".lstrip(".")
             node, optional = self.node(each, where, within, depth + 1)
@@ -166,6 +171,12 @@ class _Nodes(Mapping):
                 raise self.refusal(f"{path}.{name}".lstrip("."), why, "Rename it.")
         self.check_names([m.name for m in members], path, "an object")
         return Members(members)
+
+    def _required(self, schema: dict[str, Any], path: str) -> list[str]:
+        names: Any = schema.get("required", [])
+        if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+            raise self.refusal(path, "`required` is no list of names", "List the names of the properties.")
+        return names
 
     def _array(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Node:
         items = schema.get("items")
@@ -203,15 +214,14 @@ def _implied(schema: dict[str, Any]) -> str | None:
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def _values(schema: dict[str, Any]) -> Any:
-    """The schema of a map's values, None where the object has keys of its own."""
+def _values(schema: dict[str, Any]) -> list[Any]:
+    """The schemas of a map's values, none where the object has keys of its own."""
     more, patterns = schema.get("additionalProperties"), schema.get("patternProperties", {})
     marked = schema.get("connect.type") == "map"
     if schema.get("properties") and not marked:
-        return None
-    if isinstance(more, dict):
-        return more if more or marked else None
-    return next(iter(patterns.values())) if len(patterns) == 1 else None
+        return []
+    others = [more] if isinstance(more, dict) and (more or marked) else []
+    return [*others, *patterns.values()]
 
 
 def _only_constrains(branch: dict[str, Any], whole: dict[str, Any]) -> bool:

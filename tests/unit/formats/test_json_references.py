@@ -1,0 +1,136 @@
+"""Where a `$ref` of JSON Schema leads: to the right document, whatever the property above it is called."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from frazil.errors import SchemaRefusedError
+from frazil.formats.json.schema import json_columns
+from frazil.formats.logical import Field, List, Map, Primitive, Struct, Type
+from frazil.formats.protocol import WriterSchema
+
+LONG, TEXT = Primitive("long"), Primitive("string")
+INTEGER, STRING = ({"type": t} for t in ("integer", "string"))
+HERE, THERE = {"$ref": "#/definitions/B"}, {"$ref": "other.json"}
+
+
+def obj(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def mapped(schema: Any, *dependencies: tuple[str, str]) -> Struct:
+    return json_columns(
+        [WriterSchema(1, 1, json.dumps(schema), "JSON", (), dependencies)], "s-value", "value"
+    )
+
+
+def struct(**fields: Type) -> Struct:
+    return Struct(tuple(Field(name, kind) for name, kind in fields.items()))
+
+
+@pytest.mark.parametrize("word", ["default", "enum", "const", "examples", "$id", "id", "$anchor", "required"])
+def test_a_property_may_be_named_like_a_keyword(word: str) -> None:
+    other = {**obj(**{word: HERE}), "definitions": {"B": INTEGER}}
+    schema = {**obj(o=THERE, **{word: HERE}), "definitions": {"B": STRING}}
+
+    columns = mapped(schema, ("other.json", json.dumps(other)))
+
+    assert {f.name: f.type for f in columns} == {"o": struct(**{word: LONG}), word: TEXT}
+
+
+@pytest.mark.parametrize("words", ["definitions", "$defs"])
+@pytest.mark.parametrize("name", ["default", "enum", "const", "examples"])
+def test_a_definition_may_be_named_like_a_keyword(words: str, name: str) -> None:
+    other = {
+        **obj(a={"$ref": f"#/{words}/{name}"}),
+        words: {name: HERE},
+        "definitions": {"B": INTEGER, name: HERE},
+    }
+
+    columns = mapped({**obj(o=THERE), "definitions": {"B": STRING}}, ("other.json", json.dumps(other)))
+
+    assert columns == struct(o=struct(a=LONG))
+
+
+@pytest.mark.parametrize("word", ["default", "const", "examples"])
+def test_what_looks_like_a_reference_in_a_value_is_none(word: str) -> None:
+    value = {"$ref": "nowhere.json", "$id": "other.json", "$anchor": "x"}
+    schema = {**obj(o=THERE), word: [value] if word == "examples" else value}
+
+    assert mapped(schema, ("other.json", json.dumps(INTEGER))) == struct(o=LONG)
+
+
+def test_of_two_names_that_fit_the_longer_one_is_meant() -> None:
+    schema = {"$id": "http://example.com/order.json", **obj(a={"$ref": "b/point.json"})}
+    named = [("point.json", json.dumps(STRING)), ("b/point.json", json.dumps(INTEGER))]
+
+    assert mapped(schema, *named) == mapped(schema, *reversed(named)) == struct(a=LONG)
+
+
+def test_a_name_in_the_registry_means_more_than_an_id_within_another_subject() -> None:
+    named = [("point.json", json.dumps(INTEGER)), ("other.json", json.dumps({"$id": "point.json", **STRING}))]
+
+    assert mapped(obj(a={"$ref": "point.json"}), *named) == struct(a=LONG)
+    assert mapped(obj(a={"$ref": "point.json"}), *reversed(named)) == struct(a=LONG)
+
+
+def test_a_base_may_stand_at_every_level() -> None:
+    """Every entity of a model often has the same base: an id, and when it was made."""
+    base, levels = {"$ref": "#/$defs/base"}, 12
+    parts = {
+        f"d{n}": {"allOf": [base], **obj(child={"$ref": f"#/$defs/d{n + 1}"}, made=base)}
+        for n in range(levels)
+    }
+    schema = {"$ref": "#/$defs/d0", "$defs": {**parts, f"d{levels}": base, "base": obj(id=STRING)}}
+
+    found: Type = mapped(schema)
+    for _ in range(levels):
+        assert isinstance(found, Struct)
+        assert [f.name for f in found] == ["child", "id", "made"]
+        found = found.fields[0].type
+    assert found == struct(id=TEXT)
+
+
+def test_a_tree_contains_itself() -> None:
+    tree = {
+        "allOf": [{"$ref": "#/$defs/base"}],
+        **obj(left={"$ref": "#/$defs/tree"}, right={"$ref": "#/$defs/tree"}),
+    }
+
+    with pytest.raises(SchemaRefusedError, match="defs/tree contains itself"):
+        mapped({"$ref": "#/$defs/tree", "$defs": {"tree": tree, "base": obj(id=STRING)}})
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"patternProperties": {"^x": INTEGER}, "additionalProperties": INTEGER}, Map(TEXT, LONG)),
+        ({"patternProperties": {"^x": INTEGER}, "additionalProperties": False}, Map(TEXT, LONG)),
+        ({"patternProperties": {"^x": HERE, "^y": STRING}}, Map(TEXT, TEXT)),
+        ({"patternProperties": {"^x": {"type": "array", "items": STRING}}}, Map(TEXT, List(TEXT))),
+    ],
+)
+def test_an_object_of_any_keys_is_a_map_where_its_values_are_alike(schema: Any, expected: Type) -> None:
+    assert mapped({**obj(m={"type": "object", **schema}), "definitions": {"B": STRING}}) == struct(m=expected)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"patternProperties": {"^x": INTEGER}, "additionalProperties": STRING},
+        {"patternProperties": {"^x": INTEGER, "^y": STRING}},
+        {"patternProperties": {"^x": INTEGER, "^y": INTEGER}, "additionalProperties": STRING},
+    ],
+)
+def test_an_object_whose_values_depend_on_their_keys_is_refused(schema: Any) -> None:
+    with pytest.raises(SchemaRefusedError, match=r"values of several types[\s\S]*field m"):
+        mapped(obj(m={"type": "object", **schema}))
+
+
+@pytest.mark.parametrize("required", [True, "a", [["a"]], {"a": 1}, 5])
+def test_what_is_required_is_a_list_of_names(required: Any) -> None:
+    with pytest.raises(SchemaRefusedError, match=r"`required` is no list of names[\s\S]*field o"):
+        mapped(obj(o={**obj(a=STRING), "required": required}))
