@@ -1,0 +1,85 @@
+"""The README and the tutorial work as they are written, block by block, in a fresh clone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.schema_registry import SchemaRegistryError
+from pyiceberg.exceptions import NoSuchTableError
+
+from frazil.connections import Connections
+from kit.pages import Reader
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def reader(stack: object, tmp_path: Path) -> Reader:
+    """Somebody with a fresh clone, whose environment is made already, and with an empty home."""
+    clone = tmp_path / "frazil"
+    subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", clone], check=True)
+    for page in ("README.md", "docs/tutorial.md"):  # as they are, also before they are committed
+        (clone / page).write_text((ROOT / page).read_text())
+    (clone / ".venv").symlink_to(sys.prefix)
+    for made_from in ("requirements.lock", "pyproject.toml"):
+        os.utime(clone / made_from, (0, 0))  # so that make finds the environment up to date
+    return Reader(clone, tmp_path, {"HOME": str(tmp_path), "COLUMNS": "100"})
+
+
+@pytest.fixture
+def coffees(connections: Connections) -> Iterator[None]:
+    """Nothing of the tutorial's topic and tables, before and after."""
+    forget(connections, "coffees", "sales_by_drink")
+    yield
+    forget(connections, "coffees", "sales_by_drink")
+
+
+@pytest.fixture
+def trades(connections: Connections) -> Iterator[None]:
+    """Nothing of the README's topic and tables, before and after."""
+    forget(connections, "trades", "large_trades", "trades__dead_letters")
+    yield
+    forget(connections, "trades", "large_trades", "trades__dead_letters")
+
+
+def forget(connections: Connections, topic: str, *others: str) -> None:
+    """Deletes a topic, its subject, and tables with their entries in Glue."""
+    for future in connections.admin.delete_topics([topic], operation_timeout=30).values():
+        with suppress(KafkaException):
+            future.result()
+    with suppress(SchemaRegistryError):
+        connections.registry.delete_subject(f"{topic}-value")
+    for table in (topic, *others):
+        with suppress(NoSuchTableError):
+            connections.catalog.drop_table(("local", table))
+        with suppress(connections.glue.exceptions.EntityNotFoundException):
+            connections.glue.delete_table(DatabaseName="local", Name=table)
+
+
+def test_the_tutorial_leads_from_a_producer_to_a_table_of_a_table(
+    reader: Reader, coffees: None, connections: Connections
+) -> None:
+    reader.do(ROOT / "docs" / "tutorial.md")
+
+    rows = connections.catalog.load_table(("local", "sales_by_drink")).scan().to_arrow().to_pylist()
+    assert {row["drink"]: row["cups"] for row in rows} == {"espresso": 76, "filter": 73, "flat white": 76}
+
+
+def test_the_example_of_the_readme_makes_both_tables(
+    reader: Reader, trades: None, connections: Connections
+) -> None:
+    reader.do(ROOT / "README.md")
+
+    landed, large = (
+        connections.catalog.load_table(("local", name)).scan().to_arrow()
+        for name in ("trades", "large_trades")
+    )
+    assert landed.num_rows == 1000
+    assert large.num_rows == sum(quantity > 4000 for quantity in landed["quantity"].to_pylist()) > 0
