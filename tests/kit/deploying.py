@@ -18,10 +18,14 @@ from pathlib import Path
 
 from stamina.instrumentation import set_on_retry_hooks
 
+from frazil.cloud.aws.client import Aws
 from frazil.cloud.deployment import reconciler_of
 from frazil.cloud.reconciler import Reconciler, Report
 from frazil.pipelines.deployments import load_deployments
 from frazil.settings.profile import Settings
+
+_DEEDS = ("creating", "updating", "deleting")
+_MOST = 3  # deeds until a run is killed: of more than a hundred in a life
 
 
 @dataclass
@@ -31,19 +35,20 @@ class Deploying:
     process: subprocess.Popen[str]
 
     def run(self, what: str, kill_after: int | None = None) -> int:
-        """What a child ended with; it is killed once it told of so many objects."""
-        child = int(self._asked(what))
-        for told, line in enumerate(iter(self._line, ""), 1):
+        """What a child ended with; it is killed once it began so many deeds."""
+        child, begun = int(self._asked(what)), 0
+        for line in iter(self._line, ""):
             if line.startswith("ended "):
                 return int(line.removeprefix("ended "))
-            if told == kill_after:
+            begun += line.endswith(_DEEDS)
+            if begun == kill_after:
                 os.kill(child, signal.SIGKILL)
         raise AssertionError("the process of children ended")
 
     def killed(self, what: str, times: int, chance: random.Random) -> int:
         """Runs until it is through, killed so many times on the way; how often it really was."""
         met = 0
-        while met < times and self.run(what, chance.randint(1, 6)) == -signal.SIGKILL:
+        while met < times and self.run(what, chance.randint(1, _MOST)) == -signal.SIGKILL:
             met += 1
         assert self.run(what) == 0
         return met
@@ -83,6 +88,7 @@ def serve() -> None:
     set_on_retry_hooks([])  # they print
     settings = Settings.load()
     spec = load_deployments(settings, ()).named("").spec
+    _warm(settings)
     for line in sys.stdin:
         if (child := os.fork()) == 0:
             sys.stdin.close()
@@ -96,6 +102,15 @@ def serve() -> None:
             os._exit(0)
         _, status = os.waitpid(child, 0)
         _say(f"ended {os.waitstatus_to_exitcode(status)}")
+
+
+def _warm(settings: Settings) -> None:
+    """Reads what each child would read anew for a second: libraries, and AWS' models of its services."""
+    import snowflake.connector  # noqa: F401
+
+    aws = Aws(settings.aws)
+    for service in ("sts", "iam", "s3", "ssm", "logs", "glue", "secretsmanager"):
+        aws.client(service)
 
 
 def _say(text: str) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from graphlib import TopologicalSorter
 from typing import TypeVar
 
@@ -166,26 +167,23 @@ class Reconciler:
     def _settled(self, resource: Resource, known: Known, patience: Patience, report: Report) -> Facts:
         address, looked_for = resource.address, 0.0
 
-        def create() -> None:
+        def attempt(doing: str, deed: Callable[[], None]) -> None:
             nonlocal looked_for
-            if time.monotonic() < looked_for:
-                raise NotYet("it was made, but is not seen yet")
-            report(address, "creating")
-            try:
-                resource.create(known)
-            except NotYet as e:
-                if not isinstance(e, AnswerLost):
-                    raise
+            report(address, doing)
+            looked_for = 0.0  # an update may remove what it makes anew
+            with suppress(AnswerLost):
+                deed()
             looked_for = time.monotonic() + self._margin
 
         def once() -> Facts:
             there = resource.read(known)
             if there is None:
-                create()
+                if time.monotonic() < looked_for:
+                    raise NotYet("it was made, but is not seen yet")
+                attempt("creating", lambda: resource.create(known))
                 there = resource.read(known)
             elif differences(resource.wanted(known), there):
-                report(address, "updating")
-                resource.update(there, known)
+                attempt("updating", lambda: resource.update(there, known))
                 there = resource.read(known)
             return _as_wanted(resource, there, known)
 

@@ -9,7 +9,7 @@ import pytest
 
 from frazil.cloud.plan import Change, Step
 from frazil.cloud.reconciler import Reconciler
-from frazil.cloud.resource import Facts, Known, NotYet
+from frazil.cloud.resource import Facts, Known, NotYet, RefusedYet
 from frazil.errors import CloudSlowError, DifferentError, MissingError, NotAllowedError, PlanStaleError
 from kit.dictionary_cloud import Cloud, Killed, Thing
 
@@ -123,6 +123,23 @@ def test_lost_answers_make_no_object_twice(cloud: Cloud, every: int) -> None:
     assert cloud.names() == sorted(reconciler.addresses)
     reconciler.destroy(reconciler.removal())
     assert cloud.names() == []
+
+
+def test_what_an_update_removes_to_make_it_anew_is_not_looked_for(cloud: Cloud) -> None:
+    class Failing(Thing):
+        def wanted(self, known: Known) -> Facts:
+            return {"phase": "RUNNING"}
+
+        def create(self, known: Known) -> None:
+            self.cloud.add(self.address, {"phase": "RUNNING" if self.cloud.done else "FAILED"})
+
+        def update(self, there: Facts, known: Known) -> None:
+            self.delete(there, known)
+            raise RefusedYet("it FAILED and is made anew")
+
+    cluster = Reconciler([Failing(cloud, "confluent/cluster")], patience=30, margin=3600)
+    cluster.apply(cluster.plan())
+    assert cloud.done == ["create confluent/cluster", "delete confluent/cluster", "create confluent/cluster"]
 
 
 def test_a_run_killed_at_any_call_is_continued_by_the_next(cloud: Cloud) -> None:

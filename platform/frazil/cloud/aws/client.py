@@ -77,7 +77,7 @@ class Aws:
         """
         with self._lock:
             if service not in self._clients:
-                self._clients[service] = _Client(_client(self.settings, service))
+                self._clients[service] = _Client(self._made(service))
         return self._clients[service]
 
     def taking(self, role: str, external_id: str | None = None) -> Aws:
@@ -90,6 +90,17 @@ class Aws:
             "session_token": keys["Credentials"]["SessionToken"],
         }
         return Aws(AwsSettings(endpoint=self.settings.endpoint, region=self.region, **taken))
+
+    @cached_property
+    def _session(self) -> Any:
+        return aws_session(self.settings)
+
+    def _made(self, service: str) -> Any:
+        from botocore.config import Config
+
+        once = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "auto"})
+        with _translated():
+            return self._session.create_client(service, config=once)
 
 
 class _Client:
@@ -118,14 +129,6 @@ class _Client:
                 return list(self._client.get_paginator(name).paginate(**told))
 
         return insisting(ask, _MET)
-
-
-def _client(settings: AwsSettings, service: str) -> Any:
-    from botocore.config import Config
-
-    once = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "auto"})
-    with _translated():
-        return aws_session(settings).create_client(service, config=once)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 
 from frazil.cloud.aws.client import Aws, GoneError, ThereError
 from frazil.cloud.aws.mark import tag_list
-from frazil.cloud.resource import NotYet
+from frazil.cloud.resource import AnswerLost, NotYet
 from frazil.errors import ConfigureError
 
 
@@ -65,7 +65,7 @@ class SecretsManager:
         try:
             with _doomed():
                 self._api.create_secret(Name=name, SecretString=text, Tags=tag_list(tags))
-        except (ThereError, _DoomedError) as e:
+        except (ThereError, _DoomedError, AnswerLost) as e:  # names are unique: the next try finds it
             raise NotYet(f"the secret {name} was not seen: {e}") from None
 
     @property

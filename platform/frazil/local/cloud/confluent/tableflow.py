@@ -36,7 +36,8 @@ class Integrations(Kind):
             )
             rights = _policy({"Action": ["sts:AssumeRole", "sts:TagSession"], "Resource": "*"})
             iam = _aws(organization, "iam", ACCOUNT, "test")
-            iam.create_role(RoleName=role, AssumeRolePolicyDocument=trust)
+            with suppress(iam.exceptions.EntityAlreadyExistsException):  # by a try without an answer
+                iam.create_role(RoleName=role, AssumeRolePolicyDocument=trust)
             iam.put_role_policy(RoleName=role, PolicyName="assume", PolicyDocument=rights)
         theirs = {"iam_role_arn": f"arn:aws:iam::{ACCOUNT}:role/{role}", "external_id": str(uuid.uuid4())}
         body["config"] |= theirs
@@ -207,11 +208,19 @@ def _aws(organization: Organization, service: str, key: str, secret: str, token:
     import boto3
     from botocore.config import Config
 
-    limits = Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 2})
-    return boto3.client(
+    limits = Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 6})
+    client = boto3.client(
         service, endpoint_url=organization.places.aws, region_name="us-east-1", config=limits,
         aws_access_key_id=key, aws_secret_access_key=secret, aws_session_token=token,
     )  # fmt: skip
+    client.meta.events.register_first("needs-retry", _soon)
+    return client
+
+
+def _soon(response: Any, caught_exception: Exception | None, **_: Any) -> float | None:
+    """Seconds until what got no answer is sent again; boto's own are many, and all others wait here."""
+    code = "" if response is None else response[1].get("Error", {}).get("Code", "")
+    return 0.05 if caught_exception or code in ("Throttling", "ThrottlingException", "SlowDown") else None
 
 
 def _policy(statement: Json) -> str:
