@@ -12,11 +12,10 @@ from assets.deployments.objects import DeploymentAssets
 from frazil.alarms.journal import Subject
 from frazil.cloud.deployment import reconciler_of
 from frazil.cloud.plan import Plan
-from frazil.errors import FrazilError
+from sensors.clouds import looked_at
 from sensors.failures import Watched
 
 _SECONDS_BETWEEN = 300
-_PATIENCE = 20.0  # seconds: Dagster ends a tick after a minute
 
 
 class _Cursor(BaseModel):
@@ -38,12 +37,7 @@ def drift_sensor(deployments: Sequence[DeploymentAssets]) -> dg.SensorDefinition
         cursor = _Cursor.model_validate_json(context.cursor) if context.cursor else _Cursor()
         events: list[dg.AssetCheckEvaluation] = []
         said: list[str] = []
-        for made in deployments:
-            try:
-                plan = reconciler_of(made.spec, made.settings, patience=_PATIENCE).plan()
-            except FrazilError as e:
-                said.append(f"{made.spec.name} can't be looked at: {e.what}")
-                continue
+        for made, plan in looked_at(deployments, _plan, said):
             before = cursor.drifted.get(made.spec.name, {})
             now = _differences(plan)
             events += _news(made, plan, before, now)
@@ -63,6 +57,10 @@ def watched_drift(deployments: Sequence[DeploymentAssets]) -> Watched:
         for made in deployments
         for key in made.addresses
     }
+
+
+def _plan(made: DeploymentAssets, patience: float) -> Plan:
+    return reconciler_of(made.spec, made.settings, patience=patience).plan()
 
 
 def _differences(plan: Plan) -> dict[str, str]:

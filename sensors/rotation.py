@@ -9,14 +9,13 @@ import dagster as dg
 from assets.deployments.objects import DeploymentAssets
 from assets.deployments.rotation import job_of, step_of
 from frazil.cloud.rotation.deployment import Outcome, rotation_of
-from frazil.errors import FrazilError
+from sensors.clouds import looked_at
 from sensors.runs import digest, job_at_work, run_key
 
 ROTATION = "frazil/rotation"
 """Tag of the runs that the sensor asks for; its value says which keys were old."""
 
 _SECONDS_BETWEEN = 3600
-_PATIENCE = 20.0  # seconds: Dagster ends a tick after a minute
 
 
 def rotation_sensor(
@@ -34,12 +33,7 @@ def rotation_sensor(
     def rotation(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         requests: list[dg.RunRequest] = []
         said: list[str] = []
-        for made in deployments:
-            try:
-                ages = rotation_of(made.spec, made.settings, patience=_PATIENCE).ages()
-            except FrazilError as e:
-                said.append(f"{made.spec.name} can't be looked at: {e.what}")
-                continue
+        for made, ages in looked_at(deployments, _ages, said):
             due = [each for each in ages if each.age and each.age.is_due]
             said.extend(_said(made.spec.name, ages))
             if due and not job_at_work(context.instance, job_of(made.spec.name)):
@@ -49,6 +43,10 @@ def rotation_sensor(
         )
 
     return rotation
+
+
+def _ages(made: DeploymentAssets, patience: float) -> Sequence[Outcome]:
+    return rotation_of(made.spec, made.settings, patience=patience).ages()
 
 
 def _request(instance: dg.DagsterInstance, name: str, due: Sequence[Outcome]) -> dg.RunRequest:

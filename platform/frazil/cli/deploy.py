@@ -32,7 +32,7 @@ from frazil.cli.progress import progress
 from frazil.cli.selection import Json
 from frazil.cloud.deployment import reconciler_of
 from frazil.cloud.plan import Plan
-from frazil.cloud.reconciler import Reconciler
+from frazil.cloud.reconciler import Reconciler, Report
 from frazil.errors import PlanStaleError
 from frazil.graph import Asset, AssetGraph
 from frazil.logs import configure_logs
@@ -42,8 +42,10 @@ app = typer.Typer()
 
 _DEBUG_LOG = Path("frazil-deploy-debug.log")
 _DRIFTED = 3
-_PATIENCE = {"verify": 120.0}
-"""Seconds that an object may take, by action: what is there must work soon, what is made takes its time."""
+_PATIENCE = {"verify": 2}
+_LONG = 30
+"""Minutes that an object may take: what is there must work soon, what is made takes its time."""
+_WELL = "Everything is as it should be."
 _COLOURS = {"create": "green", "update": "yellow", "delete": "red", "blocked": "bold red"}
 _VERBS = {
     "create": "to make",
@@ -58,6 +60,12 @@ Name = Annotated[str, typer.Argument(help="A deployment; may be left out where t
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Agreed = Annotated[str, typer.Option("--plan", metavar="DIGEST", help="Refuse any other plan than this one.")]
 Debug = Annotated[bool, typer.Option("--debug", help=f"Write what is asked and answered to {_DEBUG_LOG}.")]
+Patience = Annotated[
+    int | None,
+    typer.Option(
+        metavar="MINUTES", min=1, help="How long one object may take; default: 30, and 2 to verify it."
+    ),
+]
 Out = Annotated[list[Path] | None, typer.Option(help="Of graph: a .svg or .png.")]
 
 
@@ -87,6 +95,7 @@ def deploy(
     snowflake_warehouse: Warehouse = None,
     agreed: Agreed = "",
     yes: Yes = False,
+    patience: Patience = None,
     debug: Debug = False,
     out: Out = None,
     as_json: Json = False,
@@ -105,37 +114,29 @@ def deploy(
     if action != "graph":
         ask_for_keys(spec, settings)
     with debug_log(settings, _DEBUG_LOG if debug else None):
-        reconciler = reconciler_of(spec, settings, patience=_PATIENCE.get(action, 1800.0))
+        minutes = patience or _PATIENCE.get(action, _LONG)
+        reconciler = reconciler_of(spec, settings, patience=60.0 * minutes)
         _ACTIONS[action](_Work(spec, reconciler, agreed, yes, as_json, tuple(out or ())))
 
 
 def _plan(work: _Work) -> None:
-    plan = _look(work.reconciler.plan)
-    if work.as_json:
-        print_json(plan.document)
-    else:
-        _show(plan, "Everything is as it should be.")
+    _compared(work, _WELL)
+
+
+def _drift(work: _Work) -> None:
+    if _compared(work, "Nothing has drifted.").news:
+        raise typer.Exit(_DRIFTED)
 
 
 def _create(work: _Work) -> None:
-    plan = _look(work.reconciler.plan)
-    _agree(work, plan, "Everything is as it should be.")
-    began = time.monotonic()
-    if plan.news:
-        with progress() as report:
-            work.reconciler.apply(plan, report)
     use = f'eval "$(frazil env --deployment {work.spec.name})"'
-    _told(work, plan, began, f"{work.spec.name} is there. Work with it: {use}")
+    plan = _look(work.reconciler.plan)
+    _carry_out(work, plan, work.reconciler.apply, _WELL, f"{work.spec.name} is there. Work with it: {use}")
 
 
 def _delete(work: _Work) -> None:
     plan = _look(work.reconciler.removal)
-    _agree(work, plan, "Nothing is left of it.")
-    began = time.monotonic()
-    if plan.news:
-        with progress() as report:
-            work.reconciler.destroy(plan, report)
-    _told(work, plan, began, f"{work.spec.name} is gone.")
+    _carry_out(work, plan, work.reconciler.destroy, "Nothing is left of it.", f"{work.spec.name} is gone.")
 
 
 def _verify(work: _Work) -> None:
@@ -149,16 +150,6 @@ def _verify(work: _Work) -> None:
     console.print(f"{len(found) - len(wrong)} of {len(found)} objects work.")
     if wrong:
         raise typer.Exit(max(5, *(error.exit_code for error in wrong.values())))
-
-
-def _drift(work: _Work) -> None:
-    plan = _look(work.reconciler.plan)
-    if work.as_json:
-        print_json(plan.document)
-    else:
-        _show(plan, "Nothing has drifted.")
-    if plan.news:
-        raise typer.Exit(_DRIFTED)
 
 
 def _graph(work: _Work) -> None:
@@ -191,6 +182,31 @@ def _look(read: Callable[[], Plan]) -> Plan:
         return read()
 
 
+def _compared(work: _Work, nothing: str) -> Plan:
+    plan = _look(work.reconciler.plan)
+    if work.as_json:
+        print_json(plan.document)
+    else:
+        _show(plan, nothing)
+    return plan
+
+
+def _carry_out(
+    work: _Work, plan: Plan, do: Callable[[Plan, Report], object], nothing: str, said: str
+) -> None:
+    """Does what a plan says, once it was agreed to, and tells how long it took."""
+    _agree(work, plan, nothing)
+    began = time.monotonic()
+    if plan.news:
+        with progress() as report:
+            do(plan, report)
+    seconds = time.monotonic() - began
+    if work.as_json:
+        print_json({**plan.document, "seconds": round(seconds, 1)})
+    else:
+        console.print(f"{said} ({seconds:.0f} s)" if plan.news else said)
+
+
 def _show(plan: Plan, nothing: str) -> None:
     """A plan like a diff."""
     for step in plan.news:
@@ -216,11 +232,3 @@ def _agree(work: _Work, plan: Plan, nothing: str) -> None:
     if not console.is_terminal:
         raise typer.BadParameter("nobody can be asked here: give --yes, or --plan DIGEST.")
     typer.confirm("Do it?", abort=True, err=True)
-
-
-def _told(work: _Work, plan: Plan, began: float, said: str) -> None:
-    seconds = time.monotonic() - began
-    if work.as_json:
-        print_json({**plan.document, "seconds": round(seconds, 1)})
-    else:
-        console.print(f"{said} ({seconds:.0f} s)" if plan.news else said)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from frazil.cloud.aws.client import Aws
+from frazil.cloud.confluent.client import Confluent
 from frazil.cloud.secrets import SecretStore
+from frazil.cloud.snowflake.client import Snowflake
 
 
 @dataclass(frozen=True)
 class Clouds:
     """Who talks to AWS, to Confluent Cloud, to Snowflake, and to the store of secrets."""
 
-    aws: Any
-    confluent: Any
-    snowflake: Any
+    aws: Aws
+    confluent: Confluent
+    snowflake: Snowflake
     secrets: SecretStore

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from functools import partial
 from graphlib import TopologicalSorter
 from typing import TypeVar
 
@@ -176,14 +177,13 @@ class Reconciler:
             looked_for = time.monotonic() + self._margin
 
         def once() -> Facts:
-            there = resource.read(known)
-            if there is None:
+            if (there := resource.read(known)) is None:
                 if time.monotonic() < looked_for:
                     raise NotYet("it was made, but is not seen yet")
-                attempt("creating", lambda: resource.create(known))
+                attempt("creating", partial(resource.create, known))
                 there = resource.read(known)
             elif differences(resource.wanted(known), there):
-                attempt("updating", lambda: resource.update(there, known))
+                attempt("updating", partial(resource.update, there, known))
                 there = resource.read(known)
             return _as_wanted(resource, there, known)
 

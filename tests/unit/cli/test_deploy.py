@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from frazil.cloud import deployment
+from frazil.cloud.reconciler import Reconciler
+from frazil.settings.profile import Settings
+from frazil.spec.deployment import DeploymentSpec
 from kit.dictionary_cloud import Cloud, Thing
 from kit.shell import Command, Said
 
@@ -148,9 +151,26 @@ def test_delete_removes_everything_and_may_be_run_again(deploy: Deploy, cloud: C
     assert cloud.objects == {}
 
 
+def test_patience_is_told_in_minutes_and_is_short_where_things_are_only_proved(
+    deploy: Deploy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = []
+
+    def reconciler_of(spec: DeploymentSpec, settings: Settings, *, patience: float) -> Reconciler:
+        told.append(patience)
+        return deployment.reconciler_of(spec, settings, patience=patience)
+
+    monkeypatch.setattr("frazil.cli.deploy.reconciler_of", reconciler_of)
+    for arguments in (["create", "--yes"], ["verify"], ["verify", "--patience", "5"]):
+        assert deploy(*arguments).code == 0
+
+    assert told == [1800, 120, 300]
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
+        (["plan", "--patience", "0"], "greater than or equal to 1"),
         (["make"], "'make' is not one of"),
         ([], "Missing argument"),
         (["plan", "--day-count", "0"], "greater than or equal to 1"),
