@@ -85,22 +85,42 @@ def metadata_names(spec: AnyTable) -> tuple[str, ...]:
 
 
 def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns:
-    """Columns, optional where the half that fills them may be missing, as any key may."""
+    """Columns, optional where the half that fills them may be missing, as any key may.
+
+    Raises SchemaRefusedError where two names differ by case only: engines and catalogs would mix them up.
+    """
     kept = spec.on_null_value == "keep"
-    return RecordColumns(_optional(key), _optional(value) if kept else value)
+    record = RecordColumns(_optional(key), _optional(value) if kept else value)
+    _check_names(spec, record)
+    return record
 
 
 def table_fields(spec: TableSpec, record: RecordColumns) -> tuple[Field, ...]:
     """All columns of the table, in order."""
-    meta = tuple(c.field(spec.metadata_names) for c in metadata_columns(spec))
-    if taken := {f.name for f in record.fields} & {f.name for f in meta}:
-        raise SchemaRefusedError(
-            f"The schema can't become a table: {', '.join(sorted(taken))} is a column of Frazil's own.",
-            where=f"topic {spec.topic}",
-            meaning="Nothing was landed.",
-            todo="Rename the field, or write the other metadata_names in defs.yaml.",
-        )
-    return (*record.fields, *meta)
+    return (*record.fields, *(c.field(spec.metadata_names) for c in metadata_columns(spec)))
+
+
+def _check_names(spec: TableSpec, record: RecordColumns) -> None:
+    own = {c.name(spec.metadata_names).lower(): c.name(spec.metadata_names) for c in _STANDARD + _RAW}
+    values = {f.name.lower(): f.name for f in record.value}
+    for name in (f.name for f in record.fields):
+        if taken := own.get(name.lower()):
+            why = f"{name} is a column of Frazil's own" + (
+                "" if name == taken else f", but for case: {taken}"
+            )
+            raise _refusal(spec, why, "Rename the field, or write the other metadata_names in defs.yaml.")
+        if (twin := values.get(name.lower(), name)) != name:
+            why = f"{name} of the key and {twin} of the value differ by case only"
+            raise _refusal(spec, why, "Rename one of them, or leave out the key: key_format: none.")
+
+
+def _refusal(spec: TableSpec, why: str, todo: str) -> SchemaRefusedError:
+    return SchemaRefusedError(
+        f"The schema can't become a table: {why}.",
+        where=f"topic {spec.topic}",
+        meaning="Nothing was landed.",
+        todo=todo,
+    )
 
 
 def _optional(columns: Struct) -> Struct:

@@ -10,15 +10,12 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from frazil.errors import SchemaRefusedError, SpecError
-from frazil.formats.columns import RecordColumns, table_fields
 from frazil.formats.json.checks import JsonSql
 from frazil.formats.json.schema import json_node
 from frazil.formats.kinds import SCHEMA_FORMATS
-from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.formats.registry import WantedSchema, differences, read_schema
 from frazil.formats.types import to_iceberg
-from frazil.spec.topic import TableSpec
 
 DEEP = "[" * 10_000
 INT = {"name": "a", "type": "int"}
@@ -172,13 +169,6 @@ def test_a_registered_text_that_is_no_schema_is_no_equal(text: str) -> None:
     wanted = WantedSchema("AVRO", record(INT))
 
     assert "it is no Avro schema" in differences(WriterSchema(1, 1, text, "AVRO"), wanted)[0]
-
-
-def test_a_field_that_is_named_like_a_column_of_frazils_is_refused() -> None:
-    spec, own = TableSpec(topic="t"), Struct((Field("$$offset", Primitive("long")),))
-
-    with pytest.raises(SchemaRefusedError, match=r"\$\$offset is a column of Frazil's own"):
-        table_fields(spec, RecordColumns(Struct(()), own))
 
 
 @pytest.mark.parametrize("suffix", [".avsc", ".json"])

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
+from frazil.cli.results import each
+from frazil.cli.selection import Selection
 from frazil.clients import Clients
-from frazil.errors import PartDownError
+from frazil.errors import PartDownError, SchemaRefusedError
 from frazil.kafka.facts import TopicFacts
 from frazil.landing.arrivals import MOST_ASKED, Arrivals, look_for_arrivals
 from frazil.landing.history import History
@@ -232,6 +234,29 @@ def test_of_many_tables_only_those_are_landed_whose_topic_moved(
     assert len(outcomes) == MANY
     assert sum(isinstance(o, TableState) and o.state == "current" for _, o in outcomes) == MANY - MOVED
     assert topics.asked["describe_topics"] == 1
+
+
+@pytest.mark.parametrize(
+    "crash", [SchemaRefusedError("No column."), RecursionError("deep"), AssertionError()]
+)
+def test_a_schema_that_can_t_be_read_is_its_own_tables_failure(
+    lake: Lake, rest: RestTables, monkeypatch: pytest.MonkeyPatch, crash: Exception
+) -> None:
+    specs, clients, _ = copies(rest, lake, 3)
+
+    def land(spec: TableSpec, *_: object, **__: object) -> LandingReport:
+        if spec.topic == "t001":
+            raise crash
+        return LandingReport(spec.topic, spec.topic)
+
+    monkeypatch.setattr("frazil.landing.many.land", land)
+    outcomes = {spec.topic: outcome for spec, outcome in land_many(specs, clients)}
+    by_hand = each(Selection(tuple(specs), clients), "landing", lambda spec, _: land(spec), every=True)
+
+    assert {topic: type(o) for topic, o in outcomes.items()} == {
+        "t000": LandingReport, "t001": type(crash), "t002": LandingReport,
+    }  # fmt: skip
+    assert (list(by_hand.done), list(by_hand.failed)) == (["n.t000", "n.t002"], ["n.t001"])
 
 
 def test_glue_tells_of_all_tables_in_one_request_and_no_metadata_is_read_twice(
