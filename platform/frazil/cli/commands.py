@@ -25,6 +25,10 @@ COMMANDS: dict[str, dict[str, str]] = {
     "demo": {
         "demo": "Start the stack, let trades flow to Snowflake through Dagster, and prove that none was lost."
     },
+    "repository": {
+        "init": "Make a repository of your own: a pipeline, its settings, and a check for CI.",
+        "validate": "Read all pipelines and tell every mistake with its line; asks no server.",
+    },
     "generate": {
         "generate": "Produce made-up records; makes topics and subjects where they are missing.",
     },

@@ -1,0 +1,72 @@
+"""`frazil init` and `frazil validate`: a user's own repository of pipelines."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from frazil.cli.console import console, print_json
+from frazil.cli.results import Results
+from frazil.cli.selection import Json, select
+from frazil.errors import ConfigureError
+
+app = typer.Typer()
+
+TEMPLATES = {
+    "README.md": "README.md",
+    "settings.env": "settings.env",
+    "requirements.txt": "requirements.txt",
+    "produce_orders.py": "produce_orders.py.txt",
+    ".gitignore": "gitignore",
+    ".github/workflows/check.yml": "check.yml",
+    "pipelines/shop/defs.yaml": "defs.yaml",
+    "pipelines/shop/orders.avsc": "orders.avsc",
+}
+"""The files of a new repository, and where each comes from in `frazil/cli/templates`."""
+
+
+@app.command("init")
+def init_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where; files that are there stay.")],
+    as_json: Json = False,
+) -> None:
+    """Make a repository of your own: a pipeline, its settings, and a check for CI."""
+    there = [name for name in TEMPLATES if (folder / name).exists()]
+    if there:
+        raise ConfigureError(
+            f"{folder} has {', '.join(there)} already.",
+            meaning="Nothing was written.",
+            todo="Name another folder, or an empty one.",
+        )
+    try:
+        for name, source in TEMPLATES.items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes((files("frazil.cli") / "templates" / source).read_bytes())
+    except OSError as e:
+        raise ConfigureError(
+            f"{e.filename} can't be written: {e.strerror}.", todo="Name another folder."
+        ) from None
+    if as_json:
+        print_json({"folder": str(folder.absolute()), "files": [*TEMPLATES]})
+    else:
+        console.print(f"{folder} has a pipeline with one topic. {folder / 'README.md'} says how to go on.")
+
+
+@app.command("validate")
+def validate_command(as_json: Json = False) -> None:
+    """Read all pipelines and tell every mistake with its line; asks no server."""
+    selection = select((), every=True)
+    results = Results[str](failed=dict(selection.broken))
+    tables = [str(names.table) for _, names in selection.pairs]
+    if as_json:
+        mistakes = [{"pipeline": name, "error": error.document} for name, error in selection.broken.items()]
+        print_json({"tables": tables, "mistakes": mistakes})
+    else:
+        console.print(
+            f"Tables that can be used: {len(tables)}. Pipelines with mistakes: {len(selection.broken)}."
+        )
+    results.exit()
