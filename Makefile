@@ -20,7 +20,7 @@ demo: $(READY) ## Show it all: stock trades from Kafka to Iceberg, Glue and Snow
 	frazil demo
 
 ui: up ## Open Dagster on the embedded stack, sensors on.
-	eval "$$(frazil env)" && exec dagster dev
+	eval "$$(frazil env)" && exec dg dev
 
 up: $(READY) ## Start the embedded stack.
 	frazil up

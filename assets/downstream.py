@@ -29,6 +29,9 @@ rows of those that decode by now, or after a repair; they stay here as history."
 _OF_DERIVED = """Dead letters of `{table}`: rows that its query calls bad, or that came when their window \
 was closed, as JSON, with the reason. A derivation writes them; materializing this asset counts them."""
 
+_ICONS = {"glue": "aws"}
+"""Kinds beside those that Dagster has no icon for."""
+
 Survey = Callable[["Catalog", TableName], DeadLetters]
 
 
@@ -76,7 +79,7 @@ def _target(table: PipelineTable, target: Target) -> dg.AssetsDefinition:
     spec = asset_spec(
         table,
         target.path,
-        kinds={target.word, "iceberg"},
+        kinds={target.word, _ICONS.get(target.word, "iceberg")},
         about=target.about,
         code=type(target).sync,
         upstream=[target.upstream],

@@ -6,6 +6,7 @@ from itertools import groupby
 
 import dagster as dg
 
+from assets.outcome import Told
 from frazil.pipelines.folder import Broken
 
 CAN_BE_USED = "can_be_used"
@@ -37,7 +38,7 @@ def _asset(path: tuple[str, ...], error: str) -> dg.AssetsDefinition:
         description=_ABOUT.format(kind=kind.removesuffix("s").capitalize(), name=name, error=error),
     )
     def pipeline() -> None:
-        raise dg.Failure(error, allow_retries=False)
+        raise Told(error)
 
     return pipeline
 

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 import dagster as dg
+from dagster._core.errors import DagsterUserCodeProcessError
+from dagster_shared.error import SerializableErrorInfo
 
 from frazil import errors as errors_module
 from frazil.alarms.journal import Cause
@@ -19,16 +21,30 @@ RETRIES = 2
 SECONDS_BETWEEN = 5
 
 
+class Told(DagsterUserCodeProcessError, dg.Failure):
+    """A failure whose page shows what happened and what to do, and no trace.
+
+    Dagster shows an error that another process sent as that one told it, and adds no trace of its own.
+    """
+
+    def __init__(self, text: str, metadata: Mapping[str, Any] | None = None) -> None:
+        shown = SerializableErrorInfo(message=f"{text}\n", stack=[], cls_name=dg.Failure.__name__)
+        super().__init__(  # type: ignore[no-untyped-call]
+            text, metadata=metadata, allow_retries=False, user_code_process_error_infos=[shown]
+        )
+
+
 @contextmanager
 def engine_errors() -> Iterator[None]:
     """Runs the engine: what may succeed later is tried again, all else fails with its own words."""
     try:
         yield
     except RetryError as e:
-        raise dg.RetryRequested(max_retries=RETRIES, seconds_to_wait=SECONDS_BETWEEN) from e
+        # Without its trace, which the page would show when no try is left.
+        again = dg.RetryRequested(max_retries=RETRIES, seconds_to_wait=SECONDS_BETWEEN)
+        raise again from e.with_traceback(None)
     except FrazilError as e:
-        metadata = {ERRORS: {"": _named(e)}}
-        raise dg.Failure(description=str(e), metadata=metadata, allow_retries=False) from None
+        raise Told(str(e), {ERRORS: {"": _named(e)}}) from None
 
 
 def failure(
@@ -45,9 +61,7 @@ def failure(
     told = "\n\n".join(f"{table}: {explain(error)}" for table, error in sorted(failed.items()))
     errors = {table: _named(error) for table, error in failed.items()}
     metadata: dict[str, Any] = {"failed": len(failed), "done": of - len(failed), ERRORS: errors}
-    return dg.Failure(
-        f"{len(failed)} of {of} {things} {why}.\n\n{told}", metadata=metadata, allow_retries=False
-    )
+    return Told(f"{len(failed)} of {of} {things} {why}.\n\n{told}", metadata)
 
 
 def _named(error: Exception) -> list[str]:

@@ -22,9 +22,6 @@ from frazil.upkeep.run import Outcome, work_on
 from resources.connections import FrazilConnections
 from resources.metadata import shown_materializations, upkeep_observation
 
-UPKEEP = "frazil/upkeep"
-"""Tag of all runs of upkeep; its value is the kind."""
-
 FAILED = "frazil/failed-tables"
 """Tag that a run gives itself: the tables that it could not put in order, by blanks."""
 
@@ -61,7 +58,7 @@ def _job(kind: Kind, tables: Sequence[PipelineTable]) -> dg.JobDefinition:
             context.instance.add_run_tags(context.run.run_id, {FAILED: " ".join(sorted(failed))})
             raise failure(context, f"are not in order: {kind.name}", failed, len(works))
 
-    @dg.job(name=kind.name, description=kind.about, tags={UPKEEP: kind.name})
+    @dg.job(name=kind.name, description=kind.about)
     def job() -> None:
         step()
 

@@ -13,10 +13,13 @@ import dagster as dg
 from assets.upkeep import FAILED
 from frazil.upkeep.kinds import KINDS
 
-ARRIVALS = "frazil/arrivals"
-"""Tag of the runs that the arrivals sensor asks for; its value says what was waiting where."""
+ARRIVALS = ".dagster/frazil-arrivals"
+"""Tag of the runs that the arrivals sensor asks for; its value says what was waiting where.
 
-PLAN = "frazil/upkeep-plan"
+Dagster keeps tags of this prefix to itself: a digest tells a reader of the list of runs nothing.
+"""
+
+PLAN = ".dagster/frazil-upkeep-plan"
 """Tag of the runs that the upkeep sensor asks for; its value says which tables, for which kind."""
 
 _WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED]

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import dagster as dg
 
 from assets.described import PipelineTable
-from assets.upkeep import UPKEEP
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError
 from frazil.spec.table import AnyTable
@@ -86,7 +85,7 @@ def _request(instance: dg.DagsterInstance, kind: Kind, works: Sequence[Work]) ->
         job_name=kind.name,
         run_key=run_key(instance, plan, PLAN),
         run_config={"ops": {kind.step: {"config": {"tables": list(reasons), "reasons": reasons}}}},
-        tags={UPKEEP: kind.name, PLAN: plan, TABLES: _listed(list(reasons))},
+        tags={PLAN: plan, TABLES: _listed(list(reasons))},
     )
 
 

@@ -63,3 +63,15 @@ def test_a_code_server_of_its_own_loads_the_workspace_from_any_folder(tmp_path: 
     )  # fmt: skip
 
     assert validated.returncode == 0, validated.stderr
+
+
+def test_dagsters_own_command_finds_components_and_definitions() -> None:
+    program = str(Path(sys.executable).with_name("dg"))
+
+    checked = subprocess.run(
+        [program, "check", "defs"],
+        cwd=Path(frazil.__file__).parents[2], capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "All component YAML validated successfully." in checked.stdout + checked.stderr

@@ -37,7 +37,7 @@ def test_sound_pipelines_load_and_each_broken_one_is_one_asset(folder: Path) -> 
     assert edges(graph).keys() == SOUND | {f"pipelines/{name}" for name in (*BROKEN, "wrong_type")}
 
 
-def test_a_broken_pipeline_stands_in_the_group_that_its_assets_had(folder: Path) -> None:
+def test_a_broken_pipeline_stands_in_a_group_of_its_name(folder: Path) -> None:
     groups = {s.key.to_user_string(): s.group_name for s in defs().resolve_all_asset_specs()}
 
     assert {groups[f"pipelines/{name}"] for name in BROKEN} == set(BROKEN)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import dagster as dg
 import pytest
 
-from assets.outcome import engine_errors
-from frazil.errors import OffsetsLostError, PartDownError
+from assets.outcome import causes_of, engine_errors
+from frazil.errors import FrazilError, OffsetsLostError, PartDownError
 
 
 def test_what_may_succeed_later_is_tried_again() -> None:
@@ -26,3 +26,24 @@ def test_what_a_person_must_mend_fails_at_once_in_its_own_words() -> None:
 def test_a_mistake_of_ours_keeps_its_stack_trace() -> None:
     with pytest.raises(ZeroDivisionError), engine_errors():
         _ = 1 / 0
+
+
+@pytest.mark.parametrize("error", [OffsetsLostError("Records are gone."), PartDownError("Glue is silent.")])
+def test_a_run_that_fails_shows_the_message_and_no_trace(
+    error: FrazilError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assets.outcome.SECONDS_BETWEEN", 0)
+
+    @dg.asset
+    def table() -> None:
+        with engine_errors():
+            raise error
+
+    result = dg.materialize([table], raise_on_error=False)
+
+    (event,) = result.get_step_failure_events()
+    told = event.step_failure_data.error
+    shown = told.cause or told
+    assert str(error) in shown.message
+    assert shown.stack == []
+    assert causes_of(event)[""].text == str(error)
