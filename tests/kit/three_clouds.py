@@ -69,7 +69,7 @@ class ThreeClouds:
         store = self.aws.client("secretsmanager")
         names = [each["Name"] for each in store.list_secrets()["SecretList"]]
         texts = [json.loads(store.get_secret_value(SecretId=name)["SecretString"]) for name in names]
-        secret = ("password", "secret", "user.info", "private_key")
+        secret = ("password", "secret", "user.info", "private_key", "jaas")
         told = [(key, value) for text in texts for key, value in text.items() if len(value) > 9]
         return [value for key, value in told if any(word in key for word in secret)]
 

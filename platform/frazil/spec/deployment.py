@@ -233,6 +233,12 @@ class Names:
         }
         return f"{self.parameters}/{places.get(use, f'kafka_cluster/{use}/python_client')}"
 
+    def twin(self, use: KeyUse) -> str:
+        """The same secret as Java clients and the Flink application read it; empty: they read none."""
+        if use == "flink":
+            return f"{self.parameters}/flink_compute_pool"
+        return "" if use == "tableflow" else self.secret(use).replace("python_client", "java_client")
+
     @property
     def snowflake_secret(self) -> str:
         """The secret of Snowflake's service user."""

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from frazil.cloud.confluent import keys
-from frazil.cloud.confluent.keys import KeyDuty
+from frazil.cloud.confluent.keys import ApiKey, KeyDuty
 from frazil.cloud.resource import AnswerLost, RefusedYet
 from frazil.cloud.rotation.api_keys import ApiKeys
 from frazil.errors import CloudSlowError, MissingError
@@ -59,6 +59,8 @@ def test_a_new_key_takes_over_and_the_one_before_works_on(made: Deployed, use: K
     second = held(keys_of)
     assert (turned.what, turned.key, turned.instead_of, turned.revoked) == (use, second[0], first[0], ())
     assert working(keys_of) == [first[0], second[0]]
+    twin = made.store.held[keys_of.duty.twin]
+    assert twin == keys_of.duty.twin_values(ApiKey(*second), keys_of.known)
     for pair in (first, second):
         keys.prove(keys_of.confluent, keys_of.duty, keys_of.known, pair)
 

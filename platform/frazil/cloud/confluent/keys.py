@@ -11,6 +11,7 @@ from frazil.cloud.resource import Known, NotYet
 from frazil.spec.deployment import DeploymentSpec, KeyUse
 
 _PATH = "/iam/v2/api-keys"
+_LOGIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 KAFKA_USES: tuple[KeyUse, ...] = ("app_manager", "app_producer", "app_consumer")
 
 
@@ -68,6 +69,11 @@ class KeyDuty:
         """The name of the secret."""
         return self.spec.names.secret(self.use)
 
+    @property
+    def twin(self) -> str:
+        """The name of the same secret in another form; empty: there is none."""
+        return self.spec.names.twin(self.use)
+
     def resource(self, known: Known) -> Json:
         """What a key is for, as the API says it."""
         if self.use == "schema_registry":
@@ -102,6 +108,22 @@ class KeyDuty:
         else:
             held = {"api.key": key.id, "api.key.secret": key.secret}
         return {**held, **self.settings(known)}
+
+    def twin_values(self, key: ApiKey, known: Known) -> dict[str, str]:
+        """The twin, in the form that the source systems' Java clients and their Flink application read."""
+        if self.use in KAFKA_USES:
+            login = f"required username='{key.id}' password='{key.secret}';"
+            return {"sasl.jaas.config": f"{_LOGIN_MODULE} {login}", **self.settings(known)}
+        if self.use != "flink":
+            return self.values(key, known)
+        environment, settings = known["confluent/environment"], self.settings(known)
+        return {
+            "flink.cloud": "AWS", "flink.region": self.spec.region,
+            "flink.api.key": key.id, "flink.api.secret": key.secret,
+            "organization.id": environment["organization"], "environment.id": environment["id"],
+            "flink.compute.pool.id": settings["compute.pool.id"],
+            "flink.principal.id": settings["principal.id"],
+        }  # fmt: skip
 
     def plane(self, confluent: Confluent, known: Known, pair: tuple[str, str]) -> Plane:
         """The plane that its keys work on."""
@@ -162,8 +184,11 @@ def prove(confluent: Confluent, duty: KeyDuty, known: Known, pair: tuple[str, st
 def store(
     put: Callable[[str, Mapping[str, str], Mapping[str, str]], None], duty: KeyDuty, key: ApiKey, known: Known
 ) -> None:
-    """Writes the secret of a key, by the store's `put`."""
-    put(duty.secret, duty.values(key, known), {"frazil": duty.spec.name})
+    """Writes the secret of a key and its twin, by the store's `put`. The first says which key is in use."""
+    tags = {"frazil": duty.spec.name}
+    put(duty.secret, duty.values(key, known), tags)
+    if duty.twin:
+        put(duty.twin, duty.twin_values(key, known), tags)
 
 
 def held_pair(held: Mapping[str, str] | None) -> tuple[str, str] | None:

@@ -94,8 +94,9 @@ class Key(Thing):
     secrets: SecretStore = field(repr=False)
 
     def wanted(self, known: Known) -> Facts:
-        """That its secret is stored, and says the right places."""
-        return {"secret": self.duty.secret, "stored": True, "settings": self.duty.settings(known)}
+        """That its secret is stored, and says the right places; so its twin."""
+        settings = self.duty.settings(known)
+        return {"secret": self.duty.secret, "stored": True, "settings": settings, "twin": self.duty.twin}
 
     def read(self, known: Known) -> Facts | None:
         """The key that the secret holds, if the cloud knows it.
@@ -117,7 +118,10 @@ class Key(Thing):
         stored = pair is not None and pair[0] in there
         settings = {name: value for name, value in (held or {}).items() if name in named}
         id_ = pair[0] if pair and stored else there[-1] if there else ""
-        return {"id": id_, "secret": self.duty.secret, "stored": stored, "settings": settings}
+        twin = self.duty.twin if stored and self._is_twin(pair, known) else ""
+        return {
+            "id": id_, "secret": self.duty.secret, "stored": stored, "settings": settings, "twin": twin
+        }  # fmt: skip
 
     def create(self, known: Known) -> None:
         """Makes a key and stores its secret; one whose secret can't be stored is revoked."""
@@ -141,9 +145,11 @@ class Key(Thing):
         self.create(known)
 
     def delete(self, there: Facts, known: Known) -> None:
-        """Revokes all keys of the duty, those of rotation too, and deletes the secret."""
+        """Revokes all keys of the duty, those of rotation too, and deletes the secret and its twin."""
         with suppress(NeedMissingError):  # they went with their account
             keys.revoke_all(self.confluent, self.duty, known)
+        if self.duty.twin:  # before the secret, by which this object is found
+            self.secrets.delete(self.duty.twin)
         self.secrets.delete(self.duty.secret)
 
     def verify(self, there: Facts, known: Known) -> None:
@@ -152,3 +158,9 @@ class Key(Thing):
         if pair is None:
             raise RefusedYet(f"the secret {self.duty.secret} holds no key")
         keys.prove(self.confluent, self.duty, known, pair)
+
+    def _is_twin(self, pair: tuple[str, str] | None, known: Known) -> bool:
+        """Whether the twin, if there is to be one, says the same as the secret."""
+        if pair is None or not self.duty.twin:
+            return False
+        return self.secrets.get(self.duty.twin) == self.duty.twin_values(keys.ApiKey(*pair), known)

@@ -43,6 +43,41 @@ FORMS: dict[KeyUse, tuple[str, dict[str, str]]] = {
         },
     ),
 }
+TWINS: dict[KeyUse, tuple[str, dict[str, str]]] = {
+    "app_consumer": (
+        "kafka_cluster/app_consumer/java_client",
+        {
+            "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
+            "username='KEY' password='secret';",
+            "bootstrap.servers": "pkc-1.aws:9092",
+        },
+    ),
+    "schema_registry": ("schema_registry_cluster/java_client", FORMS["schema_registry"][1]),
+    "flink": (
+        "flink_compute_pool",
+        {
+            "flink.cloud": "AWS",
+            "flink.region": "us-east-1",
+            "flink.api.key": "KEY",
+            "flink.api.secret": "secret",
+            "organization.id": "org",
+            "environment.id": "env-1",
+            "flink.compute.pool.id": "lfcp-1",
+            "flink.principal.id": "sa-1",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("use", TWINS)
+def test_its_twin_is_what_java_clients_and_the_flink_application_read(use: KeyUse) -> None:
+    duty, (name, values) = KeyDuty(SPEC, use), TWINS[use]
+    assert duty.twin == f"/confluent_cloud_resource/lab/{name}"
+    assert duty.twin_values(ApiKey("KEY", "secret"), KNOWN) == values
+
+
+def test_nobody_but_frazil_reads_the_secret_of_tableflow() -> None:
+    assert KeyDuty(SPEC, "tableflow").twin == ""
 
 
 @pytest.mark.parametrize("use", FORMS)
