@@ -12,8 +12,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from frazil.cloud.aws.client import Aws
+from frazil.cloud.confluent import keys
 from frazil.cloud.key_pair import KeyPair, secret_values
 from frazil.cloud.resource import RefusedYet
+from frazil.cloud.rotation.api_keys import ApiKeys
 from frazil.cloud.rotation.rsa import RsaKeys
 from frazil.cloud.rotation.snowflake_user import ServiceUser
 from frazil.cloud.rotation.staged import StagedSecret
@@ -94,6 +96,21 @@ class RsaLab:
         return False
 
 
+def pair_of(of_use: ApiKeys) -> tuple[str, str]:
+    """The key that a secret holds."""
+    held = keys.held_pair(of_use.secrets.get(of_use.duty.secret))
+    assert held
+    return held
+
+
+def turn_api_keys_as_the_sources_do(of_use: ApiKeys) -> None:
+    """All keys destroyed before new ones are made, and the oldest is called active."""
+    for old in keys.listed(of_use.confluent, of_use.duty, of_use.known):
+        keys.revoke(of_use.confluent, old.id)
+    made = [keys.make(of_use.confluent, of_use.duty, of_use.known) for _ in range(2)]
+    keys.store(of_use.secrets.put, of_use.duty, made[0], of_use.known)
+
+
 def later(**time_passed: float) -> Callable[[], datetime]:
     """A clock that is ahead."""
     return lambda: datetime.now(UTC) + timedelta(**time_passed)
@@ -139,6 +156,10 @@ class Load:
     @property
     def refused(self) -> int:
         return sum(client.refused for client in self.clients)
+
+    @property
+    def logins(self) -> int:
+        return self.served + self.refused
 
     def wait(self) -> None:
         """Until no client uses any more what it read before."""

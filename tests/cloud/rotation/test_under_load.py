@@ -19,7 +19,7 @@ from frazil.cloud.rotation.api_keys import ApiKeys
 from frazil.settings import reference
 from frazil.settings.profile import Settings
 from kit.cloud_confluent import CloudConfluent, Deployed
-from kit.rotations import AT_ONCE, RsaLab, under_load
+from kit.rotations import AT_ONCE, RsaLab, pair_of, turn_api_keys_as_the_sources_do, under_load
 from kit.waiting import wait_for
 
 TURNS = 2
@@ -68,26 +68,12 @@ def producer(confluent: CloudConfluent) -> ApiKeys:
     return producer
 
 
-def pair_of(producer: ApiKeys) -> tuple[str, str]:
-    held = keys.held_pair(producer.secrets.get(producer.duty.secret))
-    assert held
-    return held
-
-
 def works(producer: ApiKeys, pair: tuple[str, str]) -> bool:
     try:
         keys.prove(producer.confluent, producer.duty, producer.known, pair)
     except NotYet:
         return False
     return True
-
-
-def turn_api_keys_as_the_sources_do(producer: ApiKeys) -> None:
-    """All keys destroyed before new ones are made, and the oldest is called active."""
-    for old in keys.listed(producer.confluent, producer.duty, producer.known):
-        keys.revoke(producer.confluent, old.id)
-    made = [keys.make(producer.confluent, producer.duty, producer.known) for _ in range(2)]
-    keys.store(producer.secrets.put, producer.duty, made[0], producer.known)
 
 
 def test_no_call_is_refused_while_api_keys_turn(producer: ApiKeys) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,11 +14,14 @@ from confluent_kafka import Consumer, KafkaError, Producer
 from confluent_kafka.admin import AdminClient
 
 from frazil.cloud.confluent.client import Confluent
+from frazil.cloud.confluent.keys import KeyDuty
+from frazil.cloud.rotation.api_keys import ApiKeys
 from frazil.kafka.clients import client_config
 from frazil.local.home import Home
 from frazil.local.parts import prepared_stack
 from frazil.settings.profile import Settings
 from kit.cloud_confluent import KICKSTARTER, Deployed, Store
+from kit.rotations import AT_ONCE, pair_of, turn_api_keys_as_the_sources_do, under_load
 from kit.shared_stack import free_offset
 from kit.waiting import wait_for
 
@@ -36,7 +40,12 @@ class Made:
     def settings(self, use: str) -> Settings:
         """As a client of this use is told of Kafka."""
         held = self.deployed.store.held[self.deployed.spec.names.secret(use)]  # type: ignore[arg-type]
-        login = {"username": held["sasl.username"], "password": held["sasl.password"], "mechanism": "PLAIN"}
+        return self.settings_of((held["sasl.username"], held["sasl.password"]))
+
+    def settings_of(self, pair: tuple[str, str]) -> Settings:
+        """As a client with this key is told of Kafka."""
+        held = self.deployed.store.held[self.deployed.spec.names.secret("app_consumer")]
+        login = {"username": pair[0], "password": pair[1], "mechanism": "PLAIN"}
         return Settings.load(kafka={"bootstrap_servers": held["bootstrap.servers"], "tls": False, **login})
 
 
@@ -101,6 +110,30 @@ def test_the_registry_answers_its_own_keys_alone(made: Made) -> None:
     kafka = made.deployed.store.held[names.secret("app_consumer")]
     other = (kafka["sasl.username"], kafka["sasl.password"])
     assert requests.get(path, auth=other, timeout=30).status_code == 401
+
+
+def test_no_record_is_refused_while_api_keys_turn(made: Made) -> None:
+    """Each client logs in with the key that it read, and produces. The sources' way, for contrast."""
+    deployed, patient = made.deployed, replace(AT_ONCE, patience=120.0)
+    known, duty = deployed.reconciler(120.0).facts(), KeyDuty(deployed.spec, "app_producer")
+    producer = ApiKeys(deployed.confluent, deployed.store, duty, known, patient)  # type: ignore[arg-type]
+
+    def produces(pair: tuple[str, str]) -> bool:
+        return refusal(made.settings_of(pair)) is None
+
+    with under_load(partial(pair_of, producer), produces) as load:
+        for _ in range(3):
+            producer.turn()
+            load.wait()
+    with under_load(partial(pair_of, producer), produces) as sources:
+        for _ in range(3):
+            turn_api_keys_as_the_sources_do(producer)
+            sources.wait()
+    print(f"refused: {load.refused} of {load.logins}; the sources' way {sources.refused} of {sources.logins}")
+
+    assert load.refused == 0
+    assert load.served > 3 * len(load.clients)
+    assert sources.refused > 3
 
 
 def test_a_role_that_is_taken_away_is_taken_away_in_kafka(made: Made) -> None:
