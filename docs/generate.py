@@ -88,10 +88,11 @@ def _subcommands(group: Any, above: str) -> Iterator[str]:
 def _command(command: Any, name: str) -> Iterator[str]:
     shown = [each for each in command.params if not getattr(each, "hidden", False)]
     arguments = [each for each in shown if each.param_type_name == "argument"]
+    options = ["[OPTIONS]"] if len(shown) > len(arguments) else []
     yield from ("", f"## {name}", "", _cell(command.help or ""), "")
     yield from (
         "```",
-        " ".join([name, *map(_usage, arguments), *["[OPTIONS]"][: len(shown) - len(arguments)]]),
+        " ".join([name, *map(_usage, arguments), *options]),
     )
     yield "```"
     if shown:
