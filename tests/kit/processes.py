@@ -7,14 +7,8 @@ from contextlib import suppress
 
 import psutil
 
+from frazil.local.process import lives
 from kit.waiting import PATIENCE, wait_for
-
-
-def lives(process: psutil.Process) -> bool:
-    """Whether it still runs."""
-    with suppress(psutil.NoSuchProcess):
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    return False
 
 
 def is_up(pid: int) -> bool:

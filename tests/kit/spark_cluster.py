@@ -15,8 +15,9 @@ import psutil
 
 from frazil.local.home import Home, secret
 from frazil.local.ports import LOOPBACK, is_taken
+from frazil.local.process import lives
 from frazil.local.server import get
-from kit.processes import kill, lives
+from kit.processes import kill
 from kit.waiting import wait_for
 
 _SPARK = Path(str(files("pyspark")))

@@ -36,7 +36,7 @@ class Running:
         try:
             found = psutil.Process(self.pid)
             same = abs(found.create_time() - self.born) < _SAME
-            return found if same and found.status() != psutil.STATUS_ZOMBIE else None
+            return found if same and lives(found) else None
         except psutil.Error:
             return None
 
@@ -143,7 +143,7 @@ def stop(running: Running, file: Path, patience: float = _PATIENCE) -> None:
     family = running.family
     _each(psutil.Process.terminate, family[:1])
     _wait(family[:1], patience)
-    left = [each for each in family if _lives(each)]
+    left = [each for each in family if lives(each)]
     _each(psutil.Process.kill, left)
     _wait(left, _PATIENCE)
     file.unlink(missing_ok=True)
@@ -152,14 +152,19 @@ def stop(running: Running, file: Path, patience: float = _PATIENCE) -> None:
 def _wait(processes: Sequence[psutil.Process], patience: float) -> None:
     """Until they ended. psutil's own waits for zombies, too, whose parent may have other work for minutes."""
     end = time.monotonic() + patience
-    while any(map(_lives, processes)) and time.monotonic() < end:
+    while any(map(lives, processes)) and time.monotonic() < end:
         time.sleep(_PAUSE)
     psutil.wait_procs(processes, timeout=0)  # reaps those that are our own
 
 
-def _lives(process: psutil.Process) -> bool:
+def lives(process: psutil.Process) -> bool:
+    """Whether any of its threads runs: as long as one does, its ports are taken.
+
+    A killed JVM is a zombie as soon as its first thread ended, and stays one until its parent asks for it.
+    """
     with suppress(psutil.Error):
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+        ended = process.status() == psutil.STATUS_ZOMBIE and process.num_threads() == 1
+        return bool(process.is_running() and not ended)
     return False
 
 

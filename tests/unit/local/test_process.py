@@ -13,13 +13,19 @@ import stamina
 
 from frazil.local.process import Running, find, log_tail, start, step_back, stop
 from kit.processes import is_up, kill
-from kit.waiting import PATIENCE
+from kit.waiting import PATIENCE, wait_for
 
 SLEEP = "import time; time.sleep(600)"
 THREADS = """
 import threading, time
 threading.Thread(target=time.sleep, args=(600,)).start()
 print("ready", flush=True)
+"""
+BEHEADED = """
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+print("ready", flush=True)
+ctypes.CDLL(None).pthread_exit(None)
 """
 STUBBORN = """
 import signal, subprocess, sys
@@ -157,6 +163,17 @@ def test_one_that_ignores_the_signal_is_killed_with_its_children(started: Starte
 @stamina.retry(on=IndexError, attempts=None, timeout=PATIENCE, wait_initial=0.02, wait_max=0.1)
 def first_line(log: Path) -> str:
     return log.read_text().splitlines()[0]
+
+
+def test_one_whose_first_thread_ended_runs_until_the_last_one_did(started: Started) -> None:
+    running = started(BEHEADED)
+    wait_for_output(started.log, "ready")
+    process = psutil.Process(running.pid)
+    wait_for(lambda: process.status() == psutil.STATUS_ZOMBIE)
+
+    assert running.process == process
+    stop(running, started.file)
+    assert running.process is None
 
 
 def test_the_end_of_a_log_is_its_last_lines(tmp_path: Path) -> None:
