@@ -180,14 +180,15 @@ class Mapping:
         )
 
     def check_names(self, names: Collection[str], path: str, owner: str) -> None:
-        """Refuses a record without fields, and names that differ by case only."""
+        """Refuses a record without fields, and names that are the same, or differ by case only."""
         if not names:
             raise self.refusal(path, f"{owner} without fields has no column type", "Add one.")
         seen: dict[str, str] = {}
         for name in names:
             if twin := seen.get(name.lower()):
                 where = f"{path}.{name}".lstrip(".")
-                raise self.refusal(where, f"{twin} and {name} differ by case only", "Rename one of them.")
+                why = f"{twin} and {name} differ by case only" if twin != name else f"{name} is there twice"
+                raise self.refusal(where, why, "Rename one of them.")
             seen[name.lower()] = name
 
 

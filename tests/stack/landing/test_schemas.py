@@ -89,7 +89,7 @@ def test_a_new_optional_field_and_wider_types_evolve_the_table(topic: Topic) -> 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (trade({"name": "fee", "type": "int", "default": 0}), "field fee: a new required field"),
+        (trade({"name": "fee", "type": "int"}), "field fee: a new required field"),
         (trade(quantity="string"), "field quantity: .* can't become"),
         ({**TRADE, "fields": TRADE["fields"][:2]}, "field symbol: a field that rows hold can't be dropped"),  # type: ignore[index]
     ],

@@ -54,6 +54,7 @@ def refusal(kind: str, text: str, *dependencies: tuple[str, str]) -> str:
         (record({"name": "a", "type": {"type": "fixed", "name": "F", "size": "4"}}), "a"),
         (record({"name": "a", "type": {"type": "bytes", "logicalType": "decimal", "precision": "9"}}), "a"),
         (record({"name": "a", "type": {"type": "bytes", "logicalType": "decimal", "precision": 1e999}}), "a"),
+        (record({"name": "a", "type": {"type": "bytes", "logicalType": "decimal", "scale": None}}), "a"),
         (record({"name": "a", "type": {**EMPTY, "logicalType": "decimal"}}), "a"),
         (record({"name": "a", "type": ["int", "string"], "confluent:union": 7}), "a"),
         (record(INT, namespace=["n"]), "(root)"),

@@ -63,6 +63,14 @@ def test_what_looks_like_a_reference_in_a_value_is_none(word: str) -> None:
     assert mapped(schema, ("other.json", json.dumps(INTEGER))) == struct(o=LONG)
 
 
+def test_a_reference_within_what_may_be_a_value_is_refused_and_never_led_elsewhere() -> None:
+    """Below a keyword that nobody knows, `default` may be a name or a keyword."""
+    other = {**obj(a={"$ref": "#/x/default/y"}), "x": {"default": {"y": HERE}}, "definitions": {"B": INTEGER}}
+
+    with pytest.raises(SchemaRefusedError, match=r"stands in a value[\s\S]*field o\.a"):
+        mapped({**obj(o=THERE), "definitions": {"B": STRING}}, ("other.json", json.dumps(other)))
+
+
 def test_of_two_names_that_fit_the_longer_one_is_meant() -> None:
     schema = {"$id": "http://example.com/order.json", **obj(a={"$ref": "b/point.json"})}
     named = [("point.json", json.dumps(STRING)), ("b/point.json", json.dumps(INTEGER))]

@@ -94,11 +94,17 @@ class References:
         return self._absolute(value, base)
 
 
-def _joined(base: str, reference: str) -> str:
+class _Absolute(str):
+    """A reference that names its document. One that is found in a value does not, and leads nowhere."""
+
+    __slots__ = ()
+
+
+def _joined(base: str, reference: str) -> _Absolute:
     if reference.startswith("#"):
-        return base + reference
+        return _Absolute(base + reference)
     name, _, pointer = reference.partition("#")
-    return f"{name}#{pointer}" if not base else f"{urljoin(base, name)}#{pointer}"
+    return _Absolute(f"{urljoin(base, name) if base else name}#{pointer}")
 
 
 def _names(schema: dict[str, Any]) -> Iterator[str]:
@@ -132,9 +138,11 @@ def _target(reference: str, references: References, within: Within, refuse: Refu
     if references.followed > _MOST_FOLLOWED:
         raise refuse(f"it leads to more than {_MOST_FOLLOWED} references", "Write what they mean.")
     try:
-        target = references.find(reference)
+        target = references.find(reference) if isinstance(reference, _Absolute) else None
     except (LookupError, ValueError, TypeError):
         raise refuse(f"$ref {reference} leads nowhere", "Register what it refers to.") from None
+    if target is None:
+        raise refuse(f"$ref {reference} stands in a value", "Move the schema to $defs.")
     return flat(target, references, (*within, reference), refuse)
 
 
