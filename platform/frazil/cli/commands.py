@@ -29,6 +29,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "init": "Make a repository of your own: a pipeline, its settings, and a check for CI.",
         "validate": "Read all pipelines and tell every mistake with its line; asks no server.",
     },
+    "discover": {"discover": "Propose YAML for topics that no pipeline names, by a look at a few records."},
     "generate": {
         "generate": "Produce made-up records; makes topics and subjects where they are missing.",
     },

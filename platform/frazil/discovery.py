@@ -1,0 +1,235 @@
+"""What topics hold, told from metadata and a few records, and the lines of YAML that would land them.
+
+Nothing is landed or changed. Names and records are data: they are measured, and never become structure of
+the YAML.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ValidationError
+
+from frazil.connections import Connections
+from frazil.deadline import call_all
+from frazil.errors import FrazilError, MissingError, explain
+from frazil.formats.registry import subject_versions
+from frazil.kafka.clients import kafka_errors
+from frazil.kafka.facts import TopicFacts, topic_facts
+from frazil.kafka.probe import ONE_RECORD, open_probe
+from frazil.settings.profile import Settings
+from frazil.spec.names import TableName, subject_name, things
+from frazil.spec.topic import TableSpec
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+    from confluent_kafka.admin import AdminClient
+
+_AT_ONCE = 8
+_PARTITIONS = 8
+"""Of a topic that are looked into: three records each."""
+
+_SECONDS = 20.0  # for the records of one topic
+_DAY = 86_400_000  # milliseconds
+_HOUR = _DAY / 24
+_FILE = 128 * 2**20
+"""A partition of a table should fill a file of this size: Frazil's own target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Some records of a topic: the first, the middle and the last of some partitions."""
+
+    keys: tuple[bytes | None, ...] = ()
+    values: tuple[bytes | None, ...] = ()
+    times: tuple[int, ...] = ()  # milliseconds
+
+    @property
+    def bytes(self) -> float:
+        """Of a record, key and value, in the mean."""
+        sizes = [len(part or b"") for part in (*self.keys, *self.values)]
+        return sum(sizes) / max(len(self.values), 1)
+
+    @property
+    def days(self) -> float | None:
+        """From the oldest record to the newest; None where that is less than an hour."""
+        span = max(self.times, default=0) - min(self.times, default=0)
+        return span / _DAY if span >= _HOUR else None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A topic, and what is proposed for it.
+
+    Args:
+        bytes_per_day: As the sample tells; None where it tells nothing.
+        proposal: What to write below `tables`; None where a person has to decide.
+        notes: What the proposal rests on, and what is in the way of one.
+    """
+
+    topic: str
+    partitions: int
+    records: int
+    sampled: int
+    record_bytes: int
+    bytes_per_day: int | None
+    proposal: dict[str, Any] | None
+    notes: tuple[str, ...] = ()
+
+
+def topic_names(admin: AdminClient) -> list[str]:
+    """The topics of a cluster, without those that start with an underscore: they are other programs' own."""
+    with kafka_errors("Kafka's admin API", admin):
+        names = admin.list_topics(timeout=10).topics
+    return sorted(name for name in names if not name.startswith("_") and _is_legal(name))
+
+
+def _is_legal(name: str) -> bool:
+    """Whether it is a name that Kafka gives: other servers speak its protocol, too."""
+    try:
+        return bool(TableSpec(topic=name))
+    except ValidationError:
+        return False
+
+
+def discover(topics: Sequence[str], connections: Connections, taken: Iterable[TableName]) -> list[Finding]:
+    """Looks at topics that exist; tables of the names in `taken` are not proposed again."""
+    facts = topic_facts(connections.admin, topics)
+    samples: dict[str, Sample | str] = {}
+    names = list(facts)
+    for start in range(0, len(names), _AT_ONCE):
+        some = names[start : start + _AT_ONCE]
+        looks = {name: partial(_look, samples, connections.settings, facts[name]) for name in some}
+        for name, error in call_all(looks, _SECONDS).items():
+            if error:
+                samples[name] = f"Its records could not be read: {explain(error).what}"
+    known = set(taken)
+    return [_finding(facts[name], samples[name], connections, known) for name in facts]
+
+
+def _look(samples: dict[str, Sample | str], settings: Settings, facts: TopicFacts) -> None:
+    spans = [(p, first, facts.end[p]) for p, first in sorted(facts.first.items()) if first < facts.end[p]]
+    found: list[Message] = []
+    with open_probe(settings, facts.topic, **ONE_RECORD) as probe:
+        for third in range(3):
+            places = {p: first + (end - 1 - first) * third // 2 for p, first, end in spans[:_PARTITIONS]}
+            found += probe.look(places).values() if places else ()
+    samples[facts.topic] = Sample(
+        tuple(_bytes(m.key()) for m in found),
+        tuple(_bytes(m.value()) for m in found),
+        tuple(m.timestamp()[1] for m in found),
+    )
+
+
+def _bytes(part: str | bytes | None) -> bytes | None:
+    return part.encode() if isinstance(part, str) else part
+
+
+def _finding(
+    facts: TopicFacts, sample: Sample | str, connections: Connections, taken: set[TableName]
+) -> Finding:
+    seen = Sample() if isinstance(sample, str) else sample
+    records = sum(facts.end[p] - first for p, first in facts.first.items())
+    daily = None if seen.days is None else int(records * seen.bytes / seen.days)
+    proposal, notes = None, [sample] if isinstance(sample, str) else []
+    if not notes:
+        proposal, notes = propose(facts.topic, seen, daily, _kinds(facts.topic, connections))
+    if proposal and (problem := _problem(proposal, connections.settings, taken)):
+        proposal, notes = None, [*notes, problem]
+    return Finding(
+        facts.topic, len(facts.end), records, len(seen.values), int(seen.bytes), daily, proposal, tuple(notes)
+    )
+
+
+def propose(
+    topic: str, sample: Sample, daily: int | None, kinds: Mapping[str, str]
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """What to write of a topic, and why; None where a person has to decide.
+
+    Args:
+        daily: Bytes that a day brings; None where nothing tells.
+        kinds: Formats of the subjects that the topic has, of `key` and `value`.
+    """
+    notes: list[str] = []
+    value = _value(sample, kinds.get("value"), notes)
+    if value is None:
+        return None, notes
+    nulls = {"on_null_value": "keep"} if None in sample.values else {}
+    key = {} if "key" in kinds else _key(sample)
+    return {"topic": topic, **key, **value, **nulls, **_layout(daily, notes)}, notes
+
+
+def _value(sample: Sample, kind: str | None, notes: list[str]) -> dict[str, str] | None:
+    """What the spec has to say of the values; None where a person has to decide."""
+    there = [value for value in sample.values if value is not None]
+    framed = [value for value in there if len(value) >= 5 and value[0] == 0]
+    if kind:
+        notes.append(f"Values are {kind}, as the registry says.")
+        return {} if framed or not there else {"framing": "none"}
+    if not there:
+        notes.append("It has no subject in the registry, and no value to look at.")
+        return None
+    if len(framed) == len(there):
+        notes.append("Values name a schema id, but the topic has no subject: see subject_names.")
+        return None
+    if all(map(_is_object, there)):
+        notes.append("Values are JSON without a schema: name one as value_schema, and it lands as columns.")
+    return {"value_format": "string" if all(map(_is_text, there)) else "bytes"}
+
+
+def _key(sample: Sample) -> dict[str, str]:
+    there = [key for key in sample.keys if key is not None]
+    if not there:
+        return {"key_format": "none"} if sample.values else {}
+    return {"key_format": "string" if all(map(_is_text, there)) else "bytes"}
+
+
+def _layout(daily: int | None, notes: list[str]) -> dict[str, list[str]]:
+    """Partitions of time that fill a file each."""
+    if daily is None:
+        notes.append("Its records span less than an hour: nothing tells how much a day brings.")
+        return {}
+    unit = "hour" if daily / 24 >= _FILE else "day" if daily >= _FILE else ""
+    return {"partition_by": [f"{unit}($$timestamp)"]} if unit else {}
+
+
+def _kinds(topic: str, connections: Connections) -> dict[str, str]:
+    """The formats of the subjects that a topic has, of `key` and `value`."""
+    halves: tuple[Literal["key", "value"], ...] = ("key", "value")
+    found: dict[str, str] = {}
+    for half in halves:
+        with suppress(MissingError):
+            versions = subject_versions(connections.registry, subject_name(TableSpec(topic=topic), half))
+            found[half] = versions[-1].kind
+    return found
+
+
+def _problem(proposal: Mapping[str, Any], settings: Settings, taken: set[TableName]) -> str:
+    """Why no table can be made so; empty where it can, and then its name is taken."""
+    try:
+        name = things(TableSpec.model_validate(proposal), settings).table
+    except (ValidationError, FrazilError) as e:
+        return f"A table can't be made of it: {e}"
+    if name in taken:
+        return f"Its table would be {name}, which is there already: name another one as `table`."
+    taken.add(name)
+    return ""
+
+
+def _is_text(part: bytes) -> bool:
+    try:
+        return "\0" not in part.decode()
+    except UnicodeDecodeError:
+        return False
+
+
+def _is_object(part: bytes) -> bool:
+    try:
+        return isinstance(json.loads(part), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,39 @@
+"""`frazil discover` on real topics: what it prints lands them."""
+
+from __future__ import annotations
+
+import time
+
+from confluent_kafka import Producer
+
+from frazil.connections import Connections
+from frazil.kafka.clients import client_config
+from kit.shell import Command, Shell
+from kit.topics import Topic, create_topic
+
+
+def test_what_it_proposes_lands_the_topics_as_they_are(
+    frazil: Command, shell: Shell, topic: Topic, connections: Connections, fresh_name: str
+) -> None:
+    text, empty = f"{fresh_name}_text", f"{fresh_name}_empty"
+    for name in (text, empty):
+        create_topic(connections.admin, name, 1, {})
+    producer, now = Producer(client_config(connections.settings)), int(time.time() * 1000)
+    hostile = b"x: [}\n- &a {{ env('HOME') }}\x1b[2J"
+    for hours in range(3):
+        producer.produce(text, hostile, hostile, timestamp=now - hours * 3_600_000)
+    producer.flush()
+
+    found = frazil("discover", f"{fresh_name}*", "--json").document["topics"]
+    printed = frazil("discover", f"{fresh_name}*")
+    (shell.pipelines / "found").mkdir()
+    (shell.pipelines / "found/defs.yaml").write_text(printed.out)
+    landed = frazil("land", text, "--no-sync", "--json")
+
+    by_topic = {finding["topic"]: finding for finding in found}
+    assert set(by_topic) == {text, empty}  # the third one is in a pipeline
+    assert by_topic[text]["proposal"] == {"topic": text, "key_format": "string", "value_format": "string"}
+    assert (by_topic[text]["records"], by_topic[text]["bytes_per_day"]) == (3, 2 * len(hostile) * 3 * 12)
+    assert (by_topic[empty]["records"], by_topic[empty]["proposal"]) == (0, None)
+    assert "\x1b" not in printed.err
+    assert [report["records"] for report in landed.document] == [3]
