@@ -119,6 +119,12 @@ class ConfigureError(FrazilError):
     """Something that a person wrote, or must write, is wrong."""
 
 
+class UsageError(ConfigureError):
+    """What a command or a setting says can't be followed; nothing was begun."""
+
+    exit_code = 2
+
+
 class NotAllowedError(ConfigureError):
     """A server knows who asks, and does not allow it."""
 
@@ -166,6 +172,12 @@ class QueryChangedError(ConfigureError):
 
 class StopError(FrazilError):
     """There is nothing to do here any more."""
+
+
+class InterruptedWorkError(StopError):
+    """Somebody stopped the command by Ctrl-C."""
+
+    exit_code = 130
 
 
 class OvertakenError(StopError):

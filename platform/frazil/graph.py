@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 
-from frazil.errors import MissingError
+from frazil.errors import MissingError, UsageError
 
 GROUP = "frazil.graph"
 """The entry point of this group is called without arguments and gives an `AssetGraph`."""
@@ -44,7 +44,7 @@ class AssetGraph:
     def of(self, groups: Collection[str]) -> AssetGraph:
         """The assets of some groups, and what is made from what among them."""
         if unknown := sorted(set(groups) - set(self.groups)):
-            raise MissingError(
+            raise UsageError(
                 f"There is no group {', '.join(unknown)}.", todo=f"Known are {', '.join(self.groups)}."
             )
         chosen = [asset for asset in self.assets if asset.group in groups]

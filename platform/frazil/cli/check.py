@@ -11,7 +11,7 @@ from rich.text import Text
 
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_checks
-from frazil.cli.console import print_json, print_table
+from frazil.cli.console import fail, print_json, print_table
 from frazil.cli.results import Results
 from frazil.cli.selection import AllTables, Json, Tables, select
 from frazil.errors import FrazilError
@@ -37,7 +37,7 @@ def check_command(
     Results[CheckResult](failed={**selection.broken, **{r.table: r.down for r in results if r.down}}).exit()
     if any(r.failed and r.severity == "ERROR" for r in results):
         failed = sum(r.failed for r in results)
-        raise FrazilError(f"{failed} of {len(results)} checks failed.", todo="Read what each one says above.")
+        fail(FrazilError(f"{failed} of {len(results)} checks failed.", todo="Read what each one says above."))
 
 
 def _row_of(result: CheckResult) -> dict[str, Any]:

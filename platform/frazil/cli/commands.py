@@ -12,6 +12,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
+from frazil.errors import InterruptedWorkError
+
 _STACK = "Embedded stack"
 _CLOUDS = "Clouds"
 
@@ -95,6 +97,17 @@ class Commands(TyperGroup):
         for module, named in COMMANDS.items():
             for name, text in named.items():
                 self.add_command(Named(name, text, module))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command; Ctrl-C ends it in words."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise InterruptedWorkError(
+                "Stopped by Ctrl-C.",
+                meaning="What was done before stays; no table shows anything half done.",
+                todo="The same command goes on.",
+            ) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that is run, or completed in a shell: the real one."""

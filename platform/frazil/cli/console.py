@@ -7,8 +7,9 @@ import logging
 import os
 import sys
 import traceback
-from typing import Any
+from typing import Any, NoReturn
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from stamina.instrumentation import set_on_retry_hooks
@@ -44,6 +45,12 @@ def print_table(table: Table) -> None:
     for column in table.columns:
         column.overflow = "fold"
     console.print(table, soft_wrap=False)
+
+
+def fail(error: FrazilError) -> NoReturn:
+    """Ends a command that has printed its results, which are its one document."""
+    complain(error)
+    raise typer.Exit(error.exit_code)
 
 
 def complain(error: FrazilError, tables: str = "") -> None:

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json
-from frazil.errors import ConfigureError
+from frazil.errors import UsageError
 from frazil.settings.profile import Settings
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _chosen(kinds: Sequence[Kind], topic: str | None) -> list[Generator]:
         return found
     if len(found) > 1:
         problem = f"{topic} can't take records of {len(found)} kinds."
-        raise ConfigureError(problem, todo="Name --topic for one kind at a time.")
+        raise UsageError(problem, todo="Name --topic for one kind at a time.")
     return [replace(found[0], topic=topic)]
 
 

@@ -14,7 +14,7 @@ import typer
 
 from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json
-from frazil.errors import ConfigureError
+from frazil.errors import ConfigureError, UsageError
 from frazil.extras import require
 from frazil.graph import Asset, AssetGraph, load_graph
 
@@ -79,7 +79,7 @@ def _format(path: Path) -> Format:
         if path.suffix == f".{known}":
             found: Format = known
             return found
-    raise ConfigureError(f"--out {path} is no picture.", todo="Let the name end in .svg or .png.")
+    raise UsageError(f"--out {path} is no picture.", todo="Let the name end in .svg or .png.")
 
 
 def _write(path: Path, picture: bytes) -> None:

@@ -80,7 +80,7 @@ def land_command(
         )  # fmt: skip
 
     results = each(selection, "landing", do, every=every)
-    if sync:
+    if sync and not results.interrupted:
         landed_now = [spec for spec, names in selection.pairs if str(names.table) in results.done]
         shown = _sync(Selection(tuple(landed_now), selection.connections))
         results.failed.update(shown.failed)

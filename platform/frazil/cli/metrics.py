@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-Port = Annotated[int | None, typer.Option(help="Serve them at this port until it is stopped.")]
+Port = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="Serve them at this port until it is stopped.")
+]
 Host = Annotated[str, typer.Option(help="The address to serve them at.")]
 
 

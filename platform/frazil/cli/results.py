@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -13,7 +13,7 @@ from rich.status import Status
 
 from frazil.cli.console import complain, console
 from frazil.cli.selection import Selection
-from frazil.errors import FrazilError, NotYetError, explain
+from frazil.errors import FrazilError, InterruptedWorkError, NotYetError, explain
 from frazil.reporting import Done, is_news
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
@@ -50,6 +50,11 @@ class Results(Generic[T]):
             *({"table": table, "error": error.document} for table, error in self.failed.items()),
         ]
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped the command: nothing more is begun."""
+        return any(isinstance(error, InterruptedWorkError) for error in self.failed.values())
+
     def exit(self) -> None:
         """Tells people what failed, once where several met the same; exits by the worst error's code."""
         for table, awaited in self.awaited.items():
@@ -79,9 +84,10 @@ def each(
     """
     results = Results[R](failed=dict(selection.broken))
     for spec, names in selection.pairs:
+        steps: list[str] = []
         try:
             with console.status(f"{verb} {names.table}") as status:
-                report = do(spec, partial(_show_step, status, names))
+                report = do(spec, partial(_note_step, steps, status, names))
             results.done[str(names.table)] = report
             if is_news(report):
                 selection.tell(spec, report)
@@ -91,11 +97,30 @@ def each(
                 results.awaited[str(names.table)] = failure
             else:
                 results.failed[str(names.table)] = failure
+        except KeyboardInterrupt:
+            results.failed[str(names.table)] = _interrupted(verb, names, steps)
+            break
     return results
 
 
-def _show_step(status: Status, names: Things, step: str) -> None:
+def _note_step(steps: list[str], status: Status, names: Things, step: str) -> None:
+    steps.append(step)
     status.update(f"{names.table}: {step}")
+
+
+def _interrupted(verb: str, names: Things, steps: Sequence[str]) -> InterruptedWorkError:
+    """What came of a table whose work was stopped, by the steps that it had done."""
+    if steps[-1:] == ["audited"]:
+        meaning = "Its commit was under way: all of it is visible, or nothing."
+    elif "published" in steps:
+        meaning = "What was published before stays; of what was under way nothing is visible."
+    else:
+        meaning = "Nothing landed." if verb == "landing" else "No table shows anything half done."
+    return InterruptedWorkError(
+        f"Stopped by Ctrl-C while {verb} {names.table}.",
+        meaning=meaning,
+        todo=f"`frazil describe {names.table}` tells how it stands; the same command goes on.",
+    )
 
 
 def run_id() -> str:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from frazil.checks.candidate import Preview, ShownColumn, preview
-from frazil.cli.console import console, print_json, print_table
+from frazil.cli.console import console, fail, print_json, print_table
 from frazil.cli.selection import Json, select_topics
 from frazil.errors import FrazilError
 from frazil.formats.protocol import KEY, VALUE
@@ -38,12 +38,16 @@ def diff_command(
     found = preview(spec, names, selection.connections.of(spec), candidate, KEY if key else VALUE)
     print_json(_document(found, candidate)) if as_json else _show(found)
     if found.refused:
-        raise FrazilError(
-            f"{len(found.refused)} of {len(found.verdicts)} changes would suspend table {found.table}.",
-            where="; ".join(f"field {v}" for v in found.refused),
-            meaning="Nothing was changed.",
-            todo=" ".join(dict.fromkeys(v.todo for v in found.refused)),
-        )
+        fail(_refusal(found))
+
+
+def _refusal(found: Preview) -> FrazilError:
+    return FrazilError(
+        f"{len(found.refused)} of {len(found.verdicts)} changes would suspend table {found.table}.",
+        where="; ".join(f"field {v}" for v in found.refused),
+        meaning="Nothing was changed.",
+        todo=" ".join(dict.fromkeys(v.todo for v in found.refused)),
+    )
 
 
 def _document(found: Preview, candidate: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import typer
 from frazil.clients import Clients
 from frazil.connections import Connections, apart
 from frazil.derive.tables import load_tables
-from frazil.errors import ConfigureError, FrazilError, MissingError
+from frazil.errors import FrazilError, UsageError
 from frazil.logs import configure_logs
 from frazil.pipelines.folder import Broken
 from frazil.reporting import Done, Reporter, load_reporters
@@ -106,7 +106,7 @@ def select_pipelines(names: Sequence[str]) -> Selection[AnyTable]:
     broken = {each.name: each.error for each in found.broken}
     for name in names:
         if name not in known:
-            missing = MissingError(f"There is no pipeline {name}.", todo=f"Known are {', '.join(known)}.")
+            missing = UsageError(f"There is no pipeline {name}.", todo=f"Known are {', '.join(known)}.")
             raise broken.get(name, missing)
     specs = [spec for name in names or known for spec, _ in known[name].every_table]
     return Selection(tuple(specs), Clients(settings), {} if names else broken)
@@ -130,7 +130,7 @@ def select_derived(names: Iterable[str] | None, *, every: bool) -> Selection[Der
 
 def _refuse(selection: Selection[AnyTable], why: str, instead: str) -> None:
     for _, names in selection.pairs:
-        raise ConfigureError(
+        raise UsageError(
             f"Table {names.table} {why}.", todo=f"`frazil {instead} {names.table}` brings it up to date."
         )
 
@@ -139,7 +139,7 @@ def _find(known: Mapping[TableName, AnyTable], name: TableName, broken: Sequence
     if spec := known.get(name):
         return spec
     near = difflib.get_close_matches(str(name), map(str, known), n=3)
-    raise MissingError(
+    raise UsageError(
         f"No pipeline has a table {name}{', or a broken one has' if broken else ''}.",
         where="\n".join(b.error.what for b in broken),
         todo=f"Did you mean {' or '.join(near)}?" if near else "`frazil tables` lists all of them.",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib import import_module
 
-from frazil.errors import ConfigureError
+from frazil.errors import ConfigureError, UsageError
 from frazil.landing.dead_letters import DeadLetter
 
 Repair = Callable[[DeadLetter], bytes | DeadLetter | None]
@@ -17,7 +17,7 @@ def find_repair(named: str) -> Repair:
     """The function that `MODULE:FUNCTION` names.
 
     Raises:
-        ConfigureError: There is no such function, or its module does not import.
+        UsageError: There is no such function, or its module does not import.
     """
     module, _, function = named.partition(":")
     try:
@@ -66,8 +66,8 @@ def _wrong(letter: DeadLetter, what: str) -> ConfigureError:
     )
 
 
-def _no_repair(named: str, why: str) -> ConfigureError:
-    return ConfigureError(
+def _no_repair(named: str, why: str) -> UsageError:
+    return UsageError(
         f"{named} is no repair function.",
         where=why,
         meaning="Nothing was redriven.",

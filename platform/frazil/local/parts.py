@@ -60,8 +60,7 @@ _CLOUDS = _Mode(
 
 
 def known_stack(home: Home) -> Stack:
-    """The stack as it was last started."""
-    home.make()
+    """The stack as it was last started; nothing is made."""
     ports = recall(home.ports)
     return Stack(home, ports, _servers(home, ports))
 
@@ -77,6 +76,7 @@ def prepared_stack(
 
     For ports see `choose`; a stack is locked and has clouds as it did, unless `locked` or `clouds` say it.
     """
+    home.make()
     known = known_stack(home)
     ports = choose(home.ports, chosen, offset)
     if dict(ports) != dict(known.ports) and known.is_running():

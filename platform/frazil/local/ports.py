@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from frazil.errors import ConfigureError
+from frazil.errors import ConfigureError, UsageError
 from frazil.local.home import write_private
 
 LOOPBACK = "127.0.0.1"
@@ -41,7 +41,7 @@ def parse(pairs: Iterable[str]) -> dict[str, int]:
         name, _, number = pair.partition("=")
         if name not in DEFAULTS or not number.isdigit() or not 0 < int(number) < 65536:
             todo = f"Write --port NAME=NUMBER, NAME one of {', '.join(DEFAULTS)}."
-            raise ConfigureError(f"--port {pair} says no port.", todo=todo)
+            raise UsageError(f"--port {pair} says no port.", todo=todo)
         chosen[name] = int(number)
     return chosen
 
@@ -69,10 +69,10 @@ def choose(memory: Path, chosen: Mapping[str, int] | None = None, offset: int | 
     by_number: dict[int, str] = {}
     for name, port in ports.items():
         if not 0 < port < 65536:
-            raise ConfigureError(f"Port {port} for {name} is none.", todo="Use another offset.")
+            raise UsageError(f"Port {port} for {name} is none.", todo="Use another offset.")
         if port in by_number:
             problem = f"Port {port} is wanted by {by_number[port]} and by {name}."
-            raise ConfigureError(problem, todo=f"Choose another with --port {name}=NUMBER.")
+            raise UsageError(problem, todo=f"Choose another with --port {name}=NUMBER.")
         by_number[port] = name
     return ports
 

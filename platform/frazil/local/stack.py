@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from frazil.errors import FrazilError, MissingError, PartDownError
+from frazil.errors import FrazilError, PartDownError, UsageError
 from frazil.local.home import Home
 from frazil.local.locks import locks_of
 from frazil.local.ports import Ports, is_taken, taken
@@ -74,12 +74,16 @@ class Stack:
     def down(self, report: Report, only: Collection[str] = ()) -> None:
         """Stops what runs, users before what they use; for the arguments see `up`."""
         servers = self._chosen(only)
+        if not self.home.root.exists():
+            return
         with self._locked(report, servers), ThreadPoolExecutor(len(servers)) as threads:
             for wave in _waves(servers):
                 list(threads.map(lambda each: self._stop(each, report), wave))
 
     def wipe(self) -> None:
         """Deletes all data of a stack that is down."""
+        if not self.home.root.exists():
+            return
         with self._locked(lambda *_: None, ()):
             self.home.wipe()
 
@@ -95,7 +99,7 @@ class Stack:
         known = [each.name for each in self._servers]
         if unknown := sorted(set(only).difference(known)):
             problem = f"The stack has no part {', '.join(unknown)}."
-            raise MissingError(problem, todo=f"Its parts are {', '.join(known)}.")
+            raise UsageError(problem, todo=f"Its parts are {', '.join(known)}.")
         return [each for each in self._servers if not only or each.name in only]
 
     @contextmanager

@@ -40,7 +40,6 @@ _ROLES = ("MASTER", "VOLUME", "FILER", "S3", "ADMIN", "WORKER", "CLIENT")
 
 def storage(home: Home, ports: Ports) -> Server:
     """Object storage with the bucket `lake` and the table bucket `warehouse`; its one user may do all."""
-    credentials = s3_credentials(home)
 
     def launch() -> Launch:
         options = {
@@ -59,6 +58,7 @@ def storage(home: Home, ports: Ports) -> Server:
         }
         flags = [f"-{name}={value}" for name, value in options.items()]
         program = Path(sysconfig.get_path("scripts")) / "weed"
+        credentials = s3_credentials(home)
         environment = {
             "AWS_ACCESS_KEY_ID": credentials.access_key,
             "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
@@ -68,6 +68,7 @@ def storage(home: Home, ports: Ports) -> Server:
         return Launch((str(program), "-logtostderr=true", "mini", *flags), environment)
 
     def ask() -> None:
+        credentials = s3_credentials(home)
         get_signed(f"{url(ports, 's3')}/{BUCKET}?list-type=2&max-keys=1", "s3", credentials)
         get_signed(f"{url(ports, 'rest')}/v1/config?warehouse={TABLE_BUCKET}", "s3tables", credentials)
 

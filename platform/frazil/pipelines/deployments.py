@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from frazil.errors import MissingError, SpecError, explain
+from frazil.errors import SpecError, UsageError, explain
 from frazil.pipelines.attributes import FILE, attributes_of, component_of, refused
 from frazil.pipelines.folder import Broken, folders_in, folders_with_file
 from frazil.pipelines.places import read_documents
@@ -50,7 +50,7 @@ class Deployments:
 
         Raises:
             SpecError: It is there, and can't be understood.
-            MissingError: There is none, or there are several and none was named.
+            UsageError: There is none, or there are several and none was named.
         """
         known = {each.spec.name: each for each in self.sound}
         if not name and len(known) == 1:
@@ -61,7 +61,7 @@ class Deployments:
             if name in ("", broken.name):
                 raise broken.error
         near = get_close_matches(name, known, n=1)
-        raise MissingError(
+        raise UsageError(
             f"There is no deployment {name}." if name else "Several deployments are known.",
             todo=f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known) or 'none'}.",
         )

@@ -9,7 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from frazil.settings.secret import Secret
-from frazil.settings.system import SystemSettings
+from frazil.settings.system import SystemSettings, Url
 
 
 def _region() -> str:
@@ -22,7 +22,7 @@ class AwsSettings(SystemSettings):
     region: str = Field(
         default_factory=_region, description="Of buckets, Glue and SigV4; default: AWS_REGION, or us-east-1."
     )
-    endpoint: str | None = Field(
+    endpoint: Url | None = Field(
         None,
         description="Only for an AWS that is not AWS: the address of all services but an own S3 or Glue.",
     )
@@ -61,7 +61,7 @@ class AwsSettings(SystemSettings):
 class S3Settings(SystemSettings):
     """`FRAZIL_S3__...`."""
 
-    endpoint: str | None = Field(None, description="Only for S3 that is not AWS.")
+    endpoint: Url | None = Field(None, description="Only for S3 that is not AWS.")
     kms_key: str | None = Field(
         None, description="KMS key of the files that Spark writes; Frazil's own get the bucket's default."
     )
@@ -70,7 +70,7 @@ class S3Settings(SystemSettings):
 class GlueSettings(SystemSettings):
     """`FRAZIL_GLUE__...`: the catalog that owns the tables, or one that shows them."""
 
-    endpoint: str | None = Field(None, description="Only for a Glue that is not AWS.")
+    endpoint: Url | None = Field(None, description="Only for a Glue that is not AWS.")
     catalog_id: str | None = Field(None, description="Account of the catalog; default: the identity's own.")
     warehouse: str = Field("s3://lake/warehouse", description="Bucket and prefix of Glue-owned tables.")
     database: str | None = Field(None, description="Glue database; default: the namespace.")

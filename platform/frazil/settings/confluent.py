@@ -7,13 +7,13 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from frazil.settings.secret import Secret
-from frazil.settings.system import SystemSettings
+from frazil.settings.system import SystemSettings, Url
 
 
 class ConfluentSettings(SystemSettings):
     """`FRAZIL_CONFLUENT__...`: for `frazil deploy` and `frazil rotate`; landings have keys of their own."""
 
-    endpoint: str | None = Field(None, description="Only for a Confluent Cloud that is not Confluent's.")
+    endpoint: Url | None = Field(None, description="Only for a Confluent Cloud that is not Confluent's.")
     api_key: Secret | None = Field(None, description="A Cloud API key of who makes deployments.")
     api_secret: Secret | None = Field(None, description="Of that key.")
 

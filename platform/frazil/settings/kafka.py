@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -10,6 +11,9 @@ from frazil.settings.secret import Name, Secret
 from frazil.settings.system import AccessSettings
 
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"]
+
+
+_BROKER = re.compile(r"(?!https?:)(\w+://)?(\[[\da-fA-F:.]+\]|[^\s:/\[\]]+):\d{1,5}")
 
 
 class KafkaSettings(AccessSettings):
@@ -37,6 +41,14 @@ class KafkaSettings(AccessSettings):
     )
     username: Name | None = Field(None, description="Of PLAIN and SCRAM; the API key.")
     password: Secret | None = Field(None, description="Of that user; the API secret.")
+
+    @field_validator("bootstrap_servers")
+    @classmethod
+    def _are_brokers(cls, given: str) -> str:
+        for broker in given.split(","):
+            if not _BROKER.fullmatch(broker.strip()):
+                raise ValueError("write each broker as HOST:PORT, with commas between several")
+        return given
 
     @field_validator("client")
     @classmethod

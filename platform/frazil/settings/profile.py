@@ -6,6 +6,7 @@ file (`$FRAZIL_PROFILE`, by default `$FRAZIL_HOME/profile.json`, which `frazil u
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -20,13 +21,12 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
-    JsonConfigSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
 )
 
-from frazil.errors import MALFORMED, ConfigureError
+from frazil.errors import MALFORMED, UsageError
 from frazil.settings.alarms import AlarmSettings
 from frazil.settings.aws import AwsSettings, GlueSettings, S3Settings
 from frazil.settings.confluent import ConfluentSettings
@@ -136,7 +136,7 @@ class Settings(BaseSettings):
         if not connection:
             return self
         if connection not in self.connections:
-            raise ConfigureError(
+            raise UsageError(
                 f"The profile has no connection {connection}{_nearest(connection, self.connections)}.",
                 todo=f"Add it to `connections` in {profile_path()}.",
             )
@@ -173,8 +173,8 @@ class Settings(BaseSettings):
         except ValidationError as e:
             where = "; ".join(_problem(each) for each in e.errors())
         except (SettingsError, *MALFORMED) as e:
-            where = str(e) if isinstance(e, SettingsError) else type(e).__name__
-        raise ConfigureError(
+            where = "; ".join(_no_json()) or type(e).__name__
+        raise UsageError(
             "The settings can't be read.",
             where=where,
             todo=f"Mend the variable FRAZIL_<NAME> or FRAZIL_<SYSTEM>__<NAME>, or {profile_path()}.",
@@ -188,13 +188,20 @@ def _session_of_secrets(told: Any) -> Session:
 def read_profile(file: Path) -> dict[str, Any]:
     """What a profile file says, by the names of `Settings`; nothing where there is no such file."""
     try:
-        return JsonConfigSettingsSource(Settings, file)()
-    except MALFORMED as e:
-        raise ConfigureError(
-            "The profile is not a JSON object.",
-            where=f"{file}: {e}",
-            todo="Mend it, or delete it: `frazil up` writes that of the embedded stack anew.",
-        ) from None
+        told = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    except (OSError, *MALFORMED) as e:
+        raise _no_profile(file, str(e)) from None
+    if not isinstance(told, dict):
+        raise _no_profile(file, f"it holds a JSON {type(told).__name__}")
+    return told
+
+
+def _no_profile(file: Path, why: str) -> UsageError:
+    return UsageError(
+        "The profile is not a JSON object.",
+        where=f"{file}: {why}",
+        todo="Mend it, or delete it: `frazil up` writes that of the embedded stack anew.",
+    )
 
 
 def log_settings() -> LogSettings:
@@ -203,7 +210,7 @@ def log_settings() -> LogSettings:
     told = {name: os.environ[at] for name, at in named.items() if at in os.environ}
     try:
         return LogSettings.model_validate(read_profile(profile_path()).get("log", {}) | told)
-    except (ConfigureError, ValidationError, TypeError):
+    except (UsageError, ValidationError, TypeError):
         return LogSettings()  # reading all of them says what is wrong
 
 
@@ -236,7 +243,7 @@ def _changed(value: Any, told: Any) -> Any:
 
 def _profile_in_force() -> dict[str, Any]:
     if os.environ.get("FRAZIL_PROFILE") and not profile_path().is_file():
-        raise ConfigureError(
+        raise UsageError(
             "There is no such profile.", where=f"FRAZIL_PROFILE={profile_path()}", todo="Mend FRAZIL_PROFILE."
         )
     return read_profile(profile_path())
@@ -248,7 +255,7 @@ def _check_variables() -> None:
     named = {name.upper() for name in os.environ if name.upper().startswith("FRAZIL_")}
     unknown = sorted(name for name in named - known if not name.startswith(_OF_TESTS))
     if unknown:
-        raise ConfigureError(
+        raise UsageError(
             "An environment variable is no setting.",
             where="; ".join(f"{name}{_nearest(name, known)}" for name in unknown),
             todo="Mend its name, or unset it: docs/settings.md names all settings.",
@@ -258,8 +265,23 @@ def _check_variables() -> None:
 def _problem(found: ErrorDetails) -> str:
     path = ".".join(map(str, found["loc"]))
     if found["type"] != "extra_forbidden":
-        return f"{path}: {found['msg']}"
+        name = variable(map(str, found["loc"]))
+        return f"{name if name in os.environ else path}: {found['msg'].removeprefix('Value error, ')}"
     return f"{path}: there is no such setting{_nearest(path, ['.'.join(p) for p, _ in fields()])}"
+
+
+def _no_json() -> Iterator[str]:
+    """The variables that should hold a JSON object, and do not."""
+    objects = {path[:depth] for path, _ in fields() for depth in range(1, len(path))}
+    objects |= {path for path, field in fields() if get_origin(field.annotation) is dict}
+    for name in sorted(map(variable, objects)):
+        try:
+            told = json.loads(os.environ.get(name, "{}"))
+        except MALFORMED as e:
+            yield f"{name} is no JSON: {e}"
+        else:
+            if not isinstance(told, dict):
+                yield f"{name} holds a JSON {type(told).__name__}, not an object"
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

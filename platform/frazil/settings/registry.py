@@ -5,13 +5,13 @@ from __future__ import annotations
 from pydantic import Field, SecretStr, field_validator
 
 from frazil.settings.secret import Secret
-from frazil.settings.system import AccessSettings
+from frazil.settings.system import AccessSettings, Url
 
 
 class RegistrySettings(AccessSettings):
     """`FRAZIL_REGISTRY__...`."""
 
-    url: str = Field(
+    url: Url = Field(
         "http://127.0.0.1:8081/apis/ccompat/v7", description="Confluent's, or one that speaks its protocol."
     )
     user_info: Secret | None = Field(None, description="`user:password`.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from frazil.settings.secret import Secret
-from frazil.settings.system import AccessSettings
+from frazil.settings.system import AccessSettings, Url
 
 
 class RestSettings(AccessSettings):
@@ -14,7 +14,7 @@ class RestSettings(AccessSettings):
     Certificates are for Frazil's own client: those of Spark are in its Java's trust store.
     """
 
-    uri: str = Field("http://127.0.0.1:8181", description="The REST catalog.")
+    uri: Url = Field("http://127.0.0.1:8181", description="The REST catalog.")
     warehouse: str = Field("warehouse", description="Its warehouse, as the catalog knows it.")
     signing_name: str | None = Field(
         "s3tables", description="SigV4 service; empty, or with a token: no SigV4."

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from frazil.errors import ConfigureError
 from frazil.settings.secret import Secret
@@ -22,6 +23,22 @@ def file_text(file: Path, what: str, kind: str, todo: str) -> str:
             where=f"{file}: {getattr(e, 'strerror', None) or f'this is no {kind}'}",
             todo=todo,
         ) from None
+
+
+def _is_url(given: str) -> str:
+    """The text may hold a password, so that the error does not repeat it."""
+    try:
+        parts = urlsplit(given)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole or any(sign.isspace() for sign in given):
+        raise ValueError("this is no address; write http://HOST:PORT or https://HOST")
+    return given
+
+
+Url = Annotated[str, AfterValidator(_is_url)]
+"""The address of a server that speaks HTTP."""
 
 
 class SystemSettings(BaseModel):
@@ -43,7 +60,7 @@ class AccessSettings(SystemSettings):
     certificate: Path | None = Field(None, description="PEM file of Frazil's own, for mutual TLS.")
     key: Path | None = Field(None, description="PEM file (PKCS8) of that certificate's key.")
     key_password: Secret | None = Field(None, description="Where that key is encrypted.")
-    token_url: str | None = Field(None, description="OAuth's token endpoint.")
+    token_url: Url | None = Field(None, description="OAuth's token endpoint.")
     client_id: str | None = Field(None, description="OAuth's client.")
     client_secret: Secret | None = Field(None, description="Of that client.")
     scope: str | None = Field(None, description="What the token is asked for; some endpoints want none.")

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from frazil.settings.system import SystemSettings
+from frazil.settings.system import SystemSettings, Url
 
 
 class LogSettings(SystemSettings):
@@ -21,6 +21,6 @@ class LogSettings(SystemSettings):
 class TracingSettings(SystemSettings):
     """`FRAZIL_TRACING__...`."""
 
-    endpoint: str | None = Field(
+    endpoint: Url | None = Field(
         None, description="Where spans go, by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces."
     )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from frazil.errors import ConfigureError
+from frazil.errors import ConfigureError, UsageError
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
@@ -45,7 +45,7 @@ class TableName:
         """Reads `namespace.table` or `table`; Tableflow's tables may have further dots in their names."""
         namespace, dot, table = text.partition(".")
         if not namespace or (dot and not table):
-            raise ConfigureError(f"{text!r} is no table name.", todo="Write namespace.table.")
+            raise UsageError(f"{text!r} is no table name.", todo="Write namespace.table.")
         return cls(namespace, table) if dot else cls(default_namespace, text)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -76,7 +77,7 @@ def test_env_without_a_stack_says_how_to_get_one(said: Callable[..., Said]) -> N
     answer = said("env", "--json")
 
     assert answer.returncode == 1
-    assert answer.stdout == ""
+    assert json.loads(answer.stdout)["error"]["type"] == "MissingError"
     assert "There is no stack here." in answer.stderr
     assert "frazil up" in answer.stderr
 
@@ -84,7 +85,7 @@ def test_env_without_a_stack_says_how_to_get_one(said: Callable[..., Said]) -> N
 def test_a_users_mistake_shows_no_trace_and_no_colour_off_a_terminal() -> None:
     answer = shell("up", "--port", "kafak=1")
 
-    assert answer.returncode == 1
+    assert answer.returncode == 2
     assert answer.stderr.startswith("--port kafak=1 says no port.\n  Next: ")
     assert "Traceback" not in answer.stderr
     assert "\x1b" not in answer.stderr
@@ -96,7 +97,7 @@ def test_a_home_that_cannot_be_made_is_said_without_a_trace(
     (tmp_path / "file").touch()
     monkeypatch.setenv("FRAZIL_HOME", str(tmp_path / "file" / "home"))
 
-    answer = said("status")
+    answer = said("up")
 
     assert answer.returncode == 1
     assert "Set FRAZIL_HOME to a folder" in answer.stderr
@@ -111,7 +112,7 @@ def test_a_profile_that_is_no_json_is_named(
 
     answer = said("env")
 
-    assert answer.returncode == 1
+    assert answer.returncode == 2
     assert str(tmp_path / "profile.json") in answer.stderr
 
 
@@ -133,9 +134,14 @@ def test_a_fault_of_ours_shows_where_it_lies_when_debugging(
         run(faulty)
 
 
-def test_a_stack_never_started_is_down_with_exit_code_5(said: Callable[..., Said]) -> None:
+def test_a_stack_never_started_is_down_with_exit_code_5_and_asking_makes_nothing(
+    said: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_HOME", str(tmp_path / "home"))
+
     answer = said("status", "--json")
 
+    assert not (tmp_path / "home").exists()
     assert answer.returncode == 5
     assert '"state": "down"' in answer.stdout
     assert answer.stderr == ""
@@ -144,6 +150,6 @@ def test_a_stack_never_started_is_down_with_exit_code_5(said: Callable[..., Said
 def test_a_part_that_does_not_exist_is_refused_with_those_that_do(said: Callable[..., Said]) -> None:
     answer = said("down", "--only", "zookeeper")
 
-    assert answer.returncode == 1
+    assert answer.returncode == 2
     assert "has no part zookeeper" in answer.stderr
     assert "storage, aws, kafka, registry, spark, spark-upkeep, snowflake" in answer.stderr

@@ -13,7 +13,7 @@ import pytest
 
 from frazil.cli.graph import draw, label
 from frazil.definitions import graph_of
-from frazil.errors import MissingError
+from frazil.errors import UsageError
 from frazil.graph import Asset, AssetGraph
 from kit.shell import Command
 
@@ -89,7 +89,7 @@ def test_a_group_stands_alone_without_what_it_is_made_from() -> None:
 
 
 def test_an_unknown_group_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(MissingError, match="Known are finance, shop"):
+    with pytest.raises(UsageError, match="Known are finance, shop"):
         SHOP.of({"shops"})
 
 

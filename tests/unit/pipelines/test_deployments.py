@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.errors import FrazilError, MissingError, SpecError
+from frazil.errors import FrazilError, SpecError, UsageError
 from frazil.pipelines.deployments import Deployments, load_deployments
 from frazil.settings.profile import Settings
 
@@ -85,14 +85,14 @@ def test_without_a_name_it_is_the_only_one(tmp_path: Path) -> None:
 
 
 def test_a_name_that_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="Did you mean shop"):
+    with pytest.raises(UsageError, match="Did you mean shop"):
         written(tmp_path, a=GOOD).named("shops")
 
 
 def test_of_several_one_must_be_named(tmp_path: Path) -> None:
     two = written(tmp_path, a=GOOD, b=GOOD.replace("name: shop", "name: sale"))
 
-    with pytest.raises(MissingError, match="Known are shop, sale"):
+    with pytest.raises(UsageError, match="Known are shop, sale"):
         two.named()
 
 

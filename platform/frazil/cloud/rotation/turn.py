@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
 from frazil.cloud.patience import Patience
-from frazil.errors import MissingError
+from frazil.errors import UsageError
 from frazil.spec.deployment import KeyUse
 
 What = KeyUse | Literal["rsa"]
@@ -18,11 +18,11 @@ WHATS: tuple[What, ...] = (*get_args(KeyUse), "rsa")
 
 
 def what_of(told: str) -> What:
-    """What a word stands for; MissingError where it stands for nothing."""
+    """What a word stands for; UsageError where it stands for nothing."""
     for what in WHATS:
         if what == told:
             return what
-    raise MissingError(
+    raise UsageError(
         f"{told} is nothing that is rotated.", where=f"there are: {', '.join(WHATS)}", todo="Mend the name."
     )
 
