@@ -22,6 +22,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "up": "Start what does not run of the embedded stack, and wait until all of it answers.",
         "down": "Stop the embedded stack; its data stays.",
         "status": "Ask every part of the embedded stack how it is; exit code 5 if one is not up.",
+        "logs": "Print the last lines of a part's log.",
         "env": "Print endpoints and credentials of the stack, or of a deployment, as exports or JSON.",
     },
     "demo": {
@@ -52,7 +53,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "tables": {
         "tables": "List the tables of all pipelines: rows, files, what waits, freshness.",
-        "lag": "Show what waits in the topics, per partition.",
+        "lag": "Show what waits in the topics, per partition; of all tables, or of those named.",
     },
     "check": {
         "check": "Run the checks of tables; exit code 1 when one fails, 5 when a server is silent.",

@@ -1,4 +1,4 @@
-"""What the command line says: to people on stderr, to scripts one JSON document on stdout."""
+"""What the command line says: tables, or one JSON document, on stdout; messages on stderr."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from stamina.instrumentation import set_on_retry_hooks
 
@@ -20,13 +21,25 @@ from frazil.settings.profile import log_settings
 
 _log = logging.getLogger(__name__)
 
+IDS = frozenset({"snapshot_id", "from_snapshot_id", "rolled_back_to", "read_to", "head", "inputs"})
+"""Names of snapshots' ids in documents; `inputs` may hold them by table."""
+
 _PAPER = 1000  # width of a file or pipe: wider than any table
 
-console = Console(
-    stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True,
-    width=None if sys.stderr.isatty() else _PAPER,
-)  # fmt: skip
-"""For people; colours and movement only on a terminal. Others write names and reasons: no markup."""
+
+def _console(*, stderr: bool) -> Console:
+    """Colours and movement only on a terminal. Others write names and reasons: no markup."""
+    width = None if (sys.stderr if stderr else sys.stdout).isatty() else _PAPER
+    return Console(
+        stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width
+    )  # fmt: skip
+
+
+console = _console(stderr=True)
+"""For messages, and for what moves."""
+
+paper = _console(stderr=False)
+"""For what was asked for."""
 
 
 def prepare() -> None:
@@ -36,15 +49,45 @@ def prepare() -> None:
 
 
 def print_json(data: Any) -> None:
-    """Prints the one JSON document of a command."""
-    sys.stdout.write(json.dumps(data, indent=2, default=str) + "\n")
+    """Prints the one JSON document of a command.
+
+    Ids of snapshots are texts in it: jq and JavaScript round numbers beyond 2 ** 53.
+    """
+    sys.stdout.write(json.dumps(_for_scripts(data), indent=2, default=str) + "\n")
 
 
-def print_table(table: Table) -> None:
-    """Prints a table for people; where it is too wide its cells are folded, never cut."""
+def _for_scripts(data: Any, *, is_id: bool = False) -> Any:
+    if isinstance(data, dict):
+        return {k: _for_scripts(v, is_id=is_id or k in IDS) for k, v in data.items()}
+    if isinstance(data, list | tuple):
+        return [_for_scripts(each) for each in data]
+    return str(data) if is_id and isinstance(data, int) else data
+
+
+def print_table(table: Table, to: Console = paper) -> None:
+    """Prints a table for people; one without rows says nothing.
+
+    In a pipe a row is a line, for grep and awk. On a terminal that is too narrow each row becomes a block of
+    lines; cells are folded, never cut.
+    """
     for column in table.columns:
         column.overflow = "fold"
-    console.print(table, soft_wrap=False)
+    if not to.is_terminal:
+        table.box, table.pad_edge = None, False
+    needed = Measurement.get(to, to.options.update(max_width=_PAPER), table).minimum
+    if table.row_count and needed > to.width:
+        _print_blocks(table, to)
+    elif table.row_count:
+        to.print(table, soft_wrap=False)
+
+
+def _print_blocks(table: Table, to: Console) -> None:
+    headers = [column.header for column in table.columns]
+    for cells in zip(*(column.cells for column in table.columns), strict=True):
+        block = Table.grid(padding=(0, 2))
+        for header, cell in zip(headers, cells, strict=True):
+            block.add_row(header, cell)
+        to.print(block, "", soft_wrap=False)
 
 
 def fail(error: FrazilError) -> NoReturn:

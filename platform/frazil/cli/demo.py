@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.table import Table
@@ -17,8 +17,8 @@ from rich.text import Text
 
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_checks
-from frazil.cli.console import console, print_table
-from frazil.cli.selection import Selection, select
+from frazil.cli.console import console, print_json, print_table
+from frazil.cli.selection import Json, Selection, select
 from frazil.cli.stack import Secure, up
 from frazil.cli.tables import State, states_of
 from frazil.connections import Connections
@@ -48,7 +48,7 @@ Records = Annotated[int, typer.Option(min=1000, help="Trades of the first batch.
 
 
 @app.command("demo")
-def demo(records: Records = 200_000, secure: Secure = None) -> None:
+def demo(records: Records = 200_000, secure: Secure = None, as_json: Json = False) -> None:
     """Start the stack, let trades flow to Snowflake through Dagster, and prove that none was lost."""
     up(secure=secure)
     selection = select([TABLE, *DERIVED, *OTHERS], every=False)
@@ -65,7 +65,7 @@ def demo(records: Records = 200_000, secure: Secure = None) -> None:
     _step(f"{_EACH} records into each of {', '.join(OTHERS)}", lambda: _others(connections))
     _step("what arrived meanwhile, in every format", lambda: _materialize(connections, *trades, *OTHERS))
     found = _step("checks: every offset counted, every total summed up anew", lambda: _look(selection))
-    _show(found, in_full=trades)
+    print_json([layers.document for layers in found]) if as_json else _show(found, in_full=trades)
     for layers in found:
         _agree(layers)
     console.print("All layers agree. Open the graph with make ui; stop the stack with make down.")
@@ -120,6 +120,16 @@ class _Layers:
     iceberg: State
     shown: Sequence[Shown]
     results: Sequence[CheckResult]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The same for scripts."""
+        rows = {shown.path[0]: shown.rows for shown in self.shown}
+        checks = {result.check: result.passed for result in self.results}
+        return {
+            "table": self.iceberg.identifier, "offsets": self.offsets,
+            "rows": {"iceberg": self.iceberg.rows, **rows}, "checks": checks,
+        }  # fmt: skip
 
     def passed(self, asset: AssetPath) -> str:
         """How many of an asset's checks passed, of how many."""

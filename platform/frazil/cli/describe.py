@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.table import Table
 
-from frazil.cli.console import console, print_json
-from frazil.cli.selection import Json, Selection, select
+from frazil.cli.console import IDS, paper, print_json, print_table
+from frazil.cli.selection import Json, Name, Selection, select
 from frazil.cli.tables import State, row_of, states_of
 from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger
@@ -33,7 +35,7 @@ _NEWEST = 10  # landings or derivations of a table that are described
 
 
 @app.command("describe")
-def describe_command(table: Annotated[str, typer.Argument()], as_json: Json = False) -> None:
+def describe_command(table: Name, as_json: Json = False) -> None:
     """Show one table: its state, columns, and last landings or derivations."""
     selection = select([table], every=False)
     results = states_of(selection)
@@ -46,10 +48,47 @@ def describe_command(table: Annotated[str, typer.Argument()], as_json: Json = Fa
 
 def _show_told(told: dict[str, Any]) -> None:
     for name, value in told.items():
-        console.print(name, style="bold")
-        rows = value if isinstance(value, list) else [value]
-        for row in rows:
-            console.print("  ", *(f"{k}={v}" for k, v in row.items()))
+        if value:
+            paper.print(name.replace("_", " "), style="bold")
+            print_table(_rows(value) if isinstance(value, list) else _pairs(value))
+            paper.print()
+
+
+def _pairs(told: dict[str, Any]) -> Table:
+    table = Table("", "", show_header=False)
+    for name, value in told.items():
+        table.add_row(name.replace("_", " "), _text(name, value))
+    return table
+
+
+def _rows(told: list[dict[str, Any]]) -> Table:
+    """One row each; columns that say nothing of any are left out."""
+    names = [n for n in told[0] if n != "at_ms" and any(row[n] not in ("", None, {}, 0) for row in told)]
+    table = Table(*(name.replace("_", " ") for name in names))
+    for row in told:
+        table.add_row(*(_text(name, row[name]) for name in names))
+    return table
+
+
+def _text(name: str, value: Any) -> str:
+    """As people read it: times in UTC as `rollback --to` takes them, ids whole, other numbers in groups."""
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name in ("landed_at", "derived_at", "waits_since"):
+        return _moment(value)
+    if name == "watermark":
+        return _moment(value / 1e6)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_text(name, each)}" for key, each in value.items()) or "-"
+    if isinstance(value, list):
+        return "-".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) and name not in IDS else str(value)
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _describe(selection: Selection[AnyTable], at: State) -> dict[str, Any]:
@@ -103,6 +142,7 @@ def _verdicts(spec: TableSpec, connections: Connections, table: IcebergTable) ->
 def _landing(snapshot: Snapshot, ledger: Ledger) -> dict[str, Any]:
     return {
         "snapshot_id": snapshot.snapshot_id,
+        "at": _moment(snapshot.timestamp_ms / 1000),
         "at_ms": snapshot.timestamp_ms,
         "records": ledger.records,
         "dead_letters": ledger.dead_letters,
@@ -118,6 +158,7 @@ def _landing(snapshot: Snapshot, ledger: Ledger) -> dict[str, Any]:
 def _derivation(snapshot: Snapshot, ledger: DerivedLedger) -> dict[str, Any]:
     return {
         "snapshot_id": snapshot.snapshot_id,
+        "at": _moment(snapshot.timestamp_ms / 1000),
         "at_ms": snapshot.timestamp_ms,
         "rows": ledger.rows,
         "replaced": ledger.removed,

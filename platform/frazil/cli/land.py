@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import OnStep, Results, each, run_id
@@ -98,12 +97,18 @@ def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json 
         rows = [{"table": table, **_synced(shown)} for table, shown in results.done.items()]
         print_json([*rows, *results.errors])
     else:
-        for table, shown in results.done.items():
-            names = (Text.assemble((s.path[0], "bold"), f" {s.name}") for s in shown)
-            console.print(Text(table), *names, "changed" if any(s.changed for s in shown) else "")
-            for s in filter(lambda s: s.replaced, shown):
-                console.print(Text(f"  {s.name}: replaced {s.replaced}, which another engine put there"))
+        _show_synced(results.done)
     results.exit()
+
+
+def _show_synced(done: Mapping[str, Sequence[Shown]]) -> None:
+    table = Table("table", "shown in", "as", "changed")
+    for name, shown in done.items():
+        for s in shown:
+            table.add_row(name, s.path[0], s.name, "yes" if s.changed else "no")
+    print_table(table)
+    for s in (s for shown in done.values() for s in shown if s.replaced):
+        console.print(f"{s.name}: replaced {s.replaced}, which another engine put there.")
 
 
 def _synced(shown: Iterable[Shown]) -> dict[str, Any]:
@@ -126,7 +131,7 @@ def _sync(selection: Selection[AnyTable], *, every: bool = False) -> Results[lis
 
 def _span(text: str) -> tuple[int, Span]:
     found = re.fullmatch(r"(\d+):(\d+)-(\d+)", text)
-    if not found:
+    if not found or int(found[2]) >= int(found[3]):
         raise typer.BadParameter(f"{text!r}: write PARTITION:FROM-TO, such as 0:1200-1234.")
     return int(found[1]), (int(found[2]), int(found[3]))
 

@@ -12,13 +12,19 @@ from rich.text import Text
 
 from frazil.checks.candidate import Preview, ShownColumn, preview
 from frazil.cli.console import console, fail, print_json, print_table
-from frazil.cli.selection import Json, select_topics
+from frazil.cli.selection import Json, Name, select_topics
 from frazil.errors import FrazilError
 from frazil.formats.protocol import KEY, VALUE
+from frazil.spec.topic import SCHEMA_KINDS
 
 app = typer.Typer(name="schema", help="Schemas and the tables that they become.", no_args_is_help=True)
 
-Candidate = Annotated[Path, typer.Option(help="The schema: a file that ends with .avsc, .json or .proto.")]
+Candidate = Annotated[
+    Path,
+    typer.Option(
+        exists=True, dir_okay=False, help="The schema: a file that ends with .avsc, .json or .proto."
+    ),
+]
 ForKey = Annotated[bool, typer.Option("--key", help="It is the schema of keys, not of values.")]
 _COLOURS = {"refused": "red", "applied": "green", "no change": "dim"}
 
@@ -29,10 +35,10 @@ def _group() -> None:
 
 
 @app.command("diff")
-def diff_command(
-    table: Annotated[str, typer.Argument()], candidate: Candidate, key: ForKey = False, as_json: Json = False
-) -> None:
+def diff_command(table: Name, candidate: Candidate, key: ForKey = False, as_json: Json = False) -> None:
     """Compare a schema with the live table; exit code 1 when a change is refused."""
+    if candidate.suffix not in SCHEMA_KINDS:
+        raise typer.BadParameter(f"{candidate}: a schema's name ends with {', '.join(SCHEMA_KINDS)}.")
     selection = select_topics([table], every=False)
     spec, names = next(iter(selection.pairs))
     found = preview(spec, names, selection.connections.of(spec), candidate, KEY if key else VALUE)

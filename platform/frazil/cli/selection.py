@@ -10,12 +10,13 @@ from typing import Annotated, Generic, TypeVar
 
 import typer
 
+from frazil.cli.console import console
 from frazil.clients import Clients
 from frazil.connections import Connections, apart
 from frazil.derive.tables import load_tables
 from frazil.errors import FrazilError, UsageError
 from frazil.logs import configure_logs
-from frazil.pipelines.folder import Broken
+from frazil.pipelines.folder import Broken, load_pipelines, pipeline_folders
 from frazil.reporting import Done, Reporter, load_reporters
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
@@ -26,10 +27,29 @@ from frazil.spec.topic import TableSpec
 S = TypeVar("S", bound=AnyTable, covariant=True)
 T = TypeVar("T", bound=AnyTable)
 
+
+def _completed(incomplete: str) -> list[str]:
+    """The names of tables that a shell offers; none where a file or a setting is wrong."""
+    try:
+        settings = Settings.load()
+        specs = [spec for p in load_pipelines(settings=settings).sound for spec, _ in p.every_table]
+    except FrazilError:
+        return []
+    names = [things(spec, settings).table for spec in specs]
+    forms = [*map(str, names), *(name.table for name in names)]
+    return [form for form in forms if form.startswith(incomplete)]
+
+
 Tables = Annotated[
-    list[str] | None, typer.Argument(metavar="TABLE...", help="namespace.table, or the table alone.")
+    list[str] | None,
+    typer.Argument(
+        metavar="TABLE...", help="namespace.table, or the table alone.", autocompletion=_completed
+    ),
 ]
-Name = Annotated[str, typer.Argument(metavar="TABLE", help="namespace.table, or the table alone.")]
+Name = Annotated[
+    str,
+    typer.Argument(metavar="TABLE", help="namespace.table, or the table alone.", autocompletion=_completed),
+]
 AllTables = Annotated[bool, typer.Option("--all", help="Every table of every pipeline.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
@@ -93,6 +113,9 @@ def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
     known = {things(spec, settings).table: spec for spec in (*topics, *found.derived)}
     wanted = [TableName.parse(n, legal(settings.cluster)) for n in names] or list(known)
     broken = found.pipelines.broken
+    if not known and not broken:
+        folders = ", ".join(map(str, pipeline_folders(settings)))
+        console.print(f"There is no table: write {folders}/NAME/defs.yaml, or mend FRAZIL_PIPELINES.")
     chosen = {name: _find(known, name, broken) for name in wanted}
     told = {"/".join(b.path): b.error for b in broken} if every else {}
     return Selection(tuple(chosen[name] for name in known if name in chosen), Clients(settings), told)

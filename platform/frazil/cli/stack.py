@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -18,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from frazil.cli.administrator import find_deployment
-from frazil.cli.console import console, print_json
+from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import Json
 from frazil.cloud.deployment import open_clouds, reconciler_of
 from frazil.cloud.identities import CROSSING, settings_of
@@ -68,6 +69,7 @@ def up(
     secure: Secure = None,
     with_: With = None,
     without: Without = None,
+    as_json: Json = False,
 ) -> None:
     """Start what does not run of the embedded stack, and wait until all of it answers."""
     from frazil.local.home import Home
@@ -79,12 +81,17 @@ def up(
     )
     with _progress() as report:
         stack.up(report, only or ())
+    if as_json:
+        print_json({"home": str(stack.home.root), "profile": str(stack.home.profile), "locked": stack.locked})
+        return
     console.print(f"The stack is up{', and locked' if stack.locked else ''}. Profile: {stack.home.profile}")
 
 
 @app.command(rich_help_panel=_PANEL)
 def down(
-    wipe: Annotated[bool, typer.Option(help="Also delete all its data.")] = False, only: Only = None
+    wipe: Annotated[bool, typer.Option(help="Also delete all its data.")] = False,
+    only: Only = None,
+    as_json: Json = False,
 ) -> None:
     """Stop the embedded stack; its data stays."""
     if wipe and only:
@@ -94,6 +101,9 @@ def down(
         stack.down(report, only or ())
     if wipe:
         stack.wipe()
+    if as_json:
+        print_json({"home": str(stack.home.root), "wiped": wipe})
+        return
     console.print("The stack is down." + (" Its data is gone." if wipe else ""))
 
 
@@ -106,13 +116,31 @@ def status(as_json: Json = False) -> None:
         told = {"home": str(stack.home.root), "locked": stack.locked}
         print_json({**told, "parts": [asdict(each) for each in parts]})
     else:
-        console.print(_status_table(parts))
+        print_table(_status_table(parts))
         if stack.locked:
             console.print(
                 "The stack is locked: every part asks who is there. The profile knows how to get in."
             )
     if any(each.state != "up" for each in parts):
         raise typer.Exit(PartDownError.exit_code)
+
+
+@app.command(rich_help_panel=_PANEL)
+def logs(
+    part: Annotated[str, typer.Argument(help="A part, as `frazil status` names it.")],
+    lines: Annotated[int, typer.Option(min=1, help="How many of the last lines.")] = 100,
+    as_json: Json = False,
+) -> None:
+    """Print the last lines of a part's log."""
+    file = _known_stack().log_of(part)
+    if not file.exists():
+        raise MissingError(f"{part} was never started here.", where=str(file), todo="Run `frazil up` first.")
+    with file.open(encoding="utf-8", errors="replace") as log:
+        last = [line.rstrip("\n") for line in deque(log, lines)]
+    if as_json:
+        print_json({"part": part, "file": str(file), "lines": last})
+    else:
+        typer.echo("\n".join(last))
 
 
 @app.command(rich_help_panel=_PANEL)

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from frazil.cli.console import print_json, print_table
 from frazil.cli.results import Results
-from frazil.cli.selection import Json, Selection, select, select_topics
+from frazil.cli.selection import Json, Selection, Tables, select, select_topics
 from frazil.derive.state import DerivedState, derived_states
 from frazil.errors import FrazilError, PartDownError, explain
 from frazil.kafka.facts import TopicFacts, topic_facts
@@ -49,9 +49,9 @@ def _show_states(states: Iterable[State]) -> None:
 
 
 @app.command("lag")
-def lag_command(as_json: Json = False) -> None:
-    """Show what waits in the topics, per partition."""
-    selection = select_topics((), every=True)
+def lag_command(tables: Tables = None, as_json: Json = False) -> None:
+    """Show what waits in the topics, per partition; of all tables, or of those named."""
+    selection = select_topics(tables, every=not tables)
     results = states_of(selection)
     topics = _topics(selection)
     rows = [

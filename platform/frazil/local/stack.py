@@ -91,6 +91,11 @@ class Stack:
         """How each part is, by asking it."""
         return list(self._states(self._chosen(only)).values())
 
+    def log_of(self, part: str) -> Path:
+        """The file that a part of that name writes its log to."""
+        (server,) = self._chosen([part])
+        return self._log(server)
+
     def is_running(self) -> bool:
         """Whether a process of any part lives."""
         return any(self._alive(each) for each in self._servers)

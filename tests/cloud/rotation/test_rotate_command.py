@@ -99,9 +99,9 @@ def test_young_keys_are_left_and_told(shop: Shop) -> None:
 
     said = shop.rotate("shop")
 
-    assert (said.code, said.out) == (0, "")
-    assert before[0] in said.err
-    assert "nothing; due " in said.err
+    assert (said.code, said.err) == (0, "")
+    assert before[0] in said.out
+    assert "nothing; due " in said.out
     assert shop.held() == before
 
 

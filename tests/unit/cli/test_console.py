@@ -1,11 +1,26 @@
-"""What the command line prints of others' words stays as they wrote it."""
+"""Tables for people: as others wrote the words in them, in pipes, and on narrow terminals."""
 
 from __future__ import annotations
 
+import json
+from io import StringIO
+
 import pytest
+from rich.console import Console
 from rich.table import Table
 
-from frazil.cli.console import console, print_table
+from frazil.cli.console import console, print_json, print_table
+
+
+def table_of(*rows: tuple[str, ...]) -> Table:
+    table = Table("table", "made of", "state", "rows", "lag")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+ORDERS = ("local.orders_of_the_shop", "orders_of_the_shop", "suspended", "1,234,567", "89")
+TRADES = ("local.trades", "trades", "fresh", "5", "0")
 
 
 @pytest.mark.parametrize(
@@ -18,4 +33,42 @@ def test_no_word_of_others_is_markup(capsys: pytest.CaptureFixture[str], text: s
     console.print(text)
     print_table(table)
 
-    assert capsys.readouterr().err.count(text) == 2
+    said = capsys.readouterr()
+    assert (said.out.count(text), said.err.count(text)) == (1, 1)
+
+
+def test_in_a_pipe_each_row_is_a_line_without_borders(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(table_of(ORDERS, TRADES))
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[1:]] == [[*ORDERS], [*TRADES]]
+
+
+def test_a_table_without_rows_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(table_of())
+
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_nothing_is_cut_or_wider_than_the_terminal(width: int) -> None:
+    terminal = Console(file=StringIO(), force_terminal=True, no_color=True, width=width)
+
+    print_table(table_of(ORDERS, TRADES), terminal)
+
+    assert isinstance(terminal.file, StringIO)
+    said = terminal.file.getvalue()
+    assert all(len(line) <= width for line in said.splitlines())
+    assert all(cell in said for cell in (*ORDERS, *TRADES))
+
+
+def test_ids_of_snapshots_are_texts_in_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"snapshot_id": 8817266187219372001, "rows": 3, "inputs": {"a": 5}, "last": [{"head": None}]})
+
+    told = json.loads(capsys.readouterr().out)
+    assert told == {
+        "snapshot_id": "8817266187219372001",
+        "rows": 3,
+        "inputs": {"a": "5"},
+        "last": [{"head": None}],
+    }

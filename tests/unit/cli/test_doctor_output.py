@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from frazil.cli import doctor
-from frazil.cli.console import console
+from frazil.cli.console import paper
 from frazil.doctor.probe import Finding
 from kit.shell import Command
 
@@ -28,13 +28,13 @@ def frazil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     """The command on a terminal of 80 columns, where all was asked."""
     monkeypatch.setenv("FRAZIL_PIPELINES", str(tmp_path))
     monkeypatch.setattr(doctor, "examine", lambda *_, **__: FINDINGS)
-    monkeypatch.setattr(console, "width", 80)
+    monkeypatch.setattr(paper, "width", 80)
     return Command(monkeypatch, capsys)
 
 
 def test_the_table_fits_80_columns_and_what_is_alike_is_one_row(frazil: Command) -> None:
     said = frazil("doctor")
-    table, _, _ = said.err.partition("\n\n")
+    table = said.out
 
     assert said.code == 5
     assert max(map(len, table.splitlines())) <= 80

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from frazil.cli.commands import COMMANDS
+from frazil.cli.main import make_app
 from kit.shell import Command
 
 
@@ -64,9 +69,47 @@ def test_the_version_is_told(frazil: Command) -> None:
 
 @pytest.mark.parametrize(
     ("words", "word"),
-    [("frazil desc", "describe"), ("frazil land --acc", "--accept-loss"), ("frazil land or", "local.orders")],
+    [("frazil desc", "describe"), ("frazil land --acc", "--accept-loss"), ("frazil land or", "orders")],
 )
 def test_a_shell_completes_commands_options_and_tables(frazil: Command, words: str, word: str) -> None:
     said = frazil(COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1), _FRAZIL_COMPLETE="complete_bash")
 
     assert said.out.split() == [word]
+
+
+def test_every_command_takes_json(frazil: Command) -> None:
+    group: Any = get_command(make_app())
+    commands = {name: group.get_command(None, name).load() for module in COMMANDS.values() for name in module}
+    leaves = [leaf for c in commands.values() for leaf in getattr(c, "commands", {c.name: c}).values()]
+
+    assert [c.name for c in leaves if not any("--json" in p.opts for p in c.params)] == []
+
+
+def test_a_folder_without_pipelines_is_told(frazil: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+
+    said = frazil("tables", FRAZIL_PIPELINES=str(tmp_path / "empty"))
+
+    assert (said.code, said.out) == (0, "")
+    assert f"There is no table: write {tmp_path / 'empty'}/NAME/defs.yaml" in said.err
+
+
+def test_the_log_of_a_part_that_was_never_started_is_missing_and_is_not_made(
+    frazil: Command, tmp_path: Path
+) -> None:
+    said = frazil("logs", "kafka")
+
+    assert said.code == 1
+    assert "kafka was never started here." in said.err
+    assert not (tmp_path / "home").exists()
+
+
+def test_the_last_lines_of_a_log_are_printed(frazil: Command, tmp_path: Path) -> None:
+    file = tmp_path / "home" / "logs" / "kafka.log"
+    file.parent.mkdir(parents=True)
+    file.write_text("one\ntwo\nthree\n")
+
+    said = frazil("logs", "kafka", "--lines", "2")
+
+    assert (said.code, said.out) == (0, "two\nthree\n")
+    assert frazil("logs", "kafka", "--json").document["lines"] == ["one", "two", "three"]
