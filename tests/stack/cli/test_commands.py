@@ -1,4 +1,4 @@
-"""The command line, as scripts and people use it: tables or one JSON document on stdout, all else on stderr."""
+"""The command line as scripts and people use it: tables or one document on stdout, the rest on stderr."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_a_table_without_rows_says_nothing(capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_nothing_is_cut_or_wider_than_the_terminal(width: int) -> None:
-    terminal = Console(file=StringIO(), force_terminal=True, no_color=True, width=width)
+    terminal = Console(file=StringIO(), force_terminal=True, color_system=None, width=width)
 
     print_table(table_of(ORDERS, TRADES), terminal)
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from frazil.cli.describe import _show_told
-from frazil.cli.repair import _meant
+from frazil.cli.moment import moment_of
 
 SNAPSHOT, AT = 8817266187219372001, datetime(2026, 11, 22, 21, 5, 9, 120_000, UTC)
 TOLD: dict[str, Any] = {
-    "state": {"identifier": "local.orders", "snapshot_id": SNAPSHOT, "rows": 1234567, "landed_at": AT.timestamp(),
-              "position": {"0": 1000}, "reason": "", "freshness": None},
-    "landings": [{"snapshot_id": SNAPSHOT, "at": "2026-11-22T21:05:09.120Z", "at_ms": 1, "records": 10, "gaps": 0,
-                  "spans": {"0": [990, 1000]}}],
+    "state": {"identifier": "local.orders", "snapshot_id": SNAPSHOT, "rows": 1234567,
+              "landed_at": AT.timestamp(), "position": {"0": 1000}, "reason": "", "freshness": None},
+    "landings": [{"snapshot_id": SNAPSHOT, "at": "2026-11-22T21:05:09.120Z", "at_ms": 1, "records": 10,
+                  "gaps": 0, "spans": {"0": [990, 1000]}}],
     "schema": [],
 }  # fmt: skip
 
@@ -38,4 +38,4 @@ def test_a_rollback_takes_the_ids_and_times_that_are_shown(capsys: pytest.Captur
 
     header, row = capsys.readouterr().out.partition("landings")[2].split("\n")[1:3]
     shown = dict(zip(header.replace("snapshot id", "snapshot").split(), row.split(), strict=False))
-    assert (_meant(shown["snapshot"]), _meant(shown["at"])) == (SNAPSHOT, AT)
+    assert (moment_of(shown["snapshot"]), moment_of(shown["at"])) == (SNAPSHOT, AT)

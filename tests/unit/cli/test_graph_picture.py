@@ -114,5 +114,5 @@ def test_another_kind_of_file_is_refused(
 ) -> None:
     said = Command(monkeypatch, capsys)("graph", "--out", "a.gif")
 
-    assert said.code == 1
+    assert said.code == 2
     assert "--out a.gif is no picture.\n  Next: Let the name end in .svg or .png." in said.err
