@@ -26,7 +26,7 @@ def test_a_sample_shows_some_rows(frazil: Command, topic: Topic, name: str) -> N
     sample = frazil("sample", name, "--rows", "3", "--json").document
 
     assert ([row["quantity"] for row in sample["rows"]], sample["more"]) == ([0, 1, 2], True)
-    assert "quantity" in frazil("sample", name).err
+    assert "quantity" in frazil("sample", name).out
 
 
 def test_a_query_of_no_table_of_a_pipeline_names_the_nearest(
