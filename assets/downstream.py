@@ -17,6 +17,7 @@ from frazil.publishing.target import Target
 from frazil.spec.names import TableName
 from frazil.tables.catalog import catalog_errors, load_table
 from resources.connections import FrazilConnections
+from resources.facts import link_to_target
 from resources.metadata import column_schema, dead_letters_metadata, shown_metadata
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def _dead_letters(
 
 def _target(table: PipelineTable, target: Target) -> dg.AssetsDefinition:
     """The table in one target. It follows the asset that the target looks at."""
+    own = table.settings.of(table.spec.connection)
     spec = asset_spec(
         table,
         target.path,
@@ -85,7 +87,7 @@ def _target(table: PipelineTable, target: Target) -> dg.AssetsDefinition:
         upstream=[target.upstream],
         columns=table.columns,
         automation=after_upstream(),
-    )
+    ).merge_attributes(metadata=link_to_target(target.word, target.path[1:], own))
 
     @dg.multi_asset(name=op_name(target.path), specs=[spec])
     def shown(frazil: FrazilConnections) -> dg.MaterializeResult[Any]:

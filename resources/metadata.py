@@ -1,12 +1,12 @@
 """The engine's reports as Dagster metadata, and the events of assets that no step of theirs made.
 
-Numbers stay numbers, so that the UI plots them.
+What people plot stays a number, and stands first; the rest is grouped, with units (`resources/facts.py`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -25,8 +25,9 @@ from frazil.spec.names import AssetPath, Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
-from frazil.upkeep.census import FILES_READ, census_of
-from frazil.upkeep.work import WorkReport
+from frazil.upkeep.census import FILES_READ, Census, census_of
+from frazil.upkeep.work import WorkReport, size_text
+from resources.facts import group, link_to_object, listing, numbers_of_check, worth_telling
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -37,22 +38,24 @@ Metadata = dict[str, Any]
 
 def topic_metadata(state: TopicState, *more: TopicState) -> Metadata:
     """A topic: its size, offsets and schemas; `more` is the same for each further record type."""
-    return {
-        "partitions": state.partitions,
-        "records_in_topic": sum(state.end.values()) - sum(state.first.values()),
-        "end_offsets": sum(state.end.values()),
-        "offsets": _table(
-            {"partition": "int", "first": "int", "end": "int"},
-            ((p, state.first.get(p, 0), state.end[p]) for p in sorted(state.end)),
-        ),
-        "topic_id": state.topic_id,
-        "made_now": state.created,
-        "subject": ", ".join(s.subject for s in (state, *more) if s.subject),
-        "schema_id": state.schema_id or 0,
-        "schema_version": state.schema_version or 0,
-        "key_subject": state.key_subject or "",
-        "key_schema_id": state.key_schema_id or 0,
-    }
+    return worth_telling(
+        {
+            "partitions": state.partitions,
+            "records_in_topic": sum(state.end.values()) - sum(state.first.values()),
+            "end_offsets": sum(state.end.values()),
+            "offsets": listing(
+                {"partition": "int", "first": "int", "end": "int"},
+                ((p, state.first.get(p, 0), state.end[p]) for p in sorted(state.end)),
+            ),
+            "topic_id": state.topic_id,
+            "made_now": state.created,
+            "subject": ", ".join(s.subject for s in (state, *more) if s.subject),
+            "schema_id": state.schema_id or 0,
+            "schema_version": state.schema_version or 0,
+            "key_subject": state.key_subject or "",
+            "key_schema_id": state.key_schema_id or 0,
+        }
+    )
 
 
 def landing_metadata(report: LandingReport) -> Metadata:
@@ -60,21 +63,26 @@ def landing_metadata(report: LandingReport) -> Metadata:
     seconds = max(report.seconds, 0.001)
     found: Metadata = {
         "rows_landed": report.records,
+        "rows_per_second": round(report.records / seconds, 1),
+        "seconds": report.seconds,
         "dead_letters": report.dead_letters,
         "skipped": report.skipped,
         "gaps": report.gaps,
         "lost": report.lost,
-        "bytes_landed": report.bytes,
-        "files_written": report.files,
         "conflicts": report.conflicts,
-        "seconds": report.seconds,
-        "rows_per_second": round(report.records / seconds, 1),
-        "schema_id": max(report.schema_ids, default=0),
+        "landing": group(
+            {
+                "bytes": report.bytes,
+                "files": report.files,
+                "took_seconds": report.seconds,
+                "schemas": ", ".join(map(str, report.schema_ids)),
+            }
+        ),
     }
     if report.max_timestamp:
-        found["newest_record"] = dg.MetadataValue.timestamp(report.max_timestamp / 1000)
         found["freshness_seconds"] = round(time.time() - report.max_timestamp / 1000, 3)
-    return found
+        found["newest_record"] = dg.MetadataValue.timestamp(report.max_timestamp / 1000)
+    return worth_telling(found)
 
 
 def derive_metadata(report: DeriveReport) -> Metadata:
@@ -84,17 +92,22 @@ def derive_metadata(report: DeriveReport) -> Metadata:
         "rows_added": report.rows,
         "rows_replaced": report.removed,
         "rows_read": report.input_rows,
-        "bytes_read": report.input_bytes + report.state_bytes,
-        "state_bytes_read": report.state_bytes,
+        "rows_per_second": round(report.input_rows / seconds, 1),
+        "seconds": report.seconds,
         "dead_letters": report.bad,
         "late_rows": report.late,
-        "files_written": report.files,
         "conflicts": report.conflicts,
-        "whole_inputs": report.whole,
-        "seconds": report.seconds,
-        "rows_per_second": round(report.input_rows / seconds, 1),
+        "derivation": group(
+            {
+                "bytes_read": report.input_bytes + report.state_bytes,
+                "of_them_own_bytes": report.state_bytes,
+                "files": report.files,
+                "took_seconds": report.seconds,
+                "whole_inputs": "yes" if report.whole else "",
+            }
+        ),
         # Ids as text: a browser's numbers are too short for them.
-        "inputs_read": _table(
+        "inputs_read": listing(
             {"table": "string", "snapshot": "string"},
             ((table, str(at)) for table, at in sorted((report.inputs or {}).items())),
         ),
@@ -102,41 +115,63 @@ def derive_metadata(report: DeriveReport) -> Metadata:
     if report.watermark is not None:
         found["watermark"] = dg.MetadataValue.timestamp(report.watermark / 1_000_000)
     if report.rolled_back_to is not None:
-        found["rolled_back_to"] = report.rolled_back_to
-    return found
+        found["rolled_back_to"] = str(report.rolled_back_to)
+    return worth_telling(found)
 
 
 def table_metadata(spec: AnyTable, connections: Connections) -> Metadata:
     """An Iceberg table as it stands now: its size, what upkeep has to do, and all files by size."""
     names = things(spec, connections.settings)
-    table = load_table(connections.catalog, names.table)
-    census = census_of(spec, table, time.time(), most=FILES_READ)
-    state, sizes = _state(spec, connections), {"size": "string", "files": "int", "bytes": "int"}
-    kept = {name: n for name, n in census.numbers.items() if name not in ("files", "bytes")}
-    columns = [field.name for field in table.schema().fields]
+    iceberg = load_table(connections.catalog, names.table)
+    census = census_of(spec, iceberg, time.time(), most=FILES_READ)
+    columns = [field.name for field in iceberg.schema().fields]
     of_topic = isinstance(spec, TableSpec)
     return {
         **({"dagster/column_lineage": column_lineage(columns, names.kafka_path)} if of_topic else {}),
-        **state_metadata(state),
-        "dagster/uri": table.location(),
-        "dagster/column_schema": column_schema(table.schema()),
-        **kept,
-        "files_by_size": _table(sizes, ((s.label, s.files, s.bytes) for s in census.sizes)),
+        **state_metadata(_state(spec, connections)),
+        **_upkeep_metadata(census),
+        "dagster/uri": iceberg.location(),
+        "dagster/column_schema": column_schema(iceberg.schema()),
+        "metadata_file": link_to_object(iceberg.metadata_location, connections.settings),
     }
+
+
+def _upkeep_metadata(census: Census) -> Metadata:
+    """What upkeep has to do: three plots, all other numbers in a group, and the files by size."""
+    plotted = ("small_files", "snapshots", "manifests", "files_not_looked_into")
+    others = {name: n for name, n in census.numbers.items() if name not in (*plotted, "files", "bytes")}
+    sizes = ((s.label, s.files, size_text(s.bytes)) for s in census.sizes if s.files)
+    return worth_telling(
+        {
+            **{name: census.numbers[name] for name in plotted},
+            "upkeep": group(others),
+            "files_by_size": listing({"size": "string", "files": "int", "bytes": "string"}, sizes),
+        }
+    )
 
 
 def state_metadata(state: TableState | DerivedState) -> Metadata:
     """What the summary of a table's head tells, and what waits."""
-    return {
-        "dagster/row_count": state.rows,
-        "dagster/table_name": state.identifier,
-        "total_rows": state.rows,
-        "total_files": state.files,
-        "total_bytes": state.bytes,
-        "lag": state.lag,
-        "freshness": -1.0 if state.freshness is None else state.freshness,
-        "snapshot_id": state.snapshot_id or 0,
-    }
+    return worth_telling(
+        {
+            "dagster/row_count": state.rows,
+            "dagster/table_name": state.identifier,
+            "lag": state.lag,
+            "freshness": state.freshness,
+            "total_rows": state.rows,
+            "total_bytes": state.bytes,
+            "total_files": state.files,
+            "table": group(
+                {
+                    "state": state.state,
+                    "why": state.reason,
+                    "bytes": state.bytes,
+                    "not_landed_for_seconds": state.freshness,
+                    "snapshot_id": state.snapshot_id,
+                }
+            ),
+        }
+    )
 
 
 def _state(spec: AnyTable, connections: Connections) -> TableState | DerivedState:
@@ -156,16 +191,18 @@ def shown_metadata(shown: Shown, schema: Schema) -> Metadata:
     """A table as a target shows it; its columns are those of the asset that it follows."""
     counted = {} if shown.rows is None else {"dagster/row_count": shown.rows}
     replaced = {"replaced_foreign_metadata": shown.replaced} if shown.replaced else {}
-    return {
-        **counted,
-        **replaced,
-        "dagster/table_name": shown.name,
-        "dagster/column_schema": column_schema(schema),
-        "dagster/column_lineage": column_lineage((f.name for f in schema.fields), shown.upstream),
-        "metadata_location": shown.metadata_location,
-        "changed": shown.changed,
-        **shown.facts,
-    }
+    return worth_telling(
+        {
+            **counted,
+            **replaced,
+            "dagster/table_name": shown.name,
+            "dagster/column_schema": column_schema(schema),
+            "dagster/column_lineage": column_lineage((f.name for f in schema.fields), shown.upstream),
+            "metadata_location": shown.metadata_location,
+            "changed": shown.changed,
+            **shown.facts,
+        }
+    )
 
 
 def dead_letters_metadata(letters: DeadLetters, table: str) -> Metadata:
@@ -174,7 +211,7 @@ def dead_letters_metadata(letters: DeadLetters, table: str) -> Metadata:
     found: Metadata = {
         "dagster/row_count": letters.rows,
         "dagster/table_name": table,
-        "by_reason": _table({"reason_code": "string", "count": "int"}, reasons.items()),
+        "by_reason": listing({"reason_code": "string", "count": "int"}, reasons.items()),
         **{f"reason/{code}": count for code, count in reasons.items()},
     }
     if letters.newest:
@@ -188,13 +225,16 @@ def upkeep_observation(names: Things, report: WorkReport) -> dg.AssetObservation
     Each kind's numbers are plots of their own.
     """
     counted = {"done": int(report.done), "conflicts": report.conflicts, "seconds": report.seconds}
-    metadata = {
-        "upkeep": report.kind,
-        "text": report.text,
-        "dry_run": report.dry_run,
-        "snapshot_id": report.snapshot_id or 0,
-        **{f"{report.kind}/{name}": number for name, number in {**counted, **report.numbers}.items()},
-    }
+    numbers = {f"{report.kind}/{name}": number for name, number in {**counted, **report.numbers}.items()}
+    metadata = worth_telling(
+        {
+            "upkeep": report.kind,
+            "text": report.text,
+            "dry_run": report.dry_run,
+            "snapshot": str(report.snapshot_id or ""),
+            **numbers,
+        }
+    )
     key = dg.AssetKey(names.iceberg_path)
     return dg.AssetObservation(key, description=report.text, metadata=metadata)
 
@@ -213,7 +253,7 @@ def check_evaluation(result: CheckResult) -> dg.AssetCheckEvaluation:
         passed=result.passed,
         severity=dg.AssetCheckSeverity(result.severity),
         description=result.text,
-        metadata=dict(result.numbers),
+        metadata=numbers_of_check(result.numbers),
         blocking=result.blocking,
     )
 
@@ -237,10 +277,3 @@ def column_lineage(columns: Iterable[str], upstream: AssetPath) -> dg.TableColum
     """Every column is the upstream's column of the same name."""
     key = dg.AssetKey(upstream)
     return dg.TableColumnLineage({name: [dg.TableColumnDep(key, name)] for name in columns})
-
-
-def _table(columns: Mapping[str, str], rows: Iterable[Sequence[str | int]]) -> dg.TableMetadataValue:
-    """Rows of values, in the order of the columns, which are types by name."""
-    records = [dg.TableRecord(dict(zip(columns, row, strict=True))) for row in rows]
-    schema = dg.TableSchema([dg.TableColumn(name, kind) for name, kind in columns.items()])
-    return dg.MetadataValue.table(records, schema)

@@ -1,0 +1,122 @@
+"""Facts as a page of Dagster shows them: in groups, with their units, and without those that say nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import dagster as dg
+
+from frazil.settings.profile import Settings
+from frazil.upkeep.work import size_text
+
+_ALWAYS = (
+    "dagster/row_count", "rows_landed", "rows_added", "rows_read", "total_rows", "total_bytes",
+    "total_files", "lag", "freshness", "seconds", "records_in_topic", "end_offsets",
+)  # fmt: skip
+"""A plot of these needs its zeros, too."""
+
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
+
+
+def worth_telling(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that say something: zero, empty and unknown are left out where no plot needs them."""
+    return {
+        name: fact for name, fact in facts.items() if _says(fact) or (fact is not None and name in _ALWAYS)
+    }
+
+
+def _says(fact: Any) -> bool:
+    return bool(fact.records if isinstance(fact, dg.TableMetadataValue) else fact)
+
+
+def group(facts: Mapping[str, Any]) -> dg.TableMetadataValue:
+    """Facts that belong together, one a line, with their units."""
+    told = worth_telling(facts)
+    return listing(
+        {"fact": "string", "value": "string"}, ((_words(n), written(n, f)) for n, f in told.items())
+    )
+
+
+def listing(columns: Mapping[str, str], rows: Iterable[Sequence[str | int]]) -> dg.TableMetadataValue:
+    """Rows of values, in the order of the columns, which are types by name."""
+    records = [dg.TableRecord(dict(zip(columns, row, strict=True))) for row in rows]
+    schema = dg.TableSchema([dg.TableColumn(name, kind) for name, kind in columns.items()])
+    return dg.MetadataValue.table(records, schema)
+
+
+def written(name: str, fact: Any) -> str:
+    """A fact with the unit that the end of its name tells."""
+    if isinstance(fact, bool) or not isinstance(fact, int | float):
+        return str(fact)
+    if name.endswith("bytes"):
+        return size_text(int(fact))
+    if name.endswith(("seconds", "freshness", "age")):
+        return duration(fact)
+    if name.endswith("share"):
+        return f"{fact:.1%}"
+    return str(fact) if name.endswith("_id") else f"{fact:,}"
+
+
+def duration(seconds: float) -> str:
+    """`3.2 s`, `5.0 min`, `2.5 h`, `3.0 d`."""
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def numbers_of_check(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """What a check compared; nobody plots it, so units are written out."""
+    return {
+        name: number if written(name, number).replace(",", "") == str(number) else written(name, number)
+        for name, number in numbers.items()
+        if number
+    }
+
+
+def link_to_object(location: str, settings: Settings) -> dg.MetadataValue[Any]:
+    """An object in AWS' console; elsewhere its location."""
+    bucket, _, key = location.partition("://")[2].partition("/")
+    if settings.s3_endpoint or not location.startswith("s3://"):
+        return dg.MetadataValue.path(location)
+    region = settings.aws.region
+    return dg.MetadataValue.url(
+        f"https://{region}.console.aws.amazon.com/s3/object/{bucket}?region={region}&prefix={quote(key)}"
+    )
+
+
+def link_to_target(word: str, names: Sequence[str], settings: Settings) -> dict[str, Any]:
+    """The page of a table in AWS' or Snowflake's own console; none for stand-ins and private links.
+
+    `names` are those of the database and the table, and between them that of Snowflake's schema.
+    """
+    parts = [quote(name, safe="") for name in names]
+    page = {"glue": _glue, "snowflake": _snowflake}.get(word)
+    url = page(parts, settings) if page else None
+    return {"page": dg.MetadataValue.url(url)} if url else {}
+
+
+def _glue(names: Sequence[str], settings: Settings) -> str | None:
+    if settings.glue_endpoint:
+        return None
+    region, (database, name) = settings.aws.region, names
+    account = f"&catalogId={settings.glue.catalog_id}" if settings.glue.catalog_id else ""
+    at = f"https://{region}.console.aws.amazon.com/glue/home?region={region}"
+    return f"{at}#/v2/data-catalog/tables/view/{name}?database={database}{account}"
+
+
+def _snowflake(names: Sequence[str], settings: Settings) -> str | None:
+    told = settings.snowflake
+    account = re.fullmatch(r"([A-Za-z0-9]+)-([A-Za-z0-9_-]+)", told.account or "")
+    if told.host or not account:
+        return None
+    database, schema, name = (part.upper() for part in names)
+    at = f"https://app.snowflake.com/{account[1]}/{account[2]}".lower()
+    return f"{at}/#/data/databases/{database}/schemas/{schema}/table/{name}"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").removesuffix(" seconds").removesuffix(" id")

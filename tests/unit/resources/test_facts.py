@@ -1,0 +1,106 @@
+"""What a page of Dagster shows of a table: in words that people read, and links to where it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from frazil.settings.profile import Settings
+from resources.facts import (
+    duration,
+    group,
+    link_to_object,
+    link_to_target,
+    numbers_of_check,
+    worth_telling,
+)
+
+FILE = "s3://lake/shop/orders/metadata/v1.metadata.json"
+IN_SNOWFLAKE = ("frazil", "local", "orders")
+
+
+def test_what_is_zero_or_unknown_is_left_out_but_for_what_is_plotted() -> None:
+    told = worth_telling({"lag": 0, "freshness": None, "gaps": 0, "why": "", "rows_landed": 3})
+
+    assert told == {"lag": 0, "rows_landed": 3}
+
+
+def test_a_group_tells_sizes_and_durations_with_their_units() -> None:
+    facts = {
+        "manifest_bytes": 12_288,
+        "oldest_snapshot_seconds": 7200.0,
+        "deleted_share": 0.125,
+        "files": 1234,
+    }
+
+    told = {record.data["fact"]: record.data["value"] for record in group(facts).records}
+
+    assert told == {
+        "manifest bytes": "12.0 kB", "oldest snapshot": "2.0 h", "deleted share": "12.5%", "files": "1,234",
+    }  # fmt: skip
+
+
+def test_the_id_of_a_snapshot_is_told_digit_by_digit() -> None:
+    (record,) = group({"snapshot_id": 5801497493502191643}).records
+
+    assert record.data == {"fact": "snapshot", "value": "5801497493502191643"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.04, "0.0 s"), (59, "59.0 s"), (90, "1.5 min"), (5400, "1.5 h"), (172800, "2.0 d")],
+)
+def test_a_duration_is_told_in_its_largest_unit(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_a_check_tells_numbers_as_numbers_and_sizes_with_units() -> None:
+    told = numbers_of_check({"files": 2000, "bytes": 2 << 20, "dead_branches": 0, "glue_metadata": FILE})
+
+    assert told == {"files": 2000, "bytes": "2.0 MB", "glue_metadata": FILE}
+
+
+def test_a_metadata_file_at_aws_is_a_link_to_its_console() -> None:
+    link = link_to_object(FILE, Settings.load(aws={"region": "eu-west-1"}))
+
+    assert link.value == (
+        "https://eu-west-1.console.aws.amazon.com/s3/object/lake"
+        "?region=eu-west-1&prefix=shop/orders/metadata/v1.metadata.json"
+    )
+
+
+def test_elsewhere_it_is_a_path() -> None:
+    assert link_to_object(FILE, Settings.load(s3={"endpoint": "http://127.0.0.1:1"})).value == FILE
+
+
+def test_a_glue_entry_has_a_page_in_the_console_of_its_account() -> None:
+    told = Settings.load(aws={"region": "eu-west-1"}, glue={"catalog_id": "210987654321"})
+
+    assert link_to_target("glue", ("shop", "orders"), told)["page"].value == (
+        "https://eu-west-1.console.aws.amazon.com/glue/home?region=eu-west-1"
+        "#/v2/data-catalog/tables/view/orders?database=shop&catalogId=210987654321"
+    )
+
+
+def test_a_table_of_snowflake_has_a_page_in_snowsight() -> None:
+    told = Settings.load(snowflake={"account": "ACME-Prod_1"})
+
+    assert link_to_target("snowflake", IN_SNOWFLAKE, told)["page"].value == (
+        "https://app.snowflake.com/acme/prod_1/#/data/databases/FRAZIL/schemas/LOCAL/table/ORDERS"
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("glue", {"glue": {"endpoint": "http://127.0.0.1:1"}}),
+        ("snowflake", {"snowflake": {"account": "acme-prod", "host": "127.0.0.1"}}),
+        ("snowflake", {"snowflake": {"account": "xy12345.eu-west-1"}}),
+        ("another", {}),
+    ],
+)
+def test_a_stand_in_and_a_private_link_have_no_page(word: str, told: dict[str, Any]) -> None:
+    names = IN_SNOWFLAKE if word == "snowflake" else IN_SNOWFLAKE[1:]
+
+    assert link_to_target(word, names, Settings.load(**told)) == {}
