@@ -102,6 +102,19 @@ def test_a_base_may_stand_at_every_level() -> None:
     assert found == struct(id=TEXT)
 
 
+def test_a_type_beside_a_union_is_that_of_all_its_branches() -> None:
+    """As in Confluent's vectors nullable-reference.json and one-of-ordering.json."""
+    parts = {"A": {"properties": {"x": STRING}}, "B": {"type": "object", "properties": {"y": INTEGER}}}
+    refs = [{"$ref": f"#/definitions/{name}"} for name in parts]
+    schema = {**obj(one={"type": "object", "oneOf": refs[:1]}, two={"type": "object", "anyOf": refs})}
+
+    one, two = mapped({**schema, "definitions": parts})
+
+    a, b = (Struct((Field(name, kind, True),)) for name, kind in (("x", TEXT), ("y", LONG)))
+    union = Struct((Field("connect_union_field_0", a, True), Field("connect_union_field_1", b, True)))
+    assert (one.type, two.type) == (a, union)
+
+
 def test_a_tree_contains_itself() -> None:
     tree = {
         "allOf": [{"$ref": "#/$defs/base"}],

@@ -32,6 +32,7 @@ from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema, doc_text
 _LAST = 2**31
 _NAME = re.compile(r"\w+")
 _SHAPES = frozenset({"items", "oneOf", "anyOf", "patternProperties"})
+_PARTS = frozenset({"properties", "patternProperties", "additionalProperties", "items"})
 _EMPTY = (
     "Write its type; a column of any type (variant) needs format v3, which Spark and PyIceberg can't share."
 )
@@ -112,8 +113,11 @@ class _Nodes(Mapping):
             branches = [self._flat(b, f"{path}<{i}>", within) for i, b in enumerate(schema[key])]
             if "type" not in schema and "properties" not in schema:
                 return branches
-            if not all(_only_constrains(b, schema) for b, _ in branches):
+            if all(_only_constrains(b, schema) for b, _ in branches):
+                continue
+            if schema.keys() & _PARTS or not all(_same_type(b, schema) for b, _ in branches):
                 raise self.refusal(path, f"{key} beside a type of its own has no column", "Move all into it.")
+            return [({**b, "type": schema["type"]}, w) for b, w in branches]
         return None
 
     def _branches(self, branches: list[Flat], path: str, depth: int) -> Branches:
@@ -227,8 +231,11 @@ def _values(schema: dict[str, Any]) -> list[Any]:
 def _only_constrains(branch: dict[str, Any], whole: dict[str, Any]) -> bool:
     """Whether a branch of a union only narrows what its surroundings say."""
     known = branch.get("properties", {}).keys() <= whole.get("properties", {}).keys()
-    same = branch.get("type", whole.get("type")) == whole.get("type")
-    return known and same and not branch.keys() & _SHAPES
+    return known and _same_type(branch, whole) and not branch.keys() & _SHAPES
+
+
+def _same_type(branch: dict[str, Any], whole: dict[str, Any]) -> bool:
+    return bool(branch.get("type", whole.get("type")) == whole.get("type"))
 
 
 def _branch_name(branch: dict[str, Any], index: int) -> str:
