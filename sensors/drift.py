@@ -75,7 +75,7 @@ def _news(
 ) -> Iterator[dg.AssetCheckEvaluation]:
     """What differs otherwise than before, and what no longer does."""
     keys = {address: key for key, address in made.addresses.items()}
-    for step in plan.steps:
+    for step in (each for each in plan.steps if each.address in keys):  # others were taken out: no assets
         if before.get(step.address) != now.get(step.address):
             result = drift_result(keys[step.address], step)
             yield dg.AssetCheckEvaluation(

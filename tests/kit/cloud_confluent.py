@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Thread
 from typing import Any
 from uuid import uuid4
@@ -14,6 +15,7 @@ from pydantic import SecretStr
 
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.client import Confluent
+from frazil.cloud.confluent.former import former
 from frazil.cloud.confluent.objects import objects
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Facts, GoesWithAnother, Known, Resource
@@ -233,14 +235,20 @@ class Deployed:
         return DeploymentSpec.model_validate(self.told)
 
     @property
+    def clouds(self) -> Clouds:
+        nobody: Any = None
+        account: Any = Account()
+        return Clouds(account, self.confluent or self.cloud.client, nobody, self.store)
+
+    @property
     def resources(self) -> list[Resource]:
-        clouds = Clouds(Account(), self.confluent or self.cloud.client, None, self.store)
         there = ("aws/writer_role", "aws/bucket", "aws/glue")
         given: dict[str, Any] = {each: Given(each) for each in there}
-        return [*(given | self.given).values(), *objects(self.spec, clouds)]
+        return [*(given | self.given).values(), *objects(self.spec, self.clouds)]
 
     def reconciler(self, patience: float = 30.0) -> Reconciler:
-        return Reconciler(self.resources, patience=patience, margin=0.3, pause=0.1)
+        had = partial(former, self.spec, self.clouds)
+        return Reconciler(self.resources, former=had, patience=patience, margin=0.3, pause=0.1)
 
     def create(self, patience: float = 30.0) -> Known:
         reconciler = self.reconciler(patience)

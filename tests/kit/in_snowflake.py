@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from frazil.cloud.key_pair import KeyPair
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.client import Login, Snowflake
+from frazil.cloud.snowflake.former import former
 from frazil.cloud.snowflake.objects import objects as in_snowflake
 from frazil.errors import FrazilError
 from frazil.settings.profile import Settings
@@ -64,7 +66,8 @@ class InSnowflake:
 
     @property
     def reconciler(self) -> Reconciler:
-        return Reconciler(self.resources.values(), patience=PATIENCE, margin=2.0)
+        had = partial(former, self.spec, self.clouds)
+        return Reconciler(self.resources.values(), former=had, patience=PATIENCE, margin=2.0)
 
     def create(self) -> Known:
         """Makes what is missing, changes what differs."""
@@ -96,6 +99,10 @@ class InSnowflake:
         """The full name of an object in its schema."""
         names = self.spec.names.snowflake
         return f"{names('DATABASE')}.{names('SCHEMA')}.{name.upper()}"
+
+    @property
+    def system_role(self) -> str:
+        return self.spec.names.snowflake("SYSTEM_ADMIN_ROLE")
 
     def service(self) -> Snowflake:
         """The deployment's own user, with the key of its secret."""

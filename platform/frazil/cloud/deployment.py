@@ -9,10 +9,12 @@ from frazil.cloud.aws.objects import objects as aws
 from frazil.cloud.aws.secrets import SecretsManager
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.client import Confluent
+from frazil.cloud.confluent.former import former as confluent_had
 from frazil.cloud.confluent.objects import objects as confluent
 from frazil.cloud.reconciler import Reconciler
-from frazil.cloud.resource import Resource
+from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.client import administrator
+from frazil.cloud.snowflake.former import former as snowflake_had
 from frazil.cloud.snowflake.objects import objects as snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
@@ -22,6 +24,11 @@ Objects = Callable[[DeploymentSpec, Clouds], list[Resource]]
 
 OBJECTS: Mapping[str, Objects] = {"aws": aws, "confluent": confluent, "snowflake": snowflake}
 """By the first part of their addresses."""
+
+FORMER: Mapping[str, Callable[[DeploymentSpec, Clouds, Known], list[Resource]]] = {
+    "confluent": confluent_had, "snowflake": snowflake_had,
+}  # fmt: skip
+"""What finds objects that were taken out of a deployment; AWS has none that could be."""
 
 
 def open_clouds(spec: DeploymentSpec, settings: Settings) -> Clouds:
@@ -44,4 +51,8 @@ def reconciler_of(
     """
     clouds = open_clouds(spec, settings)
     found = [resource for objects in OBJECTS.values() for resource in objects(spec, clouds)]
-    return Reconciler(found, patience=patience, pause=pause)
+
+    def former(known: Known) -> list[Resource]:
+        return [resource for had in FORMER.values() for resource in had(spec, clouds, known)]
+
+    return Reconciler(found, former=former, patience=patience, pause=pause)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal
 
-from frazil.cloud.resource import Facts
+from frazil.cloud.resource import Facts, Known, NeedMissingError, Resource
+from frazil.errors import DifferentError
 
 Action = Literal["create", "update", "delete", "keep", "blocked"]
 
@@ -81,12 +82,37 @@ class Plan:
         return "\n".join(map(str, self.news))
 
 
+def step_of(resource: Resource, known: Known) -> Step:
+    """What is to be done with one object, given the facts of all."""
+    missing = [need for need in resource.needs if need not in known]
+    why = f"(after {', '.join(missing)})" if missing else ""
+    there = known.get(resource.address)
+    if there is None:
+        return Step(resource.address, "create", why=why)
+    try:
+        changes = differences(resource.wanted(known), there)
+    except NeedMissingError:
+        return Step(resource.address, "update", why=why)
+    blocked = [change for change in changes if change.field in resource.fixed]
+    return Step(resource.address, "blocked" if blocked else "update" if changes else "keep", changes)
+
+
 def differences(wanted: Facts, there: Facts) -> tuple[Change, ...]:
     """The wanted fields that are not so; lists and tuples are alike."""
     return tuple(
         Change(name, there.get(name), should)
         for name, should in wanted.items()
         if _text(there.get(name)) != _text(should)
+    )
+
+
+def unchangeable(steps: Iterable[Step]) -> DifferentError:
+    """Tells of the steps that nobody can do."""
+    return DifferentError(
+        "Fields differ that nobody can change once an object is there.",
+        where="\n".join(map(str, steps)),
+        meaning="Nothing was done.",
+        todo="Put the old values into the deployment, or delete these objects yourself and plan again.",
     )
 
 

@@ -13,10 +13,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
 from graphlib import TopologicalSorter
-from typing import TypeVar
 
 from frazil.cloud.patience import Patience
-from frazil.cloud.plan import Plan, Step, differences
+from frazil.cloud.plan import Plan, Step, differences, step_of, unchangeable
 from frazil.cloud.resource import (
     AnswerLost,
     Facts,
@@ -26,12 +25,13 @@ from frazil.cloud.resource import (
     NotYet,
     Resource,
 )
-from frazil.errors import DifferentError, FrazilError, MissingError, PlanStaleError, explain
-
-T = TypeVar("T")
+from frazil.errors import FrazilError, MissingError, PlanStaleError, explain
 
 Report = Callable[[str, str], None]
 """Hears of an address what becomes of it now."""
+
+Former = Callable[[Known], Iterable[Resource]]
+"""Objects that may be left of what was taken out of a deployment, given the facts of those that it has."""
 
 _THREADS = 8
 
@@ -48,6 +48,8 @@ class Reconciler:
 
     Args:
         resources: All of them; each address once, and each need among them.
+        former: What may be left of objects that were taken out of the deployment, given the facts of it.
+        given: Facts of what the resources need that is none of them.
         patience: Seconds that one object may take to be as it should be, or to go.
         margin: Seconds in which an object is looked for that was made, or whose creation got no answer,
             before it is made again: clouds show new objects late, and names need not be unique.
@@ -58,12 +60,15 @@ class Reconciler:
         self,
         resources: Iterable[Resource],
         *,
+        former: Former | None = None,
+        given: Known | None = None,
         patience: float = 1800.0,
         margin: float = 20.0,
         pause: float = 5.0,
     ) -> None:
         self._all = {resource.address: resource for resource in resources}
-        self._needs = {address: resource.needs for address, resource in self._all.items()}
+        self._former, self._given = former, given
+        self._needs = {address: self._own_needs(resource) for address, resource in self._all.items()}
         self._order = tuple(TopologicalSorter(self._needs).static_order())
         self._seconds, self._margin, self._pause = patience, margin, pause
         if unknown := sorted(set(self._order) - self._all.keys()):
@@ -94,12 +99,12 @@ class Reconciler:
     def plan(self) -> Plan:
         """What would be made or changed; also how drift is found."""
         known = self._read_all()
-        return Plan(tuple(_step(self._all[address], known) for address in self._order))
+        steps = (step_of(self._all[address], known) for address in self._order)
+        return Plan((*steps, *self._steps_of_left(known)))
 
     def removal(self) -> Plan:
         """What would be deleted, users before what they use."""
-        known = self._read_all()
-        return Plan(tuple(Step(a, "delete") for a in reversed(self._order) if a in known))
+        return self._removal(self._read_all())
 
     def apply(self, plan: Plan, report: Report = lambda *_: None) -> Known:
         """Does what a plan says, and returns what is there then.
@@ -112,13 +117,14 @@ class Reconciler:
         """
         self._agree(plan, self.plan())
         if plan.blocked:
-            raise _unchangeable(plan.blocked)
+            raise unchangeable(plan.blocked)
         known = _Facts()
 
         def settle(address: str, patience: Patience) -> None:
             known[address] = self._settled(self._all[address], known, patience, report)
 
         self._walk(self._needs, settle)
+        self._destroy_left(known, report)
         return known
 
     def destroy(self, plan: Plan, report: Report = lambda *_: None) -> None:
@@ -128,8 +134,9 @@ class Reconciler:
             PlanStaleError: Other things are there than the plan saw.
             FrazilError: A cloud refused, or took longer than the patience.
         """
-        self._agree(plan, self.removal())
         known = self._read_all()
+        self._agree(plan, self._removal(known))
+        self._destroy_left(known, report)
         users: dict[str, list[str]] = {address: [] for address in self._order}
         for address in self._order:
             for needed in self._needs[address]:
@@ -154,8 +161,32 @@ class Reconciler:
         self._walk(dict.fromkeys(self._order, ()), prove)
         return {address: found[address] for address in self._order}
 
+    def _own_needs(self, resource: Resource) -> tuple[str, ...]:
+        """Those that are among the resources, where the facts of others are given."""
+        return tuple(need for need in resource.needs if self._given is None or need in self._all)
+
+    def _removal(self, known: Known) -> Plan:
+        why = "" if self._given is None else "(no longer in the deployment)"
+        steps = (Step(a, "delete", why=why) for a in reversed(self._order) if a in known)
+        return Plan((*self._steps_of_left(known), *steps))
+
+    def _steps_of_left(self, known: Known) -> tuple[Step, ...]:
+        return left.removal().steps if (left := self._left(known)) else ()
+
+    def _destroy_left(self, known: Known, report: Report) -> None:
+        if left := self._left(known):
+            left.destroy(left.removal(), report)
+
+    def _left(self, known: Known) -> Reconciler | None:
+        """Whoever removes what is left of objects that were taken out of the deployment."""
+        if (former := self._former) is None:
+            return None
+        patience = Patience("what was taken out", self._seconds, self._pause, threading.Event())
+        found = [each for each in patience.wait(lambda: former(known)) if each.address not in self._all]
+        return Reconciler(found, given=known, patience=self._seconds, margin=self._margin, pause=self._pause)
+
     def _read_all(self) -> _Facts:
-        known = _Facts()
+        known = _Facts(self._given or {})
 
         def read(address: str, patience: Patience) -> None:
             there = patience.wait(lambda: _read(self._all[address], known))
@@ -232,20 +263,6 @@ def _read(resource: Resource, known: Known) -> Facts | None:
         return None
 
 
-def _step(resource: Resource, known: Known) -> Step:
-    missing = [need for need in resource.needs if need not in known]
-    why = f"(after {', '.join(missing)})" if missing else ""
-    there = known.get(resource.address)
-    if there is None:
-        return Step(resource.address, "create", why=why)
-    try:
-        changes = differences(resource.wanted(known), there)
-    except NeedMissingError:
-        return Step(resource.address, "update", why=why)
-    blocked = [change for change in changes if change.field in resource.fixed]
-    return Step(resource.address, "blocked" if blocked else "update" if changes else "keep", changes)
-
-
 def _as_wanted(resource: Resource, there: Facts | None, known: Known) -> Facts:
     if there is None:
         raise NotYet("it was made, but is not seen yet")
@@ -279,12 +296,3 @@ def _proof(resource: Resource, known: Known, patience: Patience) -> FrazilError 
     except Exception as e:  # noqa: BLE001 - whatever it is, it is why the object does not work
         return explain(e)
     return None
-
-
-def _unchangeable(steps: Iterable[Step]) -> DifferentError:
-    return DifferentError(
-        "Fields differ that nobody can change once an object is there.",
-        where="\n".join(map(str, steps)),
-        meaning="Nothing was done.",
-        todo="Put the old values into the deployment, or delete these objects yourself and plan again.",
-    )

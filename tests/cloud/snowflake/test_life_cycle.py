@@ -95,6 +95,22 @@ def test_somebody_else_s_object_of_that_name_is_neither_taken_over_nor_dropped(
     shop.standin.as_("SYSADMIN", f"drop warehouse {name}")
 
 
+def test_a_table_that_was_taken_out_goes_with_its_view_and_that_of_a_landing_stays(made: InSnowflake) -> None:
+    table, landed = made.shown("trades"), made.shown("LANDED")
+    made.admin.query(f"create view {landed} as select * from {table}", role=made.system_role)
+    made.show()
+
+    planned = made.changes()
+    made.create()
+
+    assert planned == {"snowflake/view/trades": "delete", "snowflake/table/trades": "delete"}
+    assert made.changes() == {}
+    schema = made.shown("").rstrip(".")
+    left = made.admin.shown(f"show views in schema {schema}", role="ACCOUNTADMIN")
+    assert [row["name"] for row in left] == ["LANDED"]
+    assert made.admin.shown(f"show iceberg tables in schema {schema}", role="ACCOUNTADMIN") == []
+
+
 def test_it_is_removed_and_removed_again_and_nothing_is_left(made: InSnowflake) -> None:
     made.delete()
     made.delete()

@@ -200,6 +200,41 @@ def test_verifying_uses_every_object_and_tells_which_one_does_not_work(cloud: Cl
     assert isinstance(found["confluent/table"], MissingError)
 
 
+def test_what_was_taken_out_is_planned_and_removed_behind_all_else(cloud: Cloud) -> None:
+    made(cloud)
+    kept = [Thing(cloud, "aws/bucket", fields={"public": False})]
+    taken = [
+        Thing(cloud, "confluent/integration", fields={"arn": "arn:aws:iam::1:role/writer"}),
+        Thing(cloud, "aws/role", ("aws/bucket", "confluent/integration")),
+        Thing(cloud, "confluent/table", ("aws/role",)),
+        Thing(cloud, "confluent/never"),
+    ]
+    smaller = Reconciler(kept, former=lambda known: [*taken, *kept] if "aws/bucket" in known else [])
+    cloud.throttle_every = 3
+
+    plan = smaller.plan()
+    smaller.apply(plan)
+
+    assert str(plan).splitlines() == [
+        "- confluent/table (no longer in the deployment)",
+        "- aws/role (no longer in the deployment)",
+        "- confluent/integration (no longer in the deployment)",
+    ]
+    assert cloud.names() == ["aws/bucket"]
+    assert smaller.plan().news == ()
+
+
+def test_what_was_taken_out_goes_with_the_whole(cloud: Cloud) -> None:
+    made(cloud)
+    taken = [Thing(cloud, "confluent/table"), Thing(cloud, "aws/role")]
+    kept = [Thing(cloud, "aws/bucket"), Thing(cloud, "confluent/integration")]
+    smaller = Reconciler(kept, former=lambda _: taken)
+
+    smaller.destroy(smaller.removal())
+
+    assert cloud.names() == []
+
+
 def test_a_need_that_is_no_object_is_refused(cloud: Cloud) -> None:
     with pytest.raises(MissingError, match="aws/bucket"):
         Reconciler([Thing(cloud, "aws/role", ("aws/bucket",))])

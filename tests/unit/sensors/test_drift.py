@@ -55,6 +55,19 @@ def test_what_was_not_made_has_not_drifted(shop: DeploymentAssets) -> None:
     assert (told, said) == ([], "shop was not made.")
 
 
+def test_what_was_taken_out_of_the_file_is_said_and_fails_no_check(
+    shop: DeploymentAssets, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(shop)
+    cloud.add("aws/former", {})
+    former = [Thing(cloud, "aws/former")]
+    monkeypatch.setattr(deployment, "FORMER", {"all": lambda *_: former})
+
+    told, said, _ = tick(shop)
+
+    assert (told, said) == ([], "shop: aws/former differ.")
+
+
 def test_nothing_is_told_where_all_is_well(shop: DeploymentAssets) -> None:
     make(shop)
 

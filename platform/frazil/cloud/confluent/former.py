@@ -1,0 +1,89 @@
+"""What a deployment had in Confluent Cloud, and has no more: found in its own places, or by its mark."""
+
+from __future__ import annotations
+
+from frazil.cloud.clouds import Clouds
+from frazil.cloud.confluent.client import pair_of
+from frazil.cloud.confluent.keys import statements_path
+from frazil.cloud.confluent.objects import objects
+from frazil.cloud.confluent.rights import Account
+from frazil.cloud.confluent.tableflow import TableflowTopic
+from frazil.cloud.resource import Known, Resource
+from frazil.spec.deployment import ConfluentPart, Connector, DeploymentSpec, Statement
+
+_NONE = "none"  # stands for an object that is asked for in vain, so that what it would need is asked for
+
+
+def former(spec: DeploymentSpec, clouds: Clouds, known: Known) -> list[Resource]:
+    """Objects that the deployment would have if there were more in it. Topics are none: they hold data."""
+    if spec.confluent is None or "confluent/cluster" not in known:
+        return []
+    ours = {
+        body["display_name"]: body["id"]
+        for body in clouds.confluent.cloud.every(Account.path)
+        if body.get("description") == spec.mark
+    }
+    own = {each.address for each in objects(spec, clouds)}
+    wider = spec.model_copy(update={"confluent": _Former(spec, clouds, known, ours).widened(spec.confluent)})
+    found = [each for each in objects(wider, clouds) if each.address not in own]
+    return [each for each in found if not isinstance(each, Account) or each.name in ours]
+
+
+class _Former:
+    def __init__(self, spec: DeploymentSpec, clouds: Clouds, known: Known, ours: dict[str, str]) -> None:
+        self._spec, self._clouds, self._known, self._ours = spec, clouds, known, ours
+        self._environment, self._cluster = (
+            known[f"confluent/{it}"]["id"] for it in ("environment", "cluster")
+        )
+
+    def widened(self, part: ConfluentPart) -> ConfluentPart:
+        """The part as it may have been."""
+        connectors, statements = self._connectors(part), self._statements(part)
+        return part.model_copy(
+            update={
+                "max_cfu": part.max_cfu or 5,
+                "connectors": (*part.connectors, *connectors) or (Connector(name=_NONE, topic=_NONE),),
+                "statements": (*part.statements, *statements),
+                "tableflow": (*part.tableflow, *self._tableflow(part)) or (_NONE,),
+            }
+        )
+
+    def _connectors(self, part: ConfluentPart) -> list[Connector]:
+        """Those that run as the deployment's account, in its cluster."""
+        path = f"/connect/v1/environments/{self._environment}/clusters/{self._cluster}/connectors"
+        account = self._ours.get(self._spec.names.account("app_connector"))
+        names = set(self._clouds.confluent.cloud.ask("GET", path)["data"]) if account else set()
+        found = []
+        for name in sorted(names - {each.name for each in part.connectors}):
+            config = (self._clouds.confluent.cloud.get(f"{path}/{name}") or {}).get("config", {})
+            if config.get("kafka.service.account.id") == account:
+                found.append(Connector(name=name, topic=config["kafka.topic"]))
+        return found
+
+    def _statements(self, part: ConfluentPart) -> list[Statement]:
+        """Those that run as the deployment's account."""
+        account = self._ours.get(self._spec.names.account("flink"))
+        held = self._clouds.secrets.get(self._spec.names.secret("flink"))
+        if account is None or held is None:
+            return []
+        flink = self._clouds.confluent.flink(self._spec.region, pair_of(held))
+        names = {
+            body["name"]
+            for body in flink.every(statements_path(self._known))
+            if body["spec"].get("principal") == account
+        }
+        return [Statement(name=name, sql=_NONE) for name in sorted(names - {s.name for s in part.statements})]
+
+    def _tableflow(self, part: ConfluentPart) -> list[str]:
+        """Those that are written into the deployment's bucket."""
+        held = self._clouds.secrets.get(self._spec.names.secret("tableflow"))
+        if held is None:
+            return []
+        place = {"environment": self._environment, "spec.kafka_cluster": self._cluster}
+        specs = [
+            body["spec"]
+            for body in self._clouds.confluent.tableflow(pair_of(held)).every(TableflowTopic.path, **place)
+        ]
+        bucket = self._spec.aws.bucket
+        names = {each["display_name"] for each in specs if each["storage"].get("bucket_name") == bucket}
+        return sorted(names - set(part.tableflow))

@@ -1,0 +1,72 @@
+"""What is taken out of a deployment's file is shown by the next plan, and removed by the next creation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.cloud_confluent import KICKSTARTER, Deployed
+
+NO_FLINK: dict[str, Any] = {"max_cfu": 0, "statements": (), "tableflow": ("stock_trades",)}
+
+
+def with_less(deployed: Deployed, less: dict[str, Any]) -> None:
+    deployed.told = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], **less}}
+
+
+@pytest.mark.parametrize(
+    ("less", "gone"),
+    [
+        (
+            {"connectors": ()},
+            {"confluent/connector/SampleSourceConnector", "confluent/account/app_connector"},
+        ),
+        (
+            NO_FLINK,
+            {
+                "confluent/statement/drop-totals", "confluent/statement/create-totals", "confluent/pool",
+                "confluent/account/flink", "confluent/key/flink",
+                "confluent/tableflow/stock_trades_with_totals",
+            },
+        ),
+        (
+            {"tableflow": ()},
+            {
+                "confluent/tableflow/stock_trades", "confluent/glue_sync", "confluent/key/tableflow",
+                "confluent/provider_integration", "confluent/binding/app_manager-ResourceOwner",
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_what_was_taken_out_is_planned_and_removed(
+    deployed: Deployed, less: dict[str, Any], gone: set[str]
+) -> None:
+    deployed.create()
+    with_less(deployed, less)
+
+    planned = {step.address for step in deployed.reconciler().plan().steps if step.action == "delete"}
+    deployed.create()
+
+    assert planned >= gone
+    assert deployed.reconciler().plan().news == ()
+    names = deployed.spec.names
+    uses = {address.rpartition("/")[2] for address in gone if address.startswith("confluent/key")}
+    assert not [use for use in uses if {names.secret(use), names.twin(use)} & deployed.store.held.keys()]
+    deployed.delete()
+    assert deployed.cloud.held() == {}
+    assert deployed.store.held == {}
+
+
+def test_what_others_made_beside_it_stays(deployed: Deployed) -> None:
+    known = deployed.create()
+    environment, cluster = (known[f"confluent/{it}"]["id"] for it in ("environment", "cluster"))
+    theirs = {
+        "connector.class": "DatagenSource", "kafka.auth.mode": "SERVICE_ACCOUNT",
+        "kafka.service.account.id": deployed.cloud.account(), "kafka.topic": "stock_trades",
+        "output.data.format": "AVRO", "quickstart": "USERS", "tasks.max": "1",
+    }  # fmt: skip
+    path = f"/connect/v1/environments/{environment}/clusters/{cluster}/connectors"
+    deployed.cloud.made(path, {"name": "theirs", "config": theirs})
+
+    assert deployed.reconciler().plan().news == ()
