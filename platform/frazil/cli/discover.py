@@ -47,6 +47,11 @@ def discover_command(topics: Patterns = None, most: Most = _TOPICS, as_json: Jso
         print_json({"topics": [asdict(f) for f in findings], "left_out": new[most:]})
         return
     _show(findings, len(new) - len(findings), len(named & set(known)))
+    if selection.broken:
+        broken = ", ".join(selection.broken)
+        console.print(
+            f"Topics of pipelines with mistakes are proposed again: {broken}. See `frazil validate`."
+        )
     if proposals := [f.proposal for f in findings if f.proposal]:
         pipeline = {"type": "assets.topic_tables.TopicTables", "attributes": {"tables": proposals}}
         sys.stdout.write(yaml.safe_dump(pipeline, sort_keys=False))
@@ -59,7 +64,7 @@ def _show(findings: Sequence[Finding], left: int, named: int) -> None:
         proposed = "yes" if f.proposal else "no"
         why = printable(" ".join(f.notes))
         table.add_row(printable(f.topic), f"{f.records:,}", f"{f.record_bytes:,}", daily, proposed, why)
-    print_table(table)
+    print_table(table, console)  # the proposal alone is on stdout
     if left:
         console.print(f"{left} more topics were not looked at: --topics takes more.")
     console.print(f"{named} topics are in pipelines already. Nothing was landed.")

@@ -18,6 +18,7 @@ from frazil.errors import printable
 from frazil.quoting import double_quoted
 from frazil.sandbox import Answer, Rows, Sandbox, sandbox
 from frazil.settings.profile import Settings
+from frazil.spec.names import TableName, legal
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.rollback import snapshot_at
 
@@ -36,10 +37,8 @@ def sample_command(
     table: Name, rows: Shown = 10, as_of: AsOf = "", seconds: Seconds = 60, as_json: Json = False
 ) -> None:
     """Show some rows of a table."""
-    selection = select([table], every=False)
-    ((_, names),) = selection.pairs
-    name = double_quoted(names.table.namespace, names.table.table)
-    _run(f"SELECT * FROM {name}", rows, as_of, seconds, as_json)
+    name = TableName.parse(table, legal(Settings.load().cluster))
+    _run(f"SELECT * FROM {double_quoted(*name.identifier)}", rows, as_of, seconds, as_json)
 
 
 @app.command("query")
@@ -58,7 +57,7 @@ def _run(sql: str, rows: int, as_of: str, seconds: float, as_json: bool) -> None
     moment = moment_of(as_of) if as_of else None
     settings = Settings.load()
     with sandbox() as duck, catalog_errors(settings):
-        _add(duck, duck.tables_of(sql), moment)
+        _add(duck, duck.tables_of(sql), moment, settings)
         with console.status("reading"):
             answer = duck.select(sql, rows=rows, seconds=seconds)
     if as_json:
@@ -68,17 +67,19 @@ def _run(sql: str, rows: int, as_of: str, seconds: float, as_json: bool) -> None
         _show(answer)
 
 
-def _add(duck: Sandbox, written: Sequence[tuple[str, ...]], moment: int | datetime | None) -> None:
-    """Shows the tables of pipelines under the names that the query has for them."""
-    if not written:
+def _add(
+    duck: Sandbox, written: Sequence[tuple[str, ...]], moment: int | datetime | None, settings: Settings
+) -> None:
+    """Shows tables of pipelines, and their dead letters, under the names that the query has for them."""
+    called = {parts: TableName.parse(".".join(parts), legal(settings.cluster)) for parts in written}
+    if not called:
         return
-    selection = select([".".join(parts) for parts in written], every=False)
-    for spec, names in selection.pairs:
-        table = load_table(selection.connections.of(spec).catalog, names.table)
-        snapshot = None if moment is None else snapshot_at(names.table, table, moment).snapshot_id
-        for parts in ((names.table.table,), names.table.identifier):
-            if parts in written:
-                duck.add(parts, Rows(table, snapshot))
+    selection = select(sorted({str(name.owner) for name in called.values()}), every=False)
+    catalogs = {names.table: selection.connections.of(spec).catalog for spec, names in selection.pairs}
+    for parts, name in called.items():
+        table = load_table(catalogs[name.owner], name)
+        snapshot = None if moment is None else snapshot_at(name, table, moment).snapshot_id
+        duck.add(parts, Rows(table, snapshot))
 
 
 def _show(answer: Answer) -> None:

@@ -20,6 +20,9 @@ def legal(name: str) -> str:
     return re.sub(r"[^a-z0-9_]", "_", name.lower())
 
 
+_DEAD_LETTERS = "__dead_letters"
+
+
 @dataclass(frozen=True, slots=True)
 class TableName:
     """An Iceberg table within the catalog."""
@@ -38,7 +41,12 @@ class TableName:
     @property
     def dead_letters(self) -> TableName:
         """Where bad records of this table go, if its owner keeps them."""
-        return TableName(self.namespace, f"{self.table}__dead_letters")
+        return TableName(self.namespace, f"{self.table}{_DEAD_LETTERS}")
+
+    @property
+    def owner(self) -> TableName:
+        """The table whose dead letters these are; itself, if it holds none."""
+        return TableName(self.namespace, self.table.removesuffix(_DEAD_LETTERS))
 
     @classmethod
     def parse(cls, text: str, default_namespace: str) -> TableName:

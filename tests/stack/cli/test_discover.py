@@ -35,5 +35,6 @@ def test_what_it_proposes_lands_the_topics_as_they_are(
     assert by_topic[text]["proposal"] == {"topic": text, "key_format": "string", "value_format": "string"}
     assert (by_topic[text]["records"], by_topic[text]["bytes_per_day"]) == (3, 2 * len(hostile) * 3 * 12)
     assert (by_topic[empty]["records"], by_topic[empty]["proposal"]) == (0, None)
-    assert "\x1b" not in printed.err
+    assert "\x1b" not in printed.err + printed.out
+    assert text in printed.err
     assert [report["records"] for report in landed.document] == [3]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from frazil.connections import Connections
 from frazil.landing.land import land
-from kit.shell import Command
-from kit.topics import Topic
+from frazil.spec.topic import TableSpec
+from kit.shell import Command, Shell
+from kit.topics import Topic, create_topic
 
 
 def test_a_query_reads_tables_as_they_are_and_as_they_were(frazil: Command, topic: Topic, name: str) -> None:
@@ -14,19 +16,29 @@ def test_a_query_reads_tables_as_they_are_and_as_they_were(frazil: Command, topi
     sql = f'SELECT count(*) AS rows, max("$$partition") AS last FROM {name} WHERE quantity < 11'
 
     now = frazil("query", sql, "--json")
+    sample = frazil("sample", name, "--rows", "3", "--json").document
     then = frazil("query", sql, "--as-of", str(before.snapshot_id), "--json")
 
     assert (now.code, now.document["rows"]) == (0, [{"rows": 11, "last": 1}])
     assert (then.code, then.document["rows"]) == (0, [{"rows": 10, "last": 0}])
+    assert (len(sample["rows"]), sample["more"]) == (3, True)
+    assert "quantity" in sample["columns"]
 
 
-def test_a_sample_shows_some_rows(frazil: Command, topic: Topic, name: str) -> None:
+def test_dead_letters_are_a_table_of_their_own(
+    frazil: Command, shell: Shell, connections: Connections, fresh_name: str
+) -> None:
+    create_topic(connections.admin, fresh_name, 1, {})
+    topic = Topic(fresh_name, connections, TableSpec(topic=fresh_name, on_bad_record="dead_letter"))
+    topic.trades(2)
+    topic.send([b"not Avro"])
+    shell.write({"topic": fresh_name, "namespace": "local", "on_bad_record": "dead_letter"})
     land(topic.spec, topic.connections)
+    sql = f"SELECT (SELECT count(*) FROM {fresh_name}), reason_code FROM local.{fresh_name}__dead_letters"
 
-    sample = frazil("sample", name, "--rows", "3", "--json").document
-
-    assert ([row["quantity"] for row in sample["rows"]], sample["more"]) == ([0, 1, 2], True)
-    assert "quantity" in frazil("sample", name).out
+    assert [list(row.values()) for row in frazil("query", sql, "--json").document["rows"]] == [
+        [2, "magic_byte"]
+    ]
 
 
 def test_a_query_of_no_table_of_a_pipeline_names_the_nearest(

@@ -28,5 +28,5 @@ def test_the_commands_of_its_readme_work_as_they_stand(
 
     assert done.returncode == 0, done.stderr
     assert "100 orders to orders" in done.stdout
-    assert "local.orders" in done.stderr
-    assert "paid" in done.stderr
+    assert "local.orders" in done.stdout
+    assert "paid" in done.stdout
