@@ -151,6 +151,11 @@ class SpecError(ConfigureError):
 
     exit_code = 2
 
+    def __init__(self, what: str, *, where: str = "", meaning: str = "", todo: str = "") -> None:
+        super().__init__(
+            what, where=where, meaning=meaning, todo=todo or "Mend the file; docs/spec.md helps."
+        )
+
 
 class MissingError(ConfigureError):
     """A thing that was named does not exist."""

@@ -23,7 +23,7 @@ from frazil.landing.acceptance import accept
 from frazil.landing.redrive import RedriveReport, redrive
 from frazil.landing.repair import find_repair
 from frazil.landing.report import LandingReport
-from frazil.landing.resume import resume
+from frazil.landing.resume import refuse_running, resume
 from frazil.landing.rollback import RollbackReport, roll_back
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
@@ -77,6 +77,8 @@ def resume_command(table: Name, past: Past = None, as_json: Json = False) -> Non
     selection = select_topics([table], every=False)
     ((spec, names),) = selection.pairs
     keys = [_key(text) for text in past or ()]
+    if not keys:
+        refuse_running(spec, selection.connections.of(spec))
     with console.status(f"landing {names.table}"):
         report = resume(spec, selection.connections.of(spec), past=keys, run_id=run_id())
     selection.tell(spec, report)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from frazil.errors import ConfigureError
+from frazil.errors import UsageError
 from frazil.formats.columns import metadata_columns
 from frazil.landing.acceptance import foreign_commits
 from frazil.landing.bad_records import MOST
-from frazil.landing.dead_letters import DeadLetter, of_log, read_letters
+from frazil.landing.dead_letters import DeadLetter, letters_schema, of_log, read_letters
 from frazil.landing.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
@@ -21,6 +21,7 @@ from frazil.tables.keys import NAMES, Key, keys_in
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.schema import Schema
     from pyiceberg.table import Table
 
 
@@ -60,9 +61,10 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     What a landing that died kept, beyond the table's position, is left to the landing that follows.
 
     Raises:
-        ConfigureError: The filter is no filter.
+        UsageError: The filter is no filter.
     """
     names = _offset_columns(spec)
+    _filter(letters_schema(), where)
     kept, table = load_table_or_none(catalog, name.dead_letters), load_table_or_none(catalog, name)
     ledger = read_ledger(table.metadata) if table else None
     head = table.current_snapshot() if table else None
@@ -111,26 +113,33 @@ def _is_past(at: datetime | None, cutoff: int | None) -> bool:
 
 
 def _rows(kept: Table, where: str, log: str) -> BooleanExpression:
-    """What a user's filter means, among the dead letters of the log that the table stands in.
+    """What a user's filter means, among the dead letters of the log that the table stands in."""
+    from pyiceberg.expressions import And
+
+    asked = _filter(kept.schema(), where)
+    return And(asked, of_log(log)) if "topic_id" in kept.schema().column_names else asked
+
+
+def _filter(schema: Schema, where: str) -> BooleanExpression:
+    """A user's filter over dead letters.
 
     Raises:
-        ConfigureError: It is no filter.
+        UsageError: It is none, or names a column that there is not.
     """
-    from pyiceberg.expressions import And
     from pyiceberg.expressions.parser import parse
     from pyiceberg.expressions.visitors import bind
     from pyparsing import ParseException
 
     try:
         asked = parse(where or "true")
-        bind(kept.schema(), asked, case_sensitive=True)
+        bind(schema, asked, case_sensitive=True)
     except (ParseException, ValueError, TypeError) as e:
-        columns = ", ".join(kept.schema().column_names[:10])
+        columns = ", ".join(field.name for field in schema.fields)
         why = f"not understood from {where[e.loc :]!r} on" if isinstance(e, ParseException) else str(e)
-        raise ConfigureError(
+        raise UsageError(
             f"{where!r} is no filter over dead letters.",
             where=why,
             meaning="Nothing was redriven.",
             todo=f"Write column = 'text', column > number, and, or, not, in (...); columns: {columns}.",
         ) from None
-    return And(asked, of_log(log)) if "topic_id" in kept.schema().column_names else asked
+    return asked

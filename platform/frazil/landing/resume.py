@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from frazil.connections import Connections
-from frazil.errors import ConfigureError
+from frazil.errors import ConfigureError, StopError
 from frazil.kafka.facts import topic_fact
 from frazil.landing.evolve import SUSPENDED_BY
 from frazil.landing.history import starts
@@ -44,6 +44,23 @@ def resume(
             _may_be_left_out(spec, connections, name, past)
         remove_properties(connections.catalog, name, (SUSPENDED, SUSPENDED_BY))
     return land(spec, connections, run_id=run_id, past=past, on_step=on_step)
+
+
+def refuse_running(spec: TableSpec, connections: Connections) -> None:
+    """Refuses a table that nothing stops: there is nothing to lift.
+
+    Raises:
+        StopError: It is not suspended.
+    """
+    name = writable(spec, connections.settings)
+    with catalog_errors(connections.settings):
+        known = load_table(connections.catalog, name).properties
+    if SUSPENDED not in known and SUSPENDED_BY not in known:
+        raise StopError(
+            f"Table {name} is not suspended.",
+            meaning="Nothing was done.",
+            todo=f"`frazil land {name}` lands what waits.",
+        )
 
 
 def _may_be_left_out(

@@ -66,7 +66,10 @@ def load_pipeline(folder: Path, connections: Collection[str] = ()) -> Pipeline |
     It may name one of the connections.
     """
     found: dict[str, tuple[tuple[Any, ...], tuple[int, ...]]] = {}
-    for document in read_documents(folder / FILE):
+    documents = read_documents(folder / FILE)
+    if not documents:
+        raise SpecError(f"{folder / FILE}:1: it is empty: write `type: assets.topic_tables.TopicTables`")
+    for document in documents:
         if kind := component_of(document, _MODELS):
             if kind in found:
                 raise SpecError(f"{document.file}:{document.line()}: a second {kind} in one file")

@@ -70,6 +70,7 @@ def open_spark(settings: Settings) -> SparkSession:
     """
     from pyspark.sql import SparkSession
 
+    _silence_logs_of_errors()
     with spark_errors(settings):
         if is_connect(settings.spark.remote):
             from frazil.tables.connect import connect_session
@@ -77,6 +78,14 @@ def open_spark(settings: Settings) -> SparkSession:
             return configure_session(connect_session(settings), settings)
         here: SparkSession = SparkSession.builder.master(settings.spark.remote).getOrCreate()
         return configure_session(here.newSession(), settings)
+
+
+def _silence_logs_of_errors() -> None:
+    """PySpark prints each error of a query as 10 kB of JSON with frames of Java, and raises it then."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
 
 
 def is_connect(remote: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.logger import PySparkLogger
 
 from frazil.errors import ConfigureError, PartDownError
 from frazil.local.authority import Authority
@@ -106,3 +107,14 @@ def test_the_parameters_of_an_address_are_in_no_error() -> None:
 
 def test_the_token_is_in_no_repr() -> None:
     assert TOKEN not in repr(settings("sc://127.0.0.1:1"))
+
+
+def test_an_error_of_a_query_is_not_printed_by_pyspark_before_it_is_raised(
+    plain: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_spark(settings(f"sc://127.0.0.1:{plain}"))
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).exception("no such column", errorClass="UNRESOLVED_COLUMN")
+
+    assert capsys.readouterr() == ("", "")

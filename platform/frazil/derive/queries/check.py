@@ -120,7 +120,7 @@ def _telling(told: list[str], place: str) -> Iterator[None]:
 
 def _made(spec: DerivedSpec, pipeline: str, place: str, settings: Settings) -> Made:
     name = things(spec, settings).table
-    query = read_query(spec) if spec.sql else None
+    query = read_query(spec, refuse=False) if spec.sql else None
     written = query.inputs if query else spec.inputs
     inputs = {text: TableName.parse(text, name.namespace) for text in written}
     return Made(spec, pipeline, place, name, query, inputs)
@@ -134,7 +134,7 @@ def _sorted(tables: Sequence[Made], told: Told) -> list[Made]:
         return [by_name[name] for name in TopologicalSorter(graph).static_order()]
     except CycleError as e:
         ring = list(reversed(e.args[1]))
-    ways = [f"{by_name[a].place}: {a} is made of {b}" for a, b in pairwise(ring)]
+    ways = [f"{by_name[a].place}: {a} is made of {b}: a circle of tables" for a, b in pairwise(ring)]
     for pipeline in {by_name[name].pipeline for name in ring}:
         told[pipeline] += ways
     return _sorted([made for made in tables if made.name not in ring], told)
@@ -160,6 +160,7 @@ def _mistakes(made: Made, specs: Specs, known: Known, *, all_read: bool) -> Iter
     known[made.name] = None
     mistakes = [*_odd_inputs(made, specs, all_read=all_read)]
     if made.query is not None:
+        mistakes += made.query.mistakes
         mistakes += unfit(made.query, made.spec)
         if made.spec.kind in ("totals", "windows"):
             mistakes += shadowed(
@@ -201,5 +202,5 @@ def _odd_spec(made: Made, query: Query, columns: Sequence[Column]) -> Iterator[s
     if kinds.get(ERROR_COLUMN, "string") not in ("string", UNKNOWN):
         yield f"`{ERROR_COLUMN}` is of type {kinds[ERROR_COLUMN]}: it must say in words what is wrong"
     start = made.spec.window.start if made.spec.window else ""
-    if kinds.get(start, UNKNOWN) not in ("timestamp", "timestamp_ntz", UNKNOWN):
+    if start and kinds.get(start, UNKNOWN) not in ("timestamp", "timestamp_ntz", UNKNOWN):
         yield f"window.start: {start} is of type {kinds[start]}: it must be a timestamp"

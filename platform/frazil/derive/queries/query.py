@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from sqlglot import exp
@@ -51,6 +51,7 @@ class Query:
     uses_now: bool  # whether it names `:now`
     fingerprint: str  # the same for texts that differ in blanks, comments and upper case of words only
     tree: exp.Query = field(repr=False, compare=False)  # the text, parsed; to be copied before it is changed
+    mistakes: tuple[Mistake, ...] = ()  # what no table's columns could mend
 
     def upon(self, views: Mapping[str, str]) -> str:
         """The text with each of `inputs` replaced by a view, as Spark's SQL names it."""
@@ -67,8 +68,8 @@ class Query:
         return f"{self.where}:{before.count(chr(10)) + 1}:{start - before.rfind(chr(10))}"
 
 
-def read_query(spec: DerivedSpec) -> Query:
-    """The query of a table that has one.
+def read_query(spec: DerivedSpec, *, refuse: bool = True) -> Query:
+    """The query of a table that has one; not `refuse`: also one with mistakes, if it is one SELECT.
 
     Raises:
         SpecError: The file can't be read, or is no query that Frazil takes.
@@ -79,16 +80,23 @@ def read_query(spec: DerivedSpec) -> Query:
         text = spec.sql.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
         raise SpecError(f"{spec.sql}: can't be read: {e}") from None
-    return parse_query(text, str(spec.sql))
+    return parse_query(text, str(spec.sql), refuse=refuse)
 
 
-@lru_cache(maxsize=1024)  # 10 ms each, and definitions that load ask for each one several times
-def parse_query(text: str, where: str) -> Query:
+def parse_query(text: str, where: str, *, refuse: bool = True) -> Query:
     """Reads one SELECT, in Spark's SQL; `where` is its file, named in errors.
 
     Raises:
         SpecError: It is no single SELECT, or a column of its output has no name, or another's.
     """
+    query = _read(text, where)
+    if refuse and query.mistakes:
+        raise refusal(query, query.mistakes)
+    return query
+
+
+@lru_cache(maxsize=1024)  # 10 ms each, and definitions that load ask for each one several times
+def _read(text: str, where: str) -> Query:
     tree = _parsed(text, where)
     names = [(start_of(item), name) for item in output_of(tree) for name in names_of(item)]
     parameters = [name for _, name in parameters_of(text)]
@@ -103,9 +111,8 @@ def parse_query(text: str, where: str) -> Query:
         fingerprint=_fingerprint(text),
         tree=tree,
     )
-    if mistakes := [*_nameless(names), *_odd_inputs(query, tables), *_odd_parts(tree)]:
-        raise refusal(query, mistakes)
-    return query
+    mistakes = (*_nameless(names), *_odd_inputs(query, tables), *_odd_parts(tree))
+    return replace(query, mistakes=mistakes) if mistakes else query
 
 
 def refusal(query: Query, mistakes: Sequence[Mistake]) -> SpecError:

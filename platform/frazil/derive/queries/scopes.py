@@ -67,7 +67,7 @@ class Scope:
         if found := self._found(names, at):
             top, inner = found
             return self._field(top, inner, at)
-        if names[0].lower() not in _WORDS and self._all_known():
+        if names[0].lower() not in _WORDS and (self._all_known() or self._is_known(names)):
             self.mistakes.append((at, self._unknown(names)))
         return Output(names[-1])
 
@@ -110,6 +110,10 @@ class Scope:
             kind = found or (element(kind) if kind.startswith("map<") else UNKNOWN)
             spoken = f"{spoken}.{name}"
         return replace(top, kind=kind)
+
+    def _is_known(self, names: Sequence[str]) -> bool:
+        """Whether a name begins with a source all of whose columns are known, whatever others hold."""
+        return len(names) > 1 and any(s.whole and s.name.lower() == names[0].lower() for s in self.sources)
 
     def _all_known(self) -> bool:
         own = all(source.whole for source in self.sources)

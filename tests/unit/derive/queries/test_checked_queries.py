@@ -204,9 +204,9 @@ def test_tables_that_wait_for_each_other_are_refused(pipeline: Write) -> None:
     )
 
     assert sorted(refusal(folder)) == [
-        "defs.yaml:10: local.a is made of local.c",
-        "defs.yaml:11: local.b is made of local.a",
-        "defs.yaml:12: local.c is made of local.b",
+        "defs.yaml:10: local.a is made of local.c: a circle of tables",
+        "defs.yaml:11: local.b is made of local.a: a circle of tables",
+        "defs.yaml:12: local.c is made of local.b: a circle of tables",
     ]
 
 

@@ -1,0 +1,44 @@
+"""What would do nothing says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField, StringType
+
+from kit.clusters import Lake, lake_in
+from kit.shell import Command
+
+
+@pytest.fixture
+def lake(frazil: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lake]:
+    with lake_in(tmp_path / "lake") as lake:
+        monkeypatch.setattr("frazil.cli.selection.Clients", lambda _: lake)
+        lake.catalog.create_namespace("local")
+        lake.catalog.create_table("local.orders", Schema(NestedField(1, "id", StringType())))
+        yield lake
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_filter_that_names_no_column_of_dead_letters_is_refused_before_there_are_any(
+    frazil: Command,
+) -> None:
+    said = frazil("redrive", "orders", "--where", "because = 'schema_id'")
+
+    assert said.code == 2
+    assert said.is_clear
+    assert "\"because = 'schema_id'\" is no filter over dead letters." in said.err
+    assert "reason_code" in said.err
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_table_that_is_not_suspended_is_not_resumed(frazil: Command) -> None:
+    said = frazil("resume", "orders")
+
+    assert said.code == 1
+    assert said.is_clear
+    assert "Table local.orders is not suspended.\n  Data: Nothing was done." in said.err
+    assert "`frazil land local.orders`" in said.err

@@ -1,0 +1,70 @@
+"""A pipeline's file that is wrong: file and line, what is wrong there, and what is known instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kit.shell import TABLES, TOPICS, Command
+
+TOPIC = f"type: {TOPICS}\nattributes:\n  tables:\n    - topic: orders\n"
+ORDERS = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "string"}]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "defs.yaml:1: it is empty"),
+        ("attributes: {}\n", "defs.yaml:1: type: missing; it ends with TopicTables or DerivedTables"),
+        (TOPIC.replace("TopicTables", "TopicsTables"), "did you mean assets.topic_tables.TopicTables?"),
+        (TOPIC + "     table: x\n", "defs.yaml:5: this is no YAML"),
+        (TOPIC + "      freshnes: 1m\n", "tables[0].freshnes: unknown name; did you mean 'freshness'?"),
+        (TOPIC + "      freshness: soon\n", "write a number and s, m, h or d, such as 15m"),
+        (TOPIC + "      on_bad_record: drop\n", "should be 'suspend', 'skip' or 'dead_letter'"),
+        (TOPIC + "      partition_by: [dya(id)]\n", "write a column, year|month|day|hour(column)"),
+        (TOPIC + "      value_schema: orders.avcs\n", "defs.yaml:5: tables[0].value_schema"),
+        (TOPIC + "      value_schema: no.avsc\n", "there is no file"),
+        (TOPIC + "      connection: eu\n", "defs.yaml:5: tables[0].connection"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_wrong_is_told_with_its_line(
+    frazil: Command, pipelines: Path, text: str, told: str
+) -> None:
+    (pipelines / "shop" / "defs.yaml").write_text(text)
+
+    said = frazil("tables")
+
+    assert said.code == 2
+    assert said.is_clear
+    assert str(pipelines / "shop" / "defs.yaml") in said.err
+    assert told in said.err
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("SELECT idd FROM orders", ["made.sql:1:8: idd: no column of orders; did you mean id?"]),
+        ("SELECT id FROM ordrs", ["ordrs: no pipeline makes a table local.ordrs; did you mean orders?"]),
+        ("SELEC id FROM orders", ["made.sql:1"]),
+        (
+            "SELECT o.idd, n.x, :big AS b, 1 FROM orders o JOIN nowhere n ON o.id = n.id ORDER BY 1",
+            ["idd: no column of o", ":big: no such", "a column without a name", "nowhere: no pipeline"],
+        ),
+        ("SELECT id FROM made", ["local.made is made of local.made: a circle of tables"]),
+    ],
+)  # fmt: skip
+def test_all_mistakes_of_a_query_are_told_at_once(
+    frazil: Command, pipelines: Path, query: str, told: list[str]
+) -> None:
+    shop = pipelines / "shop"
+    made = f"---\ntype: {TABLES}\nattributes: {{tables: [{{table: made, sql: made.sql}}]}}\n"
+    (shop / "defs.yaml").write_text(f"{TOPIC}      value_schema: orders.avsc\n{made}")
+    (shop / "orders.avsc").write_text(ORDERS)
+    (shop / "made.sql").write_text(query)
+
+    said = frazil("tables")
+
+    assert said.code == 2
+    assert said.is_clear
+    assert [text for text in told if text not in said.err] == []
