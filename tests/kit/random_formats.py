@@ -15,7 +15,7 @@ from google.protobuf.json_format import ParseDict
 from kit.protobuf import message_class
 from kit.random_records import DECIMAL, SYMBOLS, Group, Kind, Many, Maybe, Named, Scalar
 
-__all__ = ["RANDOM_FORMATS", "RandomFormat"]
+__all__ = ["AVRO", "HEAD", "JSON", "PROTOBUF", "RANDOM_FORMATS", "RandomFormat", "as_json"]
 
 Encode = Callable[[dict[str, Any]], bytes]
 
@@ -41,7 +41,7 @@ class RandomFormat:
     bare_nesting: bool = True
 
 
-_AVRO: dict[str, Any] = {
+AVRO: dict[str, Any] = {
     **{word: word for word in ("boolean", "int", "long", "float", "double", "string", "bytes")},
     "date": {"type": "int", "logicalType": "date"},
     "moment": {"type": "long", "logicalType": "timestamp-micros"},
@@ -59,7 +59,7 @@ def _avro(kind: Kind, path: str) -> Any:
         case Scalar("enum"):
             return {"type": "enum", "name": f"enum_{path}", "symbols": SYMBOLS}
         case Scalar():
-            return _AVRO[kind.word]
+            return AVRO[kind.word]
         case Maybe():
             return ["null", _avro(kind.of, path)]
         case Many():
@@ -82,7 +82,7 @@ def _avro_encoder(group: Group) -> Encode:
     return encode
 
 
-_JSON: dict[str, Any] = {
+JSON: dict[str, Any] = {
     "boolean": {"type": "boolean"},
     "int": {"type": "integer", "connect.type": "int32"},
     "long": {"type": "integer"},
@@ -99,7 +99,7 @@ def _json_schema(group: Group) -> str:
 def _json(kind: Kind) -> dict[str, Any]:
     match kind:
         case Scalar():
-            return _JSON[kind.word]  # type: ignore[no-any-return]
+            return JSON[kind.word]  # type: ignore[no-any-return]
         case Maybe():
             return {"oneOf": [{"type": "null"}, _json(kind.of)]}
         case Many():
@@ -118,7 +118,7 @@ def _json_encoder(_: Group) -> Encode:
     return lambda record: json.dumps(record, ensure_ascii=False).encode()
 
 
-_PROTOBUF = {
+PROTOBUF = {
     **{word: word for word in ("float", "double", "string", "bytes")},
     "boolean": "bool",
     "int": "int32",
@@ -126,7 +126,7 @@ _PROTOBUF = {
     "enum": "Colour",
     "moment": "google.protobuf.Timestamp",
 }
-_HEAD = f"""syntax = "proto3";
+HEAD = f"""syntax = "proto3";
 import "google/protobuf/timestamp.proto";
 enum Colour {{ {" ".join(f"{symbol} = {n};" for n, symbol in enumerate(SYMBOLS))} }}
 """
@@ -134,7 +134,7 @@ enum Colour {{ {" ".join(f"{symbol} = {n};" for n, symbol in enumerate(SYMBOLS))
 
 def _protobuf_schema(group: Group) -> str:
     """The record is the file's first message; the others follow it."""
-    return _HEAD + "\n".join(_messages(group, "M"))
+    return HEAD + "\n".join(_messages(group, "M"))
 
 
 def _messages(group: Group, path: str) -> Iterator[str]:
@@ -151,7 +151,7 @@ def _messages(group: Group, path: str) -> Iterator[str]:
 def _label(kind: Kind, path: str) -> str:
     match kind:
         case Scalar():
-            return _PROTOBUF[kind.word]
+            return PROTOBUF[kind.word]
         case Group():
             return path
         case Maybe():
@@ -164,21 +164,21 @@ def _label(kind: Kind, path: str) -> str:
 
 def _protobuf_encoder(group: Group) -> Encode:
     message = message_class(_protobuf_schema(group), "M")
-    return lambda record: bytes(ParseDict(_as_json(group, record), message()).SerializeToString())
+    return lambda record: bytes(ParseDict(as_json(group, record), message()).SerializeToString())
 
 
-def _as_json(kind: Kind, value: Any) -> Any:
+def as_json(kind: Kind, value: Any) -> Any:
     """Protobuf's own JSON of a value."""
     match kind:
         case Group():
-            fields = {name: _as_json(of, value[name]) for name, of in kind.fields}
+            fields = {name: as_json(of, value[name]) for name, of in kind.fields}
             return {name: found for name, found in fields.items() if found is not None}
         case Maybe():
-            return None if value is None else _as_json(kind.of, value)
+            return None if value is None else as_json(kind.of, value)
         case Many():
-            return [_as_json(kind.of, v) for v in value]
+            return [as_json(kind.of, v) for v in value]
         case Named():
-            return {k: _as_json(kind.of, v) for k, v in value.items()}
+            return {k: as_json(kind.of, v) for k, v in value.items()}
         case Scalar("bytes"):
             return b64encode(value).decode()
         case Scalar("moment"):
@@ -188,7 +188,7 @@ def _as_json(kind: Kind, value: Any) -> Any:
 
 
 RANDOM_FORMATS = (
-    RandomFormat("avro", frozenset({*_AVRO, "enum"}), _avro_schema, _avro_encoder),
-    RandomFormat("json", frozenset(_JSON), _json_schema, _json_encoder),
-    RandomFormat("protobuf", frozenset(_PROTOBUF), _protobuf_schema, _protobuf_encoder, b"\0", False),
+    RandomFormat("avro", frozenset({*AVRO, "enum"}), _avro_schema, _avro_encoder),
+    RandomFormat("json", frozenset(JSON), _json_schema, _json_encoder),
+    RandomFormat("protobuf", frozenset(PROTOBUF), _protobuf_schema, _protobuf_encoder, b"\0", False),
 )

@@ -7,6 +7,8 @@ reader takes the writer's, for Java compares some of them.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from frazil.formats.avro.schema import is_entries, scalar_column
@@ -205,7 +207,7 @@ def _entry(node: dict[str, Any]) -> tuple[Any, Any] | None:
 
 def _branch(ones: list[Any], branch: dict[str, Any], others: list[Any]) -> Any:
     if len(others) == 1:
-        found = [one for one in ones if not misfit(one, branch)]
+        found = [one for one in ones if _fits(_Node(one), _Node(branch), True)]
     else:
         found = [one for one in ones if _branch_for(one, others) is branch]
     same = [one for one in found if one["type"] == branch["type"]]
@@ -215,11 +217,32 @@ def _branch(ones: list[Any], branch: dict[str, Any], others: list[Any]) -> Any:
 def _branch_for(writer: dict[str, Any], union: list[Any]) -> dict[str, Any] | None:
     """The branch that takes what was written, as Java chooses it."""
     alike = [b for b in union if b["type"] == writer["type"]]
-    named = [b for b in alike if b.get("name") == writer.get("name")]
-    simple = [b for b in alike if _simple(b) == _simple(writer) and not misfit(writer, b)]
-    promoted = [b for b in union if b["type"] in _PROMOTIONS.get(writer["type"], ())]
-    fitting = [b for b in [*alike, *promoted] if not misfit(writer, b, room=False)]
-    return next(iter([*named, *simple, *fitting]), None)
+    promoted = (b for b in union if b["type"] in _PROMOTIONS.get(writer["type"], ()))
+    named = (b for b in alike if b.get("name") == writer.get("name"))
+    simple = (b for b in alike if _simple(b) == _simple(writer) and _fits(_Node(writer), _Node(b), True))
+    fitting = (b for b in chain(alike, promoted) if _fits(_Node(writer), _Node(b), False))
+    return next(chain(named, simple, fitting), None)
+
+
+class _Node:
+    """A type at its place in a tree."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, node: Any) -> None:
+        self.type = node
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Node) and other.type is self.type
+
+    def __hash__(self) -> int:
+        return id(self.type)
+
+
+@lru_cache(maxsize=1024)
+def _fits(writer: _Node, reader: _Node, room: bool) -> bool:
+    """Whether a branch fits, asked once: each level of unions asks again for all levels below."""
+    return misfit(writer.type, reader.type, room=room) is None
 
 
 def _listed(node: Any) -> list[Any]:

@@ -1,0 +1,203 @@
+"""Drawn schemas of each format become tables, take records and changes, and are read by PyIceberg and DuckDB.
+
+Each is right, or refused with the field. Spark, which decodes Avro and JSON, stays out: their rows are those
+that were drawn, and the parts that explain bad records must find nothing wrong with the good ones.
+FRAZIL_TEST_SCHEMAS says how many schemas of each format, FRAZIL_TEST_SEED which ones.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.table import Table
+from pyiceberg.typedef import Record
+
+from frazil.errors import SchemaRefusedError
+from frazil.formats.columns import RecordColumns, table_fields
+from frazil.formats.evolution import refused
+from frazil.formats.kinds import SCHEMA_FORMATS
+from frazil.formats.logical import Field, Struct, Type, same_type, with_fields
+from frazil.formats.protobuf import descriptors
+from frazil.formats.protobuf.decoder import ProtobufDecoder, batches_of
+from frazil.formats.protocol import VALUE, Decoder, HalfSchemas
+from frazil.formats.types import to_iceberg
+from frazil.landing.evolve import plan_evolution
+from frazil.spec.topic import TableSpec
+from kit.drawn_formats import DRAWN_FORMATS, Written
+from kit.drawn_schemas import as_pyiceberg_reads, changed, columns_of, drawn, later, twins, value_of
+from kit.duck import extensions
+from kit.formats import plain, same
+from kit.protoc import ready_protoc
+from kit.random_records import Group
+
+COUNT = int(os.environ.get("FRAZIL_TEST_SCHEMAS", "40"))
+SEED = os.environ.get("FRAZIL_TEST_SEED", "0")
+RECORDS = 4
+GOOD = "a value does not fit its column", "a value is outside its type"
+"""What is said of a record in which nothing is found."""
+SPEC = TableSpec(topic="t", namespace="n")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def protoc() -> Iterator[None]:
+    with ready_protoc() as run, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(descriptors.subprocess, "run", run)
+        yield
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InMemoryCatalog]:
+    found = InMemoryCatalog("test", warehouse=str(tmp_path_factory.mktemp("warehouse")))
+    found.create_namespace("n")
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def duck() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as found:
+        extensions(found, "avro", "iceberg")
+        found.execute("SET TimeZone = 'UTC'")
+        yield found
+
+
+@pytest.mark.parametrize(("of", "write"), DRAWN_FORMATS, ids=lambda each: getattr(each, "name", ""))
+def test_drawn_schemas_land_and_change_or_are_refused_with_the_field(
+    catalog: InMemoryCatalog, duck: duckdb.DuckDBPyConnection, of: Any, write: Any
+) -> None:
+    for number in range(COUNT):
+        dice = Random(f"{SEED} {of.name} {number}")
+        try:
+            _live(dice, of, write, catalog, duck)
+        except BaseException as e:
+            e.add_note(f"FRAZIL_TEST_SEED={SEED}, number {number} of {of.name}")
+            raise
+
+
+def _live(
+    dice: Random, of: Any, write: Any, catalog: InMemoryCatalog, duck: duckdb.DuckDBPyConnection
+) -> None:
+    root = drawn(dice, of)
+    first = write(root, 1)
+    schemas = _schemas(first)
+    if names := twins(root):
+        with pytest.raises(SchemaRefusedError) as told:
+            _ = schemas.columns
+        assert any(told.value.where.endswith(name) for name in names), told.value
+        return
+    assert same_type(_sorted(schemas.columns), _sorted(columns_of(root)))
+    table = catalog.create_table(("n", uuid.uuid4().hex), to_iceberg(_fields(schemas.columns)))
+    values = [value_of(root, dice) for _ in range(RECORDS)]
+    _append(table, _decoded(schemas, of, [(first, v) for v in values]))
+    newer, changes = changed(dice, root, of)
+    second = write(newer, 2)
+    schemas = _schemas(first, second)
+    planned = plan_evolution(SPEC, table, RecordColumns(Struct(()), schemas.columns))
+    if stopping := [change.field for change in changes if change.refused]:
+        told = [v.field.rstrip("[]{}") for v in refused(planned.verdicts)]
+        assert planned.staged is None
+        assert [name for name in stopping if not any(field.endswith(name) for field in told)] == []
+        assert [field for field in told if not any(field.endswith(name) for name in stopping)] == []
+        _check(catalog.load_table(table.name()), duck, root, values)
+        return
+    assert refused(planned.verdicts) == []
+    if planned.staged:
+        planned.staged.commit_transaction()
+    table = catalog.load_table(table.name())
+    more = [value_of(newer, dice) for _ in range(RECORDS)]
+    old = [later(newer, root, v) for v in values]
+    # What was written by the older schema may come again: the newer one reads it as the table has it.
+    again = _decoded(schemas, of, [(first, v) for v in values], old)
+    assert _without(again, old) == _without(old, again) == []
+    _append(table, _decoded(schemas, of, [(second, v) for v in more]))
+    _check(table, duck, newer, old + more)
+
+
+def _schemas(*versions: Written) -> HalfSchemas:
+    writers = tuple(v.writer for v in versions)
+    return HalfSchemas(VALUE, SCHEMA_FORMATS[writers[0].kind], "t-value", writers)
+
+
+def _sorted(kind: Type) -> Type:
+    """Formats lay out fields in orders of their own."""
+    inner = [Field(f.name, _sorted(f.type)) for f in kind.fields]
+    return (
+        Struct(tuple(sorted(inner, key=lambda f: f.name)))
+        if isinstance(kind, Struct)
+        else with_fields(kind, inner)
+    )
+
+
+def _fields(columns: Struct) -> tuple[Field, ...]:
+    return table_fields(SPEC, RecordColumns(Struct(()), columns))
+
+
+def _decoded(
+    schemas: HalfSchemas, of: Any, records: Sequence[tuple[Written, Any]], expected: list[Any] | None = None
+) -> list[Any]:
+    """The rows that records become; whatever explains bad records finds nothing wrong with them."""
+    raw = [
+        b"\0" + w.writer.schema_id.to_bytes(4, "big") + of.header + w.encode(value) for w, value in records
+    ]
+    decoder: Decoder = schemas.format.decoder(schemas)
+    assert set(decoder.writers) == {w.schema_id for w in schemas.writers}
+    assert [why for why in map(decoder.explain, raw) if not why[1].startswith(GOOD)] == []
+    if not isinstance(decoder, ProtobufDecoder):
+        return expected or [value for _, value in records]
+    found = batches_of(decoder._recipe).decode(pa.array(raw, pa.binary()))
+    assert found.field("ok").to_pylist() == [True] * len(raw)
+    return list(found.field("d").to_pylist(maps_as_pydicts="strict"))
+
+
+def _append(table: Table, rows: list[Any]) -> None:
+    """Appends a file as Spark writes it; PyIceberg's own writer loses nulls in lists of records in maps."""
+    path = Path(table.location()) / f"{uuid.uuid4().hex}.parquet"
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(table.schema())), path)
+    file = DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=str(path),
+        file_format=FileFormat.PARQUET,
+        partition=Record(),
+        record_count=len(rows),
+        file_size_in_bytes=path.stat().st_size,
+    )
+    file.spec_id = table.spec().spec_id
+    with table.transaction() as tx, tx.update_snapshot().fast_append() as append:
+        append.append_data_file(file)
+
+
+def _check(table: Table, duck: duckdb.DuckDBPyConnection, root: Group, expected: list[Any]) -> None:
+    """Compares what both engines read; the order of rows is not looked at."""
+    at = table.metadata_location
+    _compare(duck.sql(f"SELECT * FROM iceberg_scan('{at}')").to_arrow_table(), root, expected)
+    try:
+        found = table.scan().to_arrow()
+    except pa.ArrowInvalid as e:
+        if "nulls in input cannot be viewed as non-nullable" not in str(e):  # see docs/limits.md
+            raise
+        return
+    _compare(found, root, [as_pyiceberg_reads(root, row) for row in expected])
+
+
+def _compare(found: pa.Table, root: Group, expected: list[Any]) -> None:
+    names = [name for name, _ in root.fields]
+    rows = [{name: row[name] for name in names} for row in plain(found)]
+    assert len(rows) == len(expected)
+    assert _without(rows, expected) == _without(expected, rows) == []
+
+
+def _without(some: list[Any], others: list[Any]) -> list[Any]:
+    """Those that are not among the others."""
+    return [one for one in some if not any(same(one, other) for other in others)]
