@@ -40,7 +40,7 @@ seeds: $(READY) ## Try properties on twenty times as many examples, other ones e
 stack: $(READY) ## Run the tests against the embedded stack.
 	pytest tests/stack
 
-cloud: $(READY) ## Make, prove, change, rotate and remove deployments, in clouds that say no.
+cloud: $(READY) ## Make, prove, change, rotate and remove deployments, on stand-ins for the clouds.
 	FRAZIL_TEST_KILLS=$${FRAZIL_TEST_KILLS:-25} FRAZIL_TEST_TRADES=$${FRAZIL_TEST_TRADES:-200000} \
 	  pytest tests/cloud tests/stack/cloud --numprocesses 2 --dist loadfile
 
@@ -59,7 +59,7 @@ lint: $(READY) ## Check style, types, and what imports what.
 docs: $(READY) ## Build the documentation as a site, into the folder site.
 	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict
 
-reference: $(READY) ## Write the parts of the docs anew that the code knows.
+reference: $(READY) ## Renew the parts of the docs that are generated from the code.
 	python docs/generate.py
 
 bench: up ## Measure landings against a bare Spark job, compactions against Iceberg's own, derivations against all anew; then commands.
