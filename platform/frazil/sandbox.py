@@ -108,6 +108,7 @@ class Sandbox:
     def _parsed(self, sql: str) -> list[dict[str, Any]]:
         """Every node of DuckDB's own syntax tree."""
         with _told(sql):
+            sql.encode()  # a shell's argument may hold what is no text
             told = self._duck.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
             tree = json.loads(told[0]) if told else {}
             nodes = list(_nodes(tree))
@@ -179,7 +180,7 @@ def _told(sql: str, seconds: float = 0.0) -> Iterator[None]:
             meaning="Nothing was changed.",
             todo="Ask for less, or give it more time by --seconds.",
         ) from None
-    except (duckdb.Error, MemoryError, RecursionError) as e:
+    except (duckdb.Error, MemoryError, RecursionError, UnicodeEncodeError) as e:
         raise ConfigureError(
             f"DuckDB can't answer the query: {e}", where=sql, todo="Mend the query."
         ) from None

@@ -55,7 +55,7 @@ print(json.dumps({
 """
 
 OF_THE_STACK = ("up", "down", "status", "demo", "generate stock_trades")
-OTHERS = ("--help", "env", "graph", "tables --help")
+OTHERS = ("--help", "env", "graph", "tables --help", "sample orders")
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +127,13 @@ def test_a_picture_needs_graphviz(said: dict[str, Any]) -> None:
     code, _, err = said["graph"]
 
     assert err.startswith("Graphviz is not installed here: pip install 'frazil[graph]'.\n")
+    assert code == 1
+
+
+def test_a_quick_look_needs_duckdb(said: dict[str, Any]) -> None:
+    code, _, err = said["sample orders"]
+
+    assert err.startswith("DuckDB is not installed here: pip install 'frazil[local]'.\n")
     assert code == 1
 
 
