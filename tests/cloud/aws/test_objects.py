@@ -22,6 +22,13 @@ def test_all_is_made_and_works_and_a_second_plan_is_empty(lab: MadeAtAws) -> Non
     assert lab.failures() == {}
 
 
+def test_logs_are_kept_as_long_as_the_deployment_says_and_no_longer(lab: MadeAtAws, aws: CloudAws) -> None:
+    lab.create()
+
+    groups = aws.client("logs").describe_log_groups()["logGroups"]
+    assert [(each["logGroupName"], each["retentionInDays"]) for each in groups] == [("/frazil/lab", 7)]
+
+
 def test_what_tableflow_writes_to_is_made_and_works(tableflow: MadeAtAws) -> None:
     tableflow.create()
 

@@ -95,6 +95,11 @@ def test_a_flight_is_one_that_has_yet_to_arrive(judged: dict[str, Row], name: st
     assert not expected or judged[name]["$$error"] is None
 
 
+def test_times_without_a_zone_are_those_of_utc_wherever_spark_runs(connections: Connections) -> None:
+    assert connections.spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert connections.spark.sql("SELECT TIMESTAMP '2026-03-05 12:00:00Z' = '2026-03-05 12:00:00'").first()[0]  # type: ignore[index]
+
+
 @pytest.mark.parametrize(("name", "reason"), [(case[0], reason) for case, reason in BAD])
 def test_a_ticket_without_times_or_passenger_is_told_apart(
     judged: dict[str, Row], name: str, reason: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from frazil.checks.run import run_check
@@ -44,6 +45,14 @@ def partitions(topic: Topic) -> list[str]:
 def layouts(topic: Topic) -> set[int]:
     """Ids of the partition specs that data files have."""
     return {task.file.spec_id for task in table_of(topic).scan().plan_files()}
+
+
+def codecs(topic: Topic) -> set[str]:
+    """Of the data files, as they say themselves."""
+    table = table_of(topic)
+    files = [table.io.new_input(task.file.file_path) for task in table.scan().plan_files()]
+    groups = [pq.ParquetFile(file.open()).metadata.row_group(0) for file in files]
+    return {group.column(0).compression for group in groups}
 
 
 def test_a_changed_layout_holds_for_new_files_and_for_old_ones_once_they_are_rewritten(topic: Topic) -> None:
@@ -97,6 +106,7 @@ def test_a_write_profile_is_applied_once_and_leaves_alone_what_was_set_by_hand(t
     wanted = {"compression": "gzip", "row_group_size": "8MiB", "distribution": "hash"}
     asking(topic, write=wanted)
     first = table_of(topic).properties
+    assert codecs(topic) == {"ZSTD", "GZIP"}
 
     asking(topic, write=wanted)
     assert {k: v for k, v in table_of(topic).properties.items() if k.startswith("write.")} == {
