@@ -177,3 +177,17 @@ def test_unions_that_spark_would_fold_into_one_number_get_a_third_branch() -> No
     text = json.loads(avro_text(tree(record(("f", ["null", DATE, MILLIS])))))
 
     assert text["fields"][0]["type"] == ["null", DATE, MILLIS, "boolean"]
+
+
+def nested(levels: int, name: str) -> Any:
+    inner = nested(levels - 1, name) if levels else "int"
+    return record(("u", ["null", inner, "string"]), name=f"{name}{levels}")
+
+
+@pytest.mark.parametrize("name", ["a.N", "b.N", "a.M"])
+def test_unions_within_unions_are_compared_once_at_every_level(name: str) -> None:
+    """Twice at every level would be a thousand million times here."""
+    writer, reader = tree(nested(30, "a.N")), tree(nested(30, name))
+
+    assert misfit(writer, reader) is None
+    assert avro_text(reader_for(writer, reader)) == avro_text(writer)

@@ -7,8 +7,6 @@ reader takes the writer's, for Java compares some of them.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 from frazil.formats.avro.schema import is_entries, scalar_column
@@ -40,10 +38,15 @@ def misfit(writer: Any, reader: Any, path: str = "", room: bool = True) -> str |
     ones, others = _real(writer), _real(reader)
     if not ones or not others:
         return None if takes_null(reader) else _no(path, "null is no value of the newest type")
-    if len(others) > 1:
-        return next((m for one in ones if (m := _of_branch(one, ones, others, path, room))), None)
-    found = (_misfit(one, others[0], path, room and len(ones) == 1) for one in ones)
-    return next((m for m in found if m), None)
+    takers = _takers(ones, others)
+    for one, taker in zip(ones, takers, strict=True):
+        if taker is None:
+            return _no(path, f"{_told(one)} is no branch of its union")
+        alone = sum(other is taker for other in takers) == 1
+        proven = len(others) > 1 and not _alike(one, taker)  # once more at every level would take for ever
+        if not proven and (why := _misfit(one, taker, path, room and alone)):
+            return why
+    return None
 
 
 def reader_for(writer: Any, reader: Any) -> Any:
@@ -54,7 +57,8 @@ def reader_for(writer: Any, reader: Any) -> Any:
     its range. So values are read as they were written, then converted and checked.
     """
     ones, others = _real(writer), _real(reader)
-    branches = [_branch(ones, other, others) for other in others]
+    takers = _takers(ones, others)
+    branches = [_branch(ones, takers, other) for other in others]
     if takes_null(writer) or takes_null(reader):
         return [_NULL, *branches]
     return branches if isinstance(reader, list) else branches[0]
@@ -75,15 +79,6 @@ def written(reader: dict[str, Any], writer: dict[str, Any]) -> list[tuple[Any, A
     by_name = {f["name"]: f for f in writer["fields"]}
     names = ((field, (field["name"], *field.get("aliases", ()))) for field in reader["fields"])
     return [(field, next((by_name[n] for n in known if n in by_name), None)) for field, known in names]
-
-
-def _of_branch(one: Any, ones: list[Any], others: list[Any], path: str, room: bool) -> str | None:
-    """Why a branch of the writer's has no place in the reader's union."""
-    branch = _branch_for(one, others)
-    if branch is None:
-        return _no(path, f"{_told(one)} is no branch of its union")
-    alone = sum(_branch_for(each, others) is branch for each in ones) == 1
-    return _misfit(one, branch, path, room and alone)
 
 
 def _misfit(writer: dict[str, Any], reader: dict[str, Any], path: str, room: bool) -> str | None:
@@ -205,44 +200,32 @@ def _entry(node: dict[str, Any]) -> tuple[Any, Any] | None:
     return (parts["key"], parts["value"]) if parts.keys() == {"key", "value"} else None
 
 
-def _branch(ones: list[Any], branch: dict[str, Any], others: list[Any]) -> Any:
-    if len(others) == 1:
-        found = [one for one in ones if _fits(_Node(one), _Node(branch), True)]
-    else:
-        found = [one for one in ones if _branch_for(one, others) is branch]
+def _branch(ones: list[Any], takers: list[Any], branch: dict[str, Any]) -> Any:
+    found = [one for one, taker in zip(ones, takers, strict=True) if taker is branch]
     same = [one for one in found if one["type"] == branch["type"]]
     return _shaped((same or found)[0], branch) if found else branch
 
 
-def _branch_for(writer: dict[str, Any], union: list[Any]) -> dict[str, Any] | None:
-    """The branch that takes what was written, as Java chooses it."""
-    alike = [b for b in union if b["type"] == writer["type"]]
-    promoted = (b for b in union if b["type"] in _PROMOTIONS.get(writer["type"], ()))
-    named = (b for b in alike if b.get("name") == writer.get("name"))
-    simple = (b for b in alike if _simple(b) == _simple(writer) and _fits(_Node(writer), _Node(b), True))
-    fitting = (b for b in chain(alike, promoted) if _fits(_Node(writer), _Node(b), False))
-    return next(chain(named, simple, fitting), None)
+def _takers(ones: list[Any], others: list[Any]) -> list[Any]:
+    """The branch of the reader's that takes each of the writer's; None where there is none."""
+    return others * len(ones) if len(others) == 1 else [_taker(one, others) for one in ones]
 
 
-class _Node:
-    """A type at its place in a tree."""
-
-    __slots__ = ("type",)
-
-    def __init__(self, node: Any) -> None:
-        self.type = node
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Node) and other.type is self.type
-
-    def __hash__(self) -> int:
-        return id(self.type)
+def _taker(writer: dict[str, Any], union: list[Any]) -> Any:
+    """The branch that takes what was written, as Java chooses it: by name, else the first that fits."""
+    same_type = [b for b in union if b["type"] == writer["type"]]
+    named = [b for b in same_type if b.get("name") == writer.get("name")]
+    alike = [b for b in same_type if _alike(writer, b)]
+    if named or len(alike) == 1:
+        return (named or alike)[0]
+    promoted = [b for b in union if b["type"] in _PROMOTIONS.get(writer["type"], ())]
+    return next((b for b in [*same_type, *promoted] if not misfit(writer, b, room=False)), None)
 
 
-@lru_cache(maxsize=1024)
-def _fits(writer: _Node, reader: _Node, room: bool) -> bool:
-    """Whether a branch fits, asked once: each level of unions asks again for all levels below."""
-    return misfit(writer.type, reader.type, room=room) is None
+def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two branches are of one type, and of one name but for the namespace."""
+    simple = [str(node.get("name", "")).rpartition(".")[2] for node in (one, other)]
+    return one["type"] == other["type"] and simple[0] == simple[1]
 
 
 def _listed(node: Any) -> list[Any]:
@@ -256,10 +239,6 @@ def _real(node: Any) -> list[Any]:
 
 def _family(node: dict[str, Any]) -> str | None:
     return _FAMILIES.get(node.get("logicalType", ""))
-
-
-def _simple(node: dict[str, Any]) -> str:
-    return str(node.get("name", "")).rpartition(".")[2]
 
 
 def _told(node: dict[str, Any]) -> str:
