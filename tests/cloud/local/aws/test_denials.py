@@ -87,6 +87,20 @@ def stranger(key: str, secret: str) -> Callable[[Scene], Any]:
     return lambda s: CloudAws(s.root.url, key, secret).client("sts").get_caller_identity()
 
 
+def asks(who: Callable[[Scene, str], Any]) -> Callable[..., Callable[[Scene], Any]]:
+    """Makes questions of somebody: a service, a call of it, and what it is told."""
+
+    def question(service: str, call: str, **told: Any) -> Callable[[Scene], Any]:
+        return lambda scene: getattr(who(scene, service), call)(**told)
+
+    return question
+
+
+by_root = asks(lambda scene, service: scene.root.client(service))
+by_writer = asks(Scene.writer)
+by_bare = asks(Scene.bare)
+
+
 def wrong_secret(s: Scene) -> Any:
     known = s.parties["confluent"]
     return CloudAws(known.url, known.key, "wrong").client("sts").get_caller_identity()
@@ -138,86 +152,68 @@ QUESTIONS: dict[str, tuple[str, Callable[[Scene], Any]]] = {
     "a new role's trust in itself": ("MalformedPolicyDocument", role_trusting(f"{ARN}:role/r3")),
     "a role for the second time": (
         "EntityAlreadyExists",
-        lambda s: s.root.client("iam").create_role(RoleName="bare", AssumeRolePolicyDocument=policy(*TRUST)),
+        by_root("iam", "create_role", RoleName="bare", AssumeRolePolicyDocument=policy(*TRUST)),
     ),
     "a trust in the role itself, later": (OK, trusting_itself),
     "an object, by a role without rights": (
         DENIED,
-        lambda s: s.bare("s3").get_object(Bucket="lake-a", Key="warehouse/t/x"),
+        by_bare("s3", "get_object", Bucket="lake-a", Key="warehouse/t/x"),
     ),
-    "an object in the prefix": (
-        OK,
-        lambda s: s.writer("s3").get_object(Bucket="lake-a", Key="warehouse/t/x"),
-    ),
-    "an object outside the prefix": (
-        DENIED,
-        lambda s: s.writer("s3").get_object(Bucket="lake-a", Key="other/x"),
-    ),
-    "writing in the prefix": (OK, lambda s: s.writer("s3").put_object(Bucket="lake-a", Key="warehouse/z")),
-    "writing in another bucket": (
-        DENIED,
-        lambda s: s.writer("s3").put_object(Bucket="lake-b", Key="warehouse/z"),
-    ),
+    "an object in the prefix": (OK, by_writer("s3", "get_object", Bucket="lake-a", Key="warehouse/t/x")),
+    "an object outside the prefix": (DENIED, by_writer("s3", "get_object", Bucket="lake-a", Key="other/x")),
+    "writing in the prefix": (OK, by_writer("s3", "put_object", Bucket="lake-a", Key="warehouse/z")),
+    "writing in another bucket": (DENIED, by_writer("s3", "put_object", Bucket="lake-b", Key="warehouse/z")),
     "deleting without that right": (
         DENIED,
-        lambda s: s.writer("s3").delete_object(Bucket="lake-a", Key="warehouse/y"),
+        by_writer("s3", "delete_object", Bucket="lake-a", Key="warehouse/y"),
     ),
-    "a list of the prefix": (
-        OK,
-        lambda s: s.writer("s3").list_objects_v2(Bucket="lake-a", Prefix="warehouse/t"),
-    ),
+    "a list of the prefix": (OK, by_writer("s3", "list_objects_v2", Bucket="lake-a", Prefix="warehouse/t")),
     "a list outside the prefix": (
         DENIED,
-        lambda s: s.writer("s3").list_objects_v2(Bucket="lake-a", Prefix="other/"),
+        by_writer("s3", "list_objects_v2", Bucket="lake-a", Prefix="other/"),
     ),
-    "the right database": (OK, lambda s: s.writer("glue").get_database(Name="good")),
-    "another database": ("AccessDeniedException", lambda s: s.writer("glue").get_database(Name="bad")),
+    "the right database": (OK, by_writer("glue", "get_database", Name="good")),
+    "another database": ("AccessDeniedException", by_writer("glue", "get_database", Name="bad")),
     "a table in the right database": (
         OK,
-        lambda s: s.writer("glue").create_table(DatabaseName="good", TableInput={"Name": "t"}),
+        by_writer("glue", "create_table", DatabaseName="good", TableInput={"Name": "t"}),
     ),
     "deleting a table without that right": (
         "AccessDeniedException",
-        lambda s: s.writer("glue").delete_table(DatabaseName="good", Name="there"),
+        by_writer("glue", "delete_table", DatabaseName="good", Name="there"),
     ),
-    "the right secret": (OK, lambda s: s.writer("secretsmanager").get_secret_value(SecretId="/good/a")),
+    "the right secret": (OK, by_writer("secretsmanager", "get_secret_value", SecretId="/good/a")),
     "another secret": (
         "AccessDeniedException",
-        lambda s: s.writer("secretsmanager").get_secret_value(SecretId="/bad/a"),
+        by_writer("secretsmanager", "get_secret_value", SecretId="/bad/a"),
     ),
     "a new role, by one without that right": (
         DENIED,
-        lambda s: s.writer("iam").create_role(RoleName="r4", AssumeRolePolicyDocument=policy(*TRUST)),
+        by_writer("iam", "create_role", RoleName="r4", AssumeRolePolicyDocument=policy(*TRUST)),
     ),
-    "deleting a role with its policy": (
-        "DeleteConflict",
-        lambda s: s.root.client("iam").delete_role(RoleName="writer"),
-    ),
+    "deleting a role with its policy": ("DeleteConflict", by_root("iam", "delete_role", RoleName="writer")),
     "deleting a policy that is attached": (
         "DeleteConflict",
-        lambda s: s.root.client("iam").delete_policy(PolicyArn=f"{ARN}:policy/rights"),
+        by_root("iam", "delete_policy", PolicyArn=f"{ARN}:policy/rights"),
     ),
-    "deleting a bucket with objects": (
-        "BucketNotEmpty",
-        lambda s: s.root.client("s3").delete_bucket(Bucket="lake-a"),
-    ),
+    "deleting a bucket with objects": ("BucketNotEmpty", by_root("s3", "delete_bucket", Bucket="lake-a")),
     "a secret whose name awaits its deletion": (
         "InvalidRequestException",
-        lambda s: s.root.client("secretsmanager").create_secret(Name="/doomed/a", SecretString="1"),
+        by_root("secretsmanager", "create_secret", Name="/doomed/a", SecretString="1"),
     ),
     "reading a secret that awaits its deletion": (
         "InvalidRequestException",
-        lambda s: s.root.client("secretsmanager").get_secret_value(SecretId="/doomed/a"),
+        by_root("secretsmanager", "get_secret_value", SecretId="/doomed/a"),
     ),
     "a sixth version of a policy": ("LimitExceeded", sixth_version),
     "ten parameters a page": (OK, first_page),
     "a parameter for the second time": (
         "ParameterAlreadyExists",
-        lambda s: s.root.client("ssm").put_parameter(Name="/good/p00", Value="y", Type="String"),
+        by_root("ssm", "put_parameter", Name="/good/p00", Value="y", Type="String"),
     ),
     "eleven parameters a page": (
         "ValidationException",
-        lambda s: s.root.client("ssm").get_parameters_by_path(Path="/good", MaxResults=11),
+        by_root("ssm", "get_parameters_by_path", Path="/good", MaxResults=11),
     ),
     "a bucket by its tag": (OK, found_by_tag),
 }
