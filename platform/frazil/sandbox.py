@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import ConfigureError, FrazilError
+from frazil.errors import FrazilError, UsageError
 from frazil.extras import require
 from frazil.quoting import double_quoted
 
@@ -93,7 +93,7 @@ class Sandbox:
         within = {entry["key"] for node in nodes for entry in (node.get("cte_map") or {}).get("map", ())}
         called = {n["function"]["function_name"] for n in nodes if n.get("type") == "TABLE_FUNCTION"}
         if refused := sorted(called - _FUNCTIONS):
-            raise ConfigureError(
+            raise UsageError(
                 f"A query can't call {', '.join(refused)} here.",
                 where=sql,
                 todo="Read tables of pipelines.",
@@ -114,7 +114,7 @@ class Sandbox:
             nodes = list(_nodes(tree))
         if tree.get("error") or len(tree.get("statements", ())) != 1:
             why = tree.get("error_message", "")
-            raise ConfigureError("This is not one SELECT.", where=f"{sql}\n{why}", todo="Write one SELECT.")
+            raise UsageError("This is not one SELECT.", where=f"{sql}\n{why}", todo="Write one SELECT.")
         return nodes
 
     def add(self, parts: tuple[str, ...], rows: Rows) -> None:
@@ -181,6 +181,4 @@ def _told(sql: str, seconds: float = 0.0) -> Iterator[None]:
             todo="Ask for less, or give it more time by --seconds.",
         ) from None
     except (duckdb.Error, MemoryError, RecursionError, UnicodeEncodeError) as e:
-        raise ConfigureError(
-            f"DuckDB can't answer the query: {e}", where=sql, todo="Mend the query."
-        ) from None
+        raise UsageError(f"DuckDB can't answer the query: {e}", where=sql, todo="Mend the query.") from None

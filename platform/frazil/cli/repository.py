@@ -11,7 +11,7 @@ import typer
 from frazil.cli.console import console, print_json
 from frazil.cli.results import Results
 from frazil.cli.selection import Json, select
-from frazil.errors import ConfigureError
+from frazil.errors import UsageError
 
 app = typer.Typer()
 
@@ -36,7 +36,7 @@ def init_command(
     """Make a repository of your own: a pipeline, its settings, and a check for CI."""
     there = [name for name in TEMPLATES if (folder / name).exists()]
     if there:
-        raise ConfigureError(
+        raise UsageError(
             f"{folder} has {', '.join(there)} already.",
             meaning="Nothing was written.",
             todo="Name another folder, or an empty one.",
@@ -47,7 +47,7 @@ def init_command(
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes((files("frazil.cli") / "templates" / source).read_bytes())
     except OSError as e:
-        raise ConfigureError(
+        raise UsageError(
             f"{e.filename} can't be written: {e.strerror}.", todo="Name another folder."
         ) from None
     if as_json:

@@ -59,7 +59,7 @@ def test_what_is_there_is_never_written_over(frazil: Command, repository: Path) 
 
     answer = frazil("init", str(repository))
 
-    assert answer.code == 1
+    assert answer.code == 2
     assert answer.is_clear
     assert readme.read_text() == "mine"
 
