@@ -16,8 +16,8 @@ class MailSettings(SystemSettings):
     host: str = Field(description="The SMTP server.")
     port: int = Field(587, description="Its port; 465 is that of `tls`.")
     security: Literal["starttls", "tls", "none"] = Field("starttls", description="How it is encrypted.")
-    user: str | None = Field(None, description="Who logs in; default: nobody does.")
-    password: Secret | None = Field(None, description="Of that user.")
+    user: str | None = Field(None, description="The user who logs in; default: no login.")
+    password: Secret | None = Field(None, description="Password of that user.")
     sender: str = Field(description="The address that it comes from.")
     to: str = Field(description="The addresses that it goes to, separated by commas.")
 
@@ -34,4 +34,6 @@ class AlarmSettings(SystemSettings):
     webhook: Secret | None = Field(None, description="An address that takes alarms as JSON.")
     slack: Secret | None = Field(None, description="An incoming webhook of Slack.")
     mail: MailSettings | None = Field(None, description="A server that sends e-mail.")
-    severity: Literal["WARN", "ERROR"] = Field("WARN", description="The least of a check that is told.")
+    severity: Literal["WARN", "ERROR"] = Field(
+        "WARN", description="The lowest severity of a check that is reported."
+    )

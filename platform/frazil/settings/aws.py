@@ -20,25 +20,28 @@ class AwsSettings(SystemSettings):
     """`FRAZIL_AWS__...`: one identity for S3, Glue, secrets, and catalogs that want signatures."""
 
     region: str = Field(
-        default_factory=_region, description="Of buckets, Glue and SigV4; default: AWS_REGION, or us-east-1."
+        default_factory=_region,
+        description="Region of buckets, Glue and SigV4; default: AWS_REGION, or us-east-1.",
     )
     endpoint: Url | None = Field(
         None,
-        description="Only for an AWS that is not AWS: the address of all services but an own S3 or Glue.",
+        description="For stand-ins of AWS: the address of all services without an endpoint of their own.",
     )
-    profile: str | None = Field(None, description="A profile of AWS' own files; default: AWS' chain.")
-    access_key: Secret | None = Field(None, description="Instead of a profile.")
-    secret_key: Secret | None = Field(None, description="Of that access key.")
-    session_token: Secret | None = Field(None, description="Of an access key that ends.")
-    role_arn: str | None = Field(None, description="A role that this identity takes on.")
-    external_id: Secret | None = Field(None, description="What the role's trust asks for.")
-    session_name: str = Field("frazil", description="Names Frazil in CloudTrail, beside a role.")
+    profile: str | None = Field(None, description="A profile in AWS' own files; default: AWS' chain.")
+    access_key: Secret | None = Field(None, description="An access key, in place of a profile.")
+    secret_key: Secret | None = Field(None, description="The secret of that access key.")
+    session_token: Secret | None = Field(None, description="The session token of a temporary access key.")
+    role_arn: str | None = Field(None, description="A role that this identity assumes.")
+    external_id: Secret | None = Field(
+        None, description="The external id that the role's trust policy asks for."
+    )
+    session_name: str = Field("frazil", description="The name of Frazil's role sessions in CloudTrail.")
     web_identity_token_file: Path | None = Field(
-        None, description="A token that takes on the role, in place of an identity of AWS."
+        None, description="A file with a token that assumes the role, in place of an identity of AWS."
     )
 
     secrets_by: Literal["role", "identity"] = Field(
-        "role", description="Who reads secrets in Secrets Manager, where there is a role."
+        "role", description="Whether the role or the identity behind it reads Secrets Manager."
     )
 
     @model_validator(mode="after")
@@ -61,7 +64,7 @@ class AwsSettings(SystemSettings):
 class S3Settings(SystemSettings):
     """`FRAZIL_S3__...`."""
 
-    endpoint: Url | None = Field(None, description="Only for S3 that is not AWS.")
+    endpoint: Url | None = Field(None, description="Only for an S3 that is not AWS.")
     kms_key: str | None = Field(
         None, description="KMS key of the files that Spark writes; Frazil's own get the bucket's default."
     )

@@ -13,9 +13,9 @@ from frazil.settings.system import SystemSettings, Url
 class ConfluentSettings(SystemSettings):
     """`FRAZIL_CONFLUENT__...`: for `frazil deploy` and `frazil rotate`; landings have keys of their own."""
 
-    endpoint: Url | None = Field(None, description="Only for a Confluent Cloud that is not Confluent's.")
-    api_key: Secret | None = Field(None, description="A Cloud API key of who makes deployments.")
-    api_secret: Secret | None = Field(None, description="Of that key.")
+    endpoint: Url | None = Field(None, description="For stand-ins of Confluent Cloud: their address.")
+    api_key: Secret | None = Field(None, description="The Cloud API key that makes deployments.")
+    api_secret: Secret | None = Field(None, description="The secret of that key.")
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:

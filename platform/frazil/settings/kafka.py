@@ -28,19 +28,19 @@ class KafkaSettings(AccessSettings):
     group: str = Field(
         "frazil",
         min_length=1,
-        description="A consumer group that this user may name, where ACLs judge groups; nothing joins it.",
+        description="A consumer group that the ACLs let this user name; nothing joins it.",
     )
     client: dict[str, str] = Field(
         default_factory=dict,
         description="Further client settings that Java and librdkafka share, as JSON; no secrets.",
     )
-    tls: bool = Field(False, description="Encrypt; certificates say so, too.")
+    tls: bool = Field(False, description="Encrypt; a CA or a certificate turns it on, too.")
     mechanism: Mechanism | None = Field(
         None,
-        description="Of SASL; PLAIN is that of Confluent Cloud's API keys, AWS_MSK_IAM takes FRAZIL_AWS__...",
+        description="SASL mechanism: PLAIN for Confluent Cloud's API keys; AWS_MSK_IAM uses FRAZIL_AWS__...",
     )
-    username: Name | None = Field(None, description="Of PLAIN and SCRAM; the API key.")
-    password: Secret | None = Field(None, description="Of that user; the API secret.")
+    username: Name | None = Field(None, description="User of PLAIN and SCRAM, or the API key.")
+    password: Secret | None = Field(None, description="Password of that user, or the API secret.")
 
     @field_validator("bootstrap_servers")
     @classmethod

@@ -69,7 +69,7 @@ class Settings(BaseSettings):
     cluster: str = Field("local", description="Name of the Kafka cluster; default namespace of tables.")
     catalog: Literal["rest", "glue"] = Field("rest", description="Which catalog owns the tables.")
     dagster_home: Path | None = Field(
-        None, description="Dagster's instance, which hears of work from a shell."
+        None, description="Folder of the Dagster instance that shows work from a shell."
     )
     pipelines: str = Field("", description="Folders of pipelines, separated like PATH.")
     deployments: str = Field(

@@ -15,15 +15,17 @@ class RestSettings(AccessSettings):
     """
 
     uri: Url = Field("http://127.0.0.1:8181", description="The REST catalog.")
-    warehouse: str = Field("warehouse", description="Its warehouse, as the catalog knows it.")
+    warehouse: str = Field("warehouse", description="The catalog's name of the warehouse.")
     signing_name: str | None = Field(
-        "s3tables", description="SigV4 service; empty, or with a token: no SigV4."
+        "s3tables", description="SigV4 service; if empty, or with a token, requests are not signed."
     )
     token: Secret | None = Field(None, description="A bearer token.")
 
-    prefix: str | None = Field(None, description="Follows v1 in its paths; default: as the catalog says.")
+    prefix: str | None = Field(
+        None, description="The part after v1 in its paths; default: as the catalog says."
+    )
     vended_credentials: bool = Field(
-        False, description="S3 takes the keys that the catalog hands out with a table, not those of AWS."
+        False, description="Open S3 with keys that the catalog hands out, not with those of AWS."
     )
 
     @property

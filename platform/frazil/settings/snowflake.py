@@ -16,22 +16,24 @@ class SnowflakeSettings(SystemSettings):
 
     account: str | None = Field(None, description="Account identifier.")
     host: str | None = Field(
-        None, description="For private links; default: <account>.snowflakecomputing.com."
+        None, description="Host, for private links; default: <account>.snowflakecomputing.com."
     )
-    port: int = Field(443, description="Other than 443 only for the stand-in.")
-    protocol: Literal["http", "https"] = Field("https", description="Plain only for the stand-in.")
-    user: str = Field("FRAZIL", description="Logs in with a key pair, or a token.")
-    private_key_path: Path | None = Field(None, description="Its private key, PEM (PKCS8).")
+    port: int = Field(443, description="Port; not 443 only for the stand-in.")
+    protocol: Literal["http", "https"] = Field("https", description="http only for the stand-in.")
+    user: str = Field("FRAZIL", description="The user, who logs in with a key pair or a token.")
+    private_key_path: Path | None = Field(None, description="File with the user's private key, PEM (PKCS8).")
     private_key: Secret | None = Field(
         None,
-        description="In place of the file: its text, or the base64 of that.",
+        description="In place of the file: the text of the key, or its base64.",
     )
-    private_key_passphrase: Secret | None = Field(None, description="Where that key is encrypted.")
+    private_key_passphrase: Secret | None = Field(None, description="Passphrase, if that key is encrypted.")
     token: Secret | None = Field(None, description="An access token of OAuth, in place of a key.")
-    login_role: str | None = Field(None, description="Frazil works in it; default: the user's own.")
-    role: str | None = Field(None, description="May read the tables: granted by Frazil.")
-    warehouse: str | None = Field(None, description="Runs the queries of checks.")
-    database: str = Field("FRAZIL", description="Tables and views are made in it.")
+    login_role: str | None = Field(
+        None, description="The role that Frazil works in; default: the user's own."
+    )
+    role: str | None = Field(None, description="The role that Frazil lets read the tables.")
+    warehouse: str | None = Field(None, description="The warehouse for the queries of checks.")
+    database: str = Field("FRAZIL", description="The database of tables and views.")
     external_volume: str | None = Field(
         None, description="Default: FRAZIL_VOLUME, or FRAZIL_GLUE_VOLUME where Glue owns the tables."
     )

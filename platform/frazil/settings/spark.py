@@ -18,11 +18,15 @@ _SECRET = re.compile("token|secret|password|key|authorization", re.IGNORECASE)
 class SparkSettings(SystemSettings):
     """`FRAZIL_SPARK__...`."""
 
-    remote: str = Field("sc://127.0.0.1:15002", description="Spark Connect, or a master, see docs/deploy.md.")
-    token: Secret | None = Field(None, description="What a Connect server asks of its clients.")
-    ca: Path | None = Field(None, description="PEM file of who signed its certificate; default: known ones.")
+    remote: str = Field(
+        "sc://127.0.0.1:15002", description="A Spark Connect server, or a master; see docs/deploy.md."
+    )
+    token: Secret | None = Field(None, description="The token that the Connect server asks for.")
+    ca: Path | None = Field(
+        None, description="PEM file of the authority of its certificate; default: known ones."
+    )
     upkeep_remote: str | None = Field(
-        None, description="Spark of upkeep's own; default: landings', where its jobs take what is left over."
+        None, description="A Spark for upkeep alone; default: that of landings, at low priority."
     )
     parallelism: int = Field(2, ge=1, description="Cores that one landing may keep busy.")
 

@@ -56,14 +56,16 @@ class SystemSettings(BaseModel):
 class AccessSettings(SystemSettings):
     """What Kafka, the registry and a REST catalog may all ask for: certificates, and a client of OAuth."""
 
-    ca: Path | None = Field(None, description="PEM file of who signed its certificate; default: known ones.")
-    certificate: Path | None = Field(None, description="PEM file of Frazil's own, for mutual TLS.")
+    ca: Path | None = Field(
+        None, description="PEM file of the authority of its certificate; default: known ones."
+    )
+    certificate: Path | None = Field(None, description="PEM file of Frazil's certificate, for mutual TLS.")
     key: Path | None = Field(None, description="PEM file (PKCS8) of that certificate's key.")
-    key_password: Secret | None = Field(None, description="Where that key is encrypted.")
+    key_password: Secret | None = Field(None, description="Password, if that key is encrypted.")
     token_url: Url | None = Field(None, description="OAuth's token endpoint.")
-    client_id: str | None = Field(None, description="OAuth's client.")
-    client_secret: Secret | None = Field(None, description="Of that client.")
-    scope: str | None = Field(None, description="What the token is asked for; some endpoints want none.")
+    client_id: str | None = Field(None, description="OAuth's client id.")
+    client_secret: Secret | None = Field(None, description="The secret of that client.")
+    scope: str | None = Field(None, description="Scope of the token; some endpoints need none.")
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:

@@ -12,9 +12,9 @@ from frazil.settings.system import SystemSettings, Url
 class LogSettings(SystemSettings):
     """`FRAZIL_LOG__...`."""
 
-    format: Literal["text", "json"] = Field("text", description="`json`: an object a line, on stderr.")
+    format: Literal["text", "json"] = Field("text", description="`json`: one object per line, on stderr.")
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        "INFO", description="The least of Frazil's own lines, with `json`."
+        "INFO", description="The lowest level of Frazil's own lines, with `json`."
     )
 
 
