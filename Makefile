@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test unit seeds stack cloud faults fuzz lint docs reference bench week lock clean
+.PHONY: help demo ui up down test unit seeds schemas stack cloud faults fuzz lint docs reference bench week lock clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ faults: $(READY) ## Live through 200 rounds of lost answers, or FRAZIL_TEST_FAUL
 
 fuzz: $(READY) ## Break 100,000 inputs for each reader of foreign text, or FRAZIL_TEST_FUZZ, in about 65 minutes; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_FUZZ=$${FRAZIL_TEST_FUZZ:-100000} pytest tests/fuzz -s --timeout 0
+
+schemas: $(READY) ## Take 10,000 drawn schemas of each format, or FRAZIL_TEST_SCHEMAS, through table, changes and readers; FRAZIL_TEST_SEED says which.
+	FRAZIL_TEST_SCHEMAS=$${FRAZIL_TEST_SCHEMAS:-10000} pytest tests/unit/landing/test_drawn_schemas.py --numprocesses 2 --timeout 0
 
 lint: $(READY) ## Check style, types, and what imports what.
 	ruff check

@@ -83,16 +83,16 @@ def verdicts(table: Struct, wanted: Iterable[Field], own: Collection[str]) -> li
 
 
 def _struct(have: Struct, wanted: Struct, at: Where, own: Collection[str]) -> Iterator[Verdict]:
-    gone = [f for f in have if not wanted.get(f.name) and at.within(have, f.name).dotted not in own]
+    known, asked = ({f.name: f for f in struct} for struct in (have, wanted))
+    gone = [f for f in have if f.name not in asked and at.within(have, f.name).dotted not in own]
     for field in wanted:
-        known = have.get(field.name)
         where = at.within(have, field.name)
-        yield from _field(known, field, where, own) if known else [_added(field, where)]
-    added = [f for f in wanted if not have.get(f.name)]
+        mine = known.get(field.name)
+        yield from _field(mine, field, where, own) if mine else [_added(field, where)]
+    added = [f for f in wanted if f.name not in known]
     for field in gone:
         yield _dropped(field, at.within(have, field.name), added)
-    order = [f.name for f in have if wanted.get(f.name)]
-    if order != [f.name for f in wanted if have.get(f.name)]:
+    if [name for name in known if name in asked] != [name for name in asked if name in known]:
         yield Verdict(at, "reorder", True, "fields are found by name and id, so the table keeps its order")
 
 
