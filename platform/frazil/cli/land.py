@@ -14,7 +14,10 @@ from rich.table import Table
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import OnStep, Results, each, run_id
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_derived, select_topics
+from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport, derive
+from frazil.errors import DifferentError
+from frazil.kafka.provisioning import ensure_subjects, ensure_topic
 from frazil.landing.land import land
 from frazil.landing.ledger import Span
 from frazil.landing.report import LandingReport
@@ -52,6 +55,10 @@ RowsLost = Annotated[
     ),
 ]
 
+MakeTopic = Annotated[
+    bool, typer.Option("--make-topic", help="Make the topic where it is missing, as the spec says.")
+]
+
 AdoptTopic = Annotated[
     bool,
     typer.Option(
@@ -63,9 +70,13 @@ AdoptTopic = Annotated[
 @app.command("land")
 def land_command(
     tables: Tables = None, every: AllTables = False, max_records: MaxRecords = None,
-    accept_loss: AcceptLoss = None, adopt_topic: AdoptTopic = False, sync: Sync = True, as_json: Json = False,
+    accept_loss: AcceptLoss = None, adopt_topic: AdoptTopic = False, make_topic: MakeTopic = False,
+    sync: Sync = True, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Land topics into their tables, and show these where they are published."""
+    """Land topics into their tables, and show these where they are published.
+
+    Registers the schemas of the spec's files where their subject is missing.
+    """
     selection = select_topics(tables, every=every)
     selection = selection.writable if every else selection
     lost = dict(map(_span, accept_loss or ()))
@@ -73,8 +84,11 @@ def land_command(
         raise typer.BadParameter("--accept-loss and --adopt-topic speak of one table's topic: name that one.")
 
     def do(spec: TableSpec, on_step: OnStep) -> LandingReport:
+        connections = selection.connections.of(spec)
+        if not spec.is_read_only:  # else the landing says so
+            ensure_topic(spec, connections) if make_topic else _provide_subjects(spec, connections)
         return land(
-            spec, selection.connections.of(spec), run_id=run_id(), max_records=max_records, accept_loss=lost,
+            spec, connections, run_id=run_id(), max_records=max_records, accept_loss=lost,
             adopt_topic=adopt_topic, on_step=on_step,
         )  # fmt: skip
 
@@ -86,6 +100,14 @@ def land_command(
     documents = [*map(landed, results.reports), *results.errors]
     print_json(documents) if as_json else show_landings(results.reports)
     results.exit()
+
+
+def _provide_subjects(spec: TableSpec, connections: Connections) -> None:
+    """A file that is not the registry's schema stops nothing: each record says how it was written."""
+    try:
+        ensure_subjects(spec, connections)
+    except DifferentError as e:
+        console.print(str(e), style="yellow")
 
 
 @app.command("sync")

@@ -78,8 +78,31 @@ def ensure_topic(spec: TableSpec, connections: Clients) -> TopicState:
         ConfigureError: Kafka or the registry refuse what the spec says.
         PartDownError: Kafka or the registry does not answer.
     """
-    key, value = (read_schema(file) if file else None for file in (spec.key_schema, spec.value_schema))
+    key, value = _wanted(spec)
     return provide_topic(spec, connections, key=key, value=value)
+
+
+def ensure_subjects(spec: TableSpec, connections: Clients) -> None:
+    """Registers the schemas of the spec's files where they are missing, and leaves the topic alone.
+
+    Where there is no topic, nothing is registered: its name may be a mistake.
+
+    Raises:
+        DifferentError: A subject exists, and no version of it is the file's schema.
+    """
+    key, value = _wanted(spec)
+    wanted = {subject_name(spec, "key"): key, subject_name(spec, "value"): value}
+    if not (key or value) or not describe(connections.admin, [spec.topic]):
+        return
+    registry = connections.registry
+    for subject in [_look(registry, name, schema) for name, schema in wanted.items() if schema]:
+        subject.provided(registry)
+
+
+def _wanted(spec: TableSpec) -> tuple[WantedSchema | None, WantedSchema | None]:
+    """The schemas of the spec's files, of keys and of values."""
+    key, value = (read_schema(file) if file else None for file in (spec.key_schema, spec.value_schema))
+    return key, value
 
 
 def provide_topic(
