@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test unit seeds schemas stack cloud faults fuzz lint docs reference bench week lock clean
+.PHONY: help demo ui up down test unit seeds schemas stack cloud faults fuzz lint docs reference bench pictures week lock clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,11 @@ fuzz: $(READY) ## Break 100,000 inputs for each reader of foreign text, or FRAZI
 
 schemas: $(READY) ## Take 10,000 drawn schemas of each format, or FRAZIL_TEST_SCHEMAS, through table, changes and readers; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_SCHEMAS=$${FRAZIL_TEST_SCHEMAS:-10000} pytest tests/unit/landing/test_drawn_schemas.py --numprocesses 2 --timeout 0
+
+pictures: $(READY) ## Take the docs' screenshots of Dagster's pages, with Chromium: docs/images/*.png.
+	@command -v chromium chromium-browser google-chrome > /dev/null || \
+	  { echo "make pictures needs Chromium, which is not there: apt-get install chromium does it."; exit 1; }
+	pytest tests/pictures
 
 lint: $(READY) ## Check style, types, and what imports what.
 	ruff check

@@ -12,7 +12,7 @@ from assets.outcome import engine_errors
 from frazil.checks.result import Check
 from frazil.checks.run import checks_of, run_check
 from resources.connections import FrazilConnections
-from resources.facts import numbers_of_check
+from resources.facts import worth_telling
 
 
 def table_checks(table: PipelineTable) -> list[dg.AssetChecksDefinition]:
@@ -52,7 +52,7 @@ def _check(table: PipelineTable, check: Check) -> dg.AssetChecksDefinition:
             passed=result.passed,
             severity=dg.AssetCheckSeverity(result.severity),
             description=result.text,
-            metadata=numbers_of_check(result.numbers),
+            metadata=worth_telling(result.numbers),
         )
 
     return run

@@ -161,7 +161,7 @@ def _derived(
         asset_key=dg.AssetKey(names.iceberg_path),
         metadata={
             **(derive_metadata(report) if report else {"rows_added": 0}),
-            "overtaken": report is None,
+            **({} if report else {"overtaken": True}),
             **table_metadata(spec, connections),
             **({"dagster/column_lineage": lineage} if lineage else {}),
         },

@@ -84,7 +84,11 @@ def _landed(
     elif isinstance(outcome, Exception):
         raise outcome
     brought = {"rows_landed": 0} if isinstance(outcome, Exception) else landing_metadata(outcome)
-    metadata = {**brought, "overtaken": overtaken, **table_metadata(table.spec, connections)}
+    metadata = {
+        **brought,
+        **({"overtaken": True} if overtaken else {}),
+        **table_metadata(table.spec, connections),
+    }
     return dg.MaterializeResult(asset_key=key, metadata=metadata)
 
 

@@ -51,7 +51,7 @@ def written(name: str, fact: Any) -> str:
     """A fact with the unit that the end of its name tells."""
     if isinstance(fact, bool) or not isinstance(fact, int | float):
         return str(fact)
-    if name.endswith("bytes"):
+    if "bytes" in name:
         return size_text(int(fact))
     if name.endswith(("seconds", "freshness", "age")):
         return duration(fact)
@@ -66,15 +66,6 @@ def duration(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:,.1f} {unit}"
     return f"{seconds:.1f} s"
-
-
-def numbers_of_check(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """What a check compared; nobody plots it, so units are written out."""
-    return {
-        name: number if written(name, number).replace(",", "") == str(number) else written(name, number)
-        for name, number in numbers.items()
-        if number
-    }
 
 
 def link_to_object(location: str, settings: Settings) -> dg.MetadataValue[Any]:

@@ -27,7 +27,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
 from frazil.upkeep.census import FILES_READ, Census, census_of
 from frazil.upkeep.work import WorkReport, size_text
-from resources.facts import group, link_to_object, listing, numbers_of_check, worth_telling
+from resources.facts import group, link_to_object, listing, worth_telling
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -253,7 +253,7 @@ def check_evaluation(result: CheckResult) -> dg.AssetCheckEvaluation:
         passed=result.passed,
         severity=dg.AssetCheckSeverity(result.severity),
         description=result.text,
-        metadata=numbers_of_check(result.numbers),
+        metadata=worth_telling(result.numbers),
         blocking=result.blocking,
     )
 

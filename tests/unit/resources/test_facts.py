@@ -12,7 +12,6 @@ from resources.facts import (
     group,
     link_to_object,
     link_to_target,
-    numbers_of_check,
     worth_telling,
 )
 
@@ -29,6 +28,7 @@ def test_what_is_zero_or_unknown_is_left_out_but_for_what_is_plotted() -> None:
 def test_a_group_tells_sizes_and_durations_with_their_units() -> None:
     facts = {
         "manifest_bytes": 12_288,
+        "bytes_read": 2 << 20,
         "oldest_snapshot_seconds": 7200.0,
         "deleted_share": 0.125,
         "files": 1234,
@@ -37,7 +37,8 @@ def test_a_group_tells_sizes_and_durations_with_their_units() -> None:
     told = {record.data["fact"]: record.data["value"] for record in group(facts).records}
 
     assert told == {
-        "manifest bytes": "12.0 kB", "oldest snapshot": "2.0 h", "deleted share": "12.5%", "files": "1,234",
+        "manifest bytes": "12.0 kB", "bytes read": "2.0 MB",
+        "oldest snapshot": "2.0 h", "deleted share": "12.5%", "files": "1,234",
     }  # fmt: skip
 
 
@@ -53,12 +54,6 @@ def test_the_id_of_a_snapshot_is_told_digit_by_digit() -> None:
 )
 def test_a_duration_is_told_in_its_largest_unit(seconds: float, text: str) -> None:
     assert duration(seconds) == text
-
-
-def test_a_check_tells_numbers_as_numbers_and_sizes_with_units() -> None:
-    told = numbers_of_check({"files": 2000, "bytes": 2 << 20, "dead_branches": 0, "glue_metadata": FILE})
-
-    assert told == {"files": 2000, "bytes": "2.0 MB", "glue_metadata": FILE}
 
 
 def test_a_metadata_file_at_aws_is_a_link_to_its_console() -> None:

@@ -1,0 +1,143 @@
+"""`make pictures`: what a new user sees of Dagster, each page in a browser, for the docs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+import requests
+from dagster._core.scheduler.instigation import TickStatus
+
+from frazil.connections import Connections
+from frazil.local.generators import GENERATORS
+from frazil.local.generators.generator import generate
+from frazil.local.home import Home
+from frazil.local.parts import make_dagster_home
+from kit.dagster_servers import ROOT, free_port, serving
+from kit.formats import avro, produce
+from kit.waiting import PATIENCE, wait_for
+
+IMAGES = ROOT / "docs" / "images"
+MOST = 200_000  # bytes of a picture
+TRADES = 20_000
+
+SHOP = """\
+type: assets.topic_tables.TopicTables
+attributes:
+  tables:
+    - topic: payments
+      description: What customers paid.
+      partitions: 1
+      value_schema: payment.avsc
+"""
+PAYMENT = '{"type": "record", "name": "payment", "fields": [{"name": "amount", "type": "long"}]}'
+
+PAGES = {
+    "graph": ("/asset-groups", 1300, 640),
+    "table": ("/assets/iceberg/local/stock_trade_totals", 1250, 1800),
+    "checks": ("/assets/iceberg/local/stock_trades?view=checks&checkDetail=row_count", 1300, 760),
+    "sensors": ("/locations/frazil/sensors/arrivals", 1300, 760),
+    "suspended": ("/assets/iceberg/local/payments", 1300, 1000),
+    "failed-run": ("/runs/{failed}", 1300, 960),
+}
+"""By the name of a picture: the page, and the size of the window."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> str:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    assert found, "make pictures needs Chromium: apt-get install chromium"
+    return found
+
+
+@pytest.fixture(scope="module")
+def home(
+    stack_home: Home, connections: Connections, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """Dagster's home after a landing of trades, and one of payments that a bad record stopped."""
+    folder = tmp_path_factory.mktemp("pipelines")
+    (folder / "shop").mkdir()
+    (folder / "shop" / "defs.yaml").write_text(SHOP)
+    (folder / "shop" / "payment.avsc").write_text(PAYMENT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FRAZIL_PIPELINES", f"{ROOT / 'assets' / 'pipelines'}:{folder}")
+        make_dagster_home(stack_home)
+        patch.setenv("DAGSTER_HOME", str(stack_home.dagster))
+        generate(GENERATORS["stock_trades"], connections.settings, count=TRADES)
+        assert materialized("kafka/stock_trades", "iceberg/local/stock_trades", "kafka/payments")
+        assert materialized("iceberg/local/stock_trade_totals", "iceberg/local/payments")
+        produce(connections, "payments", [*payments(connections), (None, b"no Avro")])
+        assert not materialized("iceberg/local/payments")
+        yield stack_home.dagster
+
+
+def payments(connections: Connections) -> list[tuple[None, bytes]]:
+    """Records that are as they should be."""
+    latest = connections.registry.get_latest_version("payments-value")
+    return [(None, avro(json.loads(PAYMENT), latest.schema_id, {"amount": n})) for n in range(200)]
+
+
+def materialized(*keys: str) -> bool:
+    """Whether a run of these assets, as a shell starts it, succeeds."""
+    chosen = " or ".join(f'key:"{key}"' for key in keys)
+    dagster = [sys.executable, "-m", "dagster", "asset", "materialize", "-m", "frazil.definitions"]
+    return subprocess.run([*dagster, "--select", chosen], capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def pages(home: Path) -> Iterator[str]:
+    """The address of Dagster, each of whose sensors has had a look."""
+    port = free_port()
+    with serving(["dagster", "dev"], home, port), dg.DagsterInstance.from_config(str(home)) as instance:
+        wait_for(lambda: looked(instance))
+        yield f"http://127.0.0.1:{port}"
+
+
+def looked(instance: dg.DagsterInstance) -> bool:
+    """Whether the arrivals sensor has found nothing to do twice."""
+    done = [
+        tick
+        for state in instance.all_instigator_state()
+        if state.name == "arrivals"
+        for tick in instance.get_ticks(state.instigator_origin_id, state.selector_id)
+        if tick.status is TickStatus.SKIPPED
+    ]
+    return len(done) >= 2
+
+
+@pytest.fixture(scope="module")
+def failed(home: Path) -> str:
+    """The id of the run that failed."""
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        runs = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE]), limit=1)
+    return runs[0].run_id
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_drawn_for_the_docs(name: str, browser: str, pages: str, failed: str) -> None:
+    path, width, height = PAGES[name]
+    picture = IMAGES / f"{name}.png"
+    picture.unlink(missing_ok=True)
+
+    subprocess.run(
+        [
+            browser, "--headless=new", "--no-sandbox", "--hide-scrollbars",
+            "--force-device-scale-factor=0.85", f"--window-size={width},{height}",
+            "--virtual-time-budget=20000", f"--screenshot={picture}", pages + path.format(failed=failed),
+        ],
+        check=True, capture_output=True, timeout=PATIENCE,
+    )  # fmt: skip
+
+    assert 20_000 < picture.stat().st_size < MOST
+
+
+def test_nobody_is_asked_for_an_address(pages: str) -> None:
+    answer = requests.post(f"{pages}/graphql", json={"query": "{ shouldShowNux }"}, timeout=PATIENCE).json()
+
+    assert answer["data"] == {"shouldShowNux": False}
