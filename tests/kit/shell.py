@@ -37,8 +37,9 @@ class Said:
 
     @property
     def is_clear(self) -> bool:
-        """A failure in words: a message with a next step, no trace, nothing on stdout."""
-        return "  Next: " in self.err and "Traceback" not in self.err and not self.out
+        """A failure in words, with a next step and no trace; on stdout the error's document at most."""
+        told = not self.out or self.document.keys() == {"error", "exit_code"}
+        return "  Next: " in self.err and "Traceback" not in self.err and told
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,5 +144,5 @@ def test_a_rollback_takes_rows_and_position_back(frazil: Command, source: Source
 def test_commands_for_topics_say_what_to_do_instead(frazil: Command, source: Source) -> None:
     said = frazil("land", f"{source.name}_twice")
 
-    assert (said.code, said.is_clear) == (1, True)
+    assert (said.code, said.is_clear) == (2, True)
     assert f"`frazil derive {source.name}_twice` brings it up to date" in said.err
