@@ -137,7 +137,7 @@ def test_no_secret_is_told(shop: Shop) -> None:
 
 @pytest.mark.parametrize(
     ("what", "code", "told"),
-    [("rsa", 1, "has no rsa to rotate"), ("all", 1, "all is nothing that is rotated")],
+    [("rsa", 1, "has no rsa to rotate"), ("all", 2, "all is nothing that is rotated")],
 )
 def test_what_is_not_there_is_named(shop: Shop, what: str, code: int, told: str) -> None:
     said = shop.rotate("--what", what)
