@@ -5,6 +5,8 @@ The command line turns `exit_code` into the process's exit code and prints the m
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 DEBUG = "FRAZIL_DEBUG"
@@ -193,6 +195,21 @@ class OvertakenError(StopError):
 
 class FaultError(FrazilError):
     """Something that nobody foresaw: a fault of Frazil, or of a library that it uses."""
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Lets Ctrl-C be Ctrl-C where it comes while C code waits.
+
+    Kafka's client goes on with the KeyboardInterrupt set; Python calls that a SystemError, and gives the
+    interruption as its cause.
+    """
+    try:
+        yield
+    except SystemError as e:
+        if isinstance(e.__cause__, KeyboardInterrupt):
+            raise e.__cause__ from None
+        raise
 
 
 def explain(error: Exception) -> FrazilError:

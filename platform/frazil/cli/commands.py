@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from frazil.errors import InterruptedWorkError
+from frazil.errors import InterruptedWorkError, interruptible
 
 _STACK = "Embedded stack"
 _CLOUDS = "Clouds"
@@ -102,7 +102,8 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Runs the command; Ctrl-C ends it in words."""
         try:
-            return super().invoke(ctx)
+            with interruptible():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             raise InterruptedWorkError(
                 "Stopped by Ctrl-C.",

@@ -13,7 +13,7 @@ from rich.status import Status
 
 from frazil.cli.console import complain, console
 from frazil.cli.selection import Selection
-from frazil.errors import FrazilError, InterruptedWorkError, NotYetError, explain
+from frazil.errors import FrazilError, InterruptedWorkError, NotYetError, explain, interruptible
 from frazil.reporting import Done, is_news
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
@@ -86,7 +86,7 @@ def each(
     for spec, names in selection.pairs:
         steps: list[str] = []
         try:
-            with console.status(f"{verb} {names.table}") as status:
+            with interruptible(), console.status(f"{verb} {names.table}") as status:
                 report = do(spec, partial(_note_step, steps, status, names))
             results.done[str(names.table)] = report
             if is_news(report):

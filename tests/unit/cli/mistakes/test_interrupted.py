@@ -37,5 +37,5 @@ def test_a_landing_that_is_stopped_says_that_nothing_landed(
         landing.send_signal(signal.SIGINT)
         out, err = landing.communicate(timeout=PATIENCE)
 
-    assert (landing.returncode, out) == (130, "")
+    assert (landing.returncode, out) == (130, ""), err
     assert err.startswith("Stopped by Ctrl-C while landing local.orders.\n  Data: Nothing landed.\n  Next: ")
