@@ -74,7 +74,7 @@ def query(mutator: Mutator) -> str:
 
 def read(text: str) -> None:
     """All that is done with a query before Spark gets it; each kind of table judges it for itself."""
-    found = parse_query.__wrapped__(text, "t.sql")
+    found = parse_query(text, "t.sql")
     typed(found, TABLES, PARAMETERS)
     lineage(found, TABLES)
     words_of(text)

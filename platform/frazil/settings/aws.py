@@ -9,7 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from frazil.settings.secret import Secret
-from frazil.settings.system import SystemSettings, Url
+from frazil.settings.system import OptionalUrl, SystemSettings
 
 
 def _region() -> str:
@@ -23,7 +23,7 @@ class AwsSettings(SystemSettings):
         default_factory=_region,
         description="Region of buckets, Glue and SigV4; default: AWS_REGION, or us-east-1.",
     )
-    endpoint: Url | None = Field(
+    endpoint: OptionalUrl = Field(
         None,
         description="For stand-ins of AWS: the address of all services without an endpoint of their own.",
     )
@@ -64,7 +64,7 @@ class AwsSettings(SystemSettings):
 class S3Settings(SystemSettings):
     """`FRAZIL_S3__...`."""
 
-    endpoint: Url | None = Field(None, description="Only for an S3 that is not AWS.")
+    endpoint: OptionalUrl = Field(None, description="Only for an S3 that is not AWS.")
     kms_key: str | None = Field(
         None, description="KMS key of the files that Spark writes; Frazil's own get the bucket's default."
     )
@@ -73,7 +73,7 @@ class S3Settings(SystemSettings):
 class GlueSettings(SystemSettings):
     """`FRAZIL_GLUE__...`: the catalog that owns the tables, or one that shows them."""
 
-    endpoint: Url | None = Field(None, description="Only for a Glue that is not AWS.")
+    endpoint: OptionalUrl = Field(None, description="Only for a Glue that is not AWS.")
     catalog_id: str | None = Field(None, description="Account of the catalog; default: the identity's own.")
     warehouse: str = Field("s3://lake/warehouse", description="Bucket and prefix of Glue-owned tables.")
     database: str | None = Field(None, description="Glue database; default: the namespace.")

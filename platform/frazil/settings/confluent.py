@@ -7,13 +7,13 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from frazil.settings.secret import Secret
-from frazil.settings.system import SystemSettings, Url
+from frazil.settings.system import OptionalUrl, SystemSettings
 
 
 class ConfluentSettings(SystemSettings):
     """`FRAZIL_CONFLUENT__...`: for `frazil deploy` and `frazil rotate`; landings have keys of their own."""
 
-    endpoint: Url | None = Field(None, description="For stand-ins of Confluent Cloud: their address.")
+    endpoint: OptionalUrl = Field(None, description="For stand-ins of Confluent Cloud: their address.")
     api_key: Secret | None = Field(None, description="The Cloud API key that makes deployments.")
     api_secret: Secret | None = Field(None, description="The secret of that key.")
 

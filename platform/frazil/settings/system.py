@@ -40,6 +40,9 @@ def _is_url(given: str) -> str:
 Url = Annotated[str, AfterValidator(_is_url)]
 """The address of a server that speaks HTTP."""
 
+OptionalUrl = Annotated[str | None, AfterValidator(lambda given: _is_url(given) if given else None)]
+"""The same, where there may be none; empty text takes back what a profile or a shell said before."""
+
 
 class SystemSettings(BaseModel):
     """The settings of one system. They do not change, and a name that is none of them is an error."""
@@ -62,7 +65,7 @@ class AccessSettings(SystemSettings):
     certificate: Path | None = Field(None, description="PEM file of Frazil's certificate, for mutual TLS.")
     key: Path | None = Field(None, description="PEM file (PKCS8) of that certificate's key.")
     key_password: Secret | None = Field(None, description="Password, if that key is encrypted.")
-    token_url: Url | None = Field(None, description="OAuth's token endpoint.")
+    token_url: OptionalUrl = Field(None, description="OAuth's token endpoint.")
     client_id: str | None = Field(None, description="OAuth's client id.")
     client_secret: Secret | None = Field(None, description="The secret of that client.")
     scope: str | None = Field(None, description="Scope of the token; some endpoints need none.")

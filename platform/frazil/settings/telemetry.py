@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from frazil.settings.system import SystemSettings, Url
+from frazil.settings.system import OptionalUrl, SystemSettings
 
 
 class LogSettings(SystemSettings):
@@ -21,6 +21,6 @@ class LogSettings(SystemSettings):
 class TracingSettings(SystemSettings):
     """`FRAZIL_TRACING__...`."""
 
-    endpoint: Url | None = Field(
+    endpoint: OptionalUrl = Field(
         None, description="Where spans go, by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces."
     )

@@ -159,7 +159,7 @@ def test_a_tick_says_why_and_the_reason_reaches_the_run(small: Graph, instance: 
     name = str(small.things.table)
     assert told["tables"] == [name]
     assert "4" in told["reasons"][name]
-    assert (asked.tags["frazil/upkeep"], asked.tags["frazil/tables"]) == ("compaction", name)
+    assert (asked.job_name, asked.tags["frazil/tables"]) == ("compaction", name)
 
 
 def test_a_tick_over_many_tables_asks_for_one_run_per_kind(
