@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+import stamina
 import typer
 from rich.text import Text
 
@@ -45,6 +46,8 @@ _DRIFTED = 3
 _PATIENCE = {"verify": 2}
 _LONG = 30
 """Minutes that an object may take: what is there must work soon, what is made takes its time."""
+_LOOKS = 5
+"""At clouds that change between a look and the deed."""
 _WELL = "Everything is as it should be."
 _COLOURS = {"create": "green", "update": "yellow", "delete": "red", "blocked": "bold red"}
 _VERBS = {
@@ -130,13 +133,13 @@ def _drift(work: _Work) -> None:
 
 def _create(work: _Work) -> None:
     use = f'eval "$(frazil env --deployment {work.spec.name})"'
-    plan = _look(work.reconciler.plan)
-    _carry_out(work, plan, work.reconciler.apply, _WELL, f"{work.spec.name} is there. Work with it: {use}")
+    said = f"{work.spec.name} is there. Work with it: {use}"
+    _carry_out(work, work.reconciler.plan, work.reconciler.apply, _WELL, said)
 
 
 def _delete(work: _Work) -> None:
-    plan = _look(work.reconciler.removal)
-    _carry_out(work, plan, work.reconciler.destroy, "Nothing is left of it.", f"{work.spec.name} is gone.")
+    nothing, said = "Nothing is left of it.", f"{work.spec.name} is gone."
+    _carry_out(work, work.reconciler.removal, work.reconciler.destroy, nothing, said)
 
 
 def _verify(work: _Work) -> None:
@@ -192,14 +195,21 @@ def _compared(work: _Work, nothing: str) -> Plan:
 
 
 def _carry_out(
-    work: _Work, plan: Plan, do: Callable[[Plan, Report], object], nothing: str, said: str
+    work: _Work, look: Callable[[], Plan], do: Callable[[Plan, Report], object], nothing: str, said: str
 ) -> None:
-    """Does what a plan says, once it was agreed to, and tells how long it took."""
-    _agree(work, plan, nothing)
-    began = time.monotonic()
-    if plan.news:
-        with progress() as report:
-            do(plan, report)
+    """Does what a plan says, once it was agreed to, and tells how long it took.
+
+    A plain --yes is good for the next plan, too: phases in the clouds change while one looks.
+    """
+    stale = PlanStaleError if work.yes and not work.agreed else ()
+    for attempt in stamina.retry_context(on=stale, attempts=_LOOKS, wait_initial=1.0):
+        with attempt:
+            plan = _look(look)
+            _agree(work, plan, nothing)
+            began = time.monotonic()
+            if plan.news:
+                with progress() as report:
+                    do(plan, report)
     seconds = time.monotonic() - began
     if work.as_json:
         print_json({**plan.document, "seconds": round(seconds, 1)})

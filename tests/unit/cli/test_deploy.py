@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,24 @@ def test_a_stale_plan_is_refused(deploy: Deploy, cloud: Cloud) -> None:
     assert f"The clouds changed since plan {digest}." in said.err
     assert said.is_clear
     assert cloud.done == before
+
+
+def test_a_yes_is_good_for_what_the_clouds_became_meanwhile(
+    deploy: Deploy, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, topic, looks = cloud.seen, "confluent/topic/trades", count()
+
+    def seen_at_the_second_look(name: str) -> dict[str, object] | None:
+        if name == topic and next(looks) == 1:
+            cloud.add(topic, {})
+        return seen(name)
+
+    monkeypatch.setattr(cloud, "seen", seen_at_the_second_look)
+    said = deploy("create", "--yes")
+
+    assert said.code == 0, said.err
+    assert ("3 to make." in said.err, "2 to make." in said.err) == (True, True)
+    assert cloud.names() == ["aws/bucket", "aws/role", topic]
 
 
 def test_drift_names_what_differs(deploy: Deploy, cloud: Cloud) -> None:
