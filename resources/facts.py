@@ -13,7 +13,7 @@ from frazil.settings.profile import Settings
 from frazil.upkeep.work import size_text
 
 _ALWAYS = (
-    "dagster/row_count", "rows_landed", "dead_letters", "rows_added", "rows_read", "total_rows",
+    "dagster/row_count", "rows_landed", "rows_added", "rows_read", "total_rows",
     "total_bytes", "total_files", "lag", "freshness", "seconds", "records_in_topic", "end_offsets",
 )  # fmt: skip
 """A plot of these needs its zeros, too."""
