@@ -139,11 +139,18 @@ def _verdicts(spec: TableSpec, connections: Connections, table: IcebergTable) ->
     return [v.document() for v in found if v.outcome != "no change"]
 
 
-def _landing(snapshot: Snapshot, ledger: Ledger) -> dict[str, Any]:
+def _commit(snapshot: Snapshot) -> dict[str, Any]:
+    """What a rollback takes: the id, or the time."""
     return {
         "snapshot_id": snapshot.snapshot_id,
         "at": _moment(snapshot.timestamp_ms / 1000),
         "at_ms": snapshot.timestamp_ms,
+    }
+
+
+def _landing(snapshot: Snapshot, ledger: Ledger) -> dict[str, Any]:
+    return {
+        **_commit(snapshot),
         "records": ledger.records,
         "dead_letters": ledger.dead_letters,
         "redriven": ledger.redriven,
@@ -157,9 +164,7 @@ def _landing(snapshot: Snapshot, ledger: Ledger) -> dict[str, Any]:
 
 def _derivation(snapshot: Snapshot, ledger: DerivedLedger) -> dict[str, Any]:
     return {
-        "snapshot_id": snapshot.snapshot_id,
-        "at": _moment(snapshot.timestamp_ms / 1000),
-        "at_ms": snapshot.timestamp_ms,
+        **_commit(snapshot),
         "rows": ledger.rows,
         "replaced": ledger.removed,
         "dead_letters": ledger.bad,

@@ -1,4 +1,4 @@
-"""The command on the shared stack, with pipelines of its own."""
+"""A topic, and a pipeline that names it."""
 
 from __future__ import annotations
 
@@ -7,25 +7,9 @@ from pathlib import Path
 import pytest
 
 from frazil.connections import Connections
-from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.shell import NAMESPACE, Command, Shell
+from kit.shell import NAMESPACE, Shell
 from kit.topics import Topic, create_topic
-
-
-@pytest.fixture
-def shell(stack: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    """The command in a process of its own, as a shell starts it; it knows no table yet."""
-    folder = tmp_path / "pipelines"
-    folder.mkdir()
-    monkeypatch.setenv("FRAZIL_PIPELINES", str(folder))
-    return Shell(folder)
-
-
-@pytest.fixture
-def frazil(shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The same command in this process, which is quicker."""
-    return Command(monkeypatch, capsys)
 
 
 @pytest.fixture

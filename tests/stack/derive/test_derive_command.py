@@ -7,24 +7,19 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from frazil.connections import Connections
 from kit.made import NAMESPACE, Source
 from kit.shell import Command, Said, Shell
 
 
 @pytest.fixture
 def frazil(
-    source: Source, connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Command:  # fmt: skip
+    source: Source, shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
     """The command, with a table of the source, one of that table, and one of a table that nobody made."""
-    folder = tmp_path / "pipelines"
-    folder.mkdir()
-    monkeypatch.setenv("FRAZIL_PIPELINES", str(folder))
     at, name = {"namespace": NAMESPACE, "publish": []}, source.name.table
     twice = f"SELECT symbol, quantity * 2 AS twice FROM {name}"
     count = f"SELECT symbol, count(*) AS trades FROM {name}_twice GROUP BY symbol"
-    Shell(folder).write(
+    shell.write(
         {**at, "topic": name},
         {**at, "topic": f"{name}_gone"},
         derived=[
