@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from frazil.formats.logical import Field, Primitive, Struct
-from frazil.formats.protocol import Half, HalfSchemas, Reason, WriterSchema
+from frazil.formats.protocol import ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
 
 __all__ = ["KIND", "SCHEMA_ID", "CommaSeparated", "registry_with"]
 
@@ -59,6 +59,9 @@ class CommaSeparatedDecoder:
             .withColumn(half.ok, F.expr(f"coalesce({holds}, false)"))
             .withColumn(half.writer, F.expr("0"))
         )
+
+    def arrow(self) -> ArrowDecoder | None:
+        return None
 
     def explain(self, raw: bytes) -> Reason:
         return "columns", f"{raw.count(b',') + 1} values for {len(self.columns.fields)} columns"

@@ -11,6 +11,7 @@ from frazil.errors import MALFORMED, SchemaRefusedError
 from frazil.formats.logical import Decimal, Struct
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 MAX_DEPTH = 64
@@ -71,6 +72,22 @@ class WriterSchema:
     dependencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # by name, deepest first
 
 
+@dataclass(frozen=True, slots=True)
+class DecodedBatch:
+    """One half of a batch of records, decoded: row by row what `Half`'s columns hold."""
+
+    data: pa.StructArray  # of the decoder's `columns`, by `arrow_type`; any row where `ok` is false
+    ok: pa.BooleanArray  # without nulls; false where there are no bytes
+    writer: pa.Int32Array  # an index into the decoder's `writers`, or null
+
+
+class ArrowDecoder(Protocol):
+    """Decodes by columns, in Spark's Python workers: it can be pickled, and a bad record raises nothing."""
+
+    def decode(self, raw: pa.BinaryArray) -> DecodedBatch:
+        """One row per record; null where the record has no such half."""
+
+
 class Decoder(Protocol):
     """Decodes keys or values of one topic, each with the schema that it was written with."""
 
@@ -87,6 +104,9 @@ class Decoder(Protocol):
 
         A filter must not follow directly: Spark would push it below, and decode twice.
         """
+
+    def arrow(self) -> ArrowDecoder | None:
+        """The same verdicts and values as `decode`, by columns; None where only Spark can tell them."""
 
     def explain(self, raw: bytes) -> Reason:
         """Why `decode` found these bytes bad, by an independent decoder. Slow: for bad records only."""

@@ -20,7 +20,7 @@ from frazil.formats.avro.reasons import AvroReasons
 from frazil.formats.avro.values import conversion, exact_pair, group_key, utf8_check
 from frazil.formats.avro.versions import versions
 from frazil.formats.logical import Struct
-from frazil.formats.protocol import Half, HalfSchemas, Reason, WriterSchema
+from frazil.formats.protocol import ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import first_of, spark_type
 from frazil.formats.wire import WireError, WireFormat
 
@@ -117,6 +117,10 @@ class AvroDecoder:
             _, decoded = groups.setdefault(group_key(reader), (reader, []))
             decoded.append((self._own(half, schema_id), _decoded(self._wire.payload(half), exact, reader)))
         return list(groups.values())
+
+    def arrow(self) -> ArrowDecoder | None:
+        """See `Decoder.arrow`."""
+        return None
 
     def explain(self, raw: bytes) -> Reason:
         """See `Decoder.explain`; by fastavro."""

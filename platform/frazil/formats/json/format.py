@@ -21,7 +21,7 @@ from frazil.formats.json.references import NAMED
 from frazil.formats.json.schema import json_columns, readable
 from frazil.formats.json.sql import all_of, present
 from frazil.formats.logical import Struct
-from frazil.formats.protocol import Half, HalfSchemas, Reason, WriterSchema
+from frazil.formats.protocol import ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import arrow_function, first_of
 from frazil.formats.wire import WireError, WireFormat
 from frazil.quoting import literal
@@ -110,6 +110,10 @@ class JsonDecoder:
             .withColumn(half.writer, self._each(own, lambda own, index, _: str(index)))
             .drop(*(f"{own}{part}" for part in (*_PARTS, *range(len(self._nodes)))))
         )
+
+    def arrow(self) -> ArrowDecoder | None:
+        """See `Decoder.arrow`."""
+        return None
 
     def explain(self, raw: bytes) -> Reason:
         """See `Decoder.explain`; by Python's parser and jsonschema-rs."""

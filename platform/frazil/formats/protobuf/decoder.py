@@ -17,7 +17,7 @@ from frazil.formats.logical import Struct, misfit, relaxed, same_type
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
 from frazil.formats.protobuf.messages import Messages, UpbMessages, in_place, messages_of
 from frazil.formats.protobuf.schema import columns_of, message_to_logical, record_message
-from frazil.formats.protocol import Half, HalfSchemas, Reason, WriterSchema
+from frazil.formats.protocol import ArrowDecoder, DecodedBatch, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import arrow_function, arrow_type, spark_type
 from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of
 
@@ -68,6 +68,10 @@ class ProtobufDecoder:
             .drop(whole)
         )
 
+    def arrow(self) -> ArrowDecoder:
+        """See `Decoder.arrow`."""
+        return self._recipe
+
     def explain(self, raw: bytes) -> Reason:
         """See `Decoder.explain`."""
         return batches_of(self._recipe).explain(raw)
@@ -96,6 +100,11 @@ class ProtobufRecipe:
     columns: Struct
     framed: bool
     unreadable: tuple[tuple[int, str], ...] = ()
+
+    def decode(self, raw: pa.BinaryArray) -> DecodedBatch:
+        """See `ArrowDecoder.decode`."""
+        found = batches_of(self).decode(raw)
+        return DecodedBatch(*(found.field(name) for name in ("d", "ok", "w")))
 
 
 @dataclass(frozen=True, slots=True)
