@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -99,21 +99,52 @@ def by_header(raw: pa.Array) -> Iterator[tuple[Header, np.ndarray]]:
     Short headers are told apart in bulk, others one by one (400,000 records a second).
     """
     import numpy as np
-    import pyarrow.compute as pc
 
-    heads = pc.binary_slice(raw, 0, _SHORT).dictionary_encode()
-    numbers = heads.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    order = np.argsort(numbers, kind="stable")
-    ends = np.searchsorted(numbers[order], np.arange(len(heads.dictionary) + 1))
     others: dict[Header, list[int]] = {}
-    for number, head in enumerate(heads.dictionary.to_pylist()):
-        places = order[ends[number] : ends[number + 1]]
+    for head, places in _by_head(raw, _SHORT):
         if len(head) == _SHORT and head[0] == head[-1] == 0:
             yield Header(int.from_bytes(head[1:HEADER], "big"), FIRST, _SHORT), places
         else:
             _sort_in(others, raw, places)
     for header, found in others.items():
         yield header, np.asarray(found)
+
+
+def by_schema_id(raw: pa.Array) -> Iterator[tuple[int, np.ndarray]]:
+    """Places of records by the schema id in their headers; records without one are left out."""
+    for head, places in _by_head(raw, HEADER):
+        try:
+            yield schema_id_of(head), places
+        except WireError:
+            continue
+
+
+def in_place(parts: Sequence[tuple[np.ndarray, pa.Array]], rows: int, filler: pa.Array) -> pa.Array:
+    """Parts whose rows stand at given places, as one array; of two at one place the later one.
+
+    Elsewhere stands the filler, up to so many rows.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    count = sum(len(places) for places, _ in parts)
+    order = np.full(rows, count)
+    if parts:
+        order[np.concatenate([places for places, _ in parts])] = np.arange(count)
+    return pa.concat_arrays([*(part for _, part in parts), filler]).take(pa.array(order))
+
+
+def _by_head(raw: pa.Array, size: int) -> Iterator[tuple[bytes, np.ndarray]]:
+    """Places of records by their first bytes, up to so many."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    heads = pc.binary_slice(raw, 0, size).dictionary_encode()
+    numbers = heads.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    order = np.argsort(numbers, kind="stable")
+    ends = np.searchsorted(numbers[order], np.arange(len(heads.dictionary) + 1))
+    for number, head in enumerate(heads.dictionary.to_pylist()):
+        yield head, order[ends[number] : ends[number + 1]]
 
 
 def _sort_in(found: dict[Header, list[int]], raw: pa.Array, places: np.ndarray) -> None:

@@ -1,7 +1,7 @@
 """Drawn schemas of each format become tables, take records and changes, and are read by PyIceberg and DuckDB.
 
-Each is right, or refused with the field. Spark, which decodes Avro and JSON, stays out: their rows are those
-that were drawn, and the parts that explain bad records must find nothing wrong with the good ones.
+Each is right, or refused with the field. Spark, which decodes JSON, stays out: its rows are those that were
+drawn, and the parts that explain bad records must find nothing wrong with the good ones.
 FRAZIL_TEST_SCHEMAS says how many schemas of each format, FRAZIL_TEST_SEED which ones.
 """
 
@@ -30,7 +30,6 @@ from frazil.formats.evolution import refused
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.logical import Field, List, Primitive, Struct, Type, same_type, with_fields
 from frazil.formats.protobuf import descriptors
-from frazil.formats.protobuf.decoder import ProtobufDecoder, batches_of
 from frazil.formats.protocol import VALUE, Decoder, HalfSchemas
 from frazil.formats.types import to_iceberg
 from frazil.landing.evolve import plan_evolution
@@ -154,11 +153,13 @@ def _decoded(
     decoder: Decoder = schemas.format.decoder(schemas)
     assert set(decoder.writers) == {w.schema_id for w in schemas.writers}
     assert [why for why in map(decoder.explain, raw) if not why[1].startswith(GOOD)] == []
-    if not isinstance(decoder, ProtobufDecoder):
+    columns = decoder.arrow()
+    if columns is None:
+        assert of.name == "json"
         return expected or [value for _, value in records]
-    found = batches_of(decoder._recipe).decode(pa.array(raw, pa.binary()))
-    assert found.field("ok").to_pylist() == [True] * len(raw)
-    return list(found.field("d").to_pylist(maps_as_pydicts="strict"))
+    found = columns.decode(pa.array(raw, pa.binary()))
+    assert found.ok.to_pylist() == [True] * len(raw)
+    return list(found.data.to_pylist(maps_as_pydicts="strict"))
 
 
 def _append(table: Table, rows: list[Any]) -> None:

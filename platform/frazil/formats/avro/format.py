@@ -120,7 +120,9 @@ class AvroDecoder:
 
     def arrow(self) -> ArrowDecoder | None:
         """See `Decoder.arrow`."""
-        return None
+        from frazil.formats.avro.arrow import recipe_of
+
+        return recipe_of(self._pairs, self.columns, self._wire.framed)
 
     def explain(self, raw: bytes) -> Reason:
         """See `Decoder.explain`; by fastavro."""

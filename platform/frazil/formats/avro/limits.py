@@ -12,10 +12,13 @@ if TYPE_CHECKING:
 
 # Kafka's records are of 1 MB at most by default; two damaged strings of 100 MB each were one too many for
 # a heap of 1.5 GB.
+MOST_ITEMS, MOST_BYTES = 1_000_000, 16 * 2**20
+"""Of an array or a map, and of a text or of bytes."""
+
 LIMITS = {
-    "org.apache.avro.limits.collectionItems.maxLength": 1_000_000,
-    "org.apache.avro.limits.string.maxLength": 16 * 2**20,
-    "org.apache.avro.limits.bytes.maxLength": 16 * 2**20,
+    "org.apache.avro.limits.collectionItems.maxLength": MOST_ITEMS,
+    "org.apache.avro.limits.string.maxLength": MOST_BYTES,
+    "org.apache.avro.limits.bytes.maxLength": MOST_BYTES,
 }
 """Properties of a Java that reads Avro, and the values of the embedded stack."""
 

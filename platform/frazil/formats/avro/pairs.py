@@ -35,14 +35,14 @@ def misfit(writer: Any, reader: Any, path: str = "", room: bool = True) -> str |
     An illegal pair does not raise in Spark: every record of that writer would become a bad row. What tables
     allow is legal, for the column has `room` for both. It has none where several branches become one type.
     """
-    ones, others = _real(writer), _real(reader)
+    ones, others = real(writer), real(reader)
     if not ones or not others:
         return None if takes_null(reader) else _no(path, "null is no value of the newest type")
-    takers = _takers(ones, others)
-    for one, taker in zip(ones, takers, strict=True):
+    taken = takers(ones, others)
+    for one, taker in zip(ones, taken, strict=True):
         if taker is None:
             return _no(path, f"{_told(one)} is no branch of its union")
-        alone = sum(other is taker for other in takers) == 1
+        alone = sum(other is taker for other in taken) == 1
         proven = len(others) > 1 and not _alike(one, taker)  # once more at every level would take for ever
         if not proven and (why := _misfit(one, taker, path, room and alone)):
             return why
@@ -56,9 +56,9 @@ def reader_for(writer: Any, reader: Any) -> Any:
     microseconds. It rounds a long that is read as a double, and reads an int as a long without a look at
     its range. So values are read as they were written, then converted and checked.
     """
-    ones, others = _real(writer), _real(reader)
-    takers = _takers(ones, others)
-    branches = [_branch(ones, takers, other) for other in others]
+    ones, others = real(writer), real(reader)
+    taken = takers(ones, others)
+    branches = [_branch(ones, taken, other) for other in others]
     if takes_null(writer) or takes_null(reader):
         return [_NULL, *branches]
     return branches if isinstance(reader, list) else branches[0]
@@ -66,7 +66,17 @@ def reader_for(writer: Any, reader: Any) -> Any:
 
 def takes_null(node: Any) -> bool:
     """Whether null may stand there."""
-    return len(_real(node)) < len(_listed(node))
+    return len(real(node)) < len(_listed(node))
+
+
+def real(node: Any) -> list[Any]:
+    """The branches that hold values; a type that is no union is its only one."""
+    return [b for b in _listed(node) if b["type"] != "null"]
+
+
+def takers(ones: list[Any], others: list[Any]) -> list[Any]:
+    """The branch of the reader's that takes each of the writer's; None where there is none."""
+    return others * len(ones) if len(others) == 1 else [_taker(one, others) for one in ones]
 
 
 def is_lossy(writer: str, reader: str) -> bool:
@@ -187,7 +197,7 @@ def _field(field: dict[str, Any], source: dict[str, Any] | None) -> dict[str, An
         return {**kept, "type": reader_for(source["type"], field["type"])}
     if "default" in field:
         return field
-    return {**field, "type": [_NULL, *_real(field["type"])], "default": None}
+    return {**field, "type": [_NULL, *real(field["type"])], "default": None}
 
 
 def _entry(node: dict[str, Any]) -> tuple[Any, Any] | None:
@@ -200,15 +210,10 @@ def _entry(node: dict[str, Any]) -> tuple[Any, Any] | None:
     return (parts["key"], parts["value"]) if parts.keys() == {"key", "value"} else None
 
 
-def _branch(ones: list[Any], takers: list[Any], branch: dict[str, Any]) -> Any:
-    found = [one for one, taker in zip(ones, takers, strict=True) if taker is branch]
+def _branch(ones: list[Any], taken: list[Any], branch: dict[str, Any]) -> Any:
+    found = [one for one, taker in zip(ones, taken, strict=True) if taker is branch]
     same = [one for one in found if one["type"] == branch["type"]]
     return _shaped((same or found)[0], branch) if found else branch
-
-
-def _takers(ones: list[Any], others: list[Any]) -> list[Any]:
-    """The branch of the reader's that takes each of the writer's; None where there is none."""
-    return others * len(ones) if len(others) == 1 else [_taker(one, others) for one in ones]
 
 
 def _taker(writer: dict[str, Any], union: list[Any]) -> Any:
@@ -230,11 +235,6 @@ def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def _listed(node: Any) -> list[Any]:
     return node if isinstance(node, list) else [node]
-
-
-def _real(node: Any) -> list[Any]:
-    """The branches that hold values; a type that is no union is its only one."""
-    return [b for b in _listed(node) if b["type"] != "null"]
 
 
 def _family(node: dict[str, Any]) -> str | None:

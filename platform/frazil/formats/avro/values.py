@@ -64,8 +64,8 @@ class _Exact:
                 return {**node, "items": self.tree(node["items"])}
             case "map":
                 return {**node, "values": self.tree(node["values"])}
-            case _ if node.get("logicalType") == "decimal" and _is_cut(node):
-                return {**node, "precision": min(_DIGITS, most_digits(node))}
+            case _ if node.get("logicalType") == "decimal":
+                return {**node, "precision": digits_read(node)}
             case _:
                 return node
 
@@ -75,6 +75,11 @@ class _Exact:
             return {**field, "type": self.tree(field["type"])} if field["default"] is None else field
         kept = {k: v for k, v in field.items() if k != "default"}
         return {**kept, "type": self.tree(field["type"])}
+
+
+def digits_read(decimal: dict[str, Any]) -> int:
+    """Most digits with which a decimal is read: those that it declares, or more where Spark would cut it."""
+    return min(_DIGITS, most_digits(decimal)) if _is_cut(decimal) else int(decimal["precision"])
 
 
 def group_key(node: Any) -> str:

@@ -15,11 +15,11 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import Struct, misfit, relaxed, same_type
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
-from frazil.formats.protobuf.messages import Messages, UpbMessages, in_place, messages_of
+from frazil.formats.protobuf.messages import Messages, UpbMessages, messages_of
 from frazil.formats.protobuf.schema import columns_of, message_to_logical, record_message
 from frazil.formats.protocol import ArrowDecoder, DecodedBatch, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import arrow_function, arrow_type, spark_type
-from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of
+from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of, in_place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,7 +8,6 @@ otherwise than ptars does (repeated numbers one by one, as proto2 has it), googl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +25,7 @@ from frazil.formats.protobuf import schema as pb
 from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
 from frazil.formats.types import arrow_type
+from frazil.formats.wire import in_place
 
 _MOST = 2**63
 _DAMAGED = "payload", "the payload is cut off, damaged, or has text that is not UTF-8"
@@ -212,18 +212,6 @@ class PtarsMessages:
         careful, reasons = self._careful.decode(payloads.take(unproven))
         merged = in_place([(np.arange(len(rows)), rows), (places, careful)], len(rows), rows[:0])
         return merged, {int(places[place]): reason for place, reason in reasons.items()}
-
-
-def in_place(parts: Sequence[tuple[np.ndarray, pa.Array]], rows: int, filler: pa.Array) -> pa.Array:
-    """Parts whose rows stand at given places, as one array; of two at one place the later one.
-
-    Elsewhere stands the filler, up to so many rows.
-    """
-    count = sum(len(places) for places, _ in parts)
-    order = np.full(rows, count)
-    if parts:
-        order[np.concatenate([places for places, _ in parts])] = np.arange(count)
-    return pa.concat_arrays([*(part for _, part in parts), filler]).take(pa.array(order))
 
 
 def messages_of(message: Descriptor, columns: Struct) -> Messages:

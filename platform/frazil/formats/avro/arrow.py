@@ -1,0 +1,220 @@
+"""Decodes Avro by columns, in Spark's workers: by pyruhvro, proven by writing each batch again.
+
+pyruhvro is lenient: it takes trailing bytes, ints of 33 bits and texts that are not UTF-8. But what it writes
+of a batch has one encoding, so a payload that comes out as it went in was read to its last byte. One that
+does not is damaged or written in an unusual way; `canonical` tells which. pyruhvro knows no reader's
+schema: records are read as they were written, and made columns by `projection`.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyruhvro
+
+from frazil.formats.avro.canonical import BadPayloadError, canonical
+from frazil.formats.avro.defaults import default_payload
+from frazil.formats.avro.projection import Projection
+from frazil.formats.avro.rows import Rows
+from frazil.formats.avro.shapes import UnreadableShapeError, shape_text
+from frazil.formats.avro.versions import Pair
+from frazil.formats.logical import Field, Struct, Type
+from frazil.formats.protocol import DecodedBatch
+from frazil.formats.types import arrow_type
+from frazil.formats.wire import HEADER, by_schema_id, in_place
+
+_ZEROS = bytes(512)
+_STOPS = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
+
+
+@dataclass(frozen=True, slots=True)
+class AvroRecipe:
+    """All that a worker needs; see `ArrowDecoder`.
+
+    `pairs` are the trees of writer and reader as JSON, by schema id, in the order of the decoder's writers.
+    """
+
+    pairs: tuple[tuple[int, str, str], ...]
+    columns: Struct
+    framed: bool
+
+    def decode(self, raw: pa.BinaryArray) -> DecodedBatch:
+        """See `ArrowDecoder.decode`."""
+        return batches_of(self).decode(raw)
+
+
+def recipe_of(pairs: dict[int, Pair], columns: Struct, framed: bool) -> AvroRecipe | None:
+    """What decodes records of these pairs by columns; None where only Spark reads a type of theirs."""
+    texts = ((i, json.dumps(writer), json.dumps(reader)) for i, (writer, reader) in pairs.items())
+    recipe = AvroRecipe(tuple(texts), columns, framed)
+    try:
+        batches_of(recipe)
+    except UnreadableShapeError:
+        return None
+    return recipe
+
+
+class AvroBatches:
+    """Decodes batches, the records of each writer at once."""
+
+    def __init__(self, recipe: AvroRecipe) -> None:
+        self._framed = recipe.framed
+        self._type = arrow_type(recipe.columns)
+        self._versions = {
+            schema_id: (number, AvroVersion(json.loads(writer), json.loads(reader), recipe.columns))
+            for number, (schema_id, writer, reader) in enumerate(recipe.pairs)
+        }
+
+    def decode(self, raw: pa.BinaryArray) -> DecodedBatch:
+        """See `ArrowDecoder.decode`."""
+        ok, writers = np.zeros(len(raw), bool), np.full(len(raw), -1, np.int32)
+        parts = []
+        for schema_id, places in self._groups(raw):
+            if schema_id not in self._versions:
+                continue
+            number, version = self._versions[schema_id]
+            read, rows, good = version.decode(self._payloads(raw, places))
+            parts.append((places[read], rows))
+            ok[places[read]], writers[places] = good, number
+        return DecodedBatch(self._whole(parts, len(raw)), pa.array(ok), pa.array(writers, mask=writers < 0))
+
+    def _groups(self, raw: pa.BinaryArray) -> Iterable[tuple[int, np.ndarray]]:
+        if self._framed:
+            return by_schema_id(raw)
+        return [(next(iter(self._versions)), np.flatnonzero(raw.is_valid().to_numpy(zero_copy_only=False)))]
+
+    def _payloads(self, raw: pa.BinaryArray, places: np.ndarray) -> pa.BinaryArray:
+        own = raw if len(places) == len(raw) else raw.take(pa.array(places))
+        # Without a stop pyarrow 26 fails: "Negative buffer resize".
+        return pc.binary_slice(own, HEADER, 2**31 - 1) if self._framed else own
+
+    def _whole(self, parts: list[tuple[np.ndarray, pa.StructArray]], count: int) -> pa.StructArray:
+        if len(parts) == 1 and len(parts[0][1]) == count:
+            return parts[0][1]
+        return in_place(parts, count, pa.nulls(1, self._type))
+
+
+@lru_cache(maxsize=64)
+def batches_of(recipe: AvroRecipe) -> AvroBatches:
+    """The decoder of a recipe: one per process, for building it costs more than a small batch."""
+    return AvroBatches(recipe)
+
+
+class AvroVersion:
+    """Decodes the records of one writer."""
+
+    def __init__(self, writer: Any, reader: Any, columns: Struct) -> None:
+        self._writer, self._reader, self._columns = writer, reader, columns
+        self._shape = shape_text(writer)
+        self._projection = Projection(_Defaults().array)
+        if self._batch([]) is None:
+            raise UnreadableShapeError("pyruhvro refuses the schema")
+        try:
+            _, rows, _ = self.decode(pa.array([], pa.binary()))
+        except pa.ArrowException as e:
+            raise UnreadableShapeError(str(e)) from None
+        if rows.type != arrow_type(columns):
+            raise UnreadableShapeError(f"{rows.type} is not {columns}")
+
+    def decode(self, payloads: pa.BinaryArray) -> tuple[np.ndarray, pa.StructArray, np.ndarray]:
+        """The places of payloads that could be read, their rows, and which of these are good."""
+        places, batch = self._read(payloads)
+        array = pa.StructArray.from_arrays(batch.columns, names=batch.schema.names)
+        rows = Rows(np.zeros(len(array), bool))
+        found = self._projection.column(self._writer, self._reader, self._columns, array, rows)
+        return places, found, ~rows.bad
+
+    def _read(self, payloads: pa.BinaryArray) -> tuple[np.ndarray, pa.RecordBatch]:
+        """The payloads that are records, to their last byte."""
+        places, held = np.arange(len(payloads)), payloads.to_pylist()
+        while True:
+            batch = self._batch(held)
+            wrong = self._undecodable(held, payloads) if batch is None else self._differing(batch, payloads)
+            if batch is not None and not wrong:
+                return places, batch
+            mended = {n: self._mended(held[n]) for n in wrong}
+            kept = [n for n in range(len(held)) if mended.get(n, b"") is not None]
+            held = [mended.get(n) or held[n] for n in kept]
+            places, payloads = places[kept], pa.array(held, pa.binary())
+
+    def _batch(self, payloads: list[bytes]) -> pa.RecordBatch | None:
+        """The records, unproven; None where pyruhvro refuses one."""
+        try:
+            return pyruhvro.deserialize_array(payloads, self._shape)
+        except BaseException as e:
+            # A panic in Rust is no Exception, and has no class that could be named.
+            if isinstance(e, _STOPS):
+                raise
+            return None
+
+    def _undecodable(self, held: list[bytes], payloads: pa.BinaryArray) -> list[int]:
+        """Places of payloads among which are those that pyruhvro refuses, when it does.
+
+        It does not say which. With zeros behind it, one that was cut off can be read, and differs.
+        """
+        longer = [payload + _ZEROS for payload in held]
+        batch = self._batch(longer)
+        return list(self._sought(longer, 0)) if batch is None else self._differing(batch, payloads)
+
+    def _sought(self, payloads: list[bytes], start: int) -> Iterator[int]:
+        """Places of payloads that are refused, of some among which there is one."""
+        if len(payloads) == 1:
+            yield start
+            return
+        middle = len(payloads) // 2
+        first, second = payloads[:middle], payloads[middle:]
+        bad = self._batch(first) is None
+        if bad:
+            yield from self._sought(first, start)
+        if not bad or self._batch(second) is None:
+            yield from self._sought(second, start + middle)
+
+    def _differing(self, batch: pa.RecordBatch, payloads: pa.BinaryArray) -> list[int]:
+        """Places of payloads that are not what pyruhvro writes of their records."""
+        again = pyruhvro.serialize_record_batch(batch, self._shape, 1)[0]
+        if again.equals(payloads):
+            return []
+        found: list[int] = pc.indices_nonzero(pc.not_equal(again, payloads)).to_pylist()
+        return found
+
+    def _mended(self, payload: bytes) -> bytes | None:
+        """The same record in its usual encoding; None where there is none, or pyruhvro can't read that."""
+        try:
+            usual = canonical(self._writer, payload)
+        except BadPayloadError:
+            return None
+        return None if usual == payload else usual
+
+
+class _Defaults:
+    """Defaults of fields, as columns have them; each is made once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, Type], pa.Array] = {}
+
+    def array(self, field: dict[str, Any], wanted: Type) -> pa.Array:
+        """See `projection.Default`."""
+        key = json.dumps([field["type"], field["default"]]), wanted
+        if key not in self._known:
+            self._known[key] = self._made(field, wanted)
+        return self._known[key]
+
+    def _made(self, field: dict[str, Any], wanted: Type) -> pa.Array:
+        tree = {"type": "record", "fields": [{"name": field["name"], "type": field["type"]}]}
+        try:
+            payload = default_payload(field["type"], field["default"])
+        except (ValueError, KeyError, struct.error, OverflowError) as e:
+            raise UnreadableShapeError(f"the default of {field['name']}: {e}") from None
+        columns = Struct((Field(field["name"], wanted, optional=True),))
+        _, rows, good = AvroVersion(tree, tree, columns).decode(pa.array([payload], pa.binary()))
+        if not good.tolist() == [True]:
+            raise UnreadableShapeError(f"the default of {field['name']} does not fit its column")
+        return rows.field(0)

@@ -1,0 +1,112 @@
+"""Avro schemas in shapes that pyruhvro reads, which are the same on the wire.
+
+It panics on bytes, fixed and most logical types, on maps within unions, and on names that are used twice;
+and a union has each plain type only once. So bytes are read as text, a map as an array of entries, an enum
+as its number, a fixed as numbers of 8 and 4 bytes, and each branch of a union as a record of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+from typing import Any
+
+from frazil.formats.avro.parser import children
+
+_PLAIN = {
+    "null": "null", "boolean": "boolean", "int": "int", "long": "long", "float": "float",
+    "double": "double", "string": "string", "bytes": "string", "enum": "int",
+}  # fmt: skip
+
+_MOST_LEAVES = 64
+"""Of a part of an array's items that may be null. Arrow has room for each of them, even where a record has
+one byte for the null: an array of a million nulls takes 8 MB for each."""
+
+
+class UnreadableShapeError(ValueError):
+    """A type that only Spark reads."""
+
+
+def shape_text(tree: Any) -> str:
+    """The schema of records that are written by `tree`; raises UnreadableShapeError where there is none."""
+    return json.dumps(_Shapes().record([f["type"] for f in tree["fields"]]))
+
+
+def is_optional(node: Any) -> bool:
+    """Whether it is a union of one type and null, which pyruhvro reads as that type."""
+    return isinstance(node, list) and len(node) == 2 and {"type": "null"} in node
+
+
+def parts_of_fixed(size: int) -> list[str]:
+    """The numbers that a fixed is read as."""
+    if size % 4:
+        raise UnreadableShapeError(f"a fixed of {size} bytes")
+    return ["double"] * (size // 8) + ["float"] * (size // 4 % 2)
+
+
+class _Shapes:
+    """One walk over one tree; each record has a name of its own."""
+
+    def __init__(self) -> None:
+        self._numbers = count()
+
+    def record(self, types: list[Any]) -> dict[str, Any]:
+        shapes = [self._shape(t) for t in types] or ["null"]  # pyruhvro takes no empty record
+        return self._named(shapes)
+
+    def _named(self, shapes: list[Any]) -> dict[str, Any]:
+        fields = [{"name": f"f{n}", "type": shape} for n, shape in enumerate(shapes)]
+        return {"type": "record", "name": f"R{next(self._numbers)}", "fields": fields}
+
+    def _shape(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return self._union(node)
+        match node["type"]:
+            case "record":
+                return self.record([f["type"] for f in node["fields"]])
+            case "array":
+                return self._array(node["items"])
+            case "map":
+                _check_nulls(node["values"])
+                return {"type": "array", "items": self._named(["string", self._shape(node["values"])])}
+            case "fixed":
+                return self._named(parts_of_fixed(node["size"]) or ["null"])
+            case plain:
+                return _PLAIN[plain]
+
+    def _union(self, branches: list[Any]) -> list[Any]:
+        if is_optional(branches):
+            return [self._shape(b) for b in branches]
+        return ["null" if b["type"] == "null" else self._named([self._shape(b)]) for b in branches]
+
+    def _array(self, items: Any) -> dict[str, Any]:
+        if not _takes_bytes(items):
+            # A count of 2^62 would be read to its end.
+            raise UnreadableShapeError("an array of items that take no bytes")
+        _check_nulls(items)
+        return {"type": "array", "items": self._shape(items)}
+
+
+def _takes_bytes(node: Any) -> bool:
+    if isinstance(node, list):
+        return True
+    match node["type"]:
+        case "null":
+            return False
+        case "record":
+            return any(map(_takes_bytes, children(node)))
+        case "fixed":
+            return bool(node["size"])
+        case _:
+            return True
+
+
+def _check_nulls(items: Any) -> None:
+    if isinstance(items, list) and _leaves(items) > _MOST_LEAVES:
+        raise UnreadableShapeError(f"an array of what may be null and has {_leaves(items)} parts")
+    for part in children(items):
+        _check_nulls(part)
+
+
+def _leaves(node: Any) -> int:
+    return sum(map(_leaves, children(node))) or 1
