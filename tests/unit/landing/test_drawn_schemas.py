@@ -34,6 +34,7 @@ from frazil.formats.protocol import VALUE, Decoder, HalfSchemas
 from frazil.formats.types import to_iceberg
 from frazil.landing.evolve import plan_evolution
 from frazil.spec.topic import TableSpec
+from frazil.tables.pyiceberg import transaction
 from kit.drawn_formats import DRAWN_FORMATS, Written
 from kit.drawn_schemas import as_pyiceberg_reads, changed, columns_of, drawn, later, twins, value_of
 from kit.duck import extensions
@@ -41,7 +42,7 @@ from kit.formats import plain, same
 from kit.protoc import ready_protoc
 from kit.random_records import Group
 
-COUNT = int(os.environ.get("FRAZIL_TEST_SCHEMAS", "15"))
+COUNT = int(os.environ.get("FRAZIL_TEST_SCHEMAS", "67"))
 SEED = os.environ.get("FRAZIL_TEST_SEED", "0")
 RECORDS = 4
 GOOD = "a value does not fit its column", "a value is outside its type"
@@ -175,7 +176,7 @@ def _append(table: Table, rows: list[Any]) -> None:
         file_size_in_bytes=path.stat().st_size,
     )
     file.spec_id = table.spec().spec_id
-    with table.transaction() as tx, tx.update_snapshot().fast_append() as append:
+    with transaction(table) as tx, tx.update_snapshot().fast_append() as append:
         append.append_data_file(file)
 
 
