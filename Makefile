@@ -71,7 +71,7 @@ reference: $(READY) ## Renew the parts of the docs that are generated from the c
 	python docs/generate.py
 
 bench: up ## Measure landings against a bare Spark job, compactions against Iceberg's own, derivations against all anew; then commands.
-	missed=0; for part in bench upkeep derive commands; do python tests/bench/$$part.py || missed=1; done; exit $$missed
+	missed=0; for part in bench upkeep derive commands; do PYTHONPATH=tests python tests/bench/$$part.py || missed=1; done; exit $$missed
 
 week: up ## Live through a week of landings, one a minute, with upkeep on: an hour and more.
 	PYTHONPATH=tests python tests/bench/week.py

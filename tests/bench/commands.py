@@ -1,31 +1,42 @@
-"""`make bench`, its last part: CPU seconds of commands on the running stack, each in a process of its own.
+"""`make bench`, its last part: CPU seconds of commands, each in a process of its own.
 
-`land` lands what waits before it is measured, and then nothing. Prints a table on stderr and one line of JSON
-on stdout; exits with 1 where a target is missed.
+`land` lands what waits before it is measured, and then nothing. A newcomer's mistakes are made in a folder of
+their own, without a stack; the dearest one counts. Prints a table on stderr and one line of JSON on stdout;
+exits with 1 where a target is missed.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 from figures import Line, show
+
+from kit.mistakes import ARGUMENTS, FILES, SETTINGS, TOPIC
 
 TARGETS = {("--help",): 0.5, ("tables",): 2.0, ("land", "stock_trades", "--no-sync"): None}
 """Commands, and the CPU seconds that each may take."""
 
+PER_MISTAKE = 3.0
 REPEATS = 5
 FRAZIL = Path(sys.executable).with_name("frazil")
 
 
-def cpu_of(arguments: tuple[str, ...]) -> float:
-    """User and system seconds of one run."""
+def cpu_of(arguments: tuple[str, ...], environment: dict[str, str] | None = None, ends: int = 0) -> float:
+    """User and system seconds of one run, which must end as it should."""
     before = os.times()
-    subprocess.run([FRAZIL, *arguments], check=True, capture_output=True, timeout=300)
+    done = subprocess.run(
+        [FRAZIL, *arguments], env={**os.environ, **(environment or {})}, capture_output=True, timeout=300
+    )
     after = os.times()
+    if done.returncode != ends:
+        raise SystemExit(f"frazil {shlex.join(arguments)}: {done.returncode}\n{done.stderr.decode()}")
     used = after.children_user + after.children_system
     return used - before.children_user - before.children_system
 
@@ -38,10 +49,36 @@ def line_of(arguments: tuple[str, ...], target: float | None) -> Line:
     return Line(f"CPU, frazil {' '.join(arguments)}", cpu, "s", told, target is None or cpu <= target)
 
 
+def mistakes(folder: Path) -> Iterator[tuple[float, str]]:
+    """What each mistake takes, and what it is."""
+    file = folder / "pipelines" / "shop" / "defs.yaml"
+    file.parent.mkdir(parents=True)
+    there = {
+        "FRAZIL_HOME": str(folder / "home"), "FRAZIL_PIPELINES": str(file.parents[1]), "FRAZIL_PROFILE": ""
+    }  # fmt: skip
+    file.write_text(TOPIC)
+    for line, _ in ARGUMENTS:
+        yield cpu_of(tuple(shlex.split(line)), there, ends=2), f"frazil {line}"
+    for name, value, _ in SETTINGS:
+        yield cpu_of(("tables",), {**there, name: value}, ends=2), f"{name}={value}"
+    for text, told in FILES:
+        file.write_text(text)
+        yield cpu_of(("tables",), there, ends=2), told
+
+
+def dearest_mistake() -> Line:
+    """The one that takes longest."""
+    with TemporaryDirectory() as folder:
+        cpu, which = max(mistakes(Path(folder)))
+    told = f"at most {PER_MISTAKE:.1f}"
+    return Line(f"CPU, the dearest mistake: {which}", cpu, "s", told, cpu <= PER_MISTAKE)
+
+
 def main() -> None:
     """Measures all of them."""
     subprocess.run([FRAZIL, "generate", "stock_trades", "--count", "1000"], check=True, timeout=300)
     lines = [line_of(arguments, target) for arguments, target in TARGETS.items()]
+    lines.append(dearest_mistake())
     show(lines)
     sys.exit(any(not line.met for line in lines))
 

@@ -11,39 +11,11 @@ from typer.main import get_command
 
 from frazil.cli.commands import COMMANDS
 from frazil.cli.main import make_app
+from kit.mistakes import ARGUMENTS
 from kit.shell import Command
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("lnad orders", "Did you mean 'land'?"),
-        ("land", "Name tables, or give --all"),
-        ("land orders --all", "not both"),
-        ("land ordrs", "Did you mean local.orders?"),
-        ("lag ordrs", "Did you mean local.orders?"),
-        ("describe ''", "Write namespace.table."),
-        ("derive orders", "`frazil land local.orders`"),
-        ("land orders --max-records x", "should be a valid integer"),
-        ("land orders --accept-loss 0:5", "write PARTITION:FROM-TO"),
-        ("land orders --accept-loss 0:9-5", "write PARTITION:FROM-TO"),
-        ("resume orders --past 0-12", "write PARTITION:OFFSET"),
-        ("rollback orders --to yesterday", "is neither a snapshot's id nor a time"),
-        ("accept orders --snapshot x --because y", "should be a valid integer"),
-        ("redrive orders --with nosuch:function", "No module named 'nosuch'"),
-        ("redrive orders --with os", "write --with MODULE:FUNCTION"),
-        ("metrics --port 99999", "less than or equal to 65535"),
-        ("graph --out picture.pdf", ".svg or .png"),
-        ("doctor --pipeline nosuch", "Known are shop."),
-        ("rotate nosuch", "There is no deployment nosuch."),
-        ("generate nosuch", "is not one of"),
-        ("up --port kafka=x", "--port NAME=NUMBER"),
-        ("down --only zookeeper", "Its parts are storage"),
-        ("logs zookeeper", "Its parts are storage"),
-        ("schema diff orders --candidate nosuch.avsc", "nosuch.avsc"),
-        ("schema diff orders --candidate pyproject.toml", "pyproject.toml"),
-    ],
-)
+@pytest.mark.parametrize(("line", "told"), ARGUMENTS)
 def test_it_says_what_to_write(frazil: Command, line: str, told: str) -> None:
     said = frazil(*shlex.split(line))
 

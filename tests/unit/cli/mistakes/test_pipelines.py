@@ -6,28 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from kit.shell import TABLES, TOPICS, Command
+from kit.mistakes import FILES, TOPIC
+from kit.shell import TABLES, Command
 
-TOPIC = f"type: {TOPICS}\nattributes:\n  tables:\n    - topic: orders\n"
 ORDERS = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "string"}]}'
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("", "defs.yaml:1: it is empty"),
-        ("attributes: {}\n", "defs.yaml:1: type: missing; it ends with TopicTables or DerivedTables"),
-        (TOPIC.replace("TopicTables", "TopicsTables"), "did you mean assets.topic_tables.TopicTables?"),
-        (TOPIC + "     table: x\n", "defs.yaml:5: this is no YAML"),
-        (TOPIC + "      freshnes: 1m\n", "tables[0].freshnes: unknown name; did you mean 'freshness'?"),
-        (TOPIC + "      freshness: soon\n", "write a number and s, m, h or d, such as 15m"),
-        (TOPIC + "      on_bad_record: drop\n", "should be 'suspend', 'skip' or 'dead_letter'"),
-        (TOPIC + "      partition_by: [dya(id)]\n", "write a column, year|month|day|hour(column)"),
-        (TOPIC + "      value_schema: orders.avcs\n", "defs.yaml:5: tables[0].value_schema"),
-        (TOPIC + "      value_schema: no.avsc\n", "there is no file"),
-        (TOPIC + "      connection: eu\n", "defs.yaml:5: tables[0].connection"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "told"), FILES)
 def test_a_file_that_is_wrong_is_told_with_its_line(
     frazil: Command, pipelines: Path, text: str, told: str
 ) -> None:

@@ -6,31 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kit.mistakes import SETTINGS
 from kit.shell import Command
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [
-        ("FRAZIL_REST__URI", "nonsense", "this is no address; write http://HOST:PORT"),
-        ("FRAZIL_REST__URI", "http://[::1", "this is no address"),
-        ("FRAZIL_REST__URI", "http://host:port", "this is no address"),
-        ("FRAZIL_REGISTRY__URL", "ftp://host", "this is no address"),
-        ("FRAZIL_GLUE__ENDPOINT", "localhost:5557", "this is no address"),
-        ("FRAZIL_S3__ENDPOINT", "http:// host", "this is no address"),
-        ("FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "http://host:9092", "write each broker as HOST:PORT"),
-        ("FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "host", "write each broker as HOST:PORT"),
-        ("FRAZIL_KAFKA__CLIENT", "{bad", "is no JSON: Expecting property name"),
-        ("FRAZIL_CONNECTIONS", "[1]", "Input should be a valid dictionary"),
-        ("FRAZIL_KAFKA__TLS", "yess", "Input should be a valid boolean"),
-        ("FRAZIL_CATALOG", "gleu", "Input should be 'rest' or 'glue'"),
-        ("FRAZIL_SPARK__REMOTE", "localhost:15002", "write sc://HOST:PORT"),
-        ("FRAZIL_REGISTRY__USER_INFO", "me", "write user:password"),
-        ("FRAZIL_KAFKA__PASWORD", "x", "is it FRAZIL_KAFKA__PASSWORD?"),
-        ("FRAZIL_PIPELINES", "/nowhere", "there is no such folder of pipelines"),
-        ("FRAZIL_PROFILE", "/nowhere.json", "There is no such profile."),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "told"), SETTINGS)
 def test_a_variable_that_is_wrong_is_named_with_what_to_write(
     frazil: Command, name: str, value: str, told: str
 ) -> None:
