@@ -47,9 +47,11 @@ def _read(spec: type[T], _: dg.ResolutionContext, tables: Sequence[Any]) -> list
 class PipelineComponent(dg.Component, dg.Model, dg.Resolvable):
     """The tables of one document of a defs.yaml, and whose they are."""
 
-    group: str | None = Field(None, description="Group of the assets; default: the folder's name.")
-    owners: Sequence[str] = Field((), description="Owners of tables that name none.")
-    connection: str = Field("", description="One of the profile's `connections`, for tables that name none.")
+    group: str | None = Field(None, description="Group of the assets. Default: the folder's name.")
+    owners: Sequence[str] = Field((), description="Owners of tables that name no owner.")
+    connection: str = Field(
+        "", description="The connection of tables that name none: one of the profile's `connections`."
+    )
     _lines: tuple[int, ...] = PrivateAttr(())
 
     @classmethod

@@ -111,8 +111,10 @@ class DerivedTable(PipelineTable):
 class DeriveConfig(dg.Config):
     """How to derive."""
 
-    rebuild: bool = Field(False, description="Make all rows anew from the whole inputs, in one commit.")
-    accept_loss: int = Field(0, description="Rows that a rebuild may lose: its inputs no longer hold them.")
+    rebuild: bool = Field(False, description="Make all rows again from the whole inputs, in one commit.")
+    accept_loss: int = Field(
+        0, description="How many rows a rebuild may lose because the inputs no longer hold them."
+    )
 
 
 def derived_asset(table: DerivedTable) -> dg.AssetsDefinition:

@@ -47,7 +47,7 @@ def _check(path: tuple[str, ...], error: str) -> dg.AssetChecksDefinition:
     @dg.asset_check(
         asset=dg.AssetKey(path),
         name=CAN_BE_USED,
-        description="Its files hold no mistake.",
+        description="The pipeline's files hold no mistake.",
         # Automation evaluates it once, as soon as it is there: nobody would ask for it by hand.
         automation_condition=dg.AutomationCondition.initial_evaluation(),
     )

@@ -29,10 +29,10 @@ FAILED = "frazil/failed-tables"
 class UpkeepConfig(dg.Config):
     """What to work on."""
 
-    tables: list[str] = Field([], description="namespace.table; none: all tables that are due.")
-    dry_run: bool = Field(False, description="Tell only what would be done; nothing is touched.")
+    tables: list[str] = Field([], description="namespace.table. Default: all tables that are due.")
+    dry_run: bool = Field(False, description="Only tell what would be done.")
     everything: bool = Field(False, description="Compaction: rewrite files that are large enough, too.")
-    reasons: dict[str, str] = Field({}, description="Why, by table: noted in the snapshots.")
+    reasons: dict[str, str] = Field({}, description="The reason for each table, noted in its snapshots.")
 
 
 def upkeep_jobs(tables: Sequence[PipelineTable]) -> list[dg.JobDefinition]:

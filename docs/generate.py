@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from inspect import get_annotations
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import BaseModel, ByteSize
 from typer.main import get_command
 
 from assets.deployments.checks import DRIFT, VERIFY
@@ -27,8 +30,20 @@ from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.formats.types import as_stored, spark_type, to_iceberg
 from frazil.publishing.targets import TARGETS
 from frazil.settings.profile import Settings, fields, variable
-from frazil.spec.derived import DerivedSpec
-from frazil.spec.topic import TableSpec
+from frazil.spec.deployment import (
+    AwsPart,
+    CloudTopic,
+    ConfluentPart,
+    Connector,
+    DeploymentSpec,
+    RestCatalogPart,
+    RotationPart,
+    SnowflakePart,
+    Statement,
+)
+from frazil.spec.derived import DerivedSpec, Feed, Window
+from frazil.spec.table import AnyTable, Upkeep, Write
+from frazil.spec.topic import LandWhen, TableSpec
 
 DOCS = Path(__file__).parent
 _NOTE = "<!-- Written by `make reference`: change the code, then run that. -->"
@@ -48,7 +63,7 @@ def with_regions(text: str) -> str:
 
 def _region(name: str) -> Iterator[str]:
     what, _, of = name.rpartition(" ")
-    return _types(of) if what == "types" else _settings(name)
+    return _types(of) if what == "types" else _fields(of) if what == "fields" else _settings(name)
 
 
 def _settings(system: str) -> Iterator[str]:
@@ -65,6 +80,40 @@ def _default(value: Any) -> str:
     if value is None or value == "" or repr(value).startswith("PydanticUndefined"):
         return ""
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _fields(model: str) -> Iterator[str]:
+    """The fields that a part of a spec has of its own."""
+    (part,) = (each for each in SPECS if each.__name__ == model)
+    yield from ("", "| field | what it is | default |", "|---|---|---|")
+    for name in get_annotations(part):
+        field = part.model_fields[name]
+        default = (
+            "required" if field.is_required() else _as_yaml(field.get_default(call_default_factory=True))
+        )
+        yield f"| `{field.alias or name}` | {field.description} | {default} |"
+    yield ""
+
+
+def _as_yaml(value: Any) -> str:
+    """A default as people write it in a defs.yaml."""
+    match value:
+        case BaseModel():
+            return "see below"
+        case ByteSize():
+            return f"`{value.human_readable().replace('.0', '')}`"
+        case timedelta():
+            return f"`{_duration(int(value.total_seconds()))}`"
+        case tuple() | Mapping():
+            return f"`[{', '.join(value)}]`" if value else ""
+        case _:
+            return _default(value)
+
+
+def _duration(seconds: int) -> str:
+    units = {"d": 86400, "h": 3600, "m": 60}
+    fitting = (f"{seconds // size}{unit}" for unit, size in units.items() if seconds and seconds % size == 0)
+    return next(fitting, f"{seconds}s")
 
 
 def _commands() -> Iterator[str]:
@@ -222,7 +271,14 @@ def type_example(form: str, place: int) -> HalfSchemas:
 _PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "commands": _commands, "errors": _errors, "checks": _checks,
 }  # fmt: skip
-_PAGES_WITH_REGIONS = ("settings.md", "monitoring.md", "types.md")
+_PAGES_WITH_REGIONS = ("settings.md", "monitoring.md", "types.md", "spec.md", "derive.md", "cloud.md")
+
+SPECS: Sequence[type[BaseModel]] = (
+    TableSpec, AnyTable, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed,
+    DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart, RestCatalogPart,
+    RotationPart,
+)  # fmt: skip
+"""The parts of specs whose fields the docs list."""
 
 if __name__ == "__main__":
     for page, text in written().items():

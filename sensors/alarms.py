@@ -49,7 +49,7 @@ def alarms_sensor(
         name="alarms",
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.RUNNING if is_on else dg.DefaultSensorStatus.STOPPED,
-        description="Tells a webhook, Slack or e-mail what fails: once per cause, and once when it is over.",
+        description="Reports failures to a webhook, Slack or e-mail: once per cause, and once when it ends.",
     )
     def alarms(context: dg.SensorEvaluationContext, frazil: FrazilConnections) -> dg.SkipReason:
         settings = frazil.connections.settings

@@ -36,7 +36,7 @@ def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
         target=dg.AssetSelection.assets(*(key for t in tables for key in t.shown)),
         minimum_interval_seconds=10,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Lands tables whose topic has moved far enough, or long enough ago.",
+        description="Lands tables when enough records wait in their topics, or have waited long enough.",
     )
     def arrivals(
         context: dg.SensorEvaluationContext, frazil: FrazilConnections
@@ -132,5 +132,5 @@ def publishing_sensor() -> dg.AutomationConditionSensorDefinition:
         target=dg.AssetSelection.all(),
         default_status=dg.DefaultSensorStatus.RUNNING,
         minimum_interval_seconds=10,
-        description="Derives tables whose inputs have moved; brings Glue and Snowflake up to date.",
+        description="Derives tables whose inputs have changed, and updates Glue and Snowflake.",
     )

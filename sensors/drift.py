@@ -31,7 +31,7 @@ def drift_sensor(deployments: Sequence[DeploymentAssets]) -> dg.SensorDefinition
         name="drift",
         minimum_interval_seconds=_SECONDS_BETWEEN,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Finds what others changed in the clouds: a check of the object fails, once per cause.",
+        description="Finds what others changed in the clouds. A check of the object fails, once per cause.",
     )
     def drift(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         cursor = _Cursor.model_validate_json(context.cursor) if context.cursor else _Cursor()

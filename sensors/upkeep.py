@@ -38,7 +38,7 @@ def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefiniti
         jobs=jobs,
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Compacts tables, and expires their snapshots, orphans and rows, where that is due.",
+        description="Compacts tables and expires their snapshots, orphans and rows when that is due.",
     )
     def upkeep(
         context: dg.SensorEvaluationContext, frazil: FrazilConnections

@@ -15,7 +15,7 @@ from frazil.errors import ConfigureError
 class DeleteConfig(dg.Config):
     """Nobody deletes a deployment by a click alone."""
 
-    deployment: str = Field(description="Its name once more.")
+    deployment: str = Field(description="The deployment's name again, to confirm.")
 
 
 def deployment_jobs(made: DeploymentAssets) -> list[Any]:

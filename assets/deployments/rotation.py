@@ -19,8 +19,8 @@ _DAILY, _HOURLY = "17 3 * * *", "17 * * * *"
 class RotateConfig(dg.Config):
     """Which keys are replaced."""
 
-    what: list[str] = Field([], description="Only these; by default all.")
-    now: bool = Field(False, description="Also keys that are not old enough.")
+    what: list[str] = Field([], description="Only these. Default: all.")
+    now: bool = Field(False, description="Also replace keys that are not old yet.")
 
 
 def step_of(name: str) -> str:

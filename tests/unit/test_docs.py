@@ -17,6 +17,7 @@ from frazil.spec.deployment import (
     ConfluentPart,
     Connector,
     DeploymentSpec,
+    RestCatalogPart,
     RotationPart,
     SnowflakePart,
     Statement,
@@ -30,7 +31,8 @@ ROOT = Path(__file__).parents[2]
 
 OF_TABLES = [TableSpec, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed]
 OF_DEPLOYMENTS = [
-    DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart, RotationPart,
+    DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart,
+    RestCatalogPart, RotationPart,
 ]  # fmt: skip
 
 
@@ -38,9 +40,8 @@ OF_DEPLOYMENTS = [
 def test_every_field_of_a_spec_stands_in_the_docs_with_its_own_words(model: type[BaseModel]) -> None:
     text = "".join((ROOT / "docs" / page).read_text() for page in ("spec.md", "derive.md", "cloud.md"))
 
-    rows = {name: f"| `{name}` | {field.description} |" for name, field in model.model_fields.items()}
-
-    assert [name for name, row in rows.items() if row not in text] == []
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    assert [name for name, f in fields.items() if f"| `{name}` | {f.description} |" not in text] == []
 
 
 def test_every_setting_stands_in_the_docs_with_its_own_words() -> None:

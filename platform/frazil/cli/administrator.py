@@ -27,20 +27,26 @@ from frazil.spec.deployment import DeploymentSpec
 BAD_ARGUMENTS = 85
 """Exit code that the scripts had for them."""
 
-Profile = Annotated[str | None, typer.Option(help="Profile of AWS' own files (SSO).")]
-ApiKey = Annotated[str | None, typer.Option(help="Confluent's Cloud API key, or where it is: env:NAME.")]
-ApiSecret = Annotated[str | None, typer.Option(help="Its secret, or where it is: env:NAME, file:PATH.")]
+Profile = Annotated[str | None, typer.Option(help="A profile of AWS's own files (SSO).")]
+ApiKey = Annotated[str | None, typer.Option(help="Confluent's Cloud API key, or where it is kept: env:NAME.")]
+ApiSecret = Annotated[
+    str | None, typer.Option(help="The secret of that key, or where it is kept: env:NAME, file:PATH.")
+]
 AdminSecret = Annotated[
     str | None,
-    typer.Option("--admin-service-user-secrets-root-path", help="Secret of Snowflake's administrator."),
+    typer.Option("--admin-service-user-secrets-root-path", help="The secret with Snowflake's administrator."),
 ]
 DayCount = Annotated[int | None, typer.Option(min=1, help="Age in days at which keys are replaced.")]
 OffsetReset = Annotated[Literal["earliest", "latest"] | None, typer.Option(help="Where consumers start.")]
 KeysKept = Annotated[
     int | None,
-    typer.Option("--number-of-api-keys-to-retain", min=2, help="API keys of one use that work at once."),
+    typer.Option(
+        "--number-of-api-keys-to-retain", min=2, help="How many API keys for one use work at the same time."
+    ),
 ]
-Warehouse = Annotated[str | None, typer.Option("--snowflake-warehouse", help="Another name for it.")]
+Warehouse = Annotated[
+    str | None, typer.Option("--snowflake-warehouse", help="Another name for the warehouse.")
+]
 
 
 class DeployCommand(TyperCommand):

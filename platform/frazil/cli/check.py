@@ -27,7 +27,7 @@ Deep = Annotated[
 def check_command(
     tables: Tables = None, every: AllTables = False, deep: Deep = False, as_json: Json = False
 ) -> None:
-    """Run the checks of tables; exit code 1 when one fails, 5 when a server is silent."""
+    """Run the checks of tables. Exit code 1 if one fails, 5 if a server does not answer."""
     selection = select(tables, every=every)
     results = run_checks(selection.specs, selection.connections, deep=deep, partly=True)
     specs = {str(names.table): spec for spec, names in selection.pairs}

@@ -19,69 +19,71 @@ _CLOUDS = "Clouds"
 
 COMMANDS: dict[str, dict[str, str]] = {
     "stack": {
-        "up": "Start what does not run of the embedded stack, and wait until all of it answers.",
-        "down": "Stop the embedded stack; its data stays.",
-        "status": "Ask every part of the embedded stack how it is; exit code 5 if one is not up.",
+        "up": "Start all parts of the embedded stack that are not running, and wait for them.",
+        "down": "Stop the embedded stack. Its data stays.",
+        "status": "Show whether each part of the embedded stack is up. Exit code 5 if one is not.",
         "logs": "Print the last lines of a part's log.",
-        "env": "Print endpoints and credentials of the stack, or of a deployment, as exports or JSON.",
+        "env": "Print the endpoints and credentials of the stack or of a deployment, as exports or JSON.",
     },
     "demo": {
         "demo": "Start the stack, let trades flow to Snowflake through Dagster, and prove that none was lost."
     },
     "repository": {
-        "init": "Make a repository of your own: a pipeline, its settings, and a check for CI.",
-        "validate": "Read all pipelines and tell every mistake with its line; asks no server.",
+        "init": "Make a repository of your own: a pipeline, its settings and a check for CI.",
+        "validate": "Read all pipelines and report every mistake with its line. Contacts no server.",
     },
-    "discover": {"discover": "Propose YAML for topics that no pipeline names, by a look at a few records."},
+    "discover": {
+        "discover": "Look at a few records of topics that no pipeline names, and propose YAML for them."
+    },
     "generate": {
-        "generate": "Produce made-up records; makes topics and subjects where they are missing.",
+        "generate": "Produce made-up records. Makes topics and subjects that are missing.",
     },
     "land": {
-        "land": "Land topics into their tables, and show these where they are published.",
-        "sync": "Bring every place in step in which the tables are shown.",
-        "derive": "Bring tables that are made of others up to what their inputs hold now.",
+        "land": "Land topics in their tables, and update the places that show them.",
+        "sync": "Update every place that shows the tables, such as Glue and Snowflake.",
+        "derive": "Update tables that are made of other tables.",
     },
     "repair": {
-        "redrive": "Land the dead letters of a table that decode by now, or after a repair; each one once.",
+        "redrive": "Land the dead letters of a table that can be decoded now, each one once.",
         "resume": "Lift a table's suspension and land what waits.",
-        "accept": "Count in the rows that another engine deleted, so that checks no longer miss them.",
-        "rollback": "Put a table back to an earlier snapshot, and to the position of that one.",
+        "accept": "Accept that another engine deleted rows, so that the checks no longer miss them.",
+        "rollback": "Roll a table back to an earlier snapshot and its position in the topic.",
     },
     "tableflow": {
-        "adopt": "Take a topic over from Tableflow: Frazil goes on in Tableflow's table where its rows end.",
-        "release": "Stop landing a topic, for Tableflow to land it; says where Frazil's rows end.",
+        "adopt": "Take a topic over from Tableflow: Frazil goes on in Tableflow's table, after its last row.",
+        "release": "Stop landing a topic so that Tableflow can land it, and tell where Frazil's rows end.",
     },
     "tables": {
         "tables": "List the tables of all pipelines: rows, files, what waits, freshness.",
-        "lag": "Show what waits in the topics, per partition; of all tables, or of those named.",
+        "lag": "Show how many records wait in each partition, for all tables or for those named.",
     },
     "check": {
-        "check": "Run the checks of tables; exit code 1 when one fails, 5 when a server is silent.",
+        "check": "Run the checks of tables. Exit code 1 if one fails, 5 if a server does not answer.",
     },
     "describe": {
         "describe": "Show one table: its state, columns, and last landings or derivations.",
     },
     "query": {
         "sample": "Show some rows of a table.",
-        "query": "Answer a SELECT over tables by DuckDB, which reads their rows and can do nothing else.",
+        "query": "Run a SELECT over tables in DuckDB, which can read their rows and nothing else.",
     },
-    "metrics": {"metrics": "Print how all tables stand as Prometheus reads it, or serve it."},
+    "metrics": {"metrics": "Print the state of all tables as metrics for Prometheus, or serve them."},
     "upkeep": {
-        "census": "Count files, snapshots and manifests of tables, or of all; details where one is named.",
-        "compact": "Rewrite small data files of tables to the target size, sorted where the spec says so.",
-        "expire": "Expire snapshots that are too old, with the files that only they reach; or rows.",
-        "orphans": "Delete files below tables' locations that no snapshot names.",
+        "census": "Count the files, snapshots and manifests of tables, or all details of one table.",
+        "compact": "Rewrite small data files into files of the target size, sorted if the spec says so.",
+        "expire": "Expire old snapshots and the files that only they need, or, with --rows, old rows.",
+        "orphans": "Delete files in the tables' folders that no snapshot names.",
     },
-    "graph": {"graph": "Draw the asset graph of all pipelines; asks no server."},
-    "schema": {"schema": "Schemas and the tables that they become."},
+    "graph": {"graph": "Draw the asset graph of all pipelines. Contacts no server."},
+    "schema": {"schema": "Compare schemas with tables."},
     "doctor": {
-        "doctor": "Ask each system for each right that the pipelines need; exit code 5 when one is missing.",
+        "doctor": "Test each right that the pipelines need in each system. Exit code 5 if one is missing.",
     },
     "deploy": {
         "deploy": "Plan, create, verify or delete a deployment in Confluent Cloud, AWS and Snowflake.",
     },
     "rotate": {
-        "rotate": "Replace API keys and Snowflake's RSA keys that are old; those in use go on working.",
+        "rotate": "Replace old API keys and Snowflake's old RSA keys. Those in use go on working.",
     },
 }
 """Module of `frazil.cli` -> its commands with the first paragraph of their help, in the order of `--help`."""

@@ -44,7 +44,7 @@ _EACH = 300
 _WHILE = 5  # one part in so many of the records is produced while the second materialization runs
 
 T = TypeVar("T")
-Records = Annotated[int, typer.Option(min=1000, help="Trades of the first batch.")]
+Records = Annotated[int, typer.Option(min=1000, help="How many trades the first batch has.")]
 
 
 @app.command("demo")

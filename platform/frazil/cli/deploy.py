@@ -59,17 +59,19 @@ _VERBS = {
 
 Action = Literal["plan", "create", "verify", "drift", "delete", "graph"]
 What = Annotated[Action, typer.Argument(help="What to do.", show_default=False)]
-Name = Annotated[str, typer.Argument(help="A deployment; may be left out where there is one only.")]
+Name = Annotated[str, typer.Argument(help="The deployment. May be left out if there is only one.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Agreed = Annotated[str, typer.Option("--plan", metavar="DIGEST", help="Refuse any other plan than this one.")]
-Debug = Annotated[bool, typer.Option("--debug", help=f"Write what is asked and answered to {_DEBUG_LOG}.")]
+Agreed = Annotated[
+    str, typer.Option("--plan", metavar="DIGEST", help="Go on only if the plan has this digest.")
+]
+Debug = Annotated[bool, typer.Option("--debug", help=f"Write requests and answers to {_DEBUG_LOG}.")]
 Patience = Annotated[
     int | None,
     typer.Option(
-        metavar="MINUTES", min=1, help="How long one object may take; default: 30, and 2 to verify it."
+        metavar="MINUTES", min=1, help="Minutes that one object may take. Default: 30, and 2 to verify it."
     ),
 ]
-Out = Annotated[list[Path] | None, typer.Option(help="Of graph: a .svg or .png.")]
+Out = Annotated[list[Path] | None, typer.Option(help="For graph: a .svg or .png file.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,14 +25,14 @@ _TOPICS = 100
 
 Patterns = Annotated[
     list[str] | None,
-    typer.Argument(metavar="TOPIC...", help="Names, or patterns such as 'shop.*'; none: all topics."),
+    typer.Argument(metavar="TOPIC...", help="Names, or patterns such as 'shop.*'. Default: all topics."),
 ]
-Most = Annotated[int, typer.Option("--topics", min=1, help="Look at so many topics at most.")]
+Most = Annotated[int, typer.Option("--topics", min=1, help="Look at this many topics at most.")]
 
 
 @app.command("discover")
 def discover_command(topics: Patterns = None, most: Most = _TOPICS, as_json: Json = False) -> None:
-    """Propose YAML for topics that no pipeline names, by a look at a few records."""
+    """Look at a few records of topics that no pipeline names, and propose YAML for them."""
     selection = select((), every=True)
     known = topic_names(selection.connections.admin)
     for name in topics or ():

@@ -29,14 +29,14 @@ _COLOURS = {
 
 Pipelines = Annotated[
     list[str] | None,
-    typer.Option("--pipeline", metavar="P", help="A pipeline; can be given several times."),
+    typer.Option("--pipeline", metavar="P", help="Only this pipeline. May be repeated."),
 ]
-Seconds = Annotated[float, typer.Option(help="How long one system may take.", min=1)]
+Seconds = Annotated[float, typer.Option(help="How many seconds one system may take.", min=1)]
 
 
 @app.command()
 def doctor(pipeline: Pipelines = None, seconds: Seconds = SECONDS, as_json: Json = False) -> None:
-    """Ask each system for each right that the pipelines need; exit code 5 when one is missing."""
+    """Test each right that the pipelines need in each system. Exit code 5 if one is missing."""
     selection = select_pipelines(pipeline or ())
     with console.status("asking all systems"):
         findings = examine(Patient(selection.specs, selection.connections), seconds=seconds)

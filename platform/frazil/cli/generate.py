@@ -37,26 +37,31 @@ class Kind(StrEnum):
     SHIPMENTS = "shipments"
 
 
-Count = Annotated[int | None, typer.Option(min=1, help="How many records of each; none: until Ctrl-C.")]
-Rate = Annotated[
-    float | None, typer.Option(min=0.001, help="Of each, a second; none: 10 without --count, else all.")
+Count = Annotated[
+    int | None, typer.Option(min=1, help="How many records of each kind. Default: until Ctrl-C.")
 ]
-Seed = Annotated[int | None, typer.Option(help="The same seed gives the same records, on and on.")]
-Topic = Annotated[str | None, typer.Option(help="Where to, of one kind; none: the topic of that name.")]
+Rate = Annotated[
+    float | None,
+    typer.Option(min=0.001, help="Records of each kind per second. Default: 10, or no limit with --count."),
+]
+Seed = Annotated[int | None, typer.Option(help="The same seed gives the same records.")]
+Topic = Annotated[
+    str | None, typer.Option(help="The topic to write to, if one kind is named. Default: its own.")
+]
 
 _ENDLESS_RATE = 10.0
 
 
 @app.command("generate")
 def generate_command(
-    kinds: Annotated[list[Kind], typer.Argument(help="What to make up; several at once.")],
+    kinds: Annotated[list[Kind], typer.Argument(help="What to make up. Several can be named.")],
     count: Count = None,
     rate: Rate = None,
     seed: Seed = None,
     topic: Topic = None,
     as_json: Json = False,
 ) -> None:
-    """Produce made-up records; makes topics and subjects where they are missing."""
+    """Produce made-up records. Makes topics and subjects that are missing."""
     from frazil.local.generators.generator import generate_several
 
     if count is None and rate is None:

@@ -47,13 +47,18 @@ _EDGE = {"color": _GREY, "arrowsize": "0.6", "penwidth": "0.9"}
 _DPI = {"svg": "72", "png": "144"}
 _DEFAULT = (Path("asset_graph.svg"), Path("asset_graph.png"))
 
-Out = Annotated[list[Path] | None, typer.Option(help="A .svg or .png; none: asset_graph.svg and .png, here.")]
-Groups = Annotated[list[str] | None, typer.Option("--group", help="A group of assets; none: all.")]
+Out = Annotated[
+    list[Path] | None,
+    typer.Option(help="A .svg or .png file. Default: asset_graph.svg and asset_graph.png here."),
+]
+Groups = Annotated[
+    list[str] | None, typer.Option("--group", help="Only this group of assets. May be repeated.")
+]
 
 
 @app.command("graph")
 def graph_command(out: Out = None, groups: Groups = None, as_json: Json = False) -> None:
-    """Draw the asset graph of all pipelines; asks no server."""
+    """Draw the asset graph of all pipelines. Contacts no server."""
     for path in out or ():
         _format(path)  # before the graph is loaded, which takes seconds
     graph = load_graph()

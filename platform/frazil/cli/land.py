@@ -29,40 +29,40 @@ from frazil.spec.topic import TableSpec
 
 app = typer.Typer()
 
-MaxRecords = Annotated[int | None, typer.Option(min=1, help="Land at most so many, then stop.")]
-Sync = Annotated[
-    bool, typer.Option("--sync/--no-sync", help="Bring Glue and Snowflake in step, as the spec says.")
-]
+MaxRecords = Annotated[int | None, typer.Option(min=1, help="Stop after this many records.")]
+Sync = Annotated[bool, typer.Option("--sync/--no-sync", help="Update Glue and Snowflake, as the spec says.")]
 AcceptLoss = Annotated[
     list[str] | None,
     typer.Option(
         metavar="PARTITION:FROM-TO",
-        help="Go on without offsets that the topic no longer holds, TO excluded. May be repeated.",
+        help="Go on without these offsets, which the topic lost; TO excluded. May be repeated.",
     ),
 ]
 Rebuild = Annotated[
-    bool, typer.Option("--rebuild", help="Make all rows anew from the whole inputs, in one commit.")
+    bool, typer.Option("--rebuild", help="Make all rows again from the whole inputs, in one commit.")
 ]
 FromHere = Annotated[
     bool,
-    typer.Option("--from-here", help="A query that was changed makes the rows that come; the others stay."),
+    typer.Option("--from-here", help="Use a changed query for new rows only. The old rows stay."),
 ]
 
 RowsLost = Annotated[
     int,
     typer.Option(
-        "--accept-loss", min=0, help="Rows that a rebuild may lose: its inputs no longer hold them."
+        "--accept-loss",
+        min=0,
+        help="How many rows a rebuild may lose because the inputs no longer hold them.",
     ),
 ]
 
 MakeTopic = Annotated[
-    bool, typer.Option("--make-topic", help="Make the topic where it is missing, as the spec says.")
+    bool, typer.Option("--make-topic", help="Make the topic, as the spec says, if it is missing.")
 ]
 
 AdoptTopic = Annotated[
     bool,
     typer.Option(
-        help="Land a topic that was made again, or whose log was cut, as it is now: beside the old rows."
+        help="Go on with a topic that was made again, or whose log was cut, as it is now. The old rows stay."
     ),
 ]
 
@@ -73,9 +73,9 @@ def land_command(
     accept_loss: AcceptLoss = None, adopt_topic: AdoptTopic = False, make_topic: MakeTopic = False,
     sync: Sync = True, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Land topics into their tables, and show these where they are published.
+    """Land topics in their tables, and update the places that show them.
 
-    Registers the schemas of the spec's files where their subject is missing.
+    Registers the spec's schema files if their subjects are missing.
     """
     selection = select_topics(tables, every=every)
     selection = selection.writable if every else selection
@@ -112,7 +112,7 @@ def _provide_subjects(spec: TableSpec, connections: Connections) -> None:
 
 @app.command("sync")
 def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json = False) -> None:
-    """Bring every place in step in which the tables are shown."""
+    """Update every place that shows the tables, such as Glue and Snowflake."""
     selection = select(tables, every=every)
     results = _sync(selection, every=every)
     if as_json:
@@ -184,7 +184,7 @@ def derive_command(
     tables: Tables = None, every: AllTables = False, rebuild: Rebuild = False, from_here: FromHere = False,
     accept_loss: RowsLost = 0, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Bring tables that are made of others up to what their inputs hold now."""
+    """Update tables that are made of other tables."""
     if rebuild and from_here:
         raise typer.BadParameter("--rebuild makes all rows anew, --from-here keeps them: give one of both.")
     if accept_loss and not rebuild:

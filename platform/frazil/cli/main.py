@@ -71,7 +71,7 @@ def _version(wanted: bool) -> None:
 def _options(
     debug: Annotated[bool, typer.Option(help="Show where an unexpected error comes from.")] = False,
     told_version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     if debug:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Port = Annotated[
-    int | None, typer.Option(min=0, max=65535, help="Serve them at this port until it is stopped.")
+    int | None, typer.Option(min=0, max=65535, help="Serve the metrics on this port until Ctrl-C.")
 ]
-Host = Annotated[str, typer.Option(help="The address to serve them at.")]
+Host = Annotated[str, typer.Option(help="The address to serve them on.")]
 
 
 @app.command("metrics")
 def metrics_command(port: Port = None, host: Host = "127.0.0.1", as_json: Json = False) -> None:
-    """Print how all tables stand as Prometheus reads it, or serve it."""
+    """Print the state of all tables as metrics for Prometheus, or serve them."""
     from prometheus_client import generate_latest
 
     from frazil.metrics import registry_of, rows_of

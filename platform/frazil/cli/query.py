@@ -26,10 +26,12 @@ app = typer.Typer()
 
 AsOf = Annotated[
     str,
-    typer.Option(metavar="SNAPSHOT|TIME", help="As it was: a snapshot's id, or 2026-11-21T17:00 (UTC)."),
+    typer.Option(
+        metavar="SNAPSHOT|TIME", help="Read tables as they were: a snapshot's id, or 2026-11-21T17:00 (UTC)."
+    ),
 ]
-Shown = Annotated[int, typer.Option("--rows", min=1, help="Show so many rows at most.")]
-Seconds = Annotated[float, typer.Option(min=0.1, help="Give up after so long.")]
+Shown = Annotated[int, typer.Option("--rows", min=1, help="Show this many rows at most.")]
+Seconds = Annotated[float, typer.Option(min=0.1, help="Give up after this many seconds.")]
 
 
 @app.command("sample")
@@ -49,7 +51,7 @@ def query_command(
     seconds: Seconds = 60,
     as_json: Json = False,
 ) -> None:
-    """Answer a SELECT over tables by DuckDB, which reads their rows and can do nothing else."""
+    """Run a SELECT over tables in DuckDB, which can read their rows and nothing else."""
     _run(sql, rows, as_of, seconds, as_json)
 
 

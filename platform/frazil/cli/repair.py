@@ -32,19 +32,21 @@ from frazil.tables.keys import Key
 app = typer.Typer()
 
 Where = Annotated[
-    str, typer.Option(metavar="FILTER", help="Which dead letters: \"reason_code = 'schema_id'\".")
+    str, typer.Option(metavar="FILTER", help="Only these dead letters: \"reason_code = 'schema_id'\".")
 ]
 With = Annotated[
     str,
     typer.Option(
-        "--with", metavar="MODULE:FUNCTION", help="Mends each one: DeadLetter -> bytes | DeadLetter | None."
+        "--with",
+        metavar="MODULE:FUNCTION",
+        help="A function that repairs each one: DeadLetter -> bytes | DeadLetter | None.",
     ),
 ]
-SnapshotId = Annotated[int, typer.Option(help="The other engine's commit; `frazil check` names it.")]
-Because = Annotated[str, typer.Option(help="Why it is right; noted in the table for good.")]
+SnapshotId = Annotated[int, typer.Option(help="The snapshot of that commit. `frazil check` names it.")]
+Because = Annotated[str, typer.Option(help="The reason. The table keeps it for good.")]
 Past = Annotated[
     list[str] | None,
-    typer.Option(metavar="PARTITION:OFFSET", help="Leave this bad record out, once. May be repeated."),
+    typer.Option(metavar="PARTITION:OFFSET", help="Leave out this bad record. May be repeated."),
 ]
 To = Annotated[
     str,
@@ -53,13 +55,16 @@ To = Annotated[
     ),
 ]
 AcceptLoss = Annotated[
-    bool, typer.Option("--accept-loss", help="Even if the topic no longer holds what came later.")
+    bool,
+    typer.Option(
+        "--accept-loss", help="Go back even if the topic no longer holds the records that came later."
+    ),
 ]
 
 
 @app.command("redrive")
 def redrive_command(table: Name, where: Where = "", repair: With = "", as_json: Json = False) -> None:
-    """Land the dead letters of a table that decode by now, or after a repair; each one once."""
+    """Land the dead letters of a table that can be decoded now, each one once."""
     selection = select_topics([table], every=False)
     ((spec, names),) = selection.pairs
     sys.path.insert(0, str(Path.cwd()))  # as `python -m` does: the user's module lies there
@@ -87,7 +92,7 @@ def resume_command(table: Name, past: Past = None, as_json: Json = False) -> Non
 
 @app.command("accept")
 def accept_command(table: Name, snapshot: SnapshotId, because: Because, as_json: Json = False) -> None:
-    """Count in the rows that another engine deleted, so that checks no longer miss them."""
+    """Accept that another engine deleted rows, so that the checks no longer miss them."""
     selection = select_topics([table], every=False)
     (spec,) = selection.specs
     report = accept(spec, selection.connections.of(spec), snapshot, because, run_id=run_id())
@@ -101,7 +106,7 @@ def accept_command(table: Name, snapshot: SnapshotId, because: Because, as_json:
 
 @app.command("rollback")
 def rollback_command(table: Name, to: To, accept_loss: AcceptLoss = False, as_json: Json = False) -> None:
-    """Put a table back to an earlier snapshot, and to the position of that one."""
+    """Roll a table back to an earlier snapshot and its position in the topic."""
     selection, moment = select([table], every=False), moment_of(to)
     report: RollbackReport | DerivedRollback
     if selection.derived.specs:

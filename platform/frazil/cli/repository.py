@@ -30,10 +30,12 @@ TEMPLATES = {
 
 @app.command("init")
 def init_command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where; files that are there stay.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder. Files that are already there stay.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Make a repository of your own: a pipeline, its settings, and a check for CI."""
+    """Make a repository of your own: a pipeline, its settings and a check for CI."""
     there = [name for name in TEMPLATES if (folder / name).exists()]
     if there:
         raise UsageError(
@@ -58,7 +60,7 @@ def init_command(
 
 @app.command("validate")
 def validate_command(as_json: Json = False) -> None:
-    """Read all pipelines and tell every mistake with its line; asks no server."""
+    """Read all pipelines and report every mistake with its line. Contacts no server."""
     selection = select((), every=True)
     results = Results[str](failed=dict(selection.broken))
     tables = [str(names.table) for _, names in selection.pairs]

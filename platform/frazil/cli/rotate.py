@@ -18,17 +18,17 @@ from frazil.settings.profile import Settings
 
 app = typer.Typer()
 
-Name = Annotated[str, typer.Argument(help="A deployment; may be left out where there is one only.")]
+Name = Annotated[str, typer.Argument(help="The deployment. May be left out if there is only one.")]
 Whats = Annotated[
     list[str] | None,
     typer.Option("--what", help=f"Only these: {', '.join(WHATS)}. May be given several times."),
 ]
-Now = Annotated[bool, typer.Option("--now", help="Also keys that are not old enough.")]
+Now = Annotated[bool, typer.Option("--now", help="Also replace keys that are not old yet.")]
 
 
 @app.command(rich_help_panel="Clouds")
 def rotate(name: Name = "", whats: Whats = None, now: Now = False, as_json: Json = False) -> None:
-    """Replace API keys and Snowflake's RSA keys that are old; those in use go on working.
+    """Replace old API keys and Snowflake's old RSA keys. Those in use go on working.
 
     Clients follow without a restart. Exit codes: 0 all keys are young, or were replaced; 1 a key rests, try
     later; 5 a cloud does not answer.

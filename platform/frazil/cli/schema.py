@@ -17,15 +17,15 @@ from frazil.errors import FrazilError
 from frazil.formats.protocol import KEY, VALUE
 from frazil.spec.topic import SCHEMA_KINDS
 
-app = typer.Typer(name="schema", help="Schemas and the tables that they become.", no_args_is_help=True)
+app = typer.Typer(name="schema", help="Compare schemas with tables.", no_args_is_help=True)
 
 Candidate = Annotated[
     Path,
     typer.Option(
-        exists=True, dir_okay=False, help="The schema: a file that ends with .avsc, .json or .proto."
+        exists=True, dir_okay=False, help="The schema's file, which ends with .avsc, .json or .proto."
     ),
 ]
-ForKey = Annotated[bool, typer.Option("--key", help="It is the schema of keys, not of values.")]
+ForKey = Annotated[bool, typer.Option("--key", help="The schema is that of the keys, not of the values.")]
 _COLOURS = {"refused": "red", "applied": "green", "no change": "dim"}
 
 
@@ -36,7 +36,7 @@ def _group() -> None:
 
 @app.command("diff")
 def diff_command(table: Name, candidate: Candidate, key: ForKey = False, as_json: Json = False) -> None:
-    """Compare a schema with the live table; exit code 1 when a change is refused."""
+    """Compare a schema with the live table. Exit code 1 if a change is refused."""
     if candidate.suffix not in SCHEMA_KINDS:
         raise typer.BadParameter(f"{candidate}: a schema's name ends with {', '.join(SCHEMA_KINDS)}.")
     selection = select_topics([table], every=False)

@@ -43,15 +43,17 @@ def _completed(incomplete: str) -> list[str]:
 Tables = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="TABLE...", help="namespace.table, or the table alone.", autocompletion=_completed
+        metavar="TABLE...", help="namespace.table, or only the table's name.", autocompletion=_completed
     ),
 ]
 Name = Annotated[
     str,
-    typer.Argument(metavar="TABLE", help="namespace.table, or the table alone.", autocompletion=_completed),
+    typer.Argument(
+        metavar="TABLE", help="namespace.table, or only the table's name.", autocompletion=_completed
+    ),
 ]
 AllTables = Annotated[bool, typer.Option("--all", help="Every table of every pipeline.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 
 
 @dataclass(frozen=True)

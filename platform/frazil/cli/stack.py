@@ -37,7 +37,7 @@ _PANEL = "Embedded stack"
 _COLOURS = {"up": "green", "down": "dim", "dead": "red", "ill": "red", "failed": "red"}
 
 Secure = Annotated[
-    bool | None, typer.Option(help="Whether its parts ask who is there; default: as at the last start.")
+    bool | None, typer.Option(help="Whether the parts ask for a login. Default: as at the last start.")
 ]
 
 
@@ -49,29 +49,27 @@ class Group(StrEnum):
 
 With = Annotated[
     list[Group] | None,
-    typer.Option(
-        "--with", help="Parts that it lacks else: clouds to deploy to; default: as at the last start."
-    ),
+    typer.Option("--with", help="Add stand-ins for the clouds to deploy to. Default: as at the last start."),
 ]
 Without = Annotated[
-    list[Group] | None, typer.Option("--without", help="Takes them away; what they keep stays.")
+    list[Group] | None, typer.Option("--without", help="Remove these stand-ins. Their data stays.")
 ]
-Only = Annotated[list[str] | None, typer.Option(help="A part; can be given several times.")]
+Only = Annotated[list[str] | None, typer.Option(help="Only this part. May be repeated.")]
 
 
 @app.command(rich_help_panel=_PANEL)
 def up(
     port: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=N", help="Another port for one listener.")
+        list[str] | None, typer.Option(metavar="NAME=N", help="Use this port for one listener.")
     ] = None,
-    port_offset: Annotated[int | None, typer.Option(help="Added to every default port.")] = None,
+    port_offset: Annotated[int | None, typer.Option(help="Add this number to every default port.")] = None,
     only: Only = None,
     secure: Secure = None,
     with_: With = None,
     without: Without = None,
     as_json: Json = False,
 ) -> None:
-    """Start what does not run of the embedded stack, and wait until all of it answers."""
+    """Start all parts of the embedded stack that are not running, and wait for them."""
     from frazil.local.home import Home
     from frazil.local.parts import prepared_stack
     from frazil.local.ports import parse
@@ -93,7 +91,7 @@ def down(
     only: Only = None,
     as_json: Json = False,
 ) -> None:
-    """Stop the embedded stack; its data stays."""
+    """Stop the embedded stack. Its data stays."""
     if wipe and only:
         raise typer.BadParameter("--wipe deletes the data of all parts; leave out --only.")
     stack = _known_stack()
@@ -109,7 +107,7 @@ def down(
 
 @app.command(rich_help_panel=_PANEL)
 def status(as_json: Json = False) -> None:
-    """Ask every part of the embedded stack how it is; exit code 5 if one is not up."""
+    """Show whether each part of the embedded stack is up. Exit code 5 if one is not."""
     stack = _known_stack()
     parts = stack.status()
     if as_json:
@@ -127,8 +125,8 @@ def status(as_json: Json = False) -> None:
 
 @app.command(rich_help_panel=_PANEL)
 def logs(
-    part: Annotated[str, typer.Argument(help="A part, as `frazil status` names it.")],
-    lines: Annotated[int, typer.Option(min=1, help="How many of the last lines.")] = 100,
+    part: Annotated[str, typer.Argument(help="The part, by its name in `frazil status`.")],
+    lines: Annotated[int, typer.Option(min=1, help="How many lines to print.")] = 100,
     as_json: Json = False,
 ) -> None:
     """Print the last lines of a part's log."""
@@ -146,11 +144,11 @@ def logs(
 @app.command(rich_help_panel=_PANEL)
 def env(
     deployment: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of a deployment, in place of the stack.")
+        str | None, typer.Option(metavar="NAME", help="Print those of this deployment, not of the stack.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print endpoints and credentials of the stack, or of a deployment, as exports or JSON."""
+    """Print the endpoints and credentials of the stack or of a deployment, as exports or JSON."""
     home = frazil_home()
     if deployment is None and not (home / "profile.json").exists():
         raise MissingError("There is no stack here.", where=str(home), todo="Run `frazil up` first.")

@@ -21,15 +21,20 @@ from frazil.spec.topic import TableSpec
 app = typer.Typer()
 
 Source = Annotated[
-    str, typer.Option("--from", metavar="TABLE", help="Tableflow's table; default: CLUSTER.TOPIC.")
+    str, typer.Option("--from", metavar="TABLE", help="Tableflow's table. Default: CLUSTER.TOPIC.")
 ]
-Of = Annotated[str, typer.Option("--of", help="The connection whose catalog has it; default: the table's.")]
+Of = Annotated[
+    str,
+    typer.Option(
+        "--of", help="The connection whose catalog has Tableflow's table. Default: the table's own."
+    ),
+]
 Off = Annotated[
-    bool, typer.Option("--tableflow-is-off", help="Say that Tableflow no longer writes this topic.")
+    bool, typer.Option("--tableflow-is-off", help="Confirm that Tableflow no longer lands this topic.")
 ]
 AcceptGaps = Annotated[
     bool,
-    typer.Option("--accept-gaps", help="Even if offsets have no row and nobody tells why."),
+    typer.Option("--accept-gaps", help="Go on even if offsets lack a row and nothing explains it."),
 ]
 
 
@@ -38,7 +43,7 @@ def adopt_command(
     table: Name, source: Source = "", of: Of = "", off: Off = False, accept_gaps: AcceptGaps = False,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Take a topic over from Tableflow: Frazil goes on in Tableflow's table where its rows end."""
+    """Take a topic over from Tableflow: Frazil goes on in Tableflow's table, after its last row."""
     selection = select_topics([table], every=False)
     ((spec, names),) = selection.pairs
     theirs = TableSpec(topic=spec.topic, mode="tableflow", connection=of or spec.connection)
@@ -69,7 +74,7 @@ def adopt_command(
 
 @app.command("release")
 def release_command(table: Name, as_json: Json = False) -> None:
-    """Stop landing a topic, for Tableflow to land it; says where Frazil's rows end."""
+    """Stop landing a topic so that Tableflow can land it, and tell where Frazil's rows end."""
     selection = select_topics([table], every=False)
     (spec,) = selection.specs
     report = release(spec, selection.connections.of(spec), run_id=run_id())

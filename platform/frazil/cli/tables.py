@@ -50,7 +50,7 @@ def _show_states(states: Iterable[State]) -> None:
 
 @app.command("lag")
 def lag_command(tables: Tables = None, as_json: Json = False) -> None:
-    """Show what waits in the topics, per partition; of all tables, or of those named."""
+    """Show how many records wait in each partition, for all tables or for those named."""
     selection = select_topics(tables, every=not tables)
     results = states_of(selection)
     topics = _topics(selection)

@@ -31,18 +31,16 @@ _MOST_PARTITIONS = 20  # partitions that are shown to people; --json has all of 
 
 _SHOWN = {"compaction": "compacted", "expiry": "expired"}
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell only what would be done; nothing is touched.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")]
 Everything = Annotated[
-    bool, typer.Option("--everything", help="Rewrite files that are large enough, too: as the spec says now.")
+    bool, typer.Option("--everything", help="Also rewrite files that are large enough, as the spec says now.")
 ]
-Rows = Annotated[
-    bool, typer.Option("--rows", help="Delete rows older than keep_rows_for instead of snapshots.")
-]
+Rows = Annotated[bool, typer.Option("--rows", help="Delete rows older than keep_rows_for, not snapshots.")]
 
 
 @app.command("census")
 def census_command(tables: Tables = None, as_json: Json = False) -> None:
-    """Count files, snapshots and manifests of tables, or of all; details where one is named."""
+    """Count the files, snapshots and manifests of tables, or all details of one table."""
     selection = select(tables, every=not tables)
     found = _take(selection, named=bool(tables))
     if as_json:
@@ -69,7 +67,7 @@ def compact_command(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Rewrite small data files of tables to the target size, sorted where the spec says so."""
+    """Rewrite small data files into files of the target size, sorted if the spec says so."""
     _keep_up(KINDS["compaction"], tables, every, Order(dry_run=dry_run, everything=everything), as_json)
 
 
@@ -81,7 +79,7 @@ def expire_command(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Expire snapshots that are too old, with the files that only they reach; or rows."""
+    """Expire old snapshots and the files that only they need, or, with --rows, old rows."""
     _keep_up(KINDS["row_expiry" if rows else "expiry"], tables, every, Order(dry_run=dry_run), as_json)
 
 
@@ -89,7 +87,7 @@ def expire_command(
 def orphans_command(
     tables: Tables = None, every: AllTables = False, dry_run: DryRun = False, as_json: Json = False
 ) -> None:
-    """Delete files below tables' locations that no snapshot names."""
+    """Delete files in the tables' folders that no snapshot names."""
     _keep_up(KINDS["orphans"], tables, every, Order(dry_run=dry_run), as_json)
 
 

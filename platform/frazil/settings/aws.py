@@ -21,13 +21,15 @@ class AwsSettings(SystemSettings):
 
     region: str = Field(
         default_factory=_region,
-        description="Region of buckets, Glue and SigV4; default: AWS_REGION, or us-east-1.",
+        description="Region of buckets, Glue and SigV4. Default: AWS_REGION, or us-east-1.",
     )
     endpoint: OptionalUrl = Field(
         None,
-        description="For stand-ins of AWS: the address of all services without an endpoint of their own.",
+        description="For stand-ins of AWS: address of all services that have no endpoint of their own.",
     )
-    profile: str | None = Field(None, description="A profile in AWS' own files; default: AWS' chain.")
+    profile: str | None = Field(
+        None, description="A profile in AWS's own files. Default: AWS's chain of credentials."
+    )
     access_key: Secret | None = Field(None, description="An access key, in place of a profile.")
     secret_key: Secret | None = Field(None, description="The secret of that access key.")
     session_token: Secret | None = Field(None, description="The session token of a temporary access key.")
@@ -64,7 +66,7 @@ class AwsSettings(SystemSettings):
 class S3Settings(SystemSettings):
     """`FRAZIL_S3__...`."""
 
-    endpoint: OptionalUrl = Field(None, description="Only for an S3 that is not AWS.")
+    endpoint: OptionalUrl = Field(None, description="Address of an S3 that is not Amazon's.")
     kms_key: str | None = Field(
         None, description="KMS key of the files that Spark writes; Frazil's own get the bucket's default."
     )
@@ -73,7 +75,7 @@ class S3Settings(SystemSettings):
 class GlueSettings(SystemSettings):
     """`FRAZIL_GLUE__...`: the catalog that owns the tables, or one that shows them."""
 
-    endpoint: OptionalUrl = Field(None, description="Only for a Glue that is not AWS.")
-    catalog_id: str | None = Field(None, description="Account of the catalog; default: the identity's own.")
+    endpoint: OptionalUrl = Field(None, description="Address of a Glue that is not Amazon's.")
+    catalog_id: str | None = Field(None, description="Account of the catalog. Default: the identity's own.")
     warehouse: str = Field("s3://lake/warehouse", description="Bucket and prefix of Glue-owned tables.")
-    database: str | None = Field(None, description="Glue database; default: the namespace.")
+    database: str | None = Field(None, description="Glue database. Default: the namespace.")

@@ -34,7 +34,9 @@ class KafkaSettings(AccessSettings):
         default_factory=dict,
         description="Further client settings that Java and librdkafka share, as JSON; no secrets.",
     )
-    tls: bool = Field(False, description="Encrypt; a CA or a certificate turns it on, too.")
+    tls: bool = Field(
+        False, description="Encrypt the connection. A CA or a certificate turns this on as well."
+    )
     mechanism: Mechanism | None = Field(
         None,
         description="SASL mechanism: PLAIN for Confluent Cloud's API keys; AWS_MSK_IAM uses FRAZIL_AWS__...",

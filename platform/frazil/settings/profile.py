@@ -66,17 +66,19 @@ class Settings(BaseSettings):
         env_prefix="FRAZIL_", env_nested_delimiter="__", frozen=True, extra="forbid"
     )
 
-    cluster: str = Field("local", description="Name of the Kafka cluster; default namespace of tables.")
+    cluster: str = Field(
+        "local", description="Name of the Kafka cluster, and the tables' namespace if they name none."
+    )
     catalog: Literal["rest", "glue"] = Field("rest", description="Which catalog owns the tables.")
     dagster_home: Path | None = Field(
-        None, description="Folder of the Dagster instance that shows work from a shell."
+        None, description="Folder of the Dagster instance that shows what was done in a shell."
     )
     pipelines: str = Field("", description="Folders of pipelines, separated like PATH.")
     deployments: str = Field(
-        "", description="Folders of deployments, separated like PATH, that are assets; none are by default."
+        "", description="Folders of deployments that become assets, separated like PATH. Default: none."
     )
     strict: bool = Field(
-        False, description="For CI: a pipeline with a mistake ends everything, not itself alone."
+        False, description="For CI: a mistake in one pipeline stops everything, not only that pipeline."
     )
 
     kafka: KafkaSettings = KafkaSettings()
@@ -93,7 +95,7 @@ class Settings(BaseSettings):
     tracing: TracingSettings = TracingSettings()
     connections: dict[str, ConnectionSettings] = Field(
         default_factory=dict,
-        description="By name: other clusters, registries and catalogs, as JSON; see docs/connect.md.",
+        description="Other clusters, registries and catalogs by name, as JSON; see docs/connect.md.",
     )
 
     @model_validator(mode="after")

@@ -12,12 +12,17 @@ class RegistrySettings(AccessSettings):
     """`FRAZIL_REGISTRY__...`."""
 
     url: Url = Field(
-        "http://127.0.0.1:8081/apis/ccompat/v7", description="Confluent's, or one that speaks its protocol."
+        "http://127.0.0.1:8081/apis/ccompat/v7",
+        description="Address of Confluent's registry, or of one that speaks its protocol.",
     )
     user_info: Secret | None = Field(None, description="`user:password`.")
     token: Secret | None = Field(None, description="A bearer token.")
-    logical_cluster: str = Field("", description="Confluent Cloud's lsrc-..., beside a token.")
-    identity_pool: str | None = Field(None, description="Confluent Cloud's pool-..., beside a token.")
+    logical_cluster: str = Field(
+        "", description="The registry's id at Confluent Cloud (lsrc-...), needed with a token."
+    )
+    identity_pool: str | None = Field(
+        None, description="The identity pool at Confluent Cloud (pool-...), needed with a token."
+    )
 
     @field_validator("user_info")
     @classmethod

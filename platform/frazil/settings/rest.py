@@ -15,14 +15,14 @@ class RestSettings(AccessSettings):
     """
 
     uri: Url = Field("http://127.0.0.1:8181", description="The REST catalog.")
-    warehouse: str = Field("warehouse", description="The catalog's name of the warehouse.")
+    warehouse: str = Field("warehouse", description="The warehouse, by the catalog's name.")
     signing_name: str | None = Field(
         "s3tables", description="SigV4 service; if empty, or with a token, requests are not signed."
     )
     token: Secret | None = Field(None, description="A bearer token.")
 
     prefix: str | None = Field(
-        None, description="The part after v1 in its paths; default: as the catalog says."
+        None, description="The part after v1 in its paths. Default: as the catalog says."
     )
     vended_credentials: bool = Field(
         False, description="Open S3 with keys that the catalog hands out, not with those of AWS."

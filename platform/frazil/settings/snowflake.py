@@ -16,10 +16,12 @@ class SnowflakeSettings(SystemSettings):
 
     account: str | None = Field(None, description="Account identifier.")
     host: str | None = Field(
-        None, description="Host, for private links; default: <account>.snowflakecomputing.com."
+        None, description="Host, for private links. Default: `<account>.snowflakecomputing.com`."
     )
-    port: int = Field(443, description="Port; not 443 only for the stand-in.")
-    protocol: Literal["http", "https"] = Field("https", description="http only for the stand-in.")
+    port: int = Field(443, description="Port. Only the stand-in has another one.")
+    protocol: Literal["http", "https"] = Field(
+        "https", description="Protocol. Only the stand-in speaks http."
+    )
     user: str = Field("FRAZIL", description="The user, who logs in with a key pair or a token.")
     private_key_path: Path | None = Field(None, description="File with the user's private key, PEM (PKCS8).")
     private_key: Secret | None = Field(
@@ -29,20 +31,22 @@ class SnowflakeSettings(SystemSettings):
     private_key_passphrase: Secret | None = Field(None, description="Passphrase, if that key is encrypted.")
     token: Secret | None = Field(None, description="An access token of OAuth, in place of a key.")
     login_role: str | None = Field(
-        None, description="The role that Frazil works in; default: the user's own."
+        None, description="The role that Frazil works in. Default: the user's own."
     )
     role: str | None = Field(None, description="The role that Frazil lets read the tables.")
     warehouse: str | None = Field(None, description="The warehouse for the queries of checks.")
     database: str = Field("FRAZIL", description="The database of tables and views.")
     external_volume: str | None = Field(
-        None, description="Default: FRAZIL_VOLUME, or FRAZIL_GLUE_VOLUME where Glue owns the tables."
+        None,
+        description="The external volume. Default: FRAZIL_VOLUME, or FRAZIL_GLUE_VOLUME if Glue owns "
+        "the tables.",
     )
     catalog_integration: str = Field("FRAZIL_GLUE", description="The integration with Glue.")
     storage_base_url: str | None = Field(
-        None, description="What the volume may read; default: the warehouse of the owning catalog."
+        None, description="What the volume may read. Default: the warehouse of the owning catalog."
     )
     aws_role_arn: str | None = Field(None, description="The role by which Snowflake reads S3 and Glue.")
     admin_secret: str | None = Field(
         None,
-        description="Secret of Secrets Manager with who makes deployments; default: the user told here.",
+        description="The secret with the user who makes deployments. Default: the user named here.",
     )

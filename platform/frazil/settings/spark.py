@@ -23,10 +23,11 @@ class SparkSettings(SystemSettings):
     )
     token: Secret | None = Field(None, description="The token that the Connect server asks for.")
     ca: Path | None = Field(
-        None, description="PEM file of the authority of its certificate; default: known ones."
+        None,
+        description="PEM file of the authority that signed its certificate. Default: the well-known ones.",
     )
     upkeep_remote: str | None = Field(
-        None, description="A Spark for upkeep alone; default: that of landings, at low priority."
+        None, description="A Spark for upkeep alone. Default: that of landings, at low priority."
     )
     parallelism: int = Field(2, ge=1, description="Cores that one landing may keep busy.")
 

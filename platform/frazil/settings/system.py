@@ -60,13 +60,14 @@ class AccessSettings(SystemSettings):
     """What Kafka, the registry and a REST catalog may all ask for: certificates, and a client of OAuth."""
 
     ca: Path | None = Field(
-        None, description="PEM file of the authority of its certificate; default: known ones."
+        None,
+        description="PEM file of the authority that signed its certificate. Default: the well-known ones.",
     )
     certificate: Path | None = Field(None, description="PEM file of Frazil's certificate, for mutual TLS.")
     key: Path | None = Field(None, description="PEM file (PKCS8) of that certificate's key.")
     key_password: Secret | None = Field(None, description="Password, if that key is encrypted.")
-    token_url: OptionalUrl = Field(None, description="OAuth's token endpoint.")
-    client_id: str | None = Field(None, description="OAuth's client id.")
+    token_url: OptionalUrl = Field(None, description="The token endpoint of OAuth.")
+    client_id: str | None = Field(None, description="The client id of OAuth.")
     client_secret: Secret | None = Field(None, description="The secret of that client.")
     scope: str | None = Field(None, description="Scope of the token; some endpoints need none.")
 

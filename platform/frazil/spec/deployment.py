@@ -28,7 +28,7 @@ class CloudTopic(Part):
 
 
 class Connector(Part):
-    """A managed Datagen source, which makes records up."""
+    """A managed Datagen source, which makes up records."""
 
     name: str = Field(min_length=1, description="Its name.")
     topic: str = Field(min_length=1, description="Where its records go.")
@@ -43,19 +43,17 @@ class Statement(Part):
     name: str = Field(max_length=100, pattern=r"^[a-z0-9][a-z0-9.-]*$", description="Its name.")
     sql: str = Field(min_length=1, description="The statement.")
     after: tuple[str, ...] = Field((), description="Statements that must have ended or run before it.")
-    makes: str = Field("", description="The topic that it makes, if it makes one.")
+    makes: str = Field("", description="The topic that it makes, if any.")
 
 
 class ConfluentPart(Part):
     """The Kafka environment."""
 
-    kind: Literal["Standard", "Basic"] = Field("Standard", description="Kind of the cluster.")
-    governance: Literal["ESSENTIALS", "ADVANCED"] = Field(
-        "ESSENTIALS", description="Package of the registry."
-    )
-    topics: tuple[CloudTopic, ...] = Field((), description="Topics that are made.")
+    kind: Literal["Standard", "Basic"] = Field("Standard", description="The cluster's kind.")
+    governance: Literal["ESSENTIALS", "ADVANCED"] = Field("ESSENTIALS", description="The registry's package.")
+    topics: tuple[CloudTopic, ...] = Field((), description="Topics to make.")
     connectors: tuple[Connector, ...] = Field((), description="Datagen sources.")
-    max_cfu: Literal[0, 5, 10, 20, 30, 40, 50] = Field(0, description="Size of the Flink pool; 0: none.")
+    max_cfu: Literal[0, 5, 10, 20, 30, 40, 50] = Field(0, description="Size of the Flink pool. 0: no pool.")
     statements: tuple[Statement, ...] = Field((), description="Flink SQL, run in the pool.")
     tableflow: tuple[str, ...] = Field((), description="Topics that Tableflow materializes into the bucket.")
 
@@ -77,19 +75,19 @@ class AwsPart(Part):
 
     bucket: str = Field(
         min_length=3, max_length=63, pattern=r"^[a-z0-9][a-z0-9.-]+[a-z0-9]$",
-        description="Its name, which nobody else in the world may have.",
+        description="The bucket's name, which must be unique in the world.",
     )  # fmt: skip
     folder: str = Field(
-        "warehouse", pattern=r"^[A-Za-z0-9_-]+$", description="Where Frazil's own tables lie."
+        "warehouse", pattern=r"^[A-Za-z0-9_-]+$", description="The folder of Frazil's own tables."
     )
-    writer_role: str = Field("", description="Name of the writer's role; default: <prefix>_s3_glue_role.")
+    writer_role: str = Field("", description="Name of the writer's role. Default: `<prefix>_s3_glue_role`.")
     reader_role: str = Field(
-        "", description="Name of Snowflake's role; default: <prefix>_snowflake_s3_glue_role."
+        "", description="Name of Snowflake's role. Default: `<prefix>_snowflake_s3_glue_role`."
     )
     auto_offset_reset: Literal["earliest", "latest"] = Field(
-        "latest", description="Where consumers start that read the parameters."
+        "latest", description="Where consumers that read the parameters start."
     )
-    log_retention_days: int = Field(7, description="How long logs are kept; one of CloudWatch's numbers.")
+    log_retention_days: int = Field(7, description="Days that logs are kept, one of CloudWatch's numbers.")
 
     @model_validator(mode="after")
     def _enumerated(self) -> Self:
@@ -102,23 +100,25 @@ class RestCatalogPart(Part):
     """Another Iceberg REST catalog, which gives tokens (OAuth), such as Polaris."""
 
     uri: str = Field(pattern=r"^https?://", description="Where it is.")
-    warehouse: str = Field(min_length=1, description="Its name for the warehouse.")
+    warehouse: str = Field(min_length=1, description="The warehouse, by the catalog's name.")
     namespace: str = Field(min_length=1, description="Namespace of the tables.")
-    secret: str = Field(min_length=1, description="Secret with client_id and client_secret.")
-    scopes: tuple[str, ...] = Field(("PRINCIPAL_ROLE:ALL",), description="What the client asks for.")
+    secret: str = Field(min_length=1, description="The secret with client_id and client_secret.")
+    scopes: tuple[str, ...] = Field(("PRINCIPAL_ROLE:ALL",), description="Scopes that the client asks for.")
 
 
 class SnowflakePart(Part):
     """User, roles, warehouse, database, and what shows the tables."""
 
-    warehouse: str = Field("", description="Name of the warehouse; default: <NAME>_WAREHOUSE.")
+    warehouse: str = Field("", description="Name of the warehouse. Default: `<NAME>_WAREHOUSE`.")
     size: Literal["XSMALL", "SMALL", "MEDIUM", "LARGE", "XLARGE"] = Field(
         "XSMALL", description="Size of the warehouse."
     )
-    auto_suspend: Duration = Field(timedelta(seconds=60), description="Idle time until it suspends itself.")
-    catalog: Literal["glue", "glue_rest"] = Field("glue", description="How it finds the tables.")
-    rest: RestCatalogPart | None = Field(None, description="A catalog that it can read besides Glue.")
-    tables: tuple[str, ...] = Field((), description="Tables of Glue that it shows.")
+    auto_suspend: Duration = Field(
+        timedelta(seconds=60), description="Idle time after which the warehouse suspends itself."
+    )
+    catalog: Literal["glue", "glue_rest"] = Field("glue", description="How Snowflake finds the tables.")
+    rest: RestCatalogPart | None = Field(None, description="Another catalog that Snowflake can read.")
+    tables: tuple[str, ...] = Field((), description="Tables of Glue that Snowflake shows.")
     views: bool = Field(True, description="Whether each table has a view without metadata columns.")
 
 
@@ -126,26 +126,32 @@ class RotationPart(Part):
     """How keys are replaced."""
 
     every: Duration = Field(timedelta(days=30), description="Age at which a key is replaced.")
-    keep: int = Field(2, ge=2, description="API keys of one use that work at the same time.")
+    keep: int = Field(2, ge=2, description="How many API keys for one use work at the same time.")
     rest: Duration = Field(
         timedelta(hours=1),
-        description="How long a key may still be in use after another took its place.",
+        description="How long a key may still be used after a new one replaced it.",
     )
 
 
 class DeploymentSpec(Part):
-    """One deployment. All of its objects bear its name or its prefix, or are marked with it."""
+    """One deployment. All of its objects carry its name, its prefix or its mark."""
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,40}$", description="Insert of all names.")
+    name: str = Field(
+        pattern=r"^[a-z][a-z0-9_]{0,40}$", description="The name, which is part of its objects' names."
+    )
     prefix: str = Field(
         "", pattern=r"^([a-z][a-z0-9_]{0,30})?$",
-        description="Start of names that have no insert; default: the name.",
+        description="Start of the names that do not hold the deployment's name. Default: the name.",
     )  # fmt: skip
     region: str = Field("us-east-1", pattern=r"^[a-z]{2}(-[a-z]+)+-\d$", description="Region of AWS.")
     pipelines: tuple[str, ...] = Field((), description="Pipelines whose topics and tables live in it.")
-    confluent: ConfluentPart | None = Field(None, description="The Kafka environment; none: Kafka is yours.")
+    confluent: ConfluentPart | None = Field(
+        None, description="The Kafka environment. Without it, Kafka is yours."
+    )
     aws: AwsPart = Field(description="Bucket, roles, secrets and parameters.")
-    snowflake: SnowflakePart | None = Field(None, description="Snowflake's objects; none: not shown there.")
+    snowflake: SnowflakePart | None = Field(
+        None, description="Snowflake's objects. Without it, tables are not shown there."
+    )
     rotation: RotationPart = Field(default_factory=RotationPart, description="How keys are replaced.")
 
     @property

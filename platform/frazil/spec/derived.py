@@ -26,26 +26,26 @@ _ONLY = {"windows": ("window",), "latest": ("key", "latest_by")}
 class Window(Part):
     """Windows of event time, and what becomes of rows that come when theirs is closed."""
 
-    start: str = Field(description="The column that says when a row's window begins.")
-    length: Duration = Field(description="How long a window is: 1m.")
+    start: str = Field(description="The column with the time at which a row's window begins.")
+    length: Duration = Field(description="Length of a window, such as 1m.")
     lateness: Duration = Field(
-        timedelta(0), description="How long a window stays open after the newest one began that rows came of."
+        timedelta(0), description="How long a window stays open after the newest window with rows began."
     )
     ahead: Duration = Field(
         timedelta(hours=1),
-        description="How far ahead of the clock a window may begin: what begins later is kept apart.",
+        description="How far ahead of the clock a window may begin. Rows of later windows are kept apart.",
     )
     late_rows: Literal["drop", "update", "dead_letter"] = Field(
-        "update", description="Rows of a closed window: count them only, update it, or keep them apart."
+        "update", description="Rows of a closed window are only counted, update it, or are kept apart."
     )
 
 
 class Feed(Part):
     """A Kafka topic that gets every new row as an Avro record."""
 
-    topic: str = Field(description="The topic; made where it is missing.", min_length=1, max_length=249)
-    key: tuple[str, ...] = Field((), description="Columns that make the record's key; default: no key.")
-    partitions: int | None = Field(None, ge=1, description="Partitions of a new topic.")
+    topic: str = Field(description="The topic, which is made if it is missing.", min_length=1, max_length=249)
+    key: tuple[str, ...] = Field((), description="Columns of the record's key. Default: no key.")
+    partitions: int | None = Field(None, ge=1, description="How many partitions a new topic has.")
 
 
 class DerivedSpec(AnyTable):
@@ -54,26 +54,29 @@ class DerivedSpec(AnyTable):
     table: str = Field(description="The table's name.")
     kind: DerivedKind = Field(
         "rows",
-        description="rows: each new row by itself (append); totals: sums merged into the running ones; "
-        "windows: totals by event time; latest: the newest row per key; full: all of it anew.",
+        description="rows: each new row by itself. totals: sums that are added to those in the table. "
+        "windows: totals by event time. latest: the newest row of each key. full: all rows again.",
     )
     sql: Path | None = Field(None, description="A file with one SELECT, beside defs.yaml.")
     python: Path | None = Field(
-        None, description="A file with a function `derive(inputs, parameters) -> DataFrame`, likewise."
+        None,
+        description="A file with a function `derive(inputs, parameters) -> DataFrame`, beside defs.yaml.",
     )
-    inputs: tuple[str, ...] = Field((), description="Tables that a function reads; a query names its own.")
+    inputs: tuple[str, ...] = Field(
+        (), description="Tables that the function of `python` reads. A query names its own."
+    )
     parameters: Mapping[str, Parameter] = Field(
         default_factory=dict, description="Values that the query names as :name."
     )
-    key: tuple[str, ...] = Field((), description="latest: columns that say whose row it is.")
+    key: tuple[str, ...] = Field((), description="latest: the columns of the key.")
     latest_by: tuple[str, ...] = Field(
-        (), description="latest: columns by which a row is newer, the first one first."
+        (), description="latest: columns that tell which row is newer; the first one counts most."
     )
-    window: Window | None = Field(None, description="windows: their column, length and late rows.")
+    window: Window | None = Field(None, description="windows: column, length and late rows.")
     cumulative_by: tuple[str, ...] = Field(
-        (), description="windows: totals run on from window to window, for each value of these columns."
+        (), description="windows: totals go on from window to window, for each value of these columns."
     )
-    feeds: Feed | None = Field(None, description="A Kafka topic that gets every new row; kind rows only.")
+    feeds: Feed | None = Field(None, description="A Kafka topic that gets every new row. Only for kind rows.")
 
     @field_validator("parameters")
     @classmethod

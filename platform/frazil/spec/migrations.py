@@ -17,20 +17,20 @@ _TYPE = re.compile(
 class Rename(Part):
     """The column keeps its rows and its field id under another name."""
 
-    from_: str = Field(alias="from", min_length=1, description="Its path, such as address.zip.")
-    to: str = Field(min_length=1, description="Its new name, without the path before it.")
+    from_: str = Field(alias="from", min_length=1, description="The column's path, such as address.zip.")
+    to: str = Field(min_length=1, description="The column's new name, without a path.")
 
 
 class Drop(Part):
     """The column goes; its rows stay readable in older snapshots only."""
 
-    column: str = Field(min_length=1, description="Its path.")
+    column: str = Field(min_length=1, description="The column's path.")
 
 
 class Retype(Part):
     """The column is kept as `<column>__v<n>`, and a new one of the other type takes its name."""
 
-    column: str = Field(min_length=1, description="Its path.")
+    column: str = Field(min_length=1, description="The column's path.")
     to: str = Field(description="The new type, by Iceberg's name: string, long, decimal(10,2).")
 
     @field_validator("to")
@@ -44,7 +44,7 @@ class Retype(Part):
 class Migration(Part):
     """One approved change. It waits for the schema that asks for it, and is applied once, by its id."""
 
-    id: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="Its name, for ever.")
+    id: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="The change's name, which never changes.")
     rename: Rename | None = Field(None, description="The new name of a column: `{from: a, to: b}`.")
     drop: Drop | None = Field(None, description="A column that goes: `{column: x}`.")
     retype: Retype | None = Field(None, description="A column's new type: `{column: y, to: string}`.")

@@ -42,17 +42,19 @@ Owners = Annotated[tuple[str, ...], AfterValidator(_reachable)]
 class Write(Part):
     """How data files are written. A change holds for new files, and for old ones once rewritten."""
 
-    target_file_size: ByteSize = Field(ByteSize(128 * 2**20), ge=1, description="Size of data files.")
-    row_group_size: ByteSize = Field(ByteSize(128 * 2**20), ge=1, description="Most bytes of a row group.")
-    page_size: ByteSize = Field(ByteSize(2**20), ge=1, description="Most bytes of a page.")
+    target_file_size: ByteSize = Field(
+        ByteSize(128 * 2**20), ge=1, description="Size that data files should have."
+    )
+    row_group_size: ByteSize = Field(ByteSize(128 * 2**20), ge=1, description="Size of a row group at most.")
+    page_size: ByteSize = Field(ByteSize(2**20), ge=1, description="Size of a page at most.")
     compression: Literal["zstd", "snappy", "gzip", "lz4", "uncompressed"] = Field(
         "zstd", description="Codec of data files."
     )
     compression_level: int | None = Field(
-        None, ge=1, le=22, description="Level of zstd: 1 is quick; default: 3."
+        None, ge=1, le=22, description="Level of zstd: 1 is the quickest. Default: 3."
     )
     distribution: Literal["none", "hash", "range"] = Field(
-        "none", description="Shuffle before writing: none, by partition, or by range of the sort order."
+        "none", description="Shuffle rows before writing. hash: by partition. range: by the sort order."
     )
 
     @property
@@ -97,74 +99,84 @@ class Upkeep(Part):
         0.75, gt=0, lt=1, description="A data file below this share of the target size is small."
     )
     small_bytes: ByteSize = Field(
-        ByteSize(128 * 2**20), ge=1, description="Bytes in small files that ask for a compaction at once."
+        ByteSize(128 * 2**20), ge=1, description="Small files are compacted at once when they hold this much."
     )
     compact_after: Duration = Field(
         timedelta(minutes=15),
-        description="Time after a compaction until the next one, if there is anything to gain.",
+        description="Time between compactions, if there is anything to gain.",
     )
     copies_share: float = Field(
         0.4,
         ge=0,
-        description="Bytes of old copies that snapshots may hold, per byte of the table, before a compaction "
-        "leaves alone what one wrote already; `target_file_size` at least.",
+        description="Old copies of rows that snapshots may hold, as a share of the table, before compaction "
+        "leaves alone the files that an earlier one wrote. One target file is always allowed.",
     )
-    max_bytes: ByteSize = Field(ByteSize(10 * 2**30), ge=1, description="Most bytes that one run rewrites.")
-    manifests: int = Field(50, ge=2, description="Manifests that ask for being rewritten.")
+    max_bytes: ByteSize = Field(ByteSize(10 * 2**30), ge=1, description="One run rewrites this much at most.")
+    manifests: int = Field(50, ge=2, description="Manifests are rewritten when there are this many.")
     keep_snapshots_for: Duration = Field(
-        timedelta(days=7), description="How long snapshots serve time travel and rollback."
+        timedelta(days=7), description="Snapshots are kept this long for time travel and rollback."
     )
-    min_snapshots: int = Field(10, ge=1, description="Newest snapshots that are kept however old they are.")
+    min_snapshots: int = Field(
+        10, ge=1, description="This many of the newest snapshots are kept, however old they are."
+    )
     max_snapshots: int = Field(
-        1000, ge=1, description="Most snapshots that are kept: each commit writes all of them down again."
+        1000,
+        ge=1,
+        description="No more snapshots than this are kept, for each commit writes the list of them again.",
     )
     keep_for_readers: Duration = Field(
         timedelta(days=7),
-        description="How long expiry waits for Glue, Snowflake, derived tables and feeds that are behind; "
-        "`max_snapshots` does not count then.",
+        description="Expiry waits this long for Glue, Snowflake, derived tables and feeds that are behind, "
+        "even if there are more than `max_snapshots`.",
     )
-    expire_every: Duration = Field(timedelta(hours=1), description="Time between two expiries.")
+    expire_every: Duration = Field(timedelta(hours=1), description="Time between runs of snapshot expiry.")
     orphans_after: Duration = Field(
-        timedelta(days=3), description="Age of files that no snapshot names before they are deleted."
+        timedelta(days=3), description="Files that no snapshot names are deleted at this age."
     )
-    orphans_every: Duration = Field(timedelta(days=1), description="Time between two looks for orphans.")
+    orphans_every: Duration = Field(timedelta(days=1), description="Time between searches for such files.")
 
 
 class AnyTable(Part):
     """A table that Frazil fills, keeps in order and shows."""
 
-    connection: str = Field("", description="One of the profile's `connections`; default: the pipeline's.")
-    namespace: str | None = Field(None, description="Default: the name of the Kafka cluster.")
-    table: str | None = Field(None, description="Default: the topic's name, made legal.")
+    connection: str = Field("", description="One of the profile's `connections`. Default: the pipeline's.")
+    namespace: str | None = Field(
+        None, description="Namespace of the table. Default: the name of the Kafka cluster."
+    )
+    table: str | None = Field(
+        None,
+        description="Name of the table. Default: the topic's name in lower case, with _ for other signs.",
+    )
 
     partition_by: tuple[str, ...] = Field(
-        (), description="Iceberg transforms, such as day($$timestamp) or bucket(16, address.city)."
+        (),
+        description="Partitions, as Iceberg transforms such as day($$timestamp) or bucket(16, address.city).",
     )
     sort_by: tuple[str, ...] = Field(
-        (), description="Order of rows in rewritten files, such as symbol, price desc, or zorder(a, b)."
+        (), description="Order of rows in rewritten files, such as [symbol, price desc] or [zorder(a, b)]."
     )
     write: Write = Field(default_factory=Write, description="How data files are written.")
     upkeep: Upkeep = Field(default_factory=Upkeep, description="When the table is put in order.")
 
     freshness: Duration | None = Field(
         None,
-        description="How long records may wait: the check `freshness` fails later. A quiet topic is never "
+        description="How long records may wait before the check `freshness` fails. A quiet topic is never "
         "late.",
     )
     publish: tuple[str, ...] = Field(
         ("glue", "snowflake"),
-        description="Where the table is shown: glue, snowflake, both, or nowhere: [].",
+        description="Where the table is shown: glue, or glue and snowflake. [] is nowhere.",
         json_schema_extra={"items": {"enum": list(THROUGH)}},
     )
 
     foreign_commits: Literal["alarm", "restore", "adopt"] = Field(
         "alarm",
-        description="Another engine committed to the Glue entry: fail and leave it, put Frazil's back, or "
-        "take over its files.",
+        description="If another engine committed to the Glue entry: fail and leave it (alarm), put Frazil's "
+        "entry back (restore), or take over the files (adopt).",
     )
 
-    description: str = Field("", description="For people, shown in the Dagster UI.")
-    owners: Owners = Field((), description="`team:name` or an e-mail address.")
+    description: str = Field("", description="A text for people, shown in Dagster.")
+    owners: Owners = Field((), description="Who to ask: `team:name`, or e-mail addresses.")
     tags: dict[str, str] = Field(default_factory=dict, description="Tags of the assets.")
 
     @field_validator("namespace", "table")

@@ -25,7 +25,7 @@ class LandWhen(Part):
     """When the arrivals sensor lands a table: as soon as one of the three is reached."""
 
     records: int = Field(1_000_000, ge=1, description="Records waiting in the topic.")
-    bytes: ByteSize = Field(ByteSize(128 * 2**20), description="Bytes waiting, estimated: 128MiB.")
+    bytes: ByteSize = Field(ByteSize(128 * 2**20), description="Bytes waiting in the topic, estimated.")
     age: Duration = Field(timedelta(seconds=30), description="Time since the last landing.")
 
 
@@ -35,74 +35,83 @@ class TableSpec(AnyTable):
     topic: str = Field(description="The Kafka topic.", min_length=1, max_length=249)
     mode: Literal["append", "tableflow"] = Field(
         "append",
-        description="append: Frazil makes every record one row. tableflow: Confluent's Tableflow does, and "
-        "Frazil only reads the table.",
+        description="append: Frazil lands every record as one row. tableflow: Confluent's Tableflow does, "
+        "and Frazil only reads the table.",
     )
 
-    partitions: int | None = Field(None, ge=1, description="Partitions the topic must have.")
-    replication: int | None = Field(None, ge=1, description="Default: the broker's.")
+    partitions: int | None = Field(None, ge=1, description="How many partitions the topic must have.")
+    replication: int | None = Field(
+        None, ge=1, description="How many replicas a new topic has. Default: the broker's."
+    )
     topic_config: dict[str, str] = Field(default_factory=dict, description="Settings of the topic.")
     value_schema: Path | None = Field(
         None,
-        description="Schema of the values, registered where the subject is missing; a file beside "
-        "defs.yaml: .avsc Avro, .json JSON Schema, .proto Protobuf.",
+        description="The values' schema, a file beside defs.yaml: .avsc for Avro, .json for JSON Schema, "
+        ".proto for Protobuf. It is registered if the subject is missing.",
     )
-    key_schema: Path | None = Field(None, description="Schema of the keys, likewise.")
+    key_schema: Path | None = Field(None, description="The same for the keys.")
 
     key_format: Format = Field(
-        "auto", description="How keys are written; auto: as the registry says, else bytes."
+        "auto", description="Format of the keys. auto: as the registry says, or bytes if it knows none."
     )
-    value_format: Format = Field(
-        "auto", description="How values are written; auto: as the registry says, which must know them."
-    )
+    value_format: Format = Field("auto", description="Format of the values. auto: as the registry says.")
     subject_names: Literal["topic", "record", "topic_record"] = Field(
         "topic", description="How the value's subject is named: `<topic>-value`, by record_type, or by both."
     )
     record_type: str | None = Field(
         None,
-        description="Full name of the record that this table holds, where a topic carries several, or of the "
-        "Protobuf message, where it is not the schema's first.",
+        description="Full name of this table's record, if the topic carries several, or of the Protobuf "
+        "message, if it is not the first one of the schema.",
     )
     other_types: tuple[str, ...] = Field(
-        (), description="Records on the topic that belong to other tables: left out here, and counted."
+        (),
+        description="Records on the topic that belong to other tables. They are counted and left out here.",
     )
     framing: Literal["confluent", "none"] = Field(
         "confluent",
-        description="Confluent's wire format (a zero, the schema id), or bare payloads of the newest schema.",
+        description="confluent: a zero byte and the schema id come before the payload. none: the payload "
+        "alone, by the newest schema.",
     )
     validation: Literal["types", "strict"] = Field(
-        "types", alias="validate", description="JSON: check types and required fields, or every rule."
+        "types",
+        alias="validate",
+        description="Only for JSON. types: check types and required fields. strict: check every rule.",
     )
     on_null_value: Literal["bad", "skip", "keep"] = Field(
-        "bad", description="A null value: a bad record, left out, or a row of key and metadata."
+        "bad",
+        description="A record without a value: a bad record, left out, or a row of key and metadata.",
     )
     metadata: Literal["standard", "full"] = Field(
-        "standard", description="Seven metadata columns, or nine: with the raw key and value."
+        "standard", description="standard: seven metadata columns. full: the raw key and value as well."
     )
     metadata_names: Literal["tableflow", "portable"] = Field(
-        "tableflow", description="`$$offset`, or `cflt_metadata_offset` where an engine rejects $."
+        "tableflow",
+        description="tableflow: `$$offset`. portable: `cflt_metadata_offset`, for engines that reject $.",
     )
     keep_rows_for: Duration | None = Field(
-        None, description="Age by the record's timestamp at which rows are deleted; default: never."
+        None, description="Rows are deleted at this age, by the record's timestamp. Default: never."
     )
 
     on_bad_record: Literal["suspend", "skip", "dead_letter"] = Field(
-        "suspend", description="What a record that can't be decoded costs."
+        "suspend",
+        description="A record that can't be decoded stops the table, is left out, or is kept apart.",
     )
     on_lost_records: Literal["stop", "record"] = Field(
         "stop",
-        description="Records that retention removed before they were landed: stop the table, or note how "
-        "many and go on.",
+        description="If retention removed records before they were landed: stop the table, or note how many "
+        "and go on.",
     )
     max_dead_letter_rate: float = Field(
-        0.01, ge=0, le=1, description="Most dead letters per offset landed before a check warns."
+        0.01, ge=0, le=1, description="Share of dead letters among landed offsets at which a check warns."
     )
     migrations: tuple[Migration, ...] = Field(
-        (), description="Renames, drops and retypes of columns that are approved, each with an id."
+        (), description="Approved renames, drops and retypes of columns, each with an id."
     )
-    max_records: int = Field(10_000_000, ge=1, description="Most records of one landing.")
-    max_bytes: ByteSize = Field(ByteSize(4 * 2**30), description="Most bytes of one landing: 4GiB.")
-    land_when: LandWhen = Field(default_factory=LandWhen, description="For the arrivals sensor.")
+    max_records: int = Field(10_000_000, ge=1, description="One landing takes this many records at most.")
+    max_bytes: ByteSize = Field(ByteSize(4 * 2**30), description="One landing takes this many bytes at most.")
+    land_when: LandWhen = Field(
+        default_factory=LandWhen, description="When the arrivals sensor lands the table."
+    )
 
     @property
     def is_read_only(self) -> bool:
