@@ -16,7 +16,7 @@ from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport
 from frazil.derive.state import DerivedState, derived_states
 from frazil.kafka.provisioning import TopicState
-from frazil.landing.dead_letters import DeadLetters
+from frazil.landing.dead_letters import DeadLetters, survey
 from frazil.landing.report import LandingReport
 from frazil.landing.state import TableState, table_states
 from frazil.publishing.target import Shown
@@ -217,6 +217,14 @@ def dead_letters_metadata(letters: DeadLetters, table: str) -> Metadata:
     if letters.newest:
         found["newest"] = dg.MetadataValue.timestamp(letters.newest)
     return found
+
+
+def letters_counted(spec: AnyTable, connections: Connections) -> Iterator[dg.AssetMaterialization]:
+    """The dead letters of a table that is made of a topic, where it keeps any: counted after a landing."""
+    if isinstance(spec, TableSpec) and spec.on_bad_record == "dead_letter":
+        names = things(spec, connections.settings)
+        found = dead_letters_metadata(survey(connections.catalog, names.table), str(names.table.dead_letters))
+        yield dg.AssetMaterialization(dg.AssetKey(names.dead_letters_path), metadata=found)
 
 
 def upkeep_observation(names: Things, report: WorkReport) -> dg.AssetObservation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,9 @@ from frazil.derive.derive import DeriveReport
 from frazil.landing.report import LandingReport
 from frazil.reporting import Done
 from frazil.settings.profile import Settings
-from frazil.spec.names import things
+from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
 from frazil.upkeep.work import WorkReport
 
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     import dagster as dg
 
     Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
+
+
+def held_key(path: AssetPath) -> str:
+    """Under which Dagster's storage has the time until which another process lands a table."""
+    return f"frazil/held/{'/'.join(path)}"
 
 
 class DagsterReporter:
@@ -42,11 +48,26 @@ class DagsterReporter:
 
     def tell(self, spec: AnyTable, done: Done) -> None:
         """As if the table's asset, its check or a target's asset had run."""
+        self.tell_all([(spec, done)])
+
+    def tell_all(self, news: Iterable[tuple[AnyTable, Done]]) -> None:
+        """See `Reporter`; events are gathered first, so that they stand together in Dagster's storage."""
+        events = [event for spec, done in news for event in self._events(spec, done)]
+        if events:
+            with self._instance() as instance:
+                for event in events:
+                    instance.report_runless_asset_event(event)
+
+    def hold(self, specs: Sequence[TableSpec], until: float) -> None:
+        """See `Reporter`; the arrivals sensor goes by it."""
+        keys = [held_key(things(spec, self._settings).iceberg_path) for spec in specs]
+        with self._instance() as instance:
+            instance.daemon_cursor_storage.set_cursor_values(dict.fromkeys(keys, str(until)))
+
+    def _instance(self) -> dg.DagsterInstance:
         import dagster as dg
 
-        with dg.DagsterInstance.from_config(str(self._home)) as instance:
-            for event in self._events(spec, done):
-                instance.report_runless_asset_event(event)
+        return dg.DagsterInstance.from_config(str(self._home))
 
     def _events(self, spec: AnyTable, done: Done) -> Iterator[Event]:
         from resources import metadata
@@ -55,6 +76,7 @@ class DagsterReporter:
         match done:
             case LandingReport():
                 yield metadata.grown(spec, connections, metadata.landing_metadata(done))
+                yield from metadata.letters_counted(spec, connections)
             case DeriveReport():
                 yield metadata.grown(spec, connections, metadata.derive_metadata(done))
             case WorkReport():

@@ -9,16 +9,20 @@ import dagster as dg
 from assets.checks import check_keys
 from assets.described import TopicTable
 from frazil.checks.run import freshness_results
-from frazil.connections import Connections, apart
-from frazil.errors import FrazilError
-from frazil.landing.arrivals import Arrivals, Due, look_for_arrivals
-from frazil.landing.standing import Standings
+from frazil.landing.arrivals import Arrivals, Due, Memory, look_at_each
 from frazil.settings.profile import Settings
 from frazil.spec.names import things
-from frazil.spec.topic import TableSpec
 from resources.connections import FrazilConnections
 from resources.metadata import check_evaluation
-from sensors.runs import ARRIVALS, arrivals_wait, digest, run_key, tables_at_work, tables_resting
+from sensors.runs import (
+    ARRIVALS,
+    arrivals_wait,
+    digest,
+    run_key,
+    tables_at_work,
+    tables_held,
+    tables_resting,
+)
 
 _MOST_TOLD = 50  # verdicts of one tick: Dagster's storage takes 15 ms of CPU for each
 
@@ -27,9 +31,10 @@ def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
     """One run for all tables whose waiting records, bytes or age reach what their spec says.
 
     At most one of its runs waits in the queue. Tables that a run lands right now, and tables whose
-    last landing failed a moment ago, are left out of the next one.
+    last landing failed a moment ago, are left out of the next one. Tables that `frazil run` lands are looked
+    at for their freshness only.
     """
-    memory: dict[str, Standings] = {}  # by connection
+    memory: Memory = {}
 
     @dg.sensor(
         name="arrivals",
@@ -45,13 +50,16 @@ def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
             return dg.SkipReason("A run of this sensor waits to be started.")
         working, resting = tables_at_work(context.instance), tables_resting(context.instance)
         free = [t for t in tables if dg.AssetKey(t.things.iceberg_path) not in working | resting]
-        seen, silent = _look([t.spec for t in free], frazil.connections, memory)
+        held = tables_held(context.instance, [dg.AssetKey(t.things.iceberg_path) for t in free])
+        seen, down = look_at_each([t.spec for t in free], frazil.connections, memory)
+        silent = [str(error) for error in down]
         settings = frazil.connections.settings
         for arrivals in seen:
             _tell_freshness(context.instance, arrivals, settings)
-        dues = [due for arrivals in seen for due in arrivals.due]
+        paths = {str(t.things.table): t.things.iceberg_path for t in free}
+        dues = [d for arrivals in seen for d in arrivals.due if dg.AssetKey(paths[d.table]) not in held]
         if not dues:
-            nothing = _nothing(seen, len(tables) - len(free))
+            nothing = _nothing(seen, len(tables) - len(free), len(held))
             return dg.SkipReason("\n".join([*silent, *([nothing] if seen or not silent else [])]))
         for text in (*silent, *_failed(seen)):
             context.log.warning(text)
@@ -61,21 +69,6 @@ def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
         return _request(context.instance, dues, [t for t in free if t.things.kafka_path in topics])
 
     return arrivals
-
-
-def _look(
-    specs: Sequence[TableSpec], connections: Connections, memory: dict[str, Standings]
-) -> tuple[list[Arrivals], list[str]]:
-    """What came in each connection; and why some can't tell."""
-    seen: list[Arrivals] = []
-    silent: list[str] = []
-    for own, clients in apart(specs, connections):
-        known = memory.setdefault(own[0].connection, {})
-        try:
-            seen.append(look_for_arrivals(own, clients, memory=known))
-        except FrazilError as e:
-            silent.append(str(e))
-    return seen, silent
 
 
 def _tell_freshness(instance: dg.DagsterInstance, seen: Arrivals, settings: Settings) -> None:
@@ -106,7 +99,7 @@ def _request(instance: dg.DagsterInstance, due: Sequence[Due], tables: Sequence[
     )
 
 
-def _nothing(seen: Sequence[Arrivals], left_out: int) -> str:
+def _nothing(seen: Sequence[Arrivals], left_out: int, held: int) -> str:
     looked, waiting = sum(len(s.states) for s in seen), sum(s.waiting for s in seen)
     missing = [topic for s in seen for topic in s.missing]
     unknown = sum(s.unknown for s in seen)
@@ -114,6 +107,7 @@ def _nothing(seen: Sequence[Arrivals], left_out: int) -> str:
         f"{looked} tables looked at: {waiting} records wait, none is due",
         f"{unknown} more must wait for the next tick" if unknown else "",
         f"{left_out} left out (landing now, or failed a moment ago)" if left_out else "",
+        f"{held} are landed by `frazil run`" if held else "",
         *(f"{table}: {state}" for s in seen for table, state in s.blocked.items()),
         f"topics missing: {', '.join(missing)}" if missing else "",
         *_failed(seen),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Set
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -12,6 +13,7 @@ import dagster as dg
 
 from assets.upkeep import FAILED
 from frazil.upkeep.kinds import KINDS
+from resources.reporting import held_key
 
 ARRIVALS = ".dagster/frazil-arrivals"
 """Tag of the runs that the arrivals sensor asks for; its value says what was waiting where.
@@ -41,6 +43,13 @@ def arrivals_wait(instance: dg.DagsterInstance) -> bool:
 def tables_at_work(instance: dg.DagsterInstance) -> set[dg.AssetKey]:
     """Assets that somebody's run makes right now, or is about to make."""
     return _assets(_runs(instance, [*_WAITING, *_AT_WORK], _LOST_AFTER))
+
+
+def tables_held(instance: dg.DagsterInstance, keys: Sequence[dg.AssetKey]) -> set[dg.AssetKey]:
+    """Those of some tables that a process outside Dagster lands: it said so, and is not silent since."""
+    told = {held_key(tuple(key.path)): key for key in keys}
+    until = instance.daemon_cursor_storage.get_cursor_values(set(told)) if told else {}
+    return {told[name] for name, at in until.items() if float(at) > time.time()}
 
 
 def tables_resting(instance: dg.DagsterInstance) -> set[dg.AssetKey]:

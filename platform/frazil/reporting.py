@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import entry_points
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
 from frazil.upkeep.work import WorkReport
 
 GROUP = "frazil.reporters"
@@ -46,6 +47,15 @@ class Reporter(Protocol):
 
     def tell(self, spec: AnyTable, done: Done) -> None:
         """Tells of one table."""
+
+    def tell_all(self, news: Iterable[tuple[AnyTable, Done]]) -> None:
+        """Tells of several, in this order."""
+
+    def hold(self, specs: Sequence[TableSpec], until: float) -> None:
+        """Tells that this process lands these tables until then, in seconds since the epoch, or longer.
+
+        Nobody else needs to; an earlier time takes that back.
+        """
 
 
 def load_reporters(settings: Settings) -> tuple[Reporter, ...]:

@@ -43,6 +43,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "sync": "Update every place that shows the tables, such as Glue and Snowflake.",
         "derive": "Update tables that are made of other tables.",
     },
+    "run": {"run": "Land topics without a pause, and update all that follows, until it is stopped."},
     "repair": {
         "redrive": "Land the dead letters of a table that can be decoded now, each one once.",
         "resume": "Lift a table's suspension and land what waits.",

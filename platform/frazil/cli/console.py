@@ -56,6 +56,12 @@ def print_json(data: Any) -> None:
     sys.stdout.write(json.dumps(_for_scripts(data), indent=2, default=str) + "\n")
 
 
+def print_json_line(data: Any) -> None:
+    """Prints one of many JSON documents, on a line of its own, at once."""
+    sys.stdout.write(json.dumps(_for_scripts(data), default=str) + "\n")
+    sys.stdout.flush()
+
+
 def _for_scripts(data: Any, *, is_id: bool = False) -> Any:
     if isinstance(data, dict):
         return {k: _for_scripts(v, is_id=is_id or k in IDS) for k, v in data.items()}

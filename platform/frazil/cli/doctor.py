@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from frazil.cli.console import complain, console, print_json, print_table
-from frazil.cli.selection import Json, select_pipelines
+from frazil.cli.selection import Json, Pipelines, select_pipelines
 from frazil.doctor.probe import Finding, Patient
 from frazil.doctor.run import SECONDS, examine
 from frazil.errors import PartDownError
@@ -27,10 +27,6 @@ _COLOURS = {
     "not needed": "dim",
 }
 
-Pipelines = Annotated[
-    list[str] | None,
-    typer.Option("--pipeline", metavar="P", help="Only this pipeline. May be repeated."),
-]
 Seconds = Annotated[float, typer.Option(help="How many seconds one system may take.", min=1)]
 
 

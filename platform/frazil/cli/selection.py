@@ -53,6 +53,10 @@ Name = Annotated[
     ),
 ]
 AllTables = Annotated[bool, typer.Option("--all", help="Every table of every pipeline.")]
+Pipelines = Annotated[
+    list[str] | None,
+    typer.Option("--pipeline", metavar="P", help="Only this pipeline. May be repeated."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 
 
@@ -70,12 +74,13 @@ class Selection(Generic[S]):
         return [(spec, things(spec, self.connections.settings)) for spec in self.specs]
 
     @cached_property
-    def _reporters(self) -> tuple[Reporter, ...]:
+    def reporters(self) -> tuple[Reporter, ...]:
+        """Who wants to hear of what is done."""
         return load_reporters(self.connections.settings)
 
     def tell(self, spec: AnyTable, done: Done) -> None:
         """Tells whoever wants to hear of it what was done to one of the tables."""
-        for reporter in self._reporters:
+        for reporter in self.reporters:
             reporter.tell(spec, done)
 
     @property
@@ -124,17 +129,22 @@ def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
 
 
 def select_pipelines(names: Sequence[str]) -> Selection[AnyTable]:
-    """The tables of the pipelines of those names, or of all that can be used."""
+    """The tables of the pipelines of those names, or of all that can be used; in the order of `select`."""
     settings = Settings.load()
-    found = load_tables(settings).pipelines
+    configure_logs(settings.log, settings)
+    loaded = load_tables(settings)
+    found = loaded.pipelines
     known = {pipeline.name: pipeline for pipeline in found.sound}
     broken = {each.name: each.error for each in found.broken}
     for name in names:
         if name not in known:
             missing = UsageError(f"There is no pipeline {name}.", todo=f"Known are {', '.join(known)}.")
             raise broken.get(name, missing)
-    specs = [spec for name in names or known for spec, _ in known[name].every_table]
-    return Selection(tuple(specs), Clients(settings), {} if names else broken)
+    wanted = [known[name] for name in names or known]
+    topics = [spec for pipeline in wanted for spec in pipeline.tables]
+    own = {things(spec, settings).table for pipeline in wanted for spec in pipeline.derived}
+    derived = [spec for spec in loaded.derived if things(spec, settings).table in own]
+    return Selection((*topics, *derived), Clients(settings), {} if names else broken)
 
 
 def select_topics(names: Iterable[str] | None, *, every: bool) -> Selection[TableSpec]:

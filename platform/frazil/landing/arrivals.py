@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from frazil.connections import Connections
+from frazil.connections import Connections, apart
 from frazil.errors import FrazilError
 from frazil.kafka.facts import topic_facts
 from frazil.landing.standing import Standings, ask_tables
@@ -27,6 +27,9 @@ MOST_ASKED = 200
 
 _LOOKS = 30
 """Looks within which every table is asked: five minutes of the sensor's."""
+
+Memory = dict[str, Standings]
+"""What earlier looks found, by connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,12 @@ def look_for_arrivals(
     clock: Callable[[], float] = time.time,
     memory: Standings | None = None,
     most: int = MOST_ASKED,
+    looks: int = _LOOKS,
 ) -> Arrivals:
     """Compares every topic with its table's position and the spec's thresholds.
 
     A blocked table is never due: landing it again would fail in the same way. With a memory that is kept
-    between looks at most `most` tables are asked for; without one, all are.
+    between looks at most `most` tables are asked for, each within so many `looks`; without one, all are.
 
     Raises:
         PartDownError: Kafka does not answer, or the catalog tells of no table.
@@ -109,7 +113,7 @@ def look_for_arrivals(
         return found
 
     seen = states(names, forks=False)
-    wanted = list(names) if memory is None else _wanted(names, seen, standings, now)[:most]
+    wanted = list(names) if memory is None else _wanted(names, seen, standings, now, looks)[:most]
     failed |= ask_tables({name: names[name] for name in wanted}, connections, standings)
     asked = states(wanted, forks=True)
     if len(failed) == len(wanted):
@@ -123,15 +127,31 @@ def look_for_arrivals(
     )
 
 
+def look_at_each(
+    specs: Sequence[TableSpec], connections: Connections, memory: Memory, looks: int = _LOOKS
+) -> tuple[list[Arrivals], list[FrazilError]]:
+    """What came in each connection; and why some can't tell."""
+    seen: list[Arrivals] = []
+    silent: list[FrazilError] = []
+    for own, clients in apart(specs, connections):
+        known = memory.setdefault(own[0].connection, {})
+        try:
+            seen.append(look_for_arrivals(own, clients, memory=known, looks=looks))
+        except FrazilError as e:
+            silent.append(e)
+    return seen, silent
+
+
 def _wanted(
     names: Mapping[TableName, TableSpec],
     seen: Mapping[TableName, TableState],
     standings: Standings,
     now: float,
+    looks: int,
 ) -> list[TableName]:
     """The tables that a look asks for: those that are not known, a few in turn, and those that may be due."""
     longest_ago = [name for name in standings if name in names]
-    turn = longest_ago[: len(names) // _LOOKS + 1]
+    turn = longest_ago[: len(names) // looks + 1]
     new = [name for name in names if name not in standings]
     due = [n for n in longest_ago if seen[n].state in BLOCKED or _due(names[n], seen[n], now)]
     return list(dict.fromkeys((*new, *turn, *due)))
@@ -154,7 +174,7 @@ def _reason(spec: TableSpec, records: int, size: int, age: float) -> str:
         return f"{records} records wait, {when.records} are enough"
     if size >= when.bytes:
         return f"about {size} bytes wait, {int(when.bytes)} are enough"
-    if age >= when.age.total_seconds():
+    if age >= spec.interval.total_seconds():
         since = "never landed" if age == float("inf") else f"last landing {age:.0f} s ago"
         return f"{records} records wait, {since}"
     return ""

@@ -76,4 +76,5 @@ def sum_of(one: LandingReport, two: LandingReport) -> LandingReport:
         schema_ids=tuple(sorted({*one.schema_ids, *two.schema_ids})),
         landings=one.landings + two.landings,
         conflicts=one.conflicts + two.conflicts,
+        seconds=round(one.seconds + two.seconds, 3),
     )

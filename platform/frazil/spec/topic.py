@@ -22,11 +22,14 @@ SCHEMA_KINDS = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
 
 
 class LandWhen(Part):
-    """When the arrivals sensor lands a table: as soon as one of the three is reached."""
+    """When a table is landed by itself: as soon as one of the three is reached."""
 
     records: int = Field(1_000_000, ge=1, description="Records waiting in the topic.")
     bytes: ByteSize = Field(ByteSize(128 * 2**20), description="Bytes waiting in the topic, estimated.")
-    age: Duration = Field(timedelta(seconds=30), description="Time since the last landing.")
+    age: Duration = Field(
+        timedelta(seconds=30),
+        description="Time since the last landing; half of `freshness` if that is less.",
+    )
 
 
 class TableSpec(AnyTable):
@@ -109,14 +112,18 @@ class TableSpec(AnyTable):
     )
     max_records: int = Field(10_000_000, ge=1, description="One landing takes this many records at most.")
     max_bytes: ByteSize = Field(ByteSize(4 * 2**30), description="One landing takes this many bytes at most.")
-    land_when: LandWhen = Field(
-        default_factory=LandWhen, description="When the arrivals sensor lands the table."
-    )
+    land_when: LandWhen = Field(default_factory=LandWhen, description="When the table lands by itself.")
 
     @property
     def is_read_only(self) -> bool:
         """See `AnyTable`."""
         return self.mode == "tableflow"
+
+    @property
+    def interval(self) -> timedelta:
+        """Time between two landings while few records come: `land_when.age`, or half of `freshness`."""
+        age = self.land_when.age
+        return age if self.freshness is None else min(age, self.freshness / 2)
 
     @field_validator("migrations")
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import dagster as dg
@@ -11,6 +12,7 @@ from frazil.landing.land import land
 from kit.graphs import Graph, MakeGraph
 from kit.targets import glue_path, snowflake_path
 from resources.connections import FrazilConnections
+from resources.reporting import held_key
 from sensors.runs import ARRIVALS
 
 
@@ -143,6 +145,21 @@ def test_a_table_that_somebody_lands_right_now_is_left_out(
 
     assert not decided.run_requests
     assert "1 left out" in decided.skip_message
+
+
+def test_a_table_that_frazil_run_lands_is_left_to_it_and_its_freshness_told(
+    waiting: Graph, instance: dg.DagsterInstance
+) -> None:
+    key = held_key(waiting.things.iceberg_path)
+    land(waiting.topics[0].spec, waiting.topics[0].connections)
+    waiting.topics[0].trades(4)
+    instance.daemon_cursor_storage.set_cursor_values({key: str(time.time() + 60)})
+
+    decided = tick(waiting, instance)
+
+    assert not decided.run_requests
+    assert "1 are landed by `frazil run`" in decided.skip_message
+    assert evaluations(instance, waiting) == [(True, "WARN")]
 
 
 def test_a_table_whose_landing_failed_a_moment_ago_rests(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.work import WorkReport
 from resources.reporting import DagsterReporter
+from sensors.runs import tables_held
 
 SPEC = TableSpec(topic="orders")
 TABLE = ("iceberg", "local", "orders")
@@ -54,6 +56,17 @@ def test_a_shells_upkeep_and_checks_are_told_and_what_was_skipped_is_not(
         "Expired 3 snapshots."
     ]
     assert {key.name: execution.status.value for key, execution in known.items()} == {"a": "SUCCEEDED"}
+
+
+def test_the_sensor_knows_which_tables_a_shell_lands_until_when(instance: dg.DagsterInstance) -> None:
+    reporter, keys = DagsterReporter(Settings()), [dg.AssetKey(TABLE), dg.AssetKey("other")]
+    before = tables_held(instance, keys)
+
+    reporter.hold([SPEC], time.time() + 60)
+    held = tables_held(instance, keys)
+    reporter.hold([SPEC], time.time() - 1)
+
+    assert (before, held, tables_held(instance, keys)) == (set(), {dg.AssetKey(TABLE)}, set())
 
 
 def test_dagster_is_not_loaded_before_there_is_something_to_tell() -> None:

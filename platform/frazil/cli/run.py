@@ -1,0 +1,103 @@
+"""`frazil run`: tables that follow their topics by seconds."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from frazil.cli.console import complain, console, print_json_line
+from frazil.cli.selection import Pipelines, Selection, select_pipelines
+from frazil.clients import Clients
+from frazil.continuous.bulletin import Bulletin
+from frazil.continuous.follower import Follower
+from frazil.continuous.news import News, Say
+from frazil.continuous.runner import Runner
+from frazil.continuous.work import WarmWork
+from frazil.errors import InterruptedWorkError, UsageError
+from frazil.logs import is_json
+from frazil.spec.table import AnyTable
+
+app = typer.Typer()
+_log = logging.getLogger(__name__)
+
+_COLOURS = {"failed": "bold red", "waits": "yellow", "recovered": "green", "overtaken": "dim"}
+
+JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON document a line on stdout.")]
+
+
+@app.command("run")
+def run_command(pipeline: Pipelines = None, as_json: JsonLines = False) -> None:
+    """Land topics without a pause, and update all that follows, until it is stopped.
+
+    Looks at Kafka once a second, and lands what is due by land_when and freshness. Then it updates Glue,
+    Snowflake and the tables that are made of it. SIGTERM or Ctrl-C lets landings in hand end.
+    """
+    selection = select_pipelines(pipeline or ()).writable
+    for name, error in selection.broken.items():
+        complain(error, name)
+    topics = selection.topics.specs
+    if not topics:
+        raise UsageError("There is no table to be landed.", todo="`frazil tables` lists all of them.")
+    say = _speaker(as_json=as_json)
+    runner = _runner(selection, say)
+    say(News("running", "", f"Landing {len(topics)} topics; Ctrl-C stops it.", {"topics": len(topics)}))
+    with _stopped_by_signals(runner.stop) as met:
+        runner.run()
+    if signal.SIGINT in met:
+        raise InterruptedWorkError(
+            "Stopped by Ctrl-C.",
+            meaning="What was landed before stays; no table shows anything half done.",
+            todo="The same command goes on.",
+        )
+
+
+def _runner(selection: Selection[AnyTable], say: Say) -> Runner:
+    settings = selection.connections.settings
+    work = WarmWork(lambda: Clients(settings), run_id=f"run-{time.time_ns()}")
+    bulletin = Bulletin(selection.reporters, selection.specs, work.check)
+    follower = Follower(selection.specs, work, bulletin, settings, say)
+    return Runner(selection.topics.specs, work, follower, say)
+
+
+@contextmanager
+def _stopped_by_signals(stop: Callable[[], None]) -> Iterator[list[int]]:
+    """Stops in order at the first signal; a second one ends the process. Gives those that came."""
+    met: list[int] = []
+
+    def handle(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        met.append(number)
+        stop()
+
+    before = {each: signal.signal(each, handle) for each in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield met
+    finally:
+        for each, was in before.items():
+            signal.signal(each, was)
+
+
+def _speaker(*, as_json: bool) -> Say:
+    """For scripts a document a line; else a line of text, in the log where that is JSON."""
+
+    def to_scripts(news: News) -> None:
+        print_json_line(
+            {"at": time.time(), "event": news.event, "table": news.table, "text": news.text, **news.facts}
+        )
+
+    def to_people(news: News) -> None:
+        console.print(f"{time.strftime('%H:%M:%S')} {news.text}", style=_COLOURS.get(news.event))
+
+    return to_scripts if as_json else _to_log if is_json() else to_people
+
+
+def _to_log(news: News) -> None:
+    level = logging.ERROR if news.event == "failed" else logging.INFO
+    extra: dict[str, Any] = {"event": news.event, "table": news.table, **news.facts}
+    _log.log(level, news.text, extra=extra)

@@ -1,0 +1,1 @@
+"""`frazil run`: tables that follow their topics all the time."""

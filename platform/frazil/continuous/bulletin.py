@@ -1,0 +1,107 @@
+"""What others, such as Dagster, hear of a runner's work: in batches, for each event costs them something."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from frazil.checks.result import CheckResult
+from frazil.continuous.schedule import Clock, Pace
+from frazil.derive.derive import DeriveReport
+from frazil.landing.report import LandingReport, sum_of
+from frazil.publishing.target import Shown
+from frazil.reporting import Done, Reporter, is_news
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+
+EVERY = 60.0
+"""Seconds between two batches; Dagster's storage takes 15 ms of CPU for each of its events."""
+
+_SHARE = 0.05
+"""Of the time, at most: with very many busy tables the batches come less often."""
+
+HELD_FOR = 3 * EVERY
+"""Seconds after which nobody believes any more that a silent runner lands its tables."""
+
+T = TypeVar("T", LandingReport, DeriveReport)
+
+
+class Bulletin:
+    """Gathers what was done, and tells it: one event a table for all of its landings since the last batch.
+
+    Tables are told in the order of `specs`, each after those that it is made of. A batch has a landing
+    together with what followed it, so that Dagster's automation finds nothing to do.
+    """
+
+    def __init__(
+        self,
+        reporters: Sequence[Reporter],
+        specs: Sequence[AnyTable],
+        check: Callable[[AnyTable], Sequence[CheckResult]],
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._reporters, self._all, self._check = reporters, specs, check
+        self._pace = Pace(EVERY, _SHARE, clock)
+        self._touched: set[int] = set()
+        self._landed: dict[int, LandingReport] = {}
+        self._derived: dict[int, DeriveReport] = {}
+        self._shown: dict[int, Sequence[Shown]] = {}
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for a batch."""
+        return not self._pace.left
+
+    def add(self, spec: AnyTable, done: Done) -> None:
+        """Keeps what is news until the next batch."""
+        if not self._reporters or not is_news(done):
+            return
+        key = id(spec)
+        self._touched.add(key)
+        match done:
+            case LandingReport():
+                before = self._landed.get(key)
+                self._landed[key] = _both(before, done, sum_of) if before else done
+            case DeriveReport():
+                then = self._derived.get(key)
+                self._derived[key] = _both(then, done, DeriveReport.followed_by) if then else done
+            case _:
+                self._shown[key] = done  # type: ignore[assignment]
+
+    def tell(self) -> None:
+        """Tells all that was gathered, with the checks of each table; and that this process is alive."""
+        self._pace.begin()
+        self.hold()
+        touched = [spec for spec in self._all if id(spec) in self._touched]
+        gathered: list[tuple[AnyTable, Done]] = [(s, done) for s in touched for done in self._done(id(s))]
+        self._touched, self._landed, self._derived, self._shown = set(), {}, {}, {}
+        for reporter in self._reporters:
+            reporter.tell_all(gathered)
+        checks = [(spec, result) for spec in touched for result in self._check(spec)]
+        for reporter in self._reporters:
+            reporter.tell_all(checks)
+        self._pace.end()
+
+    def hold(self) -> None:
+        """Says that this process lands its tables, for as long as one of the next batches comes in time."""
+        self._hold(time.time() + HELD_FOR)
+
+    def release(self) -> None:
+        """Says that it no longer does."""
+        self._hold(0.0)
+
+    def _hold(self, until: float) -> None:
+        topics = [spec for spec in self._all if isinstance(spec, TableSpec)]
+        for reporter in self._reporters:
+            reporter.hold(topics, until)
+
+    def _done(self, key: int) -> Iterator[Done]:
+        kinds: tuple[Mapping[int, Done], ...] = (self._landed, self._derived, self._shown)
+        yield from (of_kind[key] for of_kind in kinds if key in of_kind)
+
+
+def _both(one: T, two: T, add: Callable[[T, T], T]) -> T:
+    both = add(one, two)
+    return replace(both, seconds=round(one.seconds + two.seconds, 3))

@@ -1,0 +1,156 @@
+"""What follows landings: the tables made of a table, the targets that show it, and who hears of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+from threading import Event
+
+from frazil.continuous.bulletin import Bulletin
+from frazil.continuous.news import News, Say, failure, recovery
+from frazil.continuous.schedule import Backoff, Clock
+from frazil.continuous.work import Work
+from frazil.derive.computation import computation_of
+from frazil.errors import FrazilError, MissingError, NotYetError, OvertakenError, explain
+from frazil.landing.report import LandingReport
+from frazil.settings.profile import Settings
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import TableName, things
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+
+_AT_ONCE = 4
+_REST = 0.5  # seconds between two rounds
+_LISTENERS = "telling Dagster"
+_OTHERS_MOVE = 60.0
+"""Seconds after which a table is derived again whose inputs others land."""
+
+
+class Follower:
+    """Works in rounds beside the landings: whatever landed since the last round is followed once.
+
+    Args:
+        specs: All tables, each after those that it is made of. Nobody knows what earlier runners left behind
+            when they were killed: so all of them are followed at the start.
+    """
+
+    def __init__(
+        self, specs: Sequence[AnyTable], work: Work, bulletin: Bulletin, settings: Settings, say: Say,
+        clock: Clock = time.monotonic,
+    ) -> None:  # fmt: skip
+        self._specs = {things(spec, settings).table: spec for spec in specs}
+        self._readers = _readers(self._specs)
+        self._work, self._bulletin, self._say, self._clock = work, bulletin, say, clock
+        self._backoff = Backoff(clock)
+        self._news: SimpleQueue[tuple[TableName, LandingReport]] = SimpleQueue()
+        self._owed = {name for name, spec in self._specs.items() if not spec.is_read_only}
+        self._looked = clock()
+
+    def landed(self, table: str, report: LandingReport) -> None:
+        """Takes note of a landing; may be called by any thread."""
+        name = next(name for name in self._specs if str(name) == table)
+        self._news.put((name, report))
+
+    def run(self, stop: Event) -> None:
+        """Works until it is stopped; what is under way then is brought to its end, and told."""
+        self._tell(self._bulletin.hold)
+        while not stop.wait(_REST):
+            self.round(stop)
+        self._take_in()
+        self._tell(self._bulletin.tell)
+        self._tell(self._bulletin.release)
+
+    def round(self, stop: Event) -> None:
+        """Follows all that is owed, and tells of it when it is time."""
+        self._take_in()
+        topics = [name for name, spec in self._specs.items() if isinstance(spec, TableSpec)]
+        if owed := [name for name in topics if self._is_owed(name)]:
+            with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="showing") as pool:
+                list(pool.map(lambda name: self._follow(name, stop), owed))
+        for name, spec in self._specs.items():
+            if isinstance(spec, DerivedSpec) and self._is_owed(name):
+                self._follow(name, stop)
+        if self._bulletin.is_due:
+            self._tell(self._bulletin.tell)
+
+    def _is_owed(self, name: TableName) -> bool:
+        return name in self._owed and not self._backoff.rests(str(name))
+
+    def _tell(self, tell: Callable[[], None]) -> None:
+        """What can't be told now is not told again: the next event of the table says how it stands."""
+        try:
+            tell()
+        except Exception as e:  # noqa: BLE001 - no landing may end because nobody listens
+            self._failed_at(_LISTENERS, explain(e))
+        else:
+            self._works(_LISTENERS)
+
+    def _take_in(self) -> None:
+        while True:
+            try:
+                name, report = self._news.get_nowait()
+            except Empty:
+                break
+            self._bulletin.add(self._specs[name], report)
+            self._owed |= {name, *self._readers.get(name, ())}
+        if self._clock() - self._looked > _OTHERS_MOVE:
+            self._looked = self._clock()
+            self._owed |= self._readers.get(None, set())
+
+    def _follow(self, name: TableName, stop: Event) -> None:
+        if stop.is_set():
+            return
+        spec = self._specs[name]
+        self._owed.discard(name)
+        try:
+            if isinstance(spec, DerivedSpec):
+                self._derive(name, spec)
+            self._bulletin.add(spec, self._work.show(spec))
+        except OvertakenError:
+            self._owed.add(name)  # the other one may have read less
+        except Exception as e:  # noqa: BLE001 - one table must not stop the others
+            self._failed(name, spec, e)
+        else:
+            self._works(str(name))
+
+    def _derive(self, name: TableName, spec: DerivedSpec) -> None:
+        report = self._work.derive(spec)
+        self._bulletin.add(spec, report)
+        if report.done:
+            self._owed |= self._readers.get(name, set())
+            facts = {"rows": report.rows, "seconds": report.seconds}
+            self._say(
+                News("derived", str(name), f"{name}: {report.rows:,} rows, {report.seconds:.1f} s", facts)
+            )
+
+    def _failed(self, name: TableName, spec: AnyTable, error: Exception) -> None:
+        waits = MissingError if isinstance(spec, DerivedSpec) else NotYetError
+        if isinstance(error, waits):
+            return  # it is owed again once what it waits for has landed
+        self._owed.add(name)
+        self._failed_at(str(name), explain(error))
+
+    def _failed_at(self, name: str, error: FrazilError) -> None:
+        if self._backoff.failed(name, error):
+            self._say(failure(name, error))
+
+    def _works(self, name: str) -> None:
+        if self._backoff.worked(name):
+            self._say(recovery(name))
+
+
+def _readers(specs: Mapping[TableName, AnyTable]) -> dict[TableName | None, set[TableName]]:
+    """By table those that are made of it; by None those of which an input is none of these tables."""
+    found: dict[TableName | None, set[TableName]] = {}
+    for name, spec in specs.items():
+        for text in computation_of(spec).inputs if isinstance(spec, DerivedSpec) else ():
+            input_name = TableName.parse(text, name.namespace)
+            known = isinstance(specs.get(input_name), DerivedSpec) or _is_landed(specs.get(input_name))
+            found.setdefault(input_name if known else None, set()).add(name)
+    return found
+
+
+def _is_landed(spec: AnyTable | None) -> bool:
+    return isinstance(spec, TableSpec) and not spec.is_read_only

@@ -1,0 +1,36 @@
+"""What a runner tells, one line each: to people, to scripts, or to the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from frazil.errors import FrazilError
+
+Event = Literal["running", "landed", "overtaken", "derived", "failed", "recovered", "waits", "stopping"]
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """One line; `table` is empty where it is of none, `facts` are for scripts."""
+
+    event: Event
+    table: str
+    text: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+Say = Callable[[News], None]
+"""Is called by several threads."""
+
+
+def failure(table: str, error: FrazilError) -> News:
+    """A failure that is tried again."""
+    facts = {"error": type(error).__name__, **error.document}
+    return News("failed", table, f"{table or 'Kafka or the catalog'}: {error}", facts)
+
+
+def recovery(table: str) -> News:
+    """It works again, after a failure that was told."""
+    return News("recovered", table, f"{table or 'Kafka and the catalog'}: works again.")

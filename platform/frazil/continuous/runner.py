@@ -1,0 +1,147 @@
+"""The loop: looks at Kafka once a second, starts landings, and takes in what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+
+from frazil.continuous.follower import Follower
+from frazil.continuous.news import News, Say, failure, recovery
+from frazil.continuous.schedule import Pace, Schedule, Turn
+from frazil.continuous.work import Work
+from frazil.errors import FrazilError, OvertakenError, explain
+from frazil.landing.arrivals import Arrivals
+from frazil.landing.many import AT_ONCE
+from frazil.landing.report import LandingReport
+from frazil.landing.state import BLOCKED
+from frazil.spec.topic import TableSpec
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks."""
+
+_LOOK_SHARE = 0.5  # of the time, at most: looks at a thousand tables take seconds
+_FACTS = ("topic", "records", "dead_letters", "spans", "snapshot_id", "max_timestamp", "seconds")
+_ALL = ""  # stands for all tables, where a server does not answer
+
+Ended = tuple[Turn, Future[LandingReport]]
+
+
+class Runner:
+    """Lands topics until it is stopped.
+
+    A table that fails is tried again, ever more seldom, and stops no other. Nothing is kept but in memory:
+    a runner that is killed has lost nothing, and a second one beside it only does work that is dropped.
+    """
+
+    def __init__(
+        self, topics: Sequence[TableSpec], work: Work, follower: Follower, say: Say,
+        at_once: int = AT_ONCE, look_every: float = LOOK_EVERY,
+    ) -> None:  # fmt: skip
+        self._topics = [spec for spec in topics if not spec.is_read_only]
+        self._work, self._follower, self._say, self._at_once = work, follower, say, at_once
+        self._schedule = Schedule(at_once)
+        self._backoff = self._schedule.backoff
+        self._pace = Pace(look_every, _LOOK_SHARE)
+        self._ended: SimpleQueue[Ended | None] = SimpleQueue()
+        self._waits: dict[str, str] = {}
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Begins no landing any more; the signal handler's part, so it takes no lock."""
+        self._stopping = True
+        self._ended.put(None)
+
+    def run(self) -> None:
+        """Returns when it was stopped and the landings in hand have ended."""
+        stop = Event()
+        following = Thread(target=self._follower.run, args=(stop,), name="following")
+        following.start()
+        try:
+            with ThreadPoolExecutor(self._at_once, thread_name_prefix="landing") as pool:
+                while not self._stopping:
+                    self._start(pool)
+                    self._take_ended(self._pace.left)
+                self._say(
+                    News("stopping", "", f"Stopping; {self._schedule.at_work} landings in hand end first.")
+                )
+            self._take_ended(0.0)
+        finally:
+            stop.set()
+            following.join()
+
+    def _start(self, pool: ThreadPoolExecutor) -> None:
+        if not self._pace.left:
+            self._look()
+        for turn in self._schedule.turns():
+            future = pool.submit(self._work.land, turn.due.spec, turn.records)
+            future.add_done_callback(partial(self._note, turn))
+
+    def _note(self, turn: Turn, future: Future[LandingReport]) -> None:
+        self._ended.put((turn, future))
+
+    def _take_ended(self, seconds: float) -> None:
+        """Waits for so long for a landing that ends, and takes in all that have."""
+        try:
+            ended = self._ended.get(timeout=seconds) if seconds else self._ended.get_nowait()
+            while True:
+                if ended:
+                    self._take_in(*ended)
+                ended = self._ended.get_nowait()
+        except Empty:
+            return
+
+    def _look(self) -> None:
+        self._pace.begin()
+        seen, silent = self._work.look(self._topics)
+        self._pace.end()
+        self._schedule.look(due for arrivals in seen for due in arrivals.due)
+        if silent and self._backoff.failed(_ALL, explain(silent[0])):
+            self._say(failure(_ALL, explain(silent[0])))
+        elif not silent and self._backoff.worked(_ALL):
+            self._say(recovery(_ALL))
+        self._tell_waiting(seen)
+
+    def _tell_waiting(self, seen: Sequence[Arrivals]) -> None:
+        """Tells once of each table that nothing can be landed into before somebody does something."""
+        states = [state for arrivals in seen for state in arrivals.states]
+        waits: dict[str, str] = {
+            s.identifier: s.state for s in states if s.state in (*BLOCKED, "topic missing")
+        }
+        reasons = {s.identifier: s.reason for s in states}
+        for table, word in waits.items():
+            if self._waits.get(table) != word and not self._backoff.is_told(table):
+                text = f"{table}: {word}. {reasons[table]}".rstrip()
+                self._say(News("waits", table, text, {"state": word, "reason": reasons[table]}))
+        self._waits = waits
+
+    def _take_in(self, turn: Turn, future: Future[LandingReport]) -> None:
+        table = turn.due.table
+        self._schedule.ended(table)
+        error = future.exception()
+        if isinstance(error, OvertakenError):
+            self._say(News("overtaken", table, f"{table}: another landing was quicker; nothing is lost."))
+        elif isinstance(error, Exception):
+            self._failed(table, explain(error))
+            return
+        elif error is not None:
+            raise error
+        else:
+            self._landed(table, future.result())
+        if self._backoff.worked(table):
+            self._say(recovery(table))
+
+    def _landed(self, table: str, report: LandingReport) -> None:
+        if not report.landings:
+            return
+        facts = {name: getattr(report, name) for name in _FACTS}
+        bad = f", {report.dead_letters:,} dead letters" if report.dead_letters else ""
+        text = f"{table}: {report.records:,} records{bad}, {report.seconds:.1f} s"
+        self._say(News("landed", table, text, facts))
+        self._follower.landed(table, report)
+
+    def _failed(self, table: str, error: FrazilError) -> None:
+        if self._backoff.failed(table, error):
+            self._say(failure(table, error))

@@ -1,0 +1,140 @@
+"""Which table is landed next, how much of it, and when one that failed is tried again. No server is asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from frazil.errors import FrazilError, RetryError
+from frazil.landing.arrivals import Due
+
+Clock = Callable[[], float]
+
+TURN_RECORDS, TURN_BYTES = 2_000_000, 256 * 2**20
+"""What one turn lands at most: some seconds on two cores. Then others may go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One landing of a table."""
+
+    due: Due
+    records: int  # as many as it lands at most
+
+    @property
+    def is_large(self) -> bool:
+        """Whether more waits than the turn takes."""
+        return self.due.records > self.records
+
+
+def turn_of(due: Due) -> Turn:
+    """As much as one turn and the spec's caps allow."""
+    size = max(1.0, due.bytes / max(1, due.records))
+    most = min(TURN_BYTES, due.spec.max_bytes) / size
+    return Turn(due, int(max(1, min(TURN_RECORDS, due.spec.max_records, most))))
+
+
+class Schedule:
+    """Takes those tables first that have waited longest, measured by the `interval` of their specs.
+
+    Tables with a backlog of several turns leave one place to the others. A table is landed once at a time.
+    """
+
+    def __init__(self, places: int, clock: Clock = time.monotonic) -> None:
+        self._places = places
+        self._due: list[Due] = []
+        self._at_work: dict[str, Turn] = {}
+        self.backoff = Backoff(clock)
+
+    @property
+    def at_work(self) -> int:
+        """How many landings are under way."""
+        return len(self._at_work)
+
+    def look(self, due: Iterable[Due]) -> None:
+        """Takes in what one look found; what an earlier one found is forgotten."""
+        free = (d for d in due if d.table not in self._at_work)
+        self._due = sorted(free, key=_urgency, reverse=True)
+
+    def turns(self) -> list[Turn]:
+        """The landings to start now."""
+        started = []
+        for due in self._due:
+            turn = turn_of(due)
+            if self._has_room(turn) and not self.backoff.rests(due.table):
+                self._at_work[due.table] = turn
+                started.append(turn)
+        self._due = [due for due in self._due if due.table not in self._at_work]
+        return started
+
+    def ended(self, table: str) -> None:
+        """Makes room; the table is due again when a later look says so."""
+        del self._at_work[table]
+
+    def _has_room(self, turn: Turn) -> bool:
+        large = sum(each.is_large for each in self._at_work.values())
+        most = max(1, self._places - 1) if turn.is_large else self._places
+        return len(self._at_work) < self._places and (not turn.is_large or large < most)
+
+
+def _urgency(due: Due) -> float:
+    return due.age / max(0.001, due.spec.interval.total_seconds())
+
+
+class Backoff:
+    """When what failed is tried again, and whether people need to hear of it."""
+
+    def __init__(self, clock: Clock = time.monotonic, first: float = 2.0, longest: float = 300.0) -> None:
+        self._clock = clock
+        self._first, self._longest = first, longest
+        self._failed: dict[str, tuple[int, float]] = {}  # how often in a row, and when to try again
+        self._told: dict[str, str] = {}
+
+    def rests(self, name: str) -> bool:
+        """Whether it failed a moment ago; each failure in a row doubles the time."""
+        return name in self._failed and self._clock() < self._failed[name][1]
+
+    def failed(self, name: str, error: FrazilError) -> bool:
+        """Notes a failure; whether it is news.
+
+        The same one is told once. What may pass by itself is told when it comes a second time in a row.
+        """
+        times = self._failed.get(name, (0, 0.0))[0] + 1
+        pause = min(self._longest, self._first * 2.0 ** min(times - 1, 30))
+        self._failed[name] = times, self._clock() + pause
+        if self._told.get(name) == error.what or (isinstance(error, RetryError) and times == 1):
+            return False
+        self._told[name] = error.what
+        return True
+
+    def is_told(self, name: str) -> bool:
+        """Whether people have heard that it fails."""
+        return name in self._told
+
+    def worked(self, name: str) -> bool:
+        """Notes that it went well; whether that is news, after a failure that was told."""
+        self._failed.pop(name, None)
+        return self._told.pop(name, None) is not None
+
+
+class Pace:
+    """Lets something happen at most each `least` seconds, and have a `share` of the time at most."""
+
+    def __init__(self, least: float, share: float, clock: Clock = time.monotonic) -> None:
+        self._least, self._share, self._clock = least, share, clock
+        self._next = self._began = clock()
+
+    @property
+    def left(self) -> float:
+        """Seconds until the next time."""
+        return max(0.0, self._next - self._clock())
+
+    def begin(self) -> None:
+        """Notes that it begins."""
+        self._began = self._clock()
+
+    def end(self) -> None:
+        """Notes that it ended."""
+        took = self._clock() - self._began
+        self._next = self._began + max(self._least, took / self._share)

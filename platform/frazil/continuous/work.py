@@ -1,0 +1,109 @@
+"""What a runner does to tables, by the engine's own functions, with clients that are kept warm."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Protocol
+
+from frazil.checks.result import CheckResult
+from frazil.checks.run import run_checks
+from frazil.connections import Connections
+from frazil.derive.derive import DeriveReport, derive
+from frazil.errors import DifferentError, FaultError, NotAllowedError, RetryError
+from frazil.kafka.provisioning import ensure_subjects
+from frazil.landing.arrivals import Arrivals, Memory, look_at_each
+from frazil.landing.land import land
+from frazil.landing.report import LandingReport
+from frazil.publishing.target import Shown
+from frazil.publishing.targets import targets_of
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import catalog_errors
+
+_LOOKS = 300  # within which each table is asked: some five minutes, at one look a second
+_KEEPS = 30.0  # seconds for which new clients are kept, whatever fails with them
+
+
+class Work(Protocol):
+    """Everything that a runner asks of the outside."""
+
+    def look(self, specs: Sequence[TableSpec]) -> tuple[list[Arrivals], list[Exception]]:
+        """What has arrived; and why some connections can't tell."""
+
+    def land(self, spec: TableSpec, records: int) -> LandingReport:
+        """One landing of at most so many records."""
+
+    def derive(self, spec: DerivedSpec) -> DeriveReport:
+        """Brings a table up to what its inputs hold."""
+
+    def show(self, spec: AnyTable) -> list[Shown]:
+        """Brings its targets in step."""
+
+    def check(self, spec: AnyTable) -> list[CheckResult]:
+        """Runs the checks that read no data."""
+
+
+class WarmWork:
+    """The engine's. Clients are opened anew after a failure that a new session or a new login may mend.
+
+    A Spark server forgets a session that is idle for an hour, and all of them when it is started again.
+    """
+
+    def __init__(self, open_clients: Callable[[], Connections], run_id: str) -> None:
+        self._open = open_clients
+        self._clients, self._opened = open_clients(), time.monotonic()
+        self._opening = threading.Lock()
+        self._run_id = run_id
+        self._memory: Memory = {}
+        self._known_to_registry: set[int] = set()
+
+    def look(self, specs: Sequence[TableSpec]) -> tuple[list[Arrivals], list[Exception]]:
+        """See `Work`."""
+        seen, silent = look_at_each(specs, self._clients, self._memory, _LOOKS)
+        return seen, [*silent]
+
+    def land(self, spec: TableSpec, records: int) -> LandingReport:
+        """See `Work`; before the first landing the spec's schema files are registered where none is."""
+        with self._connections(spec) as connections:
+            if id(spec) not in self._known_to_registry:
+                _register(spec, connections)
+                self._known_to_registry.add(id(spec))
+            return land(spec, connections, run_id=self._run_id, max_records=records)
+
+    def derive(self, spec: DerivedSpec) -> DeriveReport:
+        """See `Work`."""
+        with self._connections(spec) as connections:
+            return derive(spec, connections, run_id=self._run_id)
+
+    def show(self, spec: AnyTable) -> list[Shown]:
+        """See `Work`."""
+        with self._connections(spec) as connections, catalog_errors(connections.settings):
+            return [target.sync(connections) for target in targets_of(spec, connections.settings)]
+
+    def check(self, spec: AnyTable) -> list[CheckResult]:
+        """See `Work`."""
+        return run_checks([spec], self._clients, partly=True)
+
+    @contextmanager
+    def _connections(self, spec: AnyTable) -> Iterator[Connections]:
+        used = self._clients
+        try:
+            yield used.of(spec)
+        except (RetryError, FaultError, NotAllowedError):
+            self._renew(used)
+            raise
+
+    def _renew(self, used: Connections) -> None:
+        with self._opening:
+            if self._clients is used and time.monotonic() - self._opened > _KEEPS:
+                self._clients, self._opened = self._open(), time.monotonic()
+
+
+def _register(spec: TableSpec, connections: Connections) -> None:
+    """A file that is not the registry's schema stops nothing: `frazil land` tells of it."""
+    with suppress(DifferentError):
+        ensure_subjects(spec, connections)

@@ -1,0 +1,117 @@
+"""`frazil run` as people and systemd run it: processes that are killed, doubled and stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.spec.topic import TableSpec
+from kit.shell import FRAZIL, NAMESPACE, Shell
+from kit.topics import Topic, create_topic
+from kit.waiting import PATIENCE, wait_for
+from sensors.runs import tables_held
+
+EACH = 10
+
+
+@pytest.fixture
+def topic(shell: Shell, connections: Connections, fresh_name: str) -> Topic:
+    """An empty topic of two partitions, and a pipeline that wants its records within two seconds."""
+    create_topic(connections.admin, fresh_name, 2, {})
+    spec = TableSpec(topic=fresh_name, namespace=NAMESPACE)
+    topic = Topic(fresh_name, connections, spec)
+    topic.trades(EACH)
+    shell.write({"topic": fresh_name, "freshness": "2s"})
+    return topic
+
+
+@contextmanager
+def runner(said: Path, home: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """`frazil run --json` in a process; its lines go to a file."""
+    with said.open("ab") as out:
+        process = subprocess.Popen(
+            [FRAZIL, "run", "--json"], stdout=out, env={**os.environ, "DAGSTER_HOME": str(home)}
+        )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+
+
+def events(said: Path, word: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in said.read_text().splitlines() if line.endswith("}")]
+    return [line for line in lines if line["event"] == word]
+
+
+def landed(said: Path) -> int:
+    return sum(line["records"] for line in events(said, "landed"))
+
+
+def test_what_is_written_while_runners_are_killed_doubled_and_stopped_lands_once_and_dagster_hears_of_it(
+    topic: Topic, tmp_path: Path, dagster_home: Path
+) -> None:
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    written = EACH
+
+    def write_until(condition: Callable[[], object]) -> None:
+        def write() -> object:
+            nonlocal written
+            topic.trades(EACH, partition=written // EACH % 2)
+            written += EACH
+            return condition()
+
+        wait_for(write)
+
+    with runner(first, dagster_home) as process:
+        write_until(lambda: len(events(first, "landed")) >= 2)
+        process.kill()
+        write_until(lambda: process.poll() is not None)
+    with runner(second, dagster_home) as one, runner(third, dagster_home) as two:
+        write_until(lambda: landed(second) and landed(second) + landed(third) > 10 * EACH)
+        wait_for(lambda: rows_of(topic) == written)
+        held = instance_holds(dagster_home, topic)
+        for each in (one, two):
+            each.send_signal(signal.SIGTERM)
+        codes = [each.wait(PATIENCE) for each in (one, two)]
+
+    assert (process.returncode, codes) == (-signal.SIGKILL, [0, 0])
+    assert not events(second, "failed") + events(third, "failed")
+    assert run_check("row_count", topic.spec, topic.connections).passed
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
+    assert run_check("glue_pointer", topic.spec, topic.connections).passed
+    assert (held, instance_holds(dagster_home, topic)) == (True, False)
+    assert rows_told(dagster_home, topic) == written
+
+
+def rows_of(topic: Topic) -> int:
+    snapshot = topic.connections.catalog.load_table(topic.things.table.identifier).current_snapshot()
+    assert snapshot
+    assert snapshot.summary
+    return int(snapshot.summary["total-records"] or 0)
+
+
+def instance_holds(home: Path, topic: Topic) -> bool:
+    """Whether Dagster's sensor leaves the table to a runner."""
+    key = dg.AssetKey(topic.things.iceberg_path)
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        return tables_held(instance, [key]) == {key}
+
+
+def rows_told(home: Path, topic: Topic) -> object:
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        event = instance.get_latest_materialization_event(dg.AssetKey(topic.things.iceberg_path))
+    assert event
+    assert event.asset_materialization
+    return event.asset_materialization.metadata["dagster/row_count"].value
