@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -15,17 +15,20 @@ from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import OnStep, Results, each, run_id
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_derived, select_topics
 from frazil.connections import Connections
-from frazil.derive.derive import DeriveReport, derive
 from frazil.errors import DifferentError
 from frazil.kafka.provisioning import ensure_subjects, ensure_topic
 from frazil.landing.land import land
 from frazil.landing.ledger import Span
+from frazil.landing.many import quiet_tables
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
+
+if TYPE_CHECKING:
+    from frazil.derive.report import DeriveReport
 
 app = typer.Typer()
 
@@ -75,7 +78,8 @@ def land_command(
 ) -> None:  # fmt: skip
     """Land topics in their tables, and update the places that show them.
 
-    Registers the spec's schema files if their subjects are missing.
+    Registers the spec's schema files if their subjects are missing. A table that already holds all of its
+    topic is left as it is: a new schema comes with the next record.
     """
     selection = select_topics(tables, every=every)
     selection = selection.writable if every else selection
@@ -83,8 +87,12 @@ def land_command(
     if (lost or adopt_topic) and len(tables or ()) != 1:
         raise typer.BadParameter("--accept-loss and --adopt-topic speak of one table's topic: name that one.")
 
+    plain = not (lost or adopt_topic or make_topic)
+
     def do(spec: TableSpec, on_step: OnStep) -> LandingReport:
         connections = selection.connections.of(spec)
+        if plain and (nothing := _nothing_waits(spec, selection.connections)):
+            return nothing
         if not spec.is_read_only:  # else the landing says so
             ensure_topic(spec, connections) if make_topic else _provide_subjects(spec, connections)
         return land(
@@ -100,6 +108,13 @@ def land_command(
     documents = [*map(landed, results.reports), *results.errors]
     print_json(documents) if as_json else show_landings(results.reports)
     results.exit()
+
+
+def _nothing_waits(spec: TableSpec, connections: Connections) -> LandingReport | None:
+    """The report of a table that holds all of its topic; found without the registry and its libraries."""
+    for _, state in quiet_tables([spec], connections):
+        return LandingReport(state.identifier, state.topic, state.snapshot_id, spans={})
+    return None
 
 
 def _provide_subjects(spec: TableSpec, connections: Connections) -> None:
@@ -185,6 +200,8 @@ def derive_command(
     accept_loss: RowsLost = 0, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Update tables that are made of other tables."""
+    from frazil.derive.derive import derive  # a landing need not wait for it
+
     if rebuild and from_here:
         raise typer.BadParameter("--rebuild makes all rows anew, --from-here keeps them: give one of both.")
     if accept_loss and not rebuild:

@@ -19,7 +19,7 @@ from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 
 S = TypeVar("S", bound=AnyTable)
-R = TypeVar("R", bound=Done)
+R = TypeVar("R", bound="Done")
 T = TypeVar("T")
 
 OnStep = Callable[[str], None]

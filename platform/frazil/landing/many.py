@@ -35,7 +35,7 @@ def land_many(
     Yields:
         One outcome per table, in the order in which they end.
     """
-    quiet = list(_quiet(specs, connections)) if len(specs) > at_once else []
+    quiet = list(quiet_tables(specs, connections)) if len(specs) > at_once else []
     yield from quiet
     pool = ThreadPoolExecutor(at_once, thread_name_prefix="landing")
     try:
@@ -51,7 +51,9 @@ def land_many(
         pool.shutdown(cancel_futures=True)
 
 
-def _quiet(specs: Sequence[TableSpec], connections: Connections) -> Iterator[tuple[TableSpec, TableState]]:
+def quiet_tables(
+    specs: Sequence[TableSpec], connections: Connections
+) -> Iterator[tuple[TableSpec, TableState]]:
     """The tables that hold all of their topics; one that can't be told of is landed, and says why."""
     for own, clients in apart(specs, connections):
         names = {str(things(spec, clients.settings).table): spec for spec in own}

@@ -91,11 +91,12 @@ def _asked(catalog: Catalog, load: _Load, name: TableName, known: str | None) ->
 
 
 def _loader(catalog: Catalog, names: list[TableName], enough: Enough) -> _Load:
-    from pyiceberg.catalog.glue import GlueCatalog
     from pyiceberg.catalog.rest import RestCatalog
 
     if isinstance(catalog, RestCatalog):
         return lambda name, known: _from_rest(catalog, name, known, enough)
+    from pyiceberg.catalog.glue import GlueCatalog  # imports boto3, which REST does not need
+
     if isinstance(catalog, GlueCatalog):
         locations = _glue_locations(catalog, names)
         return lambda name, known: _from_glue(catalog, name, known, locations.get(name), enough)

@@ -25,9 +25,10 @@ HEAVY = {
 
 NOT_ASKED = {
     "authlib", "confluent_kafka.schema_registry", "dagster", "duckdb", "fakesnow", "frazil.checks.run",
-    "frazil.cloud", "frazil.local", "grpc", "numpy", "pandas", "pyspark", "snowflake.connector",
+    "frazil.cloud", "frazil.derive.derive", "frazil.local", "grpc", "numpy", "pandas", "pyspark",
+    "snowflake.connector",
 }  # fmt: skip
-"""What `frazil tables` has no use for."""
+"""What a command has no use for that only looks how tables stand."""
 
 
 def imported(*arguments: str) -> set[str]:
@@ -74,16 +75,17 @@ def test_a_command_is_loaded_with_its_options_when_it_is_named() -> None:
     assert "--max-records" in {option for p in command.params for option in p.opts}
 
 
-def test_tables_imports_no_client_of_a_server_that_it_does_not_ask(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("arguments", [("tables",), ("land", "--all", "--no-sync")], ids=" ".join)
+def test_what_finds_nothing_to_do_imports_no_client_of_a_server_that_it_does_not_ask(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FRAZIL_HOME", str(tmp_path))
     monkeypatch.setenv("FRAZIL_PIPELINES", str(tmp_path))
 
-    names = imported("tables")
+    names = imported(*arguments)
 
     assert NOT_ASKED & names == set()
-    assert "frazil.cli.tables" in names
+    assert f"frazil.cli.{arguments[0]}" in names
 
 
 def test_help_imports_no_command_and_no_heavy_library() -> None:
