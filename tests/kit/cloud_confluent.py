@@ -246,9 +246,10 @@ class Deployed:
         given: dict[str, Any] = {each: Given(each) for each in there}
         return [*(given | self.given).values(), *objects(self.spec, self.clouds)]
 
-    def reconciler(self, patience: float = 30.0) -> Reconciler:
+    def reconciler(self, patience: float = 30.0, *, removes_data: bool = False) -> Reconciler:
+        times = {"patience": patience, "margin": 0.3, "pause": 0.1}
         had = partial(former, self.spec, self.clouds)
-        return Reconciler(self.resources, former=had, patience=patience, margin=0.3, pause=0.1)
+        return Reconciler(self.resources, former=had, removes_data=removes_data, **times)
 
     def create(self, patience: float = 30.0) -> Known:
         reconciler = self.reconciler(patience)

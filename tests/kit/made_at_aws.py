@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, cast
 
 from frazil.cloud.aws.client import Aws
+from frazil.cloud.aws.former import former
 from frazil.cloud.aws.lateness import Lateness
 from frazil.cloud.aws.objects import objects
 from frazil.cloud.aws.role import Role
@@ -77,8 +79,10 @@ class MadeAtAws:
         ]
         return [*snowflake, *(confluent if self.spec.confluent else [])]
 
-    def reconciler(self, patience: float = 30.0) -> Reconciler:
-        return Reconciler(self.resources, patience=patience, margin=0.3, pause=0.1)
+    def reconciler(self, patience: float = 30.0, *, removes_data: bool = False) -> Reconciler:
+        had = partial(former, self.spec, Clouds(self.aws, None, None, SecretsManager(self.aws)))
+        times = {"patience": patience, "margin": 0.3, "pause": 0.1}
+        return Reconciler(self.resources, former=had, removes_data=removes_data, **times)
 
     def create(self) -> Known:
         reconciler = self.reconciler()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -32,8 +33,9 @@ from frazil.cli.graph import draw_files
 from frazil.cli.progress import progress
 from frazil.cli.selection import Json
 from frazil.cloud.deployment import reconciler_of
+from frazil.cloud.graph import Report
 from frazil.cloud.plan import Plan
-from frazil.cloud.reconciler import Reconciler, Report
+from frazil.cloud.reconciler import Reconciler
 from frazil.errors import PlanStaleError
 from frazil.graph import Asset, AssetGraph
 from frazil.logs import configure_logs
@@ -49,7 +51,7 @@ _LONG = 30
 _LOOKS = 5
 """At clouds that change between a look and the deed."""
 _WELL = "Everything is as it should be."
-_COLOURS = {"create": "green", "update": "yellow", "delete": "red", "blocked": "bold red"}
+_COLOURS = {"create": "green", "update": "yellow", "delete": "red", "hold": "dim", "blocked": "bold red"}
 _VERBS = {
     "create": "to make",
     "update": "to change",
@@ -71,6 +73,13 @@ Patience = Annotated[
         metavar="MINUTES", min=1, help="Minutes that one object may take. Default: 30, and 2 to verify it."
     ),
 ]
+RemoveData = Annotated[
+    bool,
+    typer.Option("--remove-data", help="Also remove topics and buckets that are no longer in the file."),
+]
+Only = Annotated[
+    Literal["confluent", "snowflake"] | None, typer.Option(help="For delete: remove this part alone.")
+]
 Out = Annotated[list[Path] | None, typer.Option(help="For graph: a .svg or .png file.")]
 
 
@@ -84,6 +93,7 @@ class _Work:
     yes: bool
     as_json: bool
     out: tuple[Path, ...]
+    only: str
 
 
 @app.command(cls=DeployCommand, rich_help_panel="Clouds")
@@ -100,6 +110,8 @@ def deploy(
     snowflake_warehouse: Warehouse = None,
     agreed: Agreed = "",
     yes: Yes = False,
+    remove_data: RemoveData = False,
+    only: Only = None,
     patience: Patience = None,
     debug: Debug = False,
     out: Out = None,
@@ -120,8 +132,9 @@ def deploy(
         ask_for_keys(spec, settings)
     with debug_log(settings, _DEBUG_LOG if debug else None):
         minutes = patience or _PATIENCE.get(action, _LONG)
-        reconciler = reconciler_of(spec, settings, patience=60.0 * minutes)
-        _ACTIONS[action](_Work(spec, reconciler, agreed, yes, as_json, tuple(out or ())))
+        reconciler = reconciler_of(spec, settings, removes_data=remove_data, patience=60.0 * minutes)
+        work = _Work(spec, reconciler, agreed, yes, as_json, tuple(out or ()), only or "")
+        _ACTIONS[action](work)
 
 
 def _plan(work: _Work) -> None:
@@ -140,8 +153,10 @@ def _create(work: _Work) -> None:
 
 
 def _delete(work: _Work) -> None:
-    nothing, said = "Nothing is left of it.", f"{work.spec.name} is gone."
-    _carry_out(work, work.reconciler.removal, work.reconciler.destroy, nothing, said)
+    what = f"{work.spec.name}'s part {work.only}" if work.only else work.spec.name
+    look = partial(work.reconciler.removal, work.only)
+    do = partial(work.reconciler.destroy, only=work.only)
+    _carry_out(work, look, do, "Nothing is left of it.", f"{what} is gone.")
 
 
 def _verify(work: _Work) -> None:
@@ -221,7 +236,7 @@ def _carry_out(
 
 def _show(plan: Plan, nothing: str) -> None:
     """A plan like a diff."""
-    for step in plan.news:
+    for step in (*plan.held, *plan.news):
         console.print(Text(str(step), _COLOURS[step.action]))
     counts = [(verb, sum(step.action == action for step in plan.news)) for action, verb in _VERBS.items()]
     told = ", ".join(f"{count} {verb}" for verb, count in counts if count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from frazil.cloud.aws.client import Aws
+from frazil.cloud.aws.former import former as aws_had
 from frazil.cloud.aws.objects import objects as aws
 from frazil.cloud.aws.secrets import SecretsManager
 from frazil.cloud.clouds import Clouds
@@ -26,9 +27,9 @@ OBJECTS: Mapping[str, Objects] = {"aws": aws, "confluent": confluent, "snowflake
 """By the first part of their addresses."""
 
 FORMER: Mapping[str, Callable[[DeploymentSpec, Clouds, Known], list[Resource]]] = {
-    "confluent": confluent_had, "snowflake": snowflake_had,
+    "aws": aws_had, "confluent": confluent_had, "snowflake": snowflake_had,
 }  # fmt: skip
-"""What finds objects that were taken out of a deployment; AWS has none that could be."""
+"""What finds objects that were taken out of a deployment."""
 
 
 def open_clouds(spec: DeploymentSpec, settings: Settings) -> Clouds:
@@ -39,13 +40,19 @@ def open_clouds(spec: DeploymentSpec, settings: Settings) -> Clouds:
 
 
 def reconciler_of(
-    spec: DeploymentSpec, settings: Settings, *, patience: float = 1800.0, pause: float = 5.0
+    spec: DeploymentSpec,
+    settings: Settings,
+    *,
+    removes_data: bool = False,
+    patience: float = 1800.0,
+    pause: float = 5.0,
 ) -> Reconciler:
     """Whoever makes, proves and removes all objects of a deployment; asks nobody yet.
 
     Args:
         spec: What the user wrote.
         settings: Who makes it.
+        removes_data: Whether what was taken out and holds data is removed, too.
         patience: Seconds that one object may take.
         pause: Longest time between two looks at one object, in seconds.
     """
@@ -55,4 +62,4 @@ def reconciler_of(
     def former(known: Known) -> list[Resource]:
         return [resource for had in FORMER.values() for resource in had(spec, clouds, known)]
 
-    return Reconciler(found, former=former, patience=patience, pause=pause)
+    return Reconciler(found, former=former, removes_data=removes_data, patience=patience, pause=pause)

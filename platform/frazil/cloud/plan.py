@@ -11,9 +11,16 @@ from typing import Any, Literal
 from frazil.cloud.resource import Facts, Known, NeedMissingError, Resource
 from frazil.errors import DifferentError
 
-Action = Literal["create", "update", "delete", "keep", "blocked"]
+Action = Literal["create", "update", "delete", "keep", "hold", "blocked"]
 
-MARKS: Mapping[Action, str] = {"create": "+", "update": "~", "delete": "-", "keep": " ", "blocked": "!"}
+MARKS: Mapping[Action, str] = {
+    "create": "+",
+    "update": "~",
+    "delete": "-",
+    "keep": " ",
+    "hold": "=",
+    "blocked": "!",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is to be done with one object. Blocked: a field differs that nobody can change."""
+    """What is to be done with one object.
+
+    Hold: it was taken out, and stays, for it holds data. Blocked: a field differs that nobody can change.
+    """
 
     address: str
     action: Action
@@ -51,7 +61,12 @@ class Plan:
     @property
     def news(self) -> tuple[Step, ...]:
         """The steps that do something, or can't."""
-        return tuple(step for step in self.steps if step.action != "keep")
+        return tuple(step for step in self.steps if step.action not in ("keep", "hold"))
+
+    @property
+    def held(self) -> tuple[Step, ...]:
+        """The objects that were taken out, and stay."""
+        return tuple(step for step in self.steps if step.action == "hold")
 
     @property
     def blocked(self) -> tuple[Step, ...]:
@@ -76,7 +91,7 @@ class Plan:
             }
             for step in self.news
         ]
-        return {"digest": self.digest, "steps": steps}
+        return {"digest": self.digest, "steps": steps, "held": [step.address for step in self.held]}
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.news))

@@ -47,6 +47,26 @@ def test_nothing_is_left_and_a_second_removal_finds_nothing(tableflow: MadeAtAws
     assert tableflow.everything() == {}
 
 
+def test_what_got_another_name_is_removed_and_a_bucket_by_an_explicit_word_only(lab: MadeAtAws) -> None:
+    lab.create()
+    lab.told = {"name": "lab", "aws": {"bucket": "lab-pond", "writer_role": "lab_writer"}}
+    plan = lab.reconciler().plan()
+    lab.create()
+
+    assert {s.address for s in plan.news if s.action == "delete"} == {
+        f"aws/writer_role/{WRITER}", f"aws/reader_role/{READER}"
+    }  # fmt: skip
+    assert [step.address for step in plan.held] == ["aws/bucket/lab-lake"]
+    assert lab.drift() == {}
+    assert lab.everything()["roles"] == ["lab_writer"]
+    assert lab.everything()["buckets"] == ["lab-lake", "lab-pond"]
+
+    told = lab.reconciler(removes_data=True)
+    told.apply(told.plan())
+    assert lab.everything()["buckets"] == ["lab-pond"]
+    assert told.plan().steps == lab.reconciler().plan().steps
+
+
 def test_every_third_answer_is_lost_and_every_seventh_call_is_too_many(lab: MadeAtAws) -> None:
     lab.cloud.turn(lose_every=3, throttle_every=7)
     lab.create()

@@ -58,6 +58,25 @@ def test_what_was_taken_out_is_planned_and_removed(
     assert deployed.store.held == {}
 
 
+def test_a_topic_stays_with_its_records_and_acls_until_somebody_says_otherwise(deployed: Deployed) -> None:
+    deployed.create()
+    with_less(deployed, {**NO_FLINK, "topics": (), "connectors": (), "tableflow": ()})
+    topics = {"confluent/topic/stock_trades", "confluent/topic/stock_trades_with_totals"}
+    deployed.create()
+
+    assert {step.address for step in deployed.reconciler().plan().held} == topics
+    assert deployed.reconciler().plan().news == ()
+
+    reconciler = deployed.reconciler(removes_data=True)
+    plan = reconciler.plan()
+    reconciler.apply(plan)
+
+    assert topics < {step.address for step in plan.news}
+    (left,) = (ids for path, ids in deployed.cloud.held().items() if path.endswith("/acls"))
+    assert [acl.split("|")[0] for acl in left] == ["GROUP"]
+    assert not [path for path in deployed.cloud.held() if path.endswith("/topics")]
+
+
 def test_what_others_made_beside_it_stays(deployed: Deployed) -> None:
     known = deployed.create()
     environment, cluster = (known[f"confluent/{it}"]["id"] for it in ("environment", "cluster"))

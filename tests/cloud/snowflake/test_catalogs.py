@@ -18,7 +18,9 @@ def answered(told: dict[str, str]) -> Answer:
     return 200, {}, json.dumps(told).encode()
 
 
-def test_catalogs_are_proved_by_talking_to_them(deployment: Callable[..., InSnowflake]) -> None:
+def test_catalogs_are_proved_by_talking_to_them_and_removed_once_nobody_names_them(
+    deployment: Callable[..., InSnowflake],
+) -> None:
     with serving() as server:
         server.answers = {"/oauth/tokens": answered({"access_token": "t"}), "/v1/config": answered({})}
         rest = {"uri": server.url, "warehouse": "lake", "namespace": "shop", "secret": "polaris"}
@@ -35,6 +37,13 @@ def test_catalogs_are_proved_by_talking_to_them(deployment: Callable[..., InSnow
         with pytest.raises(RepairError, match="can't use") as refused:
             shop.resources["snowflake/catalog_integration/rest"].verify({}, {})
         assert CLIENT["client_secret"] not in str(refused.value)
+
+    assert shop.spec.snowflake
+    part = shop.spec.snowflake.model_copy(update={"rest": None})
+    shop.spec = shop.spec.model_copy(update={"snowflake": part})
+    assert shop.changes()["snowflake/catalog_integration/rest"] == "delete"
+    shop.create()
+    assert shop.changes() == {}
 
     shop.delete()
     assert set(shop.changes().values()) == {"create"}

@@ -111,6 +111,21 @@ def test_a_table_that_was_taken_out_goes_with_its_view_and_that_of_a_landing_sta
     assert made.admin.shown(f"show iceberg tables in schema {schema}", role="ACCOUNTADMIN") == []
 
 
+def test_a_warehouse_that_got_another_name_is_removed(made: InSnowflake) -> None:
+    assert made.spec.snowflake
+    before, another = made.spec, f"{made.spec.name}_more".upper()
+    part = made.spec.snowflake.model_copy(update={"warehouse": another})
+    made.spec = made.spec.model_copy(update={"snowflake": part})
+
+    planned = made.changes()
+    made.create()
+
+    former = before.names.snowflake("WAREHOUSE")
+    assert planned[f"snowflake/warehouse/{former}"] == "delete"
+    assert made.changes() == {}
+    assert made.admin.shown(f"show warehouses like '{former}'", role="ACCOUNTADMIN") == []
+
+
 def test_it_is_removed_and_removed_again_and_nothing_is_left(made: InSnowflake) -> None:
     made.delete()
     made.delete()

@@ -224,6 +224,36 @@ def test_what_was_taken_out_is_planned_and_removed_behind_all_else(cloud: Cloud)
     assert smaller.plan().news == ()
 
 
+def test_what_was_taken_out_and_holds_data_goes_by_an_explicit_word_only(cloud: Cloud) -> None:
+    acl = Thing(cloud, "confluent/acl/trades")
+    topic = Thing(cloud, "confluent/topic/trades", ("confluent/acl/trades",))
+    Reconciler([acl, topic]).apply(Reconciler([acl, topic]).plan())
+
+    def without(**told: bool) -> Reconciler:
+        return Reconciler([], former=lambda _: [acl, topic], **told)
+
+    plan = without().plan()
+    without().apply(plan)
+    assert (plan.news, [step.address for step in plan.held]) == ((), ["confluent/topic/trades"])
+    assert "--remove-data" in str(plan.held[0])
+    assert cloud.names() == ["confluent/acl/trades", "confluent/topic/trades"]
+
+    told = without(removes_data=True)
+    told.apply(told.plan())
+    assert cloud.done[-2:] == ["delete confluent/topic/trades", "delete confluent/acl/trades"]
+
+
+def test_one_cloud_alone_is_removed_with_what_was_taken_out_of_it(cloud: Cloud) -> None:
+    made(cloud)
+    kept = [Thing(cloud, "aws/bucket"), Thing(cloud, "confluent/integration")]
+    taken = [Thing(cloud, "confluent/table"), Thing(cloud, "aws/role")]
+    smaller = Reconciler(kept, former=lambda _: taken)
+
+    smaller.destroy(smaller.removal("confluent"), only="confluent")
+
+    assert cloud.names() == ["aws/bucket", "aws/role"]
+
+
 def test_what_was_taken_out_goes_with_the_whole(cloud: Cloud) -> None:
     made(cloud)
     taken = [Thing(cloud, "confluent/table"), Thing(cloud, "aws/role")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from frazil.spec.deployment import DeploymentSpec
 
 _MARK = "frazil.deployment"
 _TABLEFLOW = "frazil.tableflow_database"
+_FORMER = "frazil.former"
+_NAMED = ("bucket", "writer_role", "reader_role")
 _BATCH = 100  # tables that one call deletes
 _CLUSTER = "confluent/cluster"
 
@@ -23,7 +26,7 @@ class GlueDatabase:
     """`aws/glue`.
 
     Tableflow's database is named as the cluster's id. The own one notes that name, so that it is known
-    when the cluster is gone (D13).
+    when the cluster is gone (D13), and the names of bucket and roles, so that those before are known.
     """
 
     aws: Aws
@@ -37,22 +40,34 @@ class GlueDatabase:
         return (_CLUSTER,) if self.spec.confluent and self.spec.confluent.tableflow else ()
 
     def wanted(self, known: Known) -> Facts:
-        """Its name, and that of Tableflow's."""
+        """Its name, and those that it notes."""
         theirs = str(known[_CLUSTER]["id"]) if self.needs else None
-        return {"database": self._name, "tableflow_database": theirs}
+        names = self.spec.names
+        return {
+            "database": self._name,
+            "tableflow_database": theirs,
+            "bucket": self.spec.aws.bucket,
+            "writer_role": names.writer_role,
+            "reader_role": names.reader_role if self.spec.snowflake else None,
+        }
 
     def read(self, known: Known) -> Facts | None:
-        """The same as it is noted; None where the database is somebody else's."""
+        """The same as it is noted, with the names before; None where the database is somebody else's."""
         with suppress(GoneError):
             noted = self._glue.get_database(Name=self._name)["Database"].get("Parameters", {})
             if noted.get(_MARK) == self.spec.name:
-                return {"database": self._name, "tableflow_database": noted.get(_TABLEFLOW)}
+                return {
+                    "database": self._name,
+                    "tableflow_database": noted.get(_TABLEFLOW),
+                    **{kind: noted.get(f"frazil.{kind}") for kind in _NAMED},
+                    "former": json.loads(noted.get(_FORMER, "[]")),
+                }
         return None
 
     def create(self, known: Known) -> None:
         """Makes the own one."""
         try:
-            self._glue.create_database(DatabaseInput=self._input(known))
+            self._glue.create_database(DatabaseInput=self._input(known, []))
         except ThereError:
             if self.read(known) is None:
                 todo = "Choose another name for the deployment."
@@ -60,8 +75,9 @@ class GlueDatabase:
             raise NotYet(f"Glue's database {self._name} was not seen") from None
 
     def update(self, there: Facts, known: Known) -> None:
-        """Notes the name of Tableflow's."""
-        self._glue.update_database(Name=self._name, DatabaseInput=self._input(known))
+        """Notes other names, and keeps those before."""
+        told = self._input(known, [list(each) for each in former_names(self.wanted(known), there)])
+        self._glue.update_database(Name=self._name, DatabaseInput=told)
 
     def delete(self, there: Facts, known: Known) -> None:
         """Removes both with their tables, the own one last: it knows of the other."""
@@ -82,10 +98,11 @@ class GlueDatabase:
     def _glue(self) -> Any:
         return self.aws.client("glue")
 
-    def _input(self, known: Known) -> dict[str, Any]:
-        theirs = self.wanted(known)["tableflow_database"]
-        noted = {_MARK: self.spec.name, **({_TABLEFLOW: theirs} if theirs else {})}
-        return {"Name": self._name, "Parameters": noted}
+    def _input(self, known: Known, former: list[list[str]]) -> dict[str, Any]:
+        wanted = self.wanted(known)
+        named = {_TABLEFLOW: wanted["tableflow_database"], **{f"frazil.{k}": wanted[k] for k in _NAMED}}
+        noted = {_MARK: self.spec.name, _FORMER: json.dumps(former)}
+        return {"Name": self._name, "Parameters": noted | {k: v for k, v in named.items() if v}}
 
     def _tables(self, database: str) -> Iterator[list[str]]:
         for page in self._glue.pages("get_tables", DatabaseName=database):
@@ -95,3 +112,9 @@ class GlueDatabase:
         names = [name for page in self._tables(database) for name in page]
         for start in range(0, len(names), _BATCH):
             self._glue.batch_delete_table(DatabaseName=database, TablesToDelete=names[start : start + _BATCH])
+
+
+def former_names(wanted: Facts, there: Facts) -> list[tuple[str, str]]:
+    """Kinds and names of what had another name before."""
+    noted = {*((kind, there[kind]) for kind in _NAMED if there[kind]), *map(tuple, there["former"])}
+    return sorted(noted - {(kind, wanted[kind]) for kind in _NAMED})

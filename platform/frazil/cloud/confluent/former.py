@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.client import pair_of
+from frazil.cloud.confluent.kafka import Acl, Topic
 from frazil.cloud.confluent.keys import statements_path
 from frazil.cloud.confluent.objects import objects
 from frazil.cloud.confluent.rights import Account
 from frazil.cloud.confluent.tableflow import TableflowTopic
 from frazil.cloud.resource import Known, Resource
-from frazil.spec.deployment import ConfluentPart, Connector, DeploymentSpec, Statement
+from frazil.spec.deployment import CloudTopic, ConfluentPart, Connector, DeploymentSpec, Duty, Statement
 
+_CLIENTS: tuple[Duty, ...] = ("app_producer", "app_consumer")
 _NONE = "none"  # stands for an object that is asked for in vain, so that what it would need is asked for
 
 
 def former(spec: DeploymentSpec, clouds: Clouds, known: Known) -> list[Resource]:
-    """Objects that the deployment would have if there were more in it. Topics are none: they hold data."""
+    """Objects that the deployment would have if there were more in it."""
     if spec.confluent is None or "confluent/cluster" not in known:
         return []
     ours = {
@@ -26,7 +30,18 @@ def former(spec: DeploymentSpec, clouds: Clouds, known: Known) -> list[Resource]
     own = {each.address for each in objects(spec, clouds)}
     wider = spec.model_copy(update={"confluent": _Former(spec, clouds, known, ours).widened(spec.confluent)})
     found = [each for each in objects(wider, clouds) if each.address not in own]
-    return [each for each in found if not isinstance(each, Account) or each.name in ours]
+    return [
+        _behind_its_acls(each, found) for each in found if not isinstance(each, Account) or each.name in ours
+    ]
+
+
+def _behind_its_acls(one: Resource, found: list[Resource]) -> Resource:
+    """A topic goes before its clients' ACLs, for by these it is found."""
+    if not isinstance(one, Topic):
+        return one
+    acls = [each for each in found if isinstance(each, Acl) and each.name == one.name]
+    clients = [f"confluent/account/{duty}" for duty in _CLIENTS]
+    return replace(one, needs=(*one.needs, *(each.address for each in acls if each.account in clients)))
 
 
 class _Former:
@@ -41,12 +56,28 @@ class _Former:
         connectors, statements = self._connectors(part), self._statements(part)
         return part.model_copy(
             update={
+                "topics": (*part.topics, *(CloudTopic(name=name) for name in self._topics(part))),
                 "max_cfu": part.max_cfu or 5,
                 "connectors": (*part.connectors, *connectors) or (Connector(name=_NONE, topic=_NONE),),
                 "statements": (*part.statements, *statements),
                 "tableflow": (*part.tableflow, *self._tableflow(part)) or (_NONE,),
             }
         )
+
+    def _topics(self, part: ConfluentPart) -> list[str]:
+        """Those that the deployment's producers may write, or its consumers read."""
+        named = {topic.name for topic in part.topics} | {each.makes for each in part.statements}
+        held = self._clouds.secrets.get(self._spec.names.secret("app_manager"))
+        if held is None:
+            return []
+        cluster = self._known["confluent/cluster"]
+        kafka = self._clouds.confluent.plane(self._cluster, cluster["http_endpoint"], pair_of(held))
+        path, found = f"/kafka/v3/clusters/{self._cluster}/acls", set[str]()
+        for duty in _CLIENTS:
+            who = self._ours.get(self._spec.names.account(duty))
+            asked = {"principal": f"User:{who}", "resource_type": "TOPIC"}
+            found |= {acl["resource_name"] for acl in kafka.ask("GET", path, query=asked)["data"]}
+        return sorted(found - named)
 
     def _connectors(self, part: ConfluentPart) -> list[Connector]:
         """Those that run as the deployment's account, in its cluster."""

@@ -14,43 +14,9 @@ from frazil.cloud.reconciler import Reconciler
 from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
 from kit.dictionary_cloud import Cloud, Thing
-from kit.shell import Command, Said
-
-SHOP = """type: assets.deployments.Deployment
-attributes:
-  name: shop
-  aws: {bucket: shop-bucket}
-"""
+from kit.shell import Said
 
 Deploy = Callable[..., Said]
-
-
-@pytest.fixture
-def cloud() -> Cloud:
-    return Cloud()
-
-
-@pytest.fixture
-def deploy(
-    cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Deploy:
-    """The command, in a folder with one deployment."""
-    things = [
-        Thing(cloud, "aws/role", ("aws/bucket", "confluent/topic/trades")),
-        Thing(cloud, "aws/bucket", fields={"public": False}),
-        Thing(cloud, "confluent/topic/trades", works=lambda facts: facts.get("broken", "")),
-    ]
-    monkeypatch.setattr(deployment, "OBJECTS", {"all": lambda spec, clouds: things})
-    write(tmp_path, SHOP)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FRAZIL_DEPLOYMENTS", str(tmp_path / "deployments"))
-    command = Command(monkeypatch, capsys)
-    return lambda *arguments, **env: command("deploy", *arguments, **env)
-
-
-def write(folder: Path, text: str) -> None:
-    (folder / "deployments" / "shop").mkdir(parents=True, exist_ok=True)
-    (folder / "deployments" / "shop" / "defs.yaml").write_text(text)
 
 
 def test_a_plan_is_shown_like_a_diff_and_does_nothing(deploy: Deploy, cloud: Cloud) -> None:
@@ -170,103 +136,48 @@ def test_delete_removes_everything_and_may_be_run_again(deploy: Deploy, cloud: C
     assert cloud.objects == {}
 
 
+def test_one_part_alone_is_deleted(deploy: Deploy, cloud: Cloud) -> None:
+    deploy("create", "--yes")
+
+    said = deploy("delete", "--only", "confluent", "--yes")
+
+    assert said.code == 0
+    assert "shop's part confluent is gone." in said.err
+    assert cloud.names() == ["aws/bucket", "aws/role"]
+
+
+def test_what_was_taken_out_and_holds_data_is_shown_and_goes_by_an_explicit_word(
+    deploy: Deploy, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy("create", "--yes")
+    cloud.add("aws/bucket/former", {})
+    monkeypatch.setattr(deployment, "FORMER", {"all": lambda *_: [Thing(cloud, "aws/bucket/former")]})
+
+    assert "= aws/bucket/former (no longer in the deployment, but stays" in deploy("plan").err
+    assert deploy("plan", "--json").document["held"] == ["aws/bucket/former"]
+    deploy("create", "--yes")
+    assert "aws/bucket/former" in cloud.names()
+
+    deploy("create", "--remove-data", "--yes")
+    assert "aws/bucket/former" not in cloud.names()
+
+
 def test_patience_is_told_in_minutes_and_is_short_where_things_are_only_proved(
     deploy: Deploy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = []
 
-    def reconciler_of(spec: DeploymentSpec, settings: Settings, *, patience: float) -> Reconciler:
+    def reconciler_of(
+        spec: DeploymentSpec, settings: Settings, *, removes_data: bool, patience: float
+    ) -> Reconciler:
         told.append(patience)
-        return deployment.reconciler_of(spec, settings, patience=patience)
+        return deployment.reconciler_of(spec, settings, removes_data=removes_data, patience=patience)
 
     monkeypatch.setattr("frazil.cli.deploy.reconciler_of", reconciler_of)
     for arguments in (["create", "--yes"], ["verify"], ["verify", "--patience", "5"]):
         assert deploy(*arguments).code == 0
 
     assert told == [1800, 120, 300]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["plan", "--patience", "0"], "greater than or equal to 1"),
-        (["make"], "'make' is not one of"),
-        ([], "Missing argument"),
-        (["plan", "--day-count", "0"], "greater than or equal to 1"),
-        (["plan", "--number-of-api-keys-to-retain", "1"], "greater than or equal to 2"),
-        (["plan", "--auto-offset-reset", "newest"], "'newest' is not one of"),
-        (["plan", "--snowflake-ware", "W"], "No such option"),
-        (["plan", "--snowflake-warehouse", "W"], "shop has no part in Snowflake"),
-        (["plan", "--confluent-api-key", "k"], "needs api_secret as well"),
-        (["plan", "--confluent-api-secret", "env:NOT_THERE"], "there is no environment variable NOT_THERE"),
-    ],
-)
-def test_a_bad_argument_ends_with_85(deploy: Deploy, arguments: list[str], why: str) -> None:
-    said = deploy(*arguments)
-
-    assert said.code == 85
-    assert why in " ".join(said.err.replace("│", " ").split())
-
-
-def test_without_keys_for_confluent_nothing_starts(deploy: Deploy, tmp_path: Path) -> None:
-    write(tmp_path, SHOP + "  confluent: {}\n")
-
-    said = deploy("plan")
-
-    assert said.code == 85
-    assert "--confluent-api-key" in said.err
-    assert deploy("plan", FRAZIL_CONFLUENT__API_KEY="k", FRAZIL_CONFLUENT__API_SECRET="s").code == 0
-
-
-def test_without_an_administrator_of_snowflake_nothing_starts(deploy: Deploy, tmp_path: Path) -> None:
-    write(tmp_path, SHOP + "  snowflake: {}\n")
-
-    assert "--admin-service-user-secrets-root-path" in deploy("plan").err
-    assert deploy("plan", "--admin-service-user-secrets-root-path", "/admin").code == 0
-
-
-def test_the_warehouse_need_not_be_named(deploy: Deploy, tmp_path: Path) -> None:
-    """D12: the scripts demanded it and did not use it."""
-    write(tmp_path, SHOP + "  snowflake: {}\n")
-
-    assert deploy("plan", FRAZIL_SNOWFLAKE__ADMIN_SECRET="/admin").code == 0
-
-
-def test_each_argument_reaches_the_deployment(
-    deploy: Deploy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """D10: the scripts compared a literal, so that no argument ever did."""
-    write(tmp_path, SHOP + "  snowflake: {}\n")
-    seen = []
-    monkeypatch.setattr(deployment, "OBJECTS", {"all": lambda spec, clouds: seen.append(spec) or []})
-
-    said = deploy(
-        "plan", "--day-count", "7", "--auto-offset-reset", "earliest", "--number-of-api-keys-to-retain", "3",
-        "--snowflake-warehouse", "BIG", "--admin-service-user-secrets-root-path", "/admin",
-    )  # fmt: skip
-
-    (spec,) = seen
-    assert (spec.rotation.every.days, spec.rotation.keep) == (7, 3)
-    assert (spec.aws.auto_offset_reset, spec.names.snowflake("WAREHOUSE")) == ("earliest", "BIG")
-    assert "for this time only" in said.err
-
-
-def test_a_secret_in_the_arguments_is_warned_of_and_never_told(deploy: Deploy, tmp_path: Path) -> None:
-    said = deploy("plan", "--debug", "--confluent-api-key", "key", "--confluent-api-secret", "s3cr3t-of-mine")
-
-    assert said.code == 0
-    assert "others on this machine see it in the list of processes" in said.err
-    assert "s3cr3t-of-mine" not in said.err + said.out + (tmp_path / "frazil-deploy-debug.log").read_text()
-
-
-def test_a_reference_to_a_secret_is_taken_without_a_word(deploy: Deploy) -> None:
-    said = deploy(
-        "plan", "--confluent-api-key", "env:CC_KEY", "--confluent-api-secret", "env:CC_SECRET",
-        CC_KEY="key", CC_SECRET="secret",
-    )  # fmt: skip
-
-    assert said.code == 0
-    assert "list of processes" not in said.err
 
 
 def test_the_debug_log_tells_each_step_with_its_time(deploy: Deploy, tmp_path: Path) -> None:
