@@ -12,8 +12,9 @@ from frazil.formats.columns import RecordColumns, record_columns, table_fields
 from frazil.formats.kinds import PLAIN_FORMATS, schema_format
 from frazil.formats.logical import Field, Struct
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
+from frazil.formats.record_batch import ArrowRecords
 from frazil.formats.registry import read_schema, subject_versions
-from frazil.formats.wire import header_sql
+from frazil.formats.wire import header_bytes, header_sql
 from frazil.spec.names import record_subject, subject_name
 from frazil.spec.topic import TableSpec
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 OK, BAD = "_ok", "_bad"
 """Whether a record becomes a row, and whether it is bad; neither: it is left out on purpose."""
 
-_NULL = {"bad": ("false", "true"), "skip": ("false", "false"), "keep": ("true", "false")}
+_NULL = {"bad": (False, True), "skip": (False, False), "keep": (True, False)}
 """By what the spec says of a null value: whether that is a row, and whether it is bad."""
 
 
@@ -44,7 +45,7 @@ class RecordDecoder:
         from pyspark.sql import functions as F
 
         decoded = self.value.decode(self.key.decode(frame, KEY), VALUE)
-        row, bad = _NULL[self.on_null_value]
+        row, bad = (str(flag).lower() for flag in _NULL[self.on_null_value])
         key_holds = f"({KEY.raw} IS NULL OR {KEY.ok})"
         holds = f"{key_holds} AND CASE WHEN {VALUE.raw} IS NULL THEN {row} ELSE {VALUE.ok} END"
         fails = f"NOT {key_holds} OR CASE WHEN {VALUE.raw} IS NULL THEN {bad} ELSE NOT {VALUE.ok} END"
@@ -52,6 +53,13 @@ class RecordDecoder:
         return decoded.withColumn(OK, F.expr(f"{mine} AND {holds}")).withColumn(
             BAD, F.expr(f"{mine} AND ({fails})")
         )
+
+    def arrow(self) -> ArrowRecords | None:
+        """The same by columns; None where a half can be decoded by Spark alone."""
+        key, value = self.key.arrow(), self.value.arrow()
+        if key is None or value is None:
+            return None
+        return ArrowRecords(key, value, _NULL[self.on_null_value], tuple(map(header_bytes, self.others)))
 
     def _mine(self) -> str:
         if not self.others:

@@ -54,7 +54,12 @@ class WireFormat:
 
 def header_sql(schema_id: int) -> str:
     """A header as Spark's SQL has it."""
-    return f"X'00{schema_id:08x}'"
+    return f"X'{header_bytes(schema_id).hex()}'"
+
+
+def header_bytes(schema_id: int) -> bytes:
+    """The header that stands before a schema's records."""
+    return b"\0" + schema_id.to_bytes(4, "big")
 
 
 def schema_id_of(raw: bytes) -> int:

@@ -42,10 +42,15 @@ class Tally:
     @classmethod
     def of(cls, partition: int, offsets: NDArray[np.int64]) -> Tally:
         """The records at some offsets of a partition."""
+        return cls.of_places(offsets + (partition << SHIFT))
+
+    @classmethod
+    def of_places(cls, places: NDArray[np.int64]) -> Tally:
+        """Records by partition and offset as one number; see `PLACE`."""
         import numpy as np
 
-        places = offsets.astype(np.uint64) + np.uint64(partition << SHIFT)
-        return cls(len(offsets), int(np.bitwise_xor.reduce(_xxhash64(places), initial=0)))
+        hashes = _xxhash64(places.astype(np.uint64))
+        return cls(len(places), int(np.bitwise_xor.reduce(hashes, initial=0)))
 
     @classmethod
     def of_span(cls, partition: int, start: int, to: int) -> Tally:

@@ -1,4 +1,4 @@
-"""The audit of a branch: what was written must be what was planned, or nothing is published."""
+"""The audit of a landing: what was written must be what was planned, or nothing is published."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def gaps_of(plan: Plan, held: Mapping[int, Tally]) -> dict[int, int]:
     return {p: n for p, n in gaps.items() if n}
 
 
-def audit(plan: Plan, written: Written, staged: Snapshot | None, held: Mapping[int, Tally]) -> None:
-    """Compares what was read with what the topic holds, and the branch's own metadata with both.
+def audit(plan: Plan, written: Written, rows: int, held: Mapping[int, Tally]) -> None:
+    """Compares what was read with what the topic holds, and the rows that the files say they have with both.
 
     Raises:
         AuditFailedError: They don't add up; nothing of the landing is visible.
@@ -45,11 +45,15 @@ def audit(plan: Plan, written: Written, staged: Snapshot | None, held: Mapping[i
     wanted = sum(held.values(), Tally())
     if written.tally != wanted:
         raise _failed(plan, f"read {written.tally}; the topic holds {wanted}")
+    if rows != written.good:
+        raise _failed(plan, f"{rows} rows in the files, {written.good} good records read")
+
+
+def branch_rows(plan: Plan, staged: Snapshot | None) -> int:
+    """The rows that a branch tells of; raises AuditFailedError where they are another work's."""
     if summary_of(staged).get(PLAN) != json.dumps(dict(plan.spans)):
         raise _failed(plan, "the branch holds rows that another work wrote")
-    rows = int(summary_of(staged).get("added-records", 0))
-    if rows != written.good:
-        raise _failed(plan, f"{rows} rows on the branch, {written.good} good records read")
+    return int(summary_of(staged).get("added-records", 0))
 
 
 def _failed(plan: Plan, numbers: str) -> AuditFailedError:

@@ -1,4 +1,4 @@
-"""The second pass, only where the first one counted bad records: which they are, and why."""
+"""Which records are bad, and why; read a second time where the first pass did not bring them along."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class BadRecord:
 
 
 def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, written: Written) -> list[BadRecord]:
-    """Reads the planned records again, decodes and explains the bad ones, by partition and offset.
+    """Explains the bad ones of the planned records, by partition and offset.
 
     Raises:
         RepairError: There are more than `MOST`: a schema or a producer is wrong, not a record.
@@ -53,14 +53,7 @@ def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, written: Wr
             meaning="Nothing of this landing is visible.",
             todo="Look at what the producers write; so many are no accident.",
         )
-    with spark_job(landing_job(plan)):
-        # The verdict is asked here: Spark would push a filter on it below the join, and decode everything.
-        found = decoder.decode(_at(records, written.bad_at)).selectExpr(
-            "partition", "offset", "timestamp", "timestampType AS timestamp_type", "leader_epoch",
-            "map_from_entries(headers) AS headers", "raw_key", "raw_value",
-            f"{KEY.ok} AS key_ok", f"{VALUE.ok} AS value_ok", f"{BAD} AS bad",
-        ).toArrow().to_pylist()  # fmt: skip
-    rows = [{n: v for n, v in row.items() if n != "bad"} for row in found if row["bad"]]
+    rows = _read_again(records, decoder, written, plan) if written.bad_rows is None else written.bad_rows
     if len(rows) != written.bad:
         raise AuditFailedError(
             f"The first pass found {written.bad} bad records of topic {plan.topic}, the second {len(rows)}.",
@@ -70,6 +63,19 @@ def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, written: Wr
         )
     explained = [_explained(decoder, r) for r in rows]
     return sorted(explained, key=lambda r: (r.partition, r.offset))
+
+
+def _read_again(
+    records: DataFrame, decoder: RecordDecoder, written: Written, plan: Plan
+) -> Sequence[Mapping[str, Any]]:
+    with spark_job(landing_job(plan)):
+        # The verdict is asked here: Spark would push a filter on it below the join, and decode everything.
+        found = decoder.decode(_at(records, written.bad_at)).selectExpr(
+            "partition", "offset", "timestamp", "timestampType AS timestamp_type", "leader_epoch",
+            "map_from_entries(headers) AS headers", "raw_key", "raw_value",
+            f"{KEY.ok} AS key_ok", f"{VALUE.ok} AS value_ok", f"{BAD} AS bad",
+        ).toArrow().to_pylist()  # fmt: skip
+    return [{n: v for n, v in row.items() if n != "bad"} for row in found if row["bad"]]
 
 
 def _at(records: DataFrame, keys: Sequence[Key]) -> DataFrame:
@@ -83,7 +89,7 @@ def _at(records: DataFrame, keys: Sequence[Key]) -> DataFrame:
     return records.join(F.broadcast(places), ["partition", "offset"], "left_semi")
 
 
-def _explained(decoder: RecordDecoder, row: dict[str, Any]) -> BadRecord:
+def _explained(decoder: RecordDecoder, row: Mapping[str, Any]) -> BadRecord:
     reason = decoder.explain(row["raw_key"], row["raw_value"], row["key_ok"], row["value_ok"])
     return BadRecord(row["partition"], row["offset"], *reason, row)
 

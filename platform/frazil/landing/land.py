@@ -16,13 +16,15 @@ from frazil.errors import CommitConflictError, FrazilError, NotYetError
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.kafka.epochs import leader_epochs
 from frazil.kafka.facts import TopicFacts, describe, topic_fact
-from frazil.landing.audit import audit, gaps_of, readable
+from frazil.kafka.tally import Tally
+from frazil.landing.audit import audit, branch_rows, gaps_of, readable
 from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.evolve import fitting
 from frazil.landing.faults import landing_job
 from frazil.landing.history import Accepted, look, recreated
 from frazil.landing.landed import Landed
+from frazil.landing.lane.job import lane_of
 from frazil.landing.ledger import Ledger, Span, bytes_per_record, read_ledger
 from frazil.landing.plan import Plan, cut, make_plan
 from frazil.landing.release import refuse_released
@@ -165,12 +167,24 @@ class _Landing:
     def _write(
         self, records: DataFrame, decoder: RecordDecoder, table: Table, plan: Plan, branch: str
     ) -> Written:
+        if by_lane := self._by_lane(records, decoder, table, plan, branch):
+            return by_lane
         branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
         for attempt in stamina.retry_context(on=CommitConflictError, attempts=_WRITES, wait_max=1.0):
             with attempt:
                 written = write_branch(records, decoder, self._spec, self._name, table, plan, branch)
         self._done("written")
+        return written
+
+    def _by_lane(
+        self, records: DataFrame, decoder: RecordDecoder, table: Table, plan: Plan, landing: str
+    ) -> Written | None:
+        settings, spark = self._connections.settings, self._connections.spark
+        lane = lane_of(settings, spark, self._spec, decoder, table)
+        written = lane.write(records, self._spec, table, plan, landing) if lane else None
+        if written:
+            self._done("written")
         return written
 
     def _bad(
@@ -229,11 +243,10 @@ class _Landing:
         self, plan: Plan, before: Table, written: Written, bad: Sequence[BadRecord]
     ) -> LandingReport:
         held = readable(self._connections.settings, plan, written.read)
-        table = load_table(self._connections.catalog, self._name)
-        staged = staged_files(table, written.branch)
-        if staged is None:
-            raise branch_gone(landing_job(plan, before, written.branch))
-        audit(plan, written, table.metadata.snapshot_by_id(staged.tip), held)
+        if staged := written.files:
+            audit(plan, written, staged.rows, held)
+        else:
+            staged = self._of_branch(plan, before, written, held)
         self._done("audited")
         entry = self._ledger(plan, written, gaps_of(plan, held), len(bad))
         if bad:
@@ -241,6 +254,16 @@ class _Landing:
         published = publish(self._connections.catalog, self._name, Landed(staged, entry, plan.before))
         self._done("published")
         return report_of(self._name, entry, published, len(staged.files))
+
+    def _of_branch(
+        self, plan: Plan, before: Table, written: Written, held: Mapping[int, Tally]
+    ) -> StagedFiles:
+        table = load_table(self._connections.catalog, self._name)
+        staged = staged_files(table, written.branch)
+        if staged is None:
+            raise branch_gone(landing_job(plan, before, written.branch))
+        audit(plan, written, branch_rows(plan, table.metadata.snapshot_by_id(staged.tip)), held)
+        return staged
 
     def _ledger(self, plan: Plan, written: Written, gaps: Mapping[int, int], dead: int) -> Ledger:
         start = dict(plan.upon.start) if plan.upon else {}

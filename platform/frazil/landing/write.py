@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.faults import spark_job
 from frazil.tables.keys import Key
 from frazil.tables.spark import Watched, append_rows, samples
+from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -36,7 +37,7 @@ _BITS = 62  # writers per counter: a Spark bigint has 63 bits to set
 class Written:
     """What went through the pass."""
 
-    branch: str
+    branch: str  # of the files; only the landing's name where they have none
     read: int
     bad: int
     skipped: int
@@ -45,10 +46,12 @@ class Written:
     max_timestamp: int | None
     bad_at: tuple[Key, ...] = ()
     mark: int | None = None
+    files: StagedFiles | None = None  # where no branch names them
+    bad_rows: tuple[Mapping[str, Any], ...] | None = None  # the bad records, where they are at hand
 
     @property
     def good(self) -> int:
-        """Rows that the branch must hold."""
+        """Rows that the files must hold."""
         return self.read - self.bad - self.skipped
 
     @property

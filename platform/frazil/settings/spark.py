@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -28,6 +29,10 @@ class SparkSettings(SystemSettings):
     )
     upkeep_remote: str | None = Field(
         None, description="A Spark for upkeep alone. Default: that of landings, at low priority."
+    )
+    lane: Literal["auto", "off"] = Field(
+        "off",
+        description="Whether Spark's Python workers decode and write where they can; off: the JVM always.",
     )
     parallelism: int = Field(2, ge=1, description="Cores that one landing may keep busy.")
 

@@ -24,7 +24,8 @@ LANDING, REDRIVE, DERIVING, REBUILDING = "landing_", "redrive_", "deriving_", "r
 EXPIRING, COMPACTING = "expiring_", "compaction_"
 """Prefixes of branches of upkeep."""
 
-_LONGEST = 6 * 3600.0  # seconds after which work that still has its branch is taken for dead
+LONGEST = 6 * 3600.0
+"""Seconds after which work is taken for dead."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ def at_work(metadata: TableMetadata) -> dict[str, float]:
 def outlived(metadata: TableMetadata, now: float) -> dict[str, float]:
     """Those of them that are older than any work may take, with their age in seconds."""
     ages = {branch: now - began for branch, began in at_work(metadata).items()}
-    return {branch: age for branch, age in ages.items() if age > _LONGEST}
+    return {branch: age for branch, age in ages.items() if age > LONGEST}
 
 
 def drop_outlived(catalog: Catalog, name: TableName, table: Table, now: float | None = None) -> None:

@@ -6,12 +6,14 @@ just read, and to the branch that was audited.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
-from frazil.errors import AuditFailedError, CommitConflictError
+from frazil.errors import AuditFailedError, CommitConflictError, RetryError
 from frazil.spec.names import TableName
 from frazil.tables.branches import publish_branch
 from frazil.tables.commit import Committed, assert_ref, commit, remove_ref
@@ -36,6 +38,7 @@ class StagedFiles:
     files: tuple[DataFile, ...] = ()
     branch: str = ""  # the branch that names them; empty where none does
     tip: int = 0  # the branch's snapshot that was audited
+    until: float = inf  # without a branch: when, in seconds since the epoch, they may go as orphans
 
     @property
     def rows(self) -> int:
@@ -93,6 +96,7 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:
 
     def stage(table: Table) -> Transaction:
         entry = staged.upon(name, table)
+        _still_there(name, staged)
         _same_layout(name, table, staged)
         return _staged(name, table, staged, entry.properties())
 
@@ -113,6 +117,16 @@ def _staged(name: TableName, table: Table, staged: Staged, said: Mapping[str, st
             assert_ref(tx, branch, ref.snapshot_id)
             remove_ref(tx, branch)
     return tx
+
+
+def _still_there(name: TableName, staged: Staged) -> None:
+    if time.time() > staged.staged.until:
+        raise RetryError(
+            f"A {staged.work} of {name} took so long that its files may be gone.",
+            where="files that no snapshot names go after upkeep.orphans_after; half of that is its limit",
+            meaning="Nothing of it is visible; the table is as it was.",
+            todo="Try again; if it takes as long, lower max_records or max_bytes.",
+        )
 
 
 def _same_layout(name: TableName, table: Table, staged: Staged) -> None:

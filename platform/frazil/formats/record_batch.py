@@ -1,0 +1,85 @@
+"""A batch of whole records, decoded by columns in Spark's workers. Imports little, for it is their start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.formats.protocol import ArrowDecoder, DecodedBatch
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What became of each record of a batch: `ok` is a row, `bad` is none; neither is left out on purpose."""
+
+    ok: Flags
+    bad: Flags
+    key: DecodedBatch
+    value: DecodedBatch
+
+    def columns(self) -> dict[str, pa.Array]:
+        """The good records' columns by name; a field that key and value share is the value's."""
+        return {**_columns(self.key, self.ok), **_columns(self.value, self.ok)}
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowRecords:
+    """`RecordDecoder` by columns: the same verdicts, the same values.
+
+    `null_value`: whether a null value is a row, and whether it is bad. `others`: headers of records that
+    belong to other tables.
+    """
+
+    key: ArrowDecoder
+    value: ArrowDecoder
+    null_value: tuple[bool, bool]
+    others: tuple[bytes, ...] = ()
+
+    def decode(self, raw_key: pa.BinaryArray, raw_value: pa.BinaryArray) -> Verdicts:
+        """Decodes both halves of a batch."""
+        import numpy as np
+
+        key, value = self.key.decode(raw_key), self.value.decode(raw_value)
+        no_value, is_row, is_bad = _flags(raw_value.is_null()), *self.null_value
+        key_holds = _flags(raw_key.is_null()) | _flags(key.ok)
+        value_ok, mine = _flags(value.ok), self._mine(raw_value)
+        holds = key_holds & np.where(no_value, is_row, value_ok)
+        fails = ~key_holds | np.where(no_value, is_bad, ~value_ok)
+        return Verdicts(mine & holds, mine & fails, key, value)
+
+    def _mine(self, raw_value: pa.BinaryArray) -> Flags:
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not self.others:
+            return np.ones(len(raw_value), bool)
+        heads = pc.binary_slice(raw_value, 0, 5)
+        return ~_flags(pc.is_in(heads, pa.array(self.others, pa.binary())))
+
+
+def _columns(half: DecodedBatch, chosen: Flags) -> Mapping[str, pa.Array]:
+    """Columns of the chosen records; null where a record has no such half."""
+    import numpy as np
+    import pyarrow as pa
+
+    if not half.data.type.num_fields:
+        return {}
+    ok, rows = _flags(half.ok), half.data
+    if not (chosen & ok).all():
+        places = np.flatnonzero(chosen)
+        rows = rows.take(pa.array(places, mask=~ok[places]))
+    return dict(zip((f.name for f in rows.type), rows.flatten(), strict=True))
+
+
+def _flags(array: pa.BooleanArray) -> Flags:
+    flags: Flags = array.to_numpy(zero_copy_only=False)
+    return flags

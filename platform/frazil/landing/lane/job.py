@@ -1,0 +1,151 @@
+"""The Spark job of the lane: which landings take it, what its tasks are told, and what they say they did."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from importlib.metadata import version
+from operator import xor
+from typing import TYPE_CHECKING, Any
+
+from frazil.formats.columns import metadata_columns
+from frazil.formats.record import RecordDecoder
+from frazil.formats.record_batch import ArrowRecords
+from frazil.formats.types import arrow_type
+from frazil.kafka.tally import SHIFT
+from frazil.landing.faults import landing_job
+from frazil.landing.plan import Plan
+from frazil.landing.write import Written
+from frazil.settings.profile import Settings
+from frazil.spec.topic import TableSpec
+from frazil.tables.branches import LONGEST, started_at
+from frazil.tables.data_files import data_file, file_layout, takes_files
+from frazil.tables.faults import spark_job
+from frazil.tables.stage import StagedFiles
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyiceberg.table import Table
+    from pyspark.sql import DataFrame, SparkSession
+
+    from frazil.tables.parquet import FileLayout
+
+_log = logging.getLogger(__name__)
+
+_CLOSED = "spark.frazil.lane"
+"""Setting of a Spark session: says that its workers lack what the lane needs."""
+
+_SHORTEST = 1800.0
+"""Seconds that any landing may take; where orphans go sooner, a branch has to protect its files."""
+
+_COLUMNS = (
+    "raw_key", "raw_value", "partition", "offset", "timestamp", "timestampType", "leader_epoch",
+    "map_from_entries(headers) AS headers",
+)  # fmt: skip
+"""What crosses from the JVM to the tasks; the topic is the same for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A landing's way by Arrow: how its records are decoded, and how its files are written."""
+
+    records: ArrowRecords
+    layout: FileLayout
+    writers: tuple[int, ...]
+    lives: float  # seconds within which its files are published, or never
+
+    def write(
+        self, frame: DataFrame, spec: TableSpec, table: Table, plan: Plan, landing: str
+    ) -> Written | None:
+        """Writes the good records to files that no snapshot names; None where the workers lack Frazil.
+
+        Raises:
+            OffsetsLostError: Planned records are gone.
+            FrazilError: See `spark_job`.
+        """
+        from pyspark.errors import PySparkException
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        from frazil.landing.lane.task import RETURNED, Task
+
+        task = Task(
+            records=self.records,
+            layout=self.layout,
+            columns=tuple(f.name for f in table.schema().fields),
+            metadata={c.word: c.name(spec.metadata_names) for c in metadata_columns(spec)},
+            topic=plan.topic,
+            keeps_bad=spec.on_bad_record != "skip",
+            version=version("frazil"),
+        )
+        with spark_job(landing_job(plan, table, landing)):
+            try:
+                job = frame.selectExpr(*_COLUMNS).mapInArrow(task.run, from_arrow_schema(RETURNED))
+                found = job.toArrow()
+            except PySparkException as e:
+                if "ModuleNotFoundError" not in str(e):
+                    raise
+                _close(frame.sparkSession, str(e))
+                return None
+        return self._told(found, table, landing)
+
+    def _told(self, found: pa.Table, table: Table, landing: str) -> Written:
+        """What all tasks say together."""
+        from frazil.tables.parquet import WrittenFile
+
+        counts = [json.loads(report) for report in found["report"].to_pylist()]
+        files = [WrittenFile(**file) for of_task in found["files"].to_pylist() for file in of_task]
+        bad = found["bad"].to_pylist()
+        places = [place for c in counts for place in c["bad_at"]]
+        return Written(
+            branch=landing,
+            **{n: sum(c[n] for c in counts) for n in ("read", "bad", "skipped", "bytes")},
+            schema_ids=tuple(sorted({self.writers[w] for c in counts for w in c["writers"]})),
+            max_timestamp=max(
+                (c["max_timestamp"] for c in counts if c["max_timestamp"] is not None), default=None
+            ),
+            mark=reduce(xor, (c["mark"] for c in counts), 0),
+            bad_at=tuple((place >> SHIFT, place & ((1 << SHIFT) - 1)) for place in places),
+            files=StagedFiles(
+                tuple(data_file(table, f) for f in files), until=started_at(landing) + self.lives
+            ),
+            bad_rows=None if None in bad else tuple(row for of_task in bad for row in of_task),
+        )
+
+
+def lane_of(
+    settings: Settings, spark: SparkSession, spec: TableSpec, decoder: RecordDecoder, table: Table
+) -> Lane | None:
+    """The lane, where a landing can take it; else Spark decodes and writes, which can do all there is."""
+    records = decoder.arrow() if settings.spark.lane == "auto" else None
+    shuffled_or_sealed = spec.write.sorts or settings.s3.kms_key
+    if records is None or shuffled_or_sealed or not takes_files(table) or spark.conf.get(_CLOSED, ""):
+        return None
+    layout, lives = file_layout(table), spec.upkeep.orphans_after.total_seconds() / 2
+    if lives < _SHORTEST or not _fits(decoder, table, layout):
+        return None
+    return Lane(records, layout, tuple(decoder.value.writers), min(lives, LONGEST))
+
+
+def _fits(decoder: RecordDecoder, table: Table, layout: FileLayout) -> bool:
+    """Whether Arrow can turn what is decoded into the types of the table."""
+    import pyarrow as pa
+
+    from frazil.tables.fitting import fitted
+
+    held = dict(zip((f.name for f in table.schema().fields), layout.schema.types, strict=True))
+    try:
+        for own in decoder.columns.fields:
+            if own.name in held:
+                fitted(pa.array([], arrow_type(own.type)), held[own.name])
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return False
+    return True
+
+
+def _close(spark: SparkSession, why: str) -> None:
+    missing: Mapping[str, Any] = {"why": next((w for w in why.splitlines() if "ModuleNotFound" in w), "")}
+    _log.warning("Spark's workers lack what the Arrow lane needs; the JVM decodes and writes", extra=missing)
+    spark.conf.set(_CLOSED, "closed")

@@ -1,0 +1,171 @@
+"""Data files that are not Spark's own: how a table wants them, and what manifests say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from frazil.tables.file_io import opened_files
+from frazil.tables.parquet import FileLayout, Partitions, WrittenFile, unpacked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.schema import Schema
+    from pyiceberg.table import Table
+    from pyiceberg.types import IcebergType, NestedField
+
+_MB = 2**20
+_PARQUET = "write.parquet."
+_SPARKS = (f"{_PARQUET}bloom-filter", "encryption.", "write.location-provider.impl")
+"""Properties that Spark's writer honours and this one does not."""
+
+_HELD = 64 * _MB
+"""Bytes of Arrow that become a row group at most: a task holds them, and some come out at a fifth."""
+
+
+def takes_files(table: Table) -> bool:
+    """Whether all that the table asks of its data files can be had without Spark."""
+    said = table.properties
+    parquet = said.get("write.format.default", "parquet") == "parquet"
+    sources = [f.source_id for f in table.spec().fields]  # PyIceberg takes each column once
+    return parquet and len(set(sources)) == len(sources) and not any(n.startswith(_SPARKS) for n in said)
+
+
+def file_layout(table: Table) -> FileLayout:
+    """How the table's data files are written now."""
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+    from pyiceberg.schema import sanitize_column_names
+    from pyiceberg.table.locations import load_location_provider
+
+    said = table.properties
+    schema, spec, where = table.schema(), table.spec(), table.location()
+    location = load_location_provider(where, said).data_path
+    scheme, bucket, _ = PyArrowFileIO.parse_location(location)
+    partitioned = not spec.is_unpartitioned()
+    in_files = sanitize_column_names(schema)
+    sources = tuple(_path(in_files, f.source_id) for f in spec.fields)
+    plain = not partitioned and said.get("write.object-storage.enabled") != "true"
+    return FileLayout(
+        schema=_arrow_schema(in_files),
+        location=location,
+        options=_options(said),
+        dictionaries=tuple(_dictionaries(schema, said)),
+        target=int(said.get("write.target-file-size-bytes", 512 * _MB)),
+        row_group=min(int(said.get(f"{_PARQUET}row-group-size-bytes", _HELD)), _HELD),
+        partitions=Partitions(spec, schema, sources) if partitioned else None,
+        elsewhere=None if plain else (where, said),
+        store=opened_files(table.io, location).fs_by_scheme(scheme, bucket),
+    )
+
+
+def data_file(table: Table, written: WrittenFile) -> DataFile:
+    """A file as manifests describe it, by its own footer."""
+    import pyarrow.parquet as pq
+    from pyiceberg.io.pyarrow import (
+        compute_statistics_plan,
+        data_file_statistics_from_parquet_metadata,
+        parquet_path_to_id_mapping,
+    )
+    from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+    from pyiceberg.schema import sanitize_column_names
+    from pyiceberg.typedef import Record
+
+    schema, spec = table.schema(), table.spec()
+    statistics = data_file_statistics_from_parquet_metadata(
+        pq.read_metadata(BytesIO(written.footer)),
+        compute_statistics_plan(schema, table.properties),
+        parquet_path_to_id_mapping(sanitize_column_names(schema)),
+    )
+    folder = Partitions(spec, schema, ()).folder_of(unpacked(written.partition))
+    file = DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=written.path,
+        file_format=FileFormat.PARQUET,
+        partition=folder.partition if spec.fields else Record(),
+        file_size_in_bytes=written.size,
+        sort_order_id=None,
+        equality_ids=None,
+        key_metadata=None,
+        **statistics.to_serialized_dict(),
+    )
+    file.spec_id = spec.spec_id
+    return file
+
+
+def _options(said: Mapping[str, str]) -> dict[str, Any]:
+    """What PyArrow's writer is told, by the words of Iceberg's properties; see pyiceberg.io.pyarrow."""
+    codec = said.get(f"{_PARQUET}compression-codec", "zstd")
+    level = said.get(f"{_PARQUET}compression-level")
+    return {
+        "compression": {"uncompressed": "none"}.get(codec, codec),
+        "compression_level": int(level or 3) if codec == "zstd" else None,
+        "data_page_size": int(said.get(f"{_PARQUET}page-size-bytes", _MB)),
+        "dictionary_pagesize_limit": int(said.get(f"{_PARQUET}dict-size-bytes", 2 * _MB)),
+        "write_batch_size": int(said.get(f"{_PARQUET}page-row-limit", 20_000)),
+        "write_page_index": True,
+        "store_decimal_as_integer": True,
+        "store_schema": False,
+    }
+
+
+def _dictionaries(schema: Schema, said: Mapping[str, str]) -> Iterator[str]:
+    from pyiceberg.io.pyarrow import parquet_path_to_id_mapping
+    from pyiceberg.schema import sanitize_column_names
+
+    for path, field_id in parquet_path_to_id_mapping(sanitize_column_names(schema)).items():
+        own = f"{_PARQUET}dict-encoding-enabled.column.{schema.find_column_name(field_id)}"
+        if said.get(own) != "false":
+            yield path
+
+
+def _path(schema: Schema, field_id: int) -> tuple[str, ...]:
+    """The names that lead to a column; a name may have a dot in it."""
+    for field in schema.fields:
+        if found := _below(field, field_id):
+            return found
+    raise AssertionError(f"{field_id} is a column")
+
+
+def _below(field: NestedField, field_id: int) -> tuple[str, ...]:
+    from pyiceberg.types import StructType
+
+    if field.field_id == field_id:
+        return (field.name,)
+    fields = field.field_type.fields if isinstance(field.field_type, StructType) else ()
+    return next(((field.name, *found) for f in fields if (found := _below(f, field_id))), ())
+
+
+def _arrow_schema(schema: Schema) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([_arrow_field(f) for f in schema.fields])
+
+
+def _arrow_field(field: NestedField, name: str = "") -> pa.Field:
+    import pyarrow as pa
+
+    told = {"PARQUET:field_id": str(field.field_id)}
+    return pa.field(name or field.name, _arrow_type(field.field_type), not field.required, told)
+
+
+def _arrow_type(kind: IcebergType) -> pa.DataType:
+    """PyIceberg's own takes texts and lists of more than 2 GB each, which costs a copy of them all."""
+    import pyarrow as pa
+    from pyiceberg import types as t
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+    match kind:
+        case t.StructType():
+            return pa.struct([_arrow_field(f) for f in kind.fields])
+        case t.ListType():
+            return pa.list_(_arrow_field(kind.element_field, "element"))
+        case t.MapType():
+            return pa.map_(_arrow_field(kind.key_field, "key"), _arrow_field(kind.value_field, "value"))
+        case t.StringType():
+            return pa.string()
+        case t.BinaryType():
+            return pa.binary()
+        case _:
+            return schema_to_pyarrow(kind)

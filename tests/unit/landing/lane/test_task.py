@@ -1,0 +1,166 @@
+"""A task of the lane by itself: no Spark, no Kafka."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import pickle
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+
+from frazil.formats.columns import metadata_columns, record_columns, table_fields
+from frazil.formats.plain import Plain
+from frazil.formats.protocol import KEY, VALUE, HalfSchemas
+from frazil.formats.record_batch import ArrowRecords
+from frazil.kafka.tally import Tally
+from frazil.landing.lane import task as lane
+from frazil.landing.lane.task import Task
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.data_files import file_layout
+from frazil.tables.layout import create_table
+
+SPEC = TableSpec(topic="t", namespace="n", key_format="string", value_format="string")
+BASE = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
+OTHERS = b"\0\0\0\0\x09"
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[InMemoryCatalog]:
+    catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
+    yield catalog
+    catalog.close()
+
+
+def task_of(catalog: InMemoryCatalog, null_value: tuple[bool, bool] = (False, True)) -> Task:
+    """Keys and values are text; records that begin with `OTHERS` are other tables'."""
+    plain = Plain("string")
+    key, value = (plain.decoder(HalfSchemas(half, plain, "s")) for half in (KEY, VALUE))
+    fields = table_fields(SPEC, record_columns(SPEC, key.columns, value.columns))
+    table = create_table(catalog, TableName("n", "t"), fields, (), {})
+    return Task(
+        records=ArrowRecords(key.arrow(), value.arrow(), null_value, (OTHERS,)),
+        layout=file_layout(table),
+        columns=tuple(f.name for f in table.schema().fields),
+        metadata={c.word: c.name(SPEC.metadata_names) for c in metadata_columns(SPEC)},
+        topic="t",
+        keeps_bad=True,
+        version=version("frazil"),
+    )
+
+
+def batch(*records: tuple[bytes | None, bytes | None], partition: int = 0, first: int = 0) -> pa.RecordBatch:
+    rows = range(len(records))
+    columns = {
+        "raw_key": pa.array([key for key, _ in records], pa.binary()),
+        "raw_value": pa.array([value for _, value in records], pa.binary()),
+        "partition": pa.array([partition for _ in rows], pa.int32()),
+        "offset": pa.array([first + n for n in rows], pa.int64()),
+        "timestamp": pa.array([BASE + dt.timedelta(milliseconds=n) for n in rows], pa.timestamp("us", "UTC")),
+        "timestampType": pa.array([(0, 1, -1)[n % 3] for n in rows], pa.int32()),
+        "leader_epoch": pa.array([7 for _ in rows], pa.int32()),
+        "headers": pa.array([[("h", b"v")] if n else None for n in rows], pa.map_(pa.string(), pa.binary())),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def run(task: Task, *batches: pa.RecordBatch) -> tuple[dict[str, Any], list[dict[str, Any]], list[Any]]:
+    """What a task counted, the rows of its files, and the bad records that it hands back."""
+    sent = replace(pickle.loads(pickle.dumps(task)), layout=task.layout)  # which makes folders, other than S3
+    (found,) = sent.run(batches)
+    row = found.to_pylist()[0]
+    rows = [r for f in row["files"] for r in pq.read_table(f["path"].removeprefix("file://")).to_pylist()]
+    return json.loads(row["report"]), rows, row["bad"]
+
+
+RECORDS = [
+    (b"k", b"one"),
+    (None, b"two"),
+    (b"\xff", b"three"),
+    (b"k", b"\xff"),
+    (b"k", None),
+    (None, OTHERS + b"x"),
+]
+
+
+@pytest.mark.parametrize(
+    ("null_value", "values", "bad", "skipped"),
+    [
+        ((False, True), ["one", "two"], [2, 3, 4], 1),
+        ((False, False), ["one", "two"], [2, 3], 2),
+        ((True, False), ["one", "two", None], [2, 3], 1),
+    ],
+    ids=["null is bad", "null is skipped", "null is kept"],
+)
+def test_each_record_gets_the_verdict_that_sql_gives(
+    catalog: InMemoryCatalog,
+    null_value: tuple[bool, bool],
+    values: list[str | None],
+    bad: list[int],
+    skipped: int,
+) -> None:
+    counts, rows, given = run(task_of(catalog, null_value), batch(*RECORDS, partition=3, first=100))
+
+    assert [row["value"] for row in rows] == values
+    assert (counts["read"], counts["bad"], counts["skipped"]) == (6, len(bad), skipped)
+    assert [(r["partition"], r["offset"] - 100) for r in given] == [(3, n) for n in bad]
+    assert given[0] == {
+        "partition": 3, "offset": 102, "timestamp": BASE + dt.timedelta(milliseconds=2), "timestamp_type": -1,
+        "leader_epoch": 7, "headers": [("h", b"v")], "raw_key": b"\xff", "raw_value": b"three",
+        "key_ok": False, "value_ok": True,
+    }  # fmt: skip
+
+
+def test_a_rows_metadata_is_its_records(catalog: InMemoryCatalog) -> None:
+    _, rows, _ = run(task_of(catalog), batch(*[(b"k", b"v")] * 3, first=5))
+
+    assert [row["_x24_x24offset"] for row in rows] == [5, 6, 7]
+    assert [row["_x24_x24timestamp_x2Dtype"] for row in rows] == [
+        "CREATE_TIME", "LOG_APPEND_TIME", "NO_TIMESTAMP_TYPE",
+    ]  # fmt: skip
+    assert rows[2] | {"_x24_x24timestamp": None} == {
+        "key": "k", "value": "v", "_x24_x24topic": "t", "_x24_x24partition": 0,
+        "_x24_x24headers": [("h", b"v")],
+        "_x24_x24leader_x2Depoch": 7, "_x24_x24offset": 7, "_x24_x24timestamp": None,
+        "_x24_x24timestamp_x2Dtype": "NO_TIMESTAMP_TYPE",
+    }  # fmt: skip
+
+
+def test_counts_are_of_all_batches_and_say_which_records_were_read(catalog: InMemoryCatalog) -> None:
+    batches = [batch(*[(None, b"abc")] * 4, partition=p, first=10) for p in (0, 1)]
+
+    counts, rows, _ = run(task_of(catalog), *batches)
+
+    both = Tally.of_span(0, 10, 14) + Tally.of_span(1, 10, 14)
+    assert Tally(counts["read"], counts["mark"]) == both
+    assert (counts["bytes"], counts["max_timestamp"]) == (24, int(BASE.timestamp() * 1000) + 3)
+    assert len(rows) == 8
+
+
+def test_a_slice_without_records_writes_no_file(catalog: InMemoryCatalog) -> None:
+    counts, rows, bad = run(task_of(catalog))
+    assert (counts["read"], counts["max_timestamp"], rows, bad) == (0, None, [], [])
+
+
+def test_bad_records_that_are_too_large_are_named_and_not_handed_back(
+    catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane, "KEPT", 100)
+
+    counts, _, given = run(task_of(catalog), batch(*[(b"k", b"\xff" * 60)] * 3))
+
+    assert given is None
+    assert counts["bad_at"] == [0, 1, 2]
+
+
+def test_workers_of_another_version_do_nothing(catalog: InMemoryCatalog) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"9\.9"):
+        run(replace(task_of(catalog), version="9.9"), batch((b"k", b"v")))

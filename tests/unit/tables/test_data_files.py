@@ -1,0 +1,200 @@
+"""Data files that Frazil writes itself, as PyIceberg and a table's properties want them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.conversions import from_bytes
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
+
+from frazil.formats.logical import Decimal as Number
+from frazil.formats.logical import Field, List, Map, Primitive, Struct, Type
+from frazil.spec.names import TableName
+from frazil.tables.data_files import data_file, file_layout, takes_files
+from frazil.tables.fitting import fitted
+from frazil.tables.layout import create_table
+from frazil.tables.parquet import DataFileWriter
+
+NAME = TableName("n", "t")
+MOMENT = dt.datetime(2026, 11, 23, 1, 2, 3, 456789, dt.UTC)
+
+
+def kind(word: Any) -> Primitive:
+    return Primitive(word)
+
+
+FIELDS: dict[str, tuple[Type, list[Any]]] = {
+    "id": (kind("long"), [1, 2, 3, 4]),
+    "$$topic": (kind("string"), ["a" * 40, "b", None, "ü"]),
+    "day": (kind("date"), [dt.date(2026, 1, 1), None, dt.date(1969, 12, 31), dt.date(2026, 1, 1)]),
+    "at": (kind("timestamptz"), [MOMENT, None, MOMENT - dt.timedelta(days=400), MOMENT]),
+    "raw": (kind("binary"), [b"\0\1", b"", None, b"\xff" * 30]),
+    "price": (Number(12, 2), [Decimal("1.50"), None, Decimal("-2.25"), Decimal("1.50")]),
+    "ratio": (kind("double"), [0.5, float("nan"), None, -1.0]),
+    "place": (Struct((Field("x", kind("int"), optional=True), Field("y", kind("string"), optional=True))),
+              [{"x": 1, "y": "a"}, None, {"x": 2, "y": None}, {"x": 1, "y": "b"}]),
+    "tags": (List(kind("string")), [["a", "b"], [], None, ["c"]]),
+    "counts": (Map(kind("string"), kind("long"), value_optional=True), [[("a", 1)], None, [], [("b", None)]]),
+}  # fmt: skip
+ROWS = [
+    dict(zip(FIELDS, values, strict=True)) for values in zip(*(v for _, v in FIELDS.values()), strict=True)
+]
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[InMemoryCatalog]:
+    catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
+    yield catalog
+    catalog.close()
+
+
+def make(catalog: InMemoryCatalog, *transforms: tuple[str, str], **said: str) -> Table:
+    fields = [Field(name, kind, optional=True) for name, (kind, _) in FIELDS.items()]
+    properties = {name.replace("__", ".").replace("_", "-"): value for name, value in said.items()}
+    return create_table(catalog, NAME, fields, transforms, properties)
+
+
+def batch(table: Table, rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    schema = file_layout(table).schema
+    columns = [
+        fitted(pa.array([row[name] for row in rows], own.type), own.type)
+        for name, own in zip(FIELDS, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def written(table: Table, *batches: pa.RecordBatch) -> list[DataFile]:
+    writer = DataFileWriter(file_layout(table), "name")
+    for each in batches:
+        writer.write(each)
+    return [data_file(table, file) for file in writer.close()]
+
+
+def appended(table: Table, files: list[DataFile]) -> list[dict[str, Any]]:
+    with table.transaction() as tx, tx.update_snapshot().fast_append() as append:
+        for file in files:
+            append.append_data_file(file)
+    rows: list[dict[str, Any]] = table.refresh().scan().to_arrow().to_pylist()
+    return sorted(rows, key=lambda row: row["id"])
+
+
+def text(row: dict[str, Any]) -> str:
+    """NaN is not equal to itself, and PyIceberg reads UTC as another object."""
+    return str({name: row[name] for name in FIELDS} | {"at": row["at"] and row["at"].timestamp()})
+
+
+def test_a_file_of_every_type_reads_as_it_was_written_and_tells_its_bounds(catalog: InMemoryCatalog) -> None:
+    table = make(catalog)
+
+    (file,) = written(table, batch(table, ROWS[:2]), batch(table, ROWS[2:]))
+
+    assert list(map(text, appended(table, [file]))) == list(map(text, ROWS))
+    ids = {field.name: field for field in table.schema().fields}
+    low = {n: file.lower_bounds.get(f.field_id) for n, f in ids.items()}
+    high = {n: file.upper_bounds.get(f.field_id) for n, f in ids.items()}
+    assert (from_bytes(ids["id"].field_type, low["id"]), from_bytes(ids["id"].field_type, high["id"])) == (
+        1,
+        4,
+    )
+    assert low["$$topic"] == b"a" * 16
+    assert high["raw"] is None, "no text of 16 bytes is greater than one of 0xff alone"
+    assert from_bytes(ids["price"].field_type, low["price"]) == Decimal("-2.25")
+    assert file.null_value_counts[ids["$$topic"].field_id] == 1
+    assert file.record_count == 4
+    assert file.file_size_in_bytes == Path(file.file_path.removeprefix("file://")).stat().st_size
+    assert list(file.split_offsets) == sorted(file.split_offsets) != []
+
+
+@pytest.mark.parametrize(
+    "transforms",
+    [
+        [("identity", "$$topic")],
+        [("bucket[4]", "id"), ("day", "at")],
+        [("truncate[2]", "$$topic"), ("year", "day")],
+        [("month", "day")],
+        [("hour", "at")],
+        [("identity", "day"), ("identity", "price"), ("truncate[10]", "price")][:2],
+        [("bucket[3]", "raw"), ("identity", "at")],
+        [("identity", "place.x")],
+    ],
+    ids=str,
+)
+def test_files_of_partitions_hold_what_pyiceberg_would_put_there(
+    catalog: InMemoryCatalog, transforms: list[tuple[str, str]]
+) -> None:
+    table = make(catalog, *transforms)
+    files = written(table, batch(table, ROWS[:3]), batch(table, ROWS[3:]))
+
+    assert list(map(text, appended(table, files))) == list(map(text, ROWS))
+    from frazil.tables.pyiceberg import write_files
+
+    theirs = write_files(table, pa.Table.from_batches([batch(table, ROWS)]).rename_columns(list(FIELDS)))
+    assert {(str(f.partition), f.record_count) for f in files} == {
+        (str(f.partition), f.record_count) for f in theirs
+    }
+    folders = {f.file_path.rpartition("/")[0] for f in files}
+    assert folders == {f.file_path.rpartition("/")[0] for f in theirs}
+
+
+def test_a_full_file_is_followed_by_another(catalog: InMemoryCatalog) -> None:
+    said = {"write.target-file-size-bytes": "1000", "write.parquet.row-group-size-bytes": "100"}
+    table = create_table(catalog, NAME, [Field("id", kind("long"))], [], said)
+    rows = pa.RecordBatch.from_arrays([pa.array(range(1000))], schema=file_layout(table).schema)
+
+    files = written(table, rows, rows, rows)
+
+    assert [file.record_count for file in files] == [1000, 1000, 1000]
+    assert len({file.file_path for file in files}) == 3
+
+
+def test_a_files_codec_and_page_index_are_as_the_table_says(catalog: InMemoryCatalog) -> None:
+    table = create_table(
+        catalog, NAME, [Field("id", kind("long"))], [], {"write.parquet.compression-codec": "snappy"}
+    )
+    rows = pa.RecordBatch.from_arrays([pa.array([1])], schema=file_layout(table).schema)
+
+    (file,) = written(table, rows)
+
+    column = pq.ParquetFile(file.file_path.removeprefix("file://")).metadata.row_group(0).column(0)
+    assert column.compression == "SNAPPY"
+    assert column.has_column_index
+
+
+def test_columns_whose_values_hardly_repeat_have_no_dictionary(catalog: InMemoryCatalog) -> None:
+    fields = [Field(name, kind("string")) for name in ("own", "shared", "$$off")]
+    said = {"write.parquet.dict-encoding-enabled.column.$$off": "false"}
+    table = create_table(catalog, NAME, fields, [], said)
+    columns = [pa.array([str(n // share) for n in range(100)]) for share in (1, 50, 50)]
+
+    (file,) = written(table, pa.RecordBatch.from_arrays(columns, schema=file_layout(table).schema))
+
+    group = pq.ParquetFile(file.file_path.removeprefix("file://")).metadata.row_group(0)
+    assert [group.column(n).has_dictionary_page for n in range(3)] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"write.format.default": "orc"},
+        {"write.parquet.bloom-filter-enabled.column.id": "true"},
+        {"encryption.key-id": "k"},
+    ],
+    ids=str,
+)
+def test_what_only_sparks_writer_honours_stays_with_spark(
+    catalog: InMemoryCatalog, said: dict[str, str]
+) -> None:
+    assert not takes_files(create_table(catalog, NAME, [Field("id", kind("long"))], [], said))
+
+
+def test_a_layout_shows_no_keys(catalog: InMemoryCatalog) -> None:
+    assert "FileSystem" not in repr(file_layout(make(catalog)))
