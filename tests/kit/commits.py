@@ -41,7 +41,18 @@ from frazil.tables.stage import StagedFiles, publish, staged_files
 from frazil.upkeep.compaction.run import put_in_place
 from frazil.upkeep.expiry import expire
 
-__all__ = ["COMMITS", "NAME", "Lake", "bare", "lake_on", "landed", "make", "make_letters", "position"]
+__all__ = [
+    "COMMITS",
+    "NAME",
+    "Lake",
+    "bare",
+    "lake_of",
+    "lake_on",
+    "landed",
+    "make",
+    "make_letters",
+    "position",
+]
 
 NAME = TableName("n", "t")
 SPEC = TableSpec(topic="t", namespace="n", publish=[])
@@ -104,6 +115,13 @@ def lake_on(catalog: Catalog, lie: Callable[[str], None] = lambda _: None) -> La
     landed(lake, 0, 1)
     landed(lake, 2, 3)
     return lake
+
+
+def lake_of(catalog: Catalog, metadata: str, lie: Callable[[str], None] = lambda _: None) -> Lake:
+    """Shows a catalog the table that was made elsewhere."""
+    catalog.create_namespace_if_not_exists(NAME.namespace)
+    catalog.register_table(NAME.identifier, metadata)
+    return Lake(catalog, lie)
 
 
 def rows(table: Table, *quantities: int) -> pa.Table:

@@ -106,7 +106,7 @@ class Mirror:
         shown, before = self.synced, self.athena(self.synced)
 
         def read() -> None:
-            if self.landed % 20 == 0:
+            if self.landed % 10 == 0:
                 self.keep_up()
             if self.landed % 5 == 0:
                 assert self.athena(shown) == before

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +44,32 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
     with pytest.MonkeyPatch.context() as patch:
         _forget_the_profile(patch, tmp_path_factory.mktemp("home"))
         return defs()
+
+
+@pytest.fixture(scope="session")
+def landed_twice(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
+    """A table of two landings, made once: where its files are, a copy of them, and its metadata.
+
+    Making it takes PyIceberg ten commits, half of the CPU that a test of one commit needs.
+    """
+    from kit.commits import lake_on
+    from kit.lying import LyingCatalog
+
+    folder, copy = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("copy") / "lake"
+    catalog = LyingCatalog(folder)
+    metadata = lake_on(catalog).table.metadata_location
+    catalog.close()
+    shutil.copytree(folder, copy)
+    return folder, copy, metadata
+
+
+@pytest.fixture
+def two_landings(landed_twice: tuple[Path, Path, str]) -> tuple[Path, str]:
+    """The same as it was made: its folder and its metadata, to be registered."""
+    folder, copy, metadata = landed_twice
+    shutil.rmtree(folder)
+    shutil.copytree(copy, folder)
+    return folder, metadata
 
 
 @pytest.fixture(scope="module")

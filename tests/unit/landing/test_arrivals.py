@@ -24,7 +24,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import open_catalog
-from kit.commits import NAME, Lake, lake_on, landed
+from kit.commits import NAME, Lake, lake_of, landed
 from kit.lying import glue_in_process
 from kit.many_tables import RestTables, Topics, clients_of, rest_tables
 from kit.table_histories import HISTORIES, Happen, rolled_back
@@ -52,10 +52,11 @@ def glue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, Setti
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
+def lake(two_landings: tuple[Path, str], tmp_path: Path) -> Lake:
     """A table that holds the offsets before 4 of its topic."""
     database = f"sqlite:///{tmp_path}/catalog.sqlite"  # several threads ask
-    return lake_on(SqlCatalog("lake", uri=database, warehouse=tmp_path.as_uri()))
+    folder, metadata = two_landings
+    return lake_of(SqlCatalog("lake", uri=database, warehouse=folder.as_uri()), metadata)
 
 
 def by_rest(rest: RestTables, ends: dict[str, int]) -> Clients:

@@ -9,13 +9,14 @@ from pyiceberg.table import Table
 
 from frazil.publishing.pointer import is_foreign, metadata_shown
 from frazil.publishing.target import Shown
-from kit.commits import lake_on
+from kit.commits import lake_of
 from kit.lying import LyingCatalog
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
-    return lake_on(LyingCatalog(tmp_path)).table
+def table(two_landings: tuple[Path, str]) -> Table:
+    folder, metadata = two_landings
+    return lake_of(LyingCatalog(folder), metadata).table
 
 
 def shown(location: str) -> Shown:

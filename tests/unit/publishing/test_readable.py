@@ -25,10 +25,10 @@ def test_landings_behind_a_glue_that_is_not_moved_leave_what_it_shows_readable(m
     mirror.land(3)
     shown = mirror.sync()
 
-    mirror.land_unseen(60)
+    mirror.land_unseen(25)
 
     assert mirror.shown == shown
-    assert mirror.athena(mirror.sync()) == list(range(63))
+    assert mirror.athena(mirror.sync()) == list(range(28))
     assert mirror.shown == mirror.table.metadata_location
 
 
@@ -40,14 +40,14 @@ def test_while_glue_is_down_whatever_it_may_show_is_kept_and_one_sync_brings_it_
     wire.always("refused", lambda _: True)
 
     def read() -> None:
-        if mirror.landed % 20 == 0:
+        if mirror.landed % 6 == 0:
             assert "does not answer" in mirror.keep_up().text
         assert mirror.athena(shown) == [0, 1, 2]
 
-    mirror.land(40, read)
+    mirror.land(15, read)
     wire.calm()
 
-    assert mirror.athena(mirror.sync()) == list(range(43))
+    assert mirror.athena(mirror.sync()) == list(range(18))
     assert "does not answer" not in mirror.keep_up().text
     assert len(mirror.table.snapshots()) == FEW.max_snapshots
 
@@ -72,7 +72,7 @@ def test_a_metadata_file_that_a_commit_under_way_may_have_written_stays(mirror: 
 def test_after_the_bound_expiry_lets_go_of_what_glue_shows(mirror: Mirror) -> None:
     mirror.land(3)
     shown = mirror.sync()
-    mirror.land(30)
+    mirror.land(12)
 
     within = mirror.keep_up(days=6.9)
     assert "Kept for readers: glue" in within.text

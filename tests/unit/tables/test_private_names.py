@@ -60,9 +60,15 @@ def test_nothing_private_is_imported_from_pyiceberg_elsewhere() -> None:
     assert {name for path in importing for name in private_imports(path)} <= {name for _, name in NAMES}
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """All that a module consists of."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
 def private_imports(path: Path) -> Iterator[str]:
     """Private names that a module imports from PyIceberg."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pyiceberg"):
             yield from (alias.name for alias in node.names if alias.name.startswith("_"))
 
@@ -70,6 +76,8 @@ def private_imports(path: Path) -> Iterator[str]:
 @cache
 def private_names(path: Path) -> frozenset[str]:
     """Those, and private attributes of anything but the module's own objects."""
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)]
-    foreign = (n.attr for n in nodes if not (isinstance(n.value, ast.Name) and n.value.id in ("self", "cls")))
+    attributes = [node for node in nodes(path) if isinstance(node, ast.Attribute)]
+    foreign = (
+        n.attr for n in attributes if not (isinstance(n.value, ast.Name) and n.value.id in ("self", "cls"))
+    )
     return frozenset({*private_imports(path), *(name for name in foreign if name.startswith("_"))})

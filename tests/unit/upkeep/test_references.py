@@ -47,19 +47,19 @@ def derived(source: Mirror) -> Position:
 
 def test_a_derived_table_that_fails_overnight_goes_on_from_its_position(source: Mirror) -> None:
     read = derived(source)
-    source.land(30)
+    source.land(12)
 
     report = source.keep_up(days=1)
 
     assert "Kept for readers: table unit.totals has not read what came since" in report.text
-    assert "31 snapshots are kept for it until" in report.text
+    assert "13 snapshots are kept for it until" in report.text
     assert standing(read, source.table) == "held"
-    assert increment(source.table, read).rows == 30
+    assert increment(source.table, read).rows == 12
 
 
 def test_when_it_has_read_what_was_kept_for_it_the_snapshots_go(source: Mirror) -> None:
     derived(source)
-    source.land(30)
+    source.land(12)
     source.keep_up(days=1)
     source.connections.catalog.drop_table(READER.identifier)
     derived(source)
@@ -71,7 +71,7 @@ def test_when_it_has_read_what_was_kept_for_it_the_snapshots_go(source: Mirror) 
 
 def test_past_the_bound_nothing_is_kept_for_it(source: Mirror) -> None:
     read = derived(source)
-    source.land(30)
+    source.land(12)
 
     report = source.keep_up(days=8)
 
@@ -82,7 +82,7 @@ def test_past_the_bound_nothing_is_kept_for_it(source: Mirror) -> None:
 def test_a_table_that_is_gone_holds_nothing_back(source: Mirror) -> None:
     derived(source)
     source.connections.catalog.drop_table(READER.identifier)
-    source.land(30)
+    source.land(12)
 
     source.keep_up(days=1)
 
@@ -96,7 +96,7 @@ def test_a_feed_that_is_behind_goes_on_from_its_position(source: Mirror) -> None
     )
     read = at_head(source.table)
     note(source.connections.catalog, NAME, feeds.topic, FedTo(read, sent=3))
-    source.land(30)
+    source.land(12)
 
     report = source.keep_up(days=1)
 
@@ -167,7 +167,7 @@ def test_a_position_in_another_table_of_that_name_holds_nothing_back(source: Mir
     )
     table = source.connections.catalog.load_table(READER.identifier)
     table.append(table.scan().to_arrow(), snapshot_properties=other.properties())
-    source.land(30)
+    source.land(12)
 
     source.keep_up(days=1)
 
