@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,9 +10,11 @@ from functools import cache
 from random import Random
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 
+from frazil.formats.avro.parser import avro_text, parse_avro
 from frazil.formats.json.format import flags
 from frazil.formats.kinds import PLAIN_FORMATS, SCHEMA_FORMATS
 from frazil.formats.protobuf.decoder import ProtobufDecoder, batches_of
@@ -125,6 +128,33 @@ def test_any_batch_of_protobuf_is_decoded() -> None:
 
     _made_before(of)
     assert fuzz("protobuf batch", batch, decode, at_once=_BATCH)
+
+
+def test_any_batch_of_avro_is_decoded_and_what_is_read_is_read_to_its_last_byte() -> None:
+    of = RANDOM_FORMATS[0]
+
+    @cache
+    def judge(number: int) -> Any:
+        bare = avro_text(parse_avro(source(of, number).writer.text, "t"), logical=False)
+        return fastavro.parse_schema(json.loads(bare))
+
+    def batch(mutator: Mutator) -> tuple[int, list[bytes | None]]:
+        number = mutator.random.randint(1, _SCHEMAS)
+        records = [bad(mutator, source(of, number)) for _ in range(_BATCH)]
+        return number, [*records, None, *source(of, number).records[:2]]
+
+    def decode(given: tuple[int, list[bytes | None]]) -> None:
+        columns = source(of, given[0]).decoder.arrow()
+        assert columns
+        found = columns.decode(pa.array(given[1], pa.binary()))
+        assert found.ok.to_pylist()[-3:] == [False, True, True]
+        for raw in pa.array(given[1], pa.binary()).filter(found.ok).to_pylist():
+            rest = io.BytesIO(raw[5:])
+            fastavro.schemaless_reader(rest, judge(given[0]), None)
+            assert not rest.read()
+
+    _made_before(of)
+    assert fuzz("avro batch", batch, decode, at_once=_BATCH)
 
 
 def test_any_text_is_judged_by_the_rules_of_its_schema() -> None:

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+import struct
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from frazil.formats.avro.limits import MOST_BYTES, MOST_ITEMS
 from kit import avro_oracle
 from kit.avro_cases import AVRO, HINTS
 from kit.avro_columns import AvroColumns, payload
+from kit.avro_versions import (
+    FEWER,
+    GOOD,
+    MOMENT,
+    MORE,
+    NARROW,
+    NEW,
+    NOON,
+    NOON_MICROS,
+    OLD,
+    TRUSTED,
+    WIDE,
+    array,
+    as_row,
+    decimal,
+    fixed,
+    mistrusted,
+    old,
+    record,
+    unit,
+)
 from kit.conformance import Case
 from kit.damage import FRAME, damaged
 from kit.formats import same
@@ -55,3 +79,199 @@ def test_damaged_records_are_bad_or_read_as_fastavro_reads_them() -> None:
         if want and not row
     }
     assert refused <= {"value"}  # of what fastavro takes and Spark refuses, see `test_damage`
+
+
+def test_old_versions_are_read_by_what_their_numbers_counted() -> None:
+    columns = AvroColumns((record(at="string"), OLD, NEW))
+    newest = {"at": NOON, "moments": [MOMENT], "d": Decimal("9.99"), "x": 0.5, "u": None, "c": "B"}
+    olds = [old(), old(u=7), old(d="1.2345"), old(d="12345.00"), old(x=2**53 + 1), old(x=2**63 - 1)]
+    records = [
+        payload(record(at="string"), {"at": "noon"}, 1),
+        *(payload(OLD, value, 2) for value in olds),
+        payload(NEW, newest, 3),
+    ]
+
+    rows = columns.rows(records)
+
+    read = [as_row("1.23", 1.0, "text"), as_row("1.23", 1.0, 7)]
+    assert rows == [None, *read, None, None, None, None, as_row("9.99", 0.5, c="B")]
+    writers = columns.decoder().writers
+    assert [w is not None and writers[w] for w in columns.batch(records).writer.to_pylist()] == [
+        False, 2, 2, 2, 2, 2, 2, 3,
+    ]  # fmt: skip
+
+
+def test_records_that_are_wider_than_the_newest_schema_are_read_as_they_were_written() -> None:
+    odd = "f", "g"  # a fixed of three bytes and one of two
+    more, fewer = ({**s, "fields": [f for f in s["fields"] if f["name"] not in odd]} for s in (MORE, FEWER))
+    wide, narrow = ({k: v for k, v in row.items() if k not in odd} for row in (WIDE, NARROW))
+
+    rows = AvroColumns((more, fewer)).rows([payload(more, wide, 1), payload(fewer, narrow, 2)])
+
+    assert rows == [
+        {**wide, "at": NOON_MICROS, "m": {"k": 2**40}, "later": None},
+        {**narrow, "at": NOON_MICROS},
+    ]
+
+
+def test_what_others_take_on_trust_is_a_bad_record() -> None:
+    good = payload(TRUSTED, GOOD)
+
+    rows = AvroColumns((TRUSTED,)).rows([good, *mistrusted(good)])
+
+    assert rows == [{**GOOD, "entries": {"DDDD": 1}, "at": NOON_MICROS}, *[None] * 8]
+
+
+FRAMED = b"\0\0\0\0\1"
+LISTS = record(xs=array("int"), m={"type": "map", "values": "int"}, n="long")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\4\2\4\0" + b"\2\2k\6\0" + b"\2",
+        b"\3\4\2\4\0" + b"\1\6\2k\6\0" + b"\2",  # in blocks with their sizes
+        b"\2\2\2\4\0" + b"\2\2k\6\0" + b"\2",  # in two blocks
+        b"\4\2\4\0" + b"\4\2k\2\2k\6\0" + b"\2",  # a key twice: the last one
+        b"\4\2\4\0" + b"\2\2k\6\0" + b"\x82\x80\x80\x00",  # a number with leading zeros
+    ],
+)
+def test_a_record_may_be_written_in_unusual_ways(raw: bytes) -> None:
+    usual = payload(LISTS, {"xs": [7], "m": {}, "n": 0})
+
+    rows = AvroColumns((LISTS,)).rows([usual, FRAMED + raw, usual])
+
+    assert rows[1] == {"xs": [1, 2], "m": {"k": 3}, "n": 1}
+    assert rows[0] == rows[2] == {"xs": [7], "m": {}, "n": 0}
+
+
+def test_one_bad_record_of_any_kind_costs_no_other_one() -> None:
+    good = [payload(LISTS, {"xs": [n], "m": {str(n): n}, "n": n}) for n in range(1_000)]
+    bad = [good[0][:-1], good[0] + b"\0", FRAMED, b"", b"\1", None, b"\0\0\0\0\2" + good[0][FRAME:]]
+    bad += [FRAMED + b"\x01" * n for n in range(20)]
+    bad += [FRAMED + b"\0\0" + b"\xff" * 9 + b"\x02"]  # a number of more than 64 bits
+    mixed = [
+        record
+        for n, each in enumerate(good)
+        for record in ([each, bad[n // 7 % len(bad)]] if n % 7 == 0 else [each])
+    ]
+
+    rows = AvroColumns((LISTS,)).rows(mixed)
+
+    assert [row["n"] for row in rows if row] == list(range(1_000))
+    assert rows.count(None) == len(mixed) - 1_000
+
+
+@pytest.mark.parametrize("claimed", [MOST_ITEMS + 1, 2**31 - 20, 2**62])
+@pytest.mark.parametrize("items", ["string", ["null", record("Deep", x="double", y="string")]])
+def test_a_short_record_that_claims_many_items_is_bad(items: Any, claimed: int) -> None:
+    schema = record(xs=array(items))
+    count = varint_of(claimed)
+
+    assert AvroColumns((schema,)).rows([FRAMED + count + b"\0\0\0", FRAMED + b"\0"]) == [None, {"xs": []}]
+
+
+def varint_of(number: int) -> bytes:
+    return payload("long", number, None)
+
+
+def test_a_collection_or_a_text_above_the_limits_of_the_jvm_is_bad() -> None:
+    schema = record(xs=array("boolean"), text="string")
+    most = varint_of(MOST_ITEMS) + bytes(MOST_ITEMS) + b"\0\0"
+    above = varint_of(MOST_ITEMS + 1) + bytes(MOST_ITEMS + 2) + b"\0"
+    long = b"\0" + varint_of(MOST_BYTES + 1) + b"a" * (MOST_BYTES + 1)
+
+    batch = AvroColumns((schema,)).batch([FRAMED + raw for raw in (most, above, long)])
+
+    assert batch.ok.to_pylist() == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        record(f=fixed(3)),
+        record(n="int", xs=array(record("Empty"))),
+        record(xs=array(["null", record("Wide", **{f"f{n}": "int" for n in range(65)})])),
+        record(m=array(record("Entry", key="double", value="int"), logicalType="map")),
+    ],
+)
+def test_types_that_only_spark_reads_stay_with_it(schema: Any) -> None:
+    newest = record(n=["null", "int"])
+    versions = (schema, newest) if schema["fields"][0]["name"] == "n" else (schema,)
+
+    assert AvroColumns(versions).decoder().arrow() is None
+
+
+def test_fields_of_an_older_schema_that_take_no_bytes_are_passed_over() -> None:
+    older, newest = record(a="null", e=record("Empty"), n="int"), record(n="int")
+
+    rows = AvroColumns((older, newest)).rows([FRAMED + b"\4", payload(newest, {"n": 3}, 2)])
+
+    assert rows == [{"n": 2}, {"n": 3}]
+
+
+DEFAULTS: tuple[tuple[Any, Any, Any], ...] = (
+    ("int", -7, -7), ("long", 2**40, 2**40), ("float", 1.5, 1.5), ("double", 3, 3.0), ("boolean", True, True),
+    ("string", "é", "é"), ("bytes", "\u00ff\u0001", b"\xff\x01"),
+    (fixed(4), "\0\1\u00fe\u00ff", b"\0\1\xfe\xff"),
+    ({"type": "enum", "name": "E", "symbols": ["A", "B"]}, "B", "B"), (array("int"), [1, 2], [1, 2]),
+    ({"type": "map", "values": "long"}, {"k": 1}, {"k": 1}),
+    (["null", "int"], None, None), (["string", "null"], "u", "u"),
+    (["int", "string"], 5, {"int": 5, "string": None}), (unit("int", "time-millis"), 2, 2000),
+    (decimal(5, 2), "\u0001", Decimal("0.01")),
+    (record("In", q="int", w=["null", "string"]), {"q": 1, "w": None}, {"q": 1, "w": None}),
+)  # fmt: skip
+
+
+def test_fields_that_an_older_schema_lacks_have_their_defaults_at_any_depth() -> None:
+    fields = [{"name": f"f{n}", "type": kind, "default": said} for n, (kind, said, _) in enumerate(DEFAULTS)]
+    older, newest = record("In1", z="int"), record("In1", z="int")
+    newest["fields"] += fields
+    versions = tuple(record(xs=array(part)) for part in (older, newest))
+
+    rows = AvroColumns(versions).rows([payload(versions[0], {"xs": [{"z": 1}, {"z": 2}]}), FRAMED + b"\0"])
+
+    expected = {f"f{n}": read for n, (_, _, read) in enumerate(DEFAULTS)}
+    assert same(rows, [{"xs": [{"z": 1, **expected}, {"z": 2, **expected}]}, {"xs": []}])
+
+
+def test_symbols_that_the_newest_enum_lacks_are_its_default_where_it_has_one() -> None:
+    enum = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
+    newest = {**enum, "symbols": ["A", "X"]}
+    records = [FRAMED + bytes([number]) for number in (0, 2, 4, 1)]
+
+    kept = AvroColumns((record(e=enum), record(e=newest))).rows(records)
+    replaced = AvroColumns((record(e=enum), record(e={**newest, "default": "X"}))).rows(records)
+
+    assert kept == [{"e": "A"}, {"e": "B"}, None, None]
+    assert replaced == [{"e": "A"}, {"e": "X"}, None, None]
+
+
+def test_branches_that_became_one_are_read_as_the_wider_one() -> None:
+    versions = record(u=["null", "int", "long", "string"]), record(u=["null", "long", "string"])
+    far = varint_of(2**40)
+
+    rows = AvroColumns(versions).rows(
+        [FRAMED + raw for raw in (b"\0", b"\2\x0a", b"\4" + far, b"\6\2a", b"\x08")]
+    )
+
+    long = [{"u": {"long": number, "string": None}} for number in (5, 2**40)]
+    assert rows == [{"u": None}, *long, {"u": {"long": None, "string": "a"}}, None]
+
+
+def test_the_bits_of_a_number_that_is_none_are_kept() -> None:
+    schema, bits = record(d="double", f="float"), (0x7FF0000000000001, 0x7F800001)
+
+    batch = AvroColumns((schema,)).batch([FRAMED + struct.pack("<QI", *bits)])
+
+    read = [batch.data.field(n).to_numpy().tobytes() for n in (0, 1)]
+    assert read == [struct.pack("<Q", bits[0]), struct.pack("<I", bits[1])]
+
+
+def test_bare_payloads_are_of_the_newest_schema() -> None:
+    columns = AvroColumns((record(n="int"), record(n="int", u=["int", "string"])), is_framed=False)
+    good = payload(columns.versions[1], {"n": 1, "u": "a"}, None)
+
+    rows = columns.rows([good, good + b"\0", good[:-1], None, b""])
+
+    assert rows == [{"n": 1, "u": {"int": None, "string": "a"}}, None, None, None, None]

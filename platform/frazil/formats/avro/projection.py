@@ -16,7 +16,7 @@ from frazil.formats.avro.limits import MOST_ITEMS
 from frazil.formats.avro.pairs import real, takers, written
 from frazil.formats.avro.rows import Rows
 from frazil.formats.avro.scalars import scalar
-from frazil.formats.avro.shapes import UnreadableShapeError, is_optional
+from frazil.formats.avro.shapes import UnreadableShapeError, held_fields, is_optional
 from frazil.formats.logical import Decimal, List, Map, Struct, Type
 from frazil.formats.types import arrow_type
 
@@ -75,14 +75,16 @@ class Projection:
         array: pa.StructArray,
         rows: Rows,
     ) -> pa.StructArray:
-        places = {f["name"]: n for n, f in enumerate(writer["fields"])}
+        places = {f["name"]: n for n, f in enumerate(held_fields(writer))}
         found = []
         for (field, source), column in zip(written(reader, writer), wanted, strict=True):
             if source is None:
                 found.append(self._missing_field(field, column.type, len(array)))
-                continue
-            part = array.field(places[source["name"]])
-            found.append(self.column(source["type"], field["type"], column.type, part, rows))
+            elif source["name"] not in places:
+                raise UnreadableShapeError(f"{source['name']}, which takes no bytes")
+            else:
+                part = array.field(places[source["name"]])
+                found.append(self.column(source["type"], field["type"], column.type, part, rows))
         return _struct(found, wanted, _are_null(array) if array.null_count else None)
 
     def _missing_field(self, field: dict[str, Any], wanted: Type, count: int) -> pa.Array:
@@ -160,7 +162,7 @@ def _entry(node: dict[str, Any]) -> tuple[int, int]:
     """Where the key and the value of an entry stand."""
     if node["type"] == "map":
         return 0, 1
-    names = [f["name"] for f in node["items"]["fields"]]
+    names = [f["name"] for f in held_fields(node["items"])]
     return names.index("key"), names.index("value")
 
 

@@ -23,6 +23,7 @@ from frazil.formats.types import arrow_type
 
 _MILLIS = 2**63 // 1000
 _BYTES = ("bytes", "string", "fixed")
+_WIDER = {("int", "long"), ("int", "double"), ("float", "double")}
 
 
 def scalar(
@@ -35,7 +36,7 @@ def scalar(
         return _from_bytes(reader, wanted, _bytes(writer, array, rows), rows)
     if not isinstance(wanted, Primitive):
         raise UnreadableShapeError(f"{writer['type']} as {wanted}")
-    return _number(reader, wanted.kind, array, rows)
+    return _number(writer["type"], reader.get("logicalType", ""), wanted.kind, array, rows)
 
 
 def _symbols(written: list[str], reader: dict[str, Any], array: pa.Array, rows: Rows) -> pa.Array:
@@ -97,27 +98,19 @@ def _text(raw: bytes | None) -> str | bool | None:
         return False
 
 
-def _number(reader: dict[str, Any], wanted: str, array: pa.Array, rows: Rows) -> pa.Array:
-    logical = reader.get("logicalType", "")
+def _number(written: str, logical: str, wanted: str, array: pa.Array, rows: Rows) -> pa.Array:
     if wanted in ("timestamp", "timestamptz"):
         return _moments(logical, array, rows).view(arrow_type(Primitive(wanted)))  # type: ignore[arg-type]
     if wanted == "long" and logical in DAY:
         return _times(logical, array, rows)
-    if wanted in ("float", "double") and is_lossy(reader["type"], wanted):
+    if wanted in ("float", "double") and is_lossy(written, wanted):
         return _rounded(wanted, array, rows)
     if wanted == "date" and logical == "date":
         return array.view(pa.date32())
-    known = {"boolean": pa.bool_(), "int": pa.int32(), "long": pa.int64(), "float": pa.float32()}
-    kinds = {**known, "double": pa.float64()}
-    wider = (array.type, wanted) in _WIDER
-    if wanted in kinds and (kinds[wanted] == array.type or wider):
-        return array.cast(kinds[wanted])
-    raise UnreadableShapeError(f"{reader['type']} as {wanted}")
-
-
-_WIDER = {
-    (pa.int32(), "long"), (pa.int32(), "double"), (pa.float32(), "double"),
-}  # fmt: skip
+    kind = arrow_type(Primitive(wanted))  # type: ignore[arg-type]
+    if array.type == kind or (written, wanted) in _WIDER:
+        return array.cast(kind)
+    raise UnreadableShapeError(f"{written} as {wanted}")
 
 
 def _moments(logical: str, array: pa.Array, rows: Rows) -> pa.Array:

@@ -29,7 +29,14 @@ class UnreadableShapeError(ValueError):
 
 def shape_text(tree: Any) -> str:
     """The schema of records that are written by `tree`; raises UnreadableShapeError where there is none."""
-    return json.dumps(_Shapes().record([f["type"] for f in tree["fields"]]))
+    if not held_fields(tree):
+        return json.dumps({"type": "record", "name": "R", "fields": [{"name": "f0", "type": "null"}]})
+    return json.dumps(_Shapes().shape(tree))
+
+
+def held_fields(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Its fields without those that take no bytes, which pyruhvro can't read in every place."""
+    return [field for field in record["fields"] if _takes_bytes(field["type"])]
 
 
 def is_optional(node: Any) -> bool:
@@ -50,41 +57,39 @@ class _Shapes:
     def __init__(self) -> None:
         self._numbers = count()
 
-    def record(self, types: list[Any]) -> dict[str, Any]:
-        shapes = [self._shape(t) for t in types] or ["null"]  # pyruhvro takes no empty record
-        return self._named(shapes)
-
     def _named(self, shapes: list[Any]) -> dict[str, Any]:
         fields = [{"name": f"f{n}", "type": shape} for n, shape in enumerate(shapes)]
         return {"type": "record", "name": f"R{next(self._numbers)}", "fields": fields}
 
-    def _shape(self, node: Any) -> Any:
+    def shape(self, node: Any) -> Any:
         if isinstance(node, list):
             return self._union(node)
+        if node["type"] != "null" and not _takes_bytes(node):
+            raise UnreadableShapeError(f"a {node['type']} that takes no bytes")
         match node["type"]:
             case "record":
-                return self.record([f["type"] for f in node["fields"]])
+                return self._named([self.shape(f["type"]) for f in held_fields(node)])
             case "array":
-                return self._array(node["items"])
+                return {"type": "array", "items": self._item(node["items"])}
             case "map":
-                _check_nulls(node["values"])
-                return {"type": "array", "items": self._named(["string", self._shape(node["values"])])}
+                entry = self._named(["string", self._item(node["values"])])
+                return {"type": "array", "items": entry}
             case "fixed":
-                return self._named(parts_of_fixed(node["size"]) or ["null"])
+                return self._named(parts_of_fixed(node["size"]))
             case plain:
                 return _PLAIN[plain]
 
     def _union(self, branches: list[Any]) -> list[Any]:
         if is_optional(branches):
-            return [self._shape(b) for b in branches]
-        return ["null" if b["type"] == "null" else self._named([self._shape(b)]) for b in branches]
+            return [self.shape(b) for b in branches]
+        return ["null" if b["type"] == "null" else self._named([self.shape(b)]) for b in branches]
 
-    def _array(self, items: Any) -> dict[str, Any]:
-        if not _takes_bytes(items):
+    def _item(self, node: Any) -> Any:
+        if not _takes_bytes(node):
             # A count of 2^62 would be read to its end.
             raise UnreadableShapeError("an array of items that take no bytes")
-        _check_nulls(items)
-        return {"type": "array", "items": self._shape(items)}
+        _check_nulls(node)
+        return self.shape(node)
 
 
 def _takes_bytes(node: Any) -> bool:

@@ -188,7 +188,8 @@ def _scalar(node: dict[str, Any], wanted: Type, x: str) -> Conversion:
     whole = "int" if node == INT or node["type"] == "int" else "bigint"
     if isinstance(wanted, Primitive) and is_lossy("int" if whole == "int" else node["type"], wanted.kind):
         back = f"try_cast(CAST({x} AS {wanted.kind}) AS {whole})"
-        return Conversion(None, f"coalesce({back} = {x}, {x} IS NULL)")
+        # Java takes 2^63 back to 2^63 - 1.
+        return Conversion(None, f"coalesce({back} = {x} AND {x} < {2**63 - 1}, {x} IS NULL)")
     return Conversion(None, f"coalesce({x} {_INTS}, true)" if node == INT else None)
 
 
