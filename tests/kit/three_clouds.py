@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from kit.cloud_aws import CloudAws, cloud_aws
+from kit.cloud_aws import ACCOUNT, CloudAws, allow, cloud_aws
 from kit.cloud_confluent import KEY, SECRET, CloudConfluent, cloud_confluent
 from kit.cloud_snowflake import CloudSnowflake, cloud_snowflake
 
@@ -34,6 +34,9 @@ LAB: dict[str, Any] = {
     "aws": {"bucket": "lab-bucket-4711"},
     "snowflake": {},
 }  # fmt: skip
+
+
+WRITER = f"arn:aws:iam::{ACCOUNT}:role/lab_s3_glue_role"
 
 
 @dataclass(frozen=True)
@@ -67,15 +70,42 @@ class ThreeClouds:
     def secrets(self) -> list[str]:
         """All passwords and private keys that were made."""
         store = self.aws.client("secretsmanager")
-        names = [each["Name"] for each in store.list_secrets()["SecretList"]]
-        texts = [json.loads(store.get_secret_value(SecretId=name)["SecretString"]) for name in names]
-        secret = ("password", "secret", "user.info", "private_key", "jaas")
-        told = [(key, value) for text in texts for key, value in text.items() if len(value) > 9]
-        return [value for key, value in told if any(word in key for word in secret)]
+        return secret_values(store, [each["Name"] for each in store.list_secrets()["SecretList"]])
+
+    def runner(self) -> dict[str, str]:
+        """The keys of somebody with two rights: to take the writer's role, and to read the secrets."""
+        secrets = "arn:aws:secretsmanager:us-east-1:*:secret:/*"
+        rights = allow("sts:AssumeRole", WRITER), allow("secretsmanager:GetSecretValue", secrets)
+        runner = self.aws.user("runner", *rights)
+        return {"access_key": runner.key, "secret_key": runner.secret}
+
+    def tamper(self) -> set[str]:
+        """A right less, a topic gone, a grant revoked."""
+        lose_rights(self.aws.client("iam"), "lab_s3_glue_role")
+        (topics,) = (path for path in self.confluent.organization.held if path.endswith("/topics"))
+        self.confluent.organization.held[topics].pop("stock_trades")
+        self.snowflake.as_(
+            "SECURITYADMIN", "REVOKE USAGE ON WAREHOUSE LAB_WAREHOUSE FROM ROLE LAB_SYSTEM_ADMIN_ROLE"
+        )
+        return {"aws/writer_role", "confluent/topic/stock_trades", "snowflake/grants/system"}
 
     def everything(self) -> list[str]:
         """All that is there, asked for without any of Frazil's own clients."""
         return sorted([*_in_aws(self.aws), *_in_confluent(self.confluent), *_in_snowflake(self.snowflake)])
+
+
+def secret_values(store: Any, names: list[str]) -> list[str]:
+    """What is secret in secrets."""
+    texts = [json.loads(store.get_secret_value(SecretId=name)["SecretString"]) for name in names]
+    secret = ("password", "secret", "user.info", "private_key", "jaas")
+    told = [(key, value) for text in texts for key, value in text.items() if len(value) > 9]
+    return [value for key, value in told if any(word in key for word in secret)]
+
+
+def lose_rights(iam: Any, role: str) -> None:
+    """Takes a role's own policies away."""
+    for policy in iam.list_role_policies(RoleName=role)["PolicyNames"]:
+        iam.delete_role_policy(RoleName=role, PolicyName=policy)
 
 
 def _in_aws(aws: CloudAws) -> Iterator[str]:

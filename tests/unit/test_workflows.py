@@ -17,7 +17,9 @@ from frazil.settings.profile import fields, variable
 FOLDER = Path(__file__).parents[2] / ".github"
 DEPLOY, UNDEPLOY = (FOLDER / "workflows" / f"{name}.yml" for name in ("deploy", "undeploy"))
 
-OF_PEOPLE = {"--profile", "--plan", "--yes", "--debug", "--json", "--out", "--patience"}
+OF_PEOPLE = {
+    "--profile", "--plan", "--yes", "--debug", "--json", "--out", "--patience", "--remove-data", "--only",
+}  # fmt: skip
 """Options that workflows leave alone: OIDC replaces a profile of AWS, and the rest has defaults."""
 
 AS_VARIABLES = {"--confluent-api-key", "--confluent-api-secret"}
