@@ -1,8 +1,6 @@
-"""The engine's connections as Dagster resources: Dagster's own for Spark and Snowflake, held by one."""
+"""The engine's connections as Dagster resources: one that holds all of them, and Dagster's own for Spark."""
 
 # No `from __future__ import annotations`: Dagster must see the type of a nested resource, not its name.
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import dagster as dg
@@ -11,14 +9,17 @@ from pydantic import PrivateAttr
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.publishing.snowflake.connection import logged_in
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 from frazil.tables.spark import configure_session, is_connect, spark_errors
 
 
 class FrazilConnections(dg.ConfigurableResource[Any]):
-    """The outside systems of the profile in force; each opens when first used, once per run."""
+    """The outside systems of the profile in force; each opens when first used, once per run.
+
+    Snowflake opens as it does in a shell: `dagster_snowflake` imports Snowpark and all of Snowflake's REST
+    client, and took 5 s of CPU in each run for a connection of the same connector.
+    """
 
     spark: dg.ResourceDependency[LazyPySparkResource]
     _connections: Connections | None = PrivateAttr(None)
@@ -27,7 +28,7 @@ class FrazilConnections(dg.ConfigurableResource[Any]):
     def connections(self) -> Connections:
         """The connections that the engine's functions take."""
         if self._connections is None:
-            self._connections = Clients(Settings.load(), self._open_spark, _open_snowflake)
+            self._connections = Clients(Settings.load(), self._open_spark)
         return self._connections
 
     def of(self, spec: AnyTable) -> Connections:
@@ -67,26 +68,3 @@ def spark_resource(settings: Settings) -> OwnSparkSession:
     remote = settings.spark.remote
     where = "spark.remote" if is_connect(remote) else "spark.master"
     return OwnSparkSession(spark_config={where: remote})
-
-
-_OF_DAGSTER = {"private_key_file": "private_key_path", "private_key_file_pwd": "private_key_password"}
-"""What the connector calls otherwise."""
-
-
-@contextmanager
-def _open_snowflake(settings: Settings) -> Iterator[Any]:
-    """A connection that closes with the context, with the profile's login."""
-    with ExitStack() as opened:
-        yield logged_in(settings, lambda told: opened.enter_context(_resource(told).get_connection()))
-
-
-def _resource(arguments: dict[str, Any]) -> Any:
-    """Dagster's own; a key that is no file goes past it, for it would read base64 as PEM."""
-    # Not at the top: it costs 5 s (snowpark, snowflake.core), which only runs that need it may pay.
-    from dagster_snowflake import SnowflakeResource
-
-    given = {_OF_DAGSTER.get(name, name): value for name, value in arguments.items()}
-    known = SnowflakeResource.model_fields.keys() - {"private_key"}
-    own = {name: value for name, value in given.items() if name in known}
-    further = {name: value for name, value in given.items() if name not in known}
-    return SnowflakeResource(**own, additional_snowflake_connection_args=further)

@@ -20,22 +20,14 @@ if TYPE_CHECKING:
 
 
 OpenSpark = Callable[[Settings], "SparkSession"]
-OpenSnowflake = Callable[[Settings], AbstractContextManager[Any]]
-"""Opens a `snowflake.connector` connection that closes with the context."""
 
 
 class Clients:
-    """Clients of one environment. Dagster says how to open Spark and Snowflake: its own resources do."""
+    """Clients of one environment. Dagster says how to open Spark: its own resource does."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        open_spark: OpenSpark | None = None,
-        open_snowflake: OpenSnowflake | None = None,
-    ) -> None:
+    def __init__(self, settings: Settings, open_spark: OpenSpark | None = None) -> None:
         self.settings = settings
         self._open_spark = open_spark
-        self._open_snowflake = open_snowflake
         self._opening = threading.Lock()
         self._named: dict[str, Clients] = {"": self}
 
@@ -47,7 +39,7 @@ class Clients:
         name = spec.connection
         with self._opening:
             if name not in self._named:
-                own = type(self)(self.settings.of(name), None, self._open_snowflake)
+                own = type(self)(self.settings.of(name))
                 self._named[name] = own._named[name] = own
             return self._named[name]
 
@@ -108,4 +100,4 @@ class Clients:
         """A connection to Snowflake that closes with the context."""
         from frazil.publishing.snowflake.connection import open_snowflake
 
-        return (self._open_snowflake or open_snowflake)(self.settings)
+        return open_snowflake(self.settings)

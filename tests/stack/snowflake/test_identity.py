@@ -105,11 +105,3 @@ def test_a_token_that_is_not_taken_is_told_and_not_shown(who: As, issuer: KeyPai
             role_of(settings)
 
         assert wrong not in f"{refusal.value} {settings!r}"
-
-
-def test_an_encrypted_key_serves_dagsters_resource_too(who: As, issuer: KeyPair) -> None:
-    from resources.connections import _open_snowflake
-
-    for settings in (who(), who(token=token(issuer))):
-        with _open_snowflake(settings) as connection:
-            assert rows(connection, "select 1") == [(1,)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from frazil.errors import (
     MALFORMED,
@@ -23,8 +23,6 @@ from frazil.settings.snowflake import SnowflakeSettings
 
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
-
-T = TypeVar("T")
 
 _LOGIN_SECONDS = 10
 _NETWORK_SECONDS = 120
@@ -70,7 +68,7 @@ _LOGIN_REFUSALS: dict[int | None, str] = {
 
 
 def connection_arguments(settings: Settings, private_key: bytes | None = None) -> dict[str, Any]:
-    """What `snowflake.connector.connect` and `dagster_snowflake.SnowflakeResource` take.
+    """What `snowflake.connector.connect` takes.
 
     Args:
         settings: Where Snowflake is, and who logs in.
@@ -101,29 +99,28 @@ def connection_arguments(settings: Settings, private_key: bytes | None = None) -
 @contextmanager
 def open_snowflake(settings: Settings) -> Iterator[SnowflakeConnection]:
     """A connection that closes with the context."""
-    import snowflake.connector
-
     with connection_errors(settings):
-        connection = logged_in(settings, lambda told: snowflake.connector.connect(**told))
+        connection = _logged_in(settings)
     try:
         yield connection
     finally:
         connection.close()
 
 
-def logged_in(settings: Settings, log_in: Callable[[dict[str, Any]], T]) -> T:
-    """What `log_in` makes of the arguments; of newer ones where a key or a token was replaced."""
+def _logged_in(settings: Settings) -> SnowflakeConnection:
+    """A connection by the settings; by newer ones where a key or a token was replaced."""
+    from snowflake.connector import connect
     from snowflake.connector.errors import DatabaseError
 
     used = connection_arguments(settings)
     try:
-        return log_in(used)
+        return connect(**used)
     except DatabaseError:
         told = settings.snowflake
         read_anew(told.private_key, told.private_key_passphrase, told.token)
         if (now := connection_arguments(settings)) == used:
             raise
-    return log_in(now)
+    return connect(**now)
 
 
 @contextmanager
