@@ -73,6 +73,12 @@ class Bulletin:
     def tell(self) -> None:
         """Tells all that was gathered, with the checks of each table; and that this process is alive."""
         self._pace.begin()
+        try:
+            self._tell()
+        finally:
+            self._pace.end()
+
+    def _tell(self) -> None:
         self.hold()
         touched = [spec for spec in self._all if id(spec) in self._touched]
         gathered: list[tuple[AnyTable, Done]] = [(s, done) for s in touched for done in self._done(id(s))]
@@ -82,7 +88,6 @@ class Bulletin:
         checks = [(spec, result) for spec in touched for result in self._check(spec)]
         for reporter in self._reporters:
             reporter.tell_all(checks)
-        self._pace.end()
 
     def hold(self) -> None:
         """Says that this process lands its tables, for as long as one of the next batches comes in time."""

@@ -12,7 +12,7 @@ from frazil.checks.result import CheckResult
 from frazil.checks.run import run_checks
 from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport, derive
-from frazil.errors import DifferentError, FaultError, NotAllowedError, RetryError
+from frazil.errors import DifferentError, FaultError, NotAllowedError, PartDownError
 from frazil.kafka.provisioning import ensure_subjects
 from frazil.landing.arrivals import Arrivals, Memory, look_at_each
 from frazil.landing.land import land
@@ -25,7 +25,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors
 
 _LOOKS = 300  # within which each table is asked: some five minutes, at one look a second
-_KEEPS = 30.0  # seconds for which new clients are kept, whatever fails with them
+_KEEPS = 120.0  # seconds for which new clients are kept, whatever fails with them
 
 
 class Work(Protocol):
@@ -63,7 +63,13 @@ class WarmWork:
 
     def look(self, specs: Sequence[TableSpec]) -> tuple[list[Arrivals], list[Exception]]:
         """See `Work`."""
-        seen, silent = look_at_each(specs, self._clients, self._memory, _LOOKS)
+        used = self._clients
+        try:
+            seen, silent = look_at_each(specs, used, self._memory, _LOOKS)
+        except Exception as e:  # noqa: BLE001 - the next look may do better
+            return [], [e]
+        if silent and not seen:
+            self._renew(used)
         return seen, [*silent]
 
     def land(self, spec: TableSpec, records: int) -> LandingReport:
@@ -93,7 +99,7 @@ class WarmWork:
         used = self._clients
         try:
             yield used.of(spec)
-        except (RetryError, FaultError, NotAllowedError):
+        except (PartDownError, FaultError, NotAllowedError):
             self._renew(used)
             raise
 

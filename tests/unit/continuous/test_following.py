@@ -152,3 +152,17 @@ def test_listeners_that_fail_stop_nothing_and_are_told_of(specs: list[AnyTable])
 
     assert following.round()[0] == ("show", "local.trades")
     assert following.heard.events("telling Dagster") == ["failed"]
+
+
+def test_listeners_that_fail_are_not_asked_again_before_a_minute_has_passed(specs: list[AnyTable]) -> None:
+    following, asked = Following(specs[:1]), []
+
+    def refuse(*_: object) -> None:
+        asked.append(following.clock.now)
+        raise OSError("disk full")
+
+    following.heard.hold = refuse  # type: ignore[method-assign]
+    for _ in range(100):
+        following.round(EVERY / 50)
+
+    assert len(asked) == 2
