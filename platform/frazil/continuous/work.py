@@ -24,7 +24,7 @@ from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors
 
-_LOOKS = 300  # within which each table is asked: some five minutes, at one look a second
+_LOOKS_A_TURN = 10  # each tenth look asks for some of the tables that are not due, as the sensor's do
 _KEEPS = 120.0  # seconds for which new clients are kept, whatever fails with them
 
 
@@ -59,13 +59,15 @@ class WarmWork:
         self._opening = threading.Lock()
         self._run_id = run_id
         self._memory: Memory = {}
+        self._looks = 0
         self._known_to_registry: set[int] = set()
 
     def look(self, specs: Sequence[TableSpec]) -> tuple[list[Arrivals], list[Exception]]:
         """See `Work`."""
         used = self._clients
+        self._looks += 1
         try:
-            seen, silent = look_at_each(specs, used, self._memory, _LOOKS)
+            seen, silent = look_at_each(specs, used, self._memory, in_turn=self._looks % _LOOKS_A_TURN == 0)
         except Exception as e:  # noqa: BLE001 - the next look may do better
             return [], [e]
         if silent and not seen:

@@ -85,12 +85,14 @@ def look_for_arrivals(
     clock: Callable[[], float] = time.time,
     memory: Standings | None = None,
     most: int = MOST_ASKED,
-    looks: int = _LOOKS,
+    *,
+    in_turn: bool = True,
 ) -> Arrivals:
     """Compares every topic with its table's position and the spec's thresholds.
 
     A blocked table is never due: landing it again would fail in the same way. With a memory that is kept
-    between looks at most `most` tables are asked for, each within so many `looks`; without one, all are.
+    between looks at most `most` tables are asked for; without one, all are. Who looks very often asks for
+    the tables that are not due `in_turn` with some of the looks only.
 
     Raises:
         PartDownError: Kafka does not answer, or the catalog tells of no table.
@@ -113,7 +115,7 @@ def look_for_arrivals(
         return found
 
     seen = states(names, forks=False)
-    wanted = list(names) if memory is None else _wanted(names, seen, standings, now, looks)[:most]
+    wanted = list(names) if memory is None else _wanted(names, seen, standings, now, in_turn=in_turn)[:most]
     failed |= ask_tables({name: names[name] for name in wanted}, connections, standings)
     asked = states(wanted, forks=True)
     if len(failed) == len(wanted):
@@ -128,7 +130,7 @@ def look_for_arrivals(
 
 
 def look_at_each(
-    specs: Sequence[TableSpec], connections: Connections, memory: Memory, looks: int = _LOOKS
+    specs: Sequence[TableSpec], connections: Connections, memory: Memory, *, in_turn: bool = True
 ) -> tuple[list[Arrivals], list[FrazilError]]:
     """What came in each connection; and why some can't tell."""
     seen: list[Arrivals] = []
@@ -136,7 +138,7 @@ def look_at_each(
     for own, clients in apart(specs, connections):
         known = memory.setdefault(own[0].connection, {})
         try:
-            seen.append(look_for_arrivals(own, clients, memory=known, looks=looks))
+            seen.append(look_for_arrivals(own, clients, memory=known, in_turn=in_turn))
         except FrazilError as e:
             silent.append(e)
     return seen, silent
@@ -147,11 +149,12 @@ def _wanted(
     seen: Mapping[TableName, TableState],
     standings: Standings,
     now: float,
-    looks: int,
+    *,
+    in_turn: bool,
 ) -> list[TableName]:
     """The tables that a look asks for: those that are not known, a few in turn, and those that may be due."""
     longest_ago = [name for name in standings if name in names]
-    turn = longest_ago[: len(names) // looks + 1]
+    turn = longest_ago[: len(names) // _LOOKS + 1] if in_turn else []
     new = [name for name in names if name not in standings]
     due = [n for n in longest_ago if seen[n].state in BLOCKED or _due(names[n], seen[n], now)]
     return list(dict.fromkeys((*new, *turn, *due)))

@@ -52,6 +52,8 @@ def ask_tables(
     specs: Mapping[TableName, TableSpec], connections: Connections, standings: Standings
 ) -> dict[TableName, FrazilError]:
     """Brings the standings of some tables up to date; which ones could not be asked, and why."""
+    if not specs:
+        return {}
     landed = [name for name, spec in specs.items() if not spec.is_read_only]
     known = {name: standings[name].location for name in landed if name in standings}
     try:

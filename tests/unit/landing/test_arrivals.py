@@ -146,6 +146,18 @@ def test_later_looks_ask_for_the_tables_whose_topic_moved_and_for_a_few_of_the_o
     assert (len(seen.states), seen.waiting) == (MANY, MOVED)
 
 
+def test_a_look_in_between_asks_for_the_tables_only_whose_topic_moved(lake: Lake, rest: RestTables) -> None:
+    specs, clients, topics = copies(rest, lake)
+    memory = known_to_all(specs, clients)
+    _, none = asked(rest, lambda: look_for_arrivals(specs, clients, later, memory, in_turn=False))
+    topics.ends["t007"] = 5
+
+    seen, requests = asked(rest, lambda: look_for_arrivals(specs, clients, later, memory, in_turn=False))
+
+    assert (none, [due.spec.topic for due in seen.due]) == ([], ["t007"])
+    assert {name for name, _ in requests} == {"t007"}
+
+
 def test_a_table_that_somebody_landed_in_between_is_not_due(lake: Lake, rest: RestTables) -> None:
     rest.show(lake.table)
     clients, memory = by_rest(rest, {"t": 4}), Standings()
