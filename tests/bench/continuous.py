@@ -86,6 +86,8 @@ def main() -> None:
         _wait(lambda: sum(e["records"] for e in _landed(said)) == sum(ends[-1] for ends in written.ends))
         idle = _cpu_share(runner, told.idle)
         landings = _landed(said)
+    if len(landings) <= WARM_UPS:
+        raise SystemExit(f"{len(landings)} landings are too few to tell: give it more --minutes")
     ages = _ages(landings[WARM_UPS:], written)
     lines = [
         Line("landings", len(landings), ""),

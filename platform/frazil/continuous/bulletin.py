@@ -43,7 +43,7 @@ class Bulletin:
         clock: Clock = time.monotonic,
     ) -> None:
         self._reporters, self._all, self._check = reporters, specs, check
-        self._pace = Pace(EVERY, _SHARE, clock)
+        self._pace = Pace(EVERY, clock=clock)
         self._touched: set[int] = set()
         self._landed: dict[int, LandingReport] = {}
         self._derived: dict[int, DeriveReport] = {}
@@ -76,7 +76,7 @@ class Bulletin:
         try:
             self._tell()
         finally:
-            self._pace.end()
+            self._pace.end(_SHARE)
 
     def _tell(self) -> None:
         self.hold()

@@ -22,7 +22,10 @@ from frazil.spec.topic import TableSpec
 LOOK_EVERY = 1.0
 """Seconds between two looks."""
 
-_LOOK_SHARE = 0.5  # of the time, at most: looks at a thousand tables take seconds
+_BUSY, _IDLE = 0.5, 0.02
+"""Share of the time that looks may have, while tables are due and while none is: a thousand take seconds."""
+
+_LOOKS_AN_INTERVAL = 4  # at least, whatever looks take
 _FACTS = ("topic", "records", "dead_letters", "spans", "snapshot_id", "max_timestamp", "seconds")
 _ALL = ""  # stands for all tables, where a server does not answer
 
@@ -44,7 +47,8 @@ class Runner:
         self._work, self._follower, self._say, self._at_once = work, follower, say, at_once
         self._schedule = Schedule(at_once)
         self._backoff = self._schedule.backoff
-        self._pace = Pace(look_every, _LOOK_SHARE)
+        shortest = min((spec.interval.total_seconds() for spec in self._topics), default=0.0)
+        self._pace = Pace(look_every, shortest / _LOOKS_AN_INTERVAL)
         self._ended: SimpleQueue[Ended | None] = SimpleQueue()
         self._waits: dict[str, str] = {}
         self._stopping = False
@@ -96,8 +100,9 @@ class Runner:
     def _look(self) -> None:
         self._pace.begin()
         seen, silent = self._work.look(self._topics)
-        self._pace.end()
-        self._schedule.look(due for arrivals in seen for due in arrivals.due)
+        due = [each for arrivals in seen for each in arrivals.due]
+        self._pace.end(_BUSY if due else _IDLE)
+        self._schedule.look(due)
         if silent and self._backoff.failed(_ALL, explain(silent[0])):
             self._say(failure(_ALL, explain(silent[0])))
         elif not silent and self._backoff.worked(_ALL):

@@ -119,10 +119,10 @@ class Backoff:
 
 
 class Pace:
-    """Lets something happen at most each `least` seconds, and have a `share` of the time at most."""
+    """Lets something happen each `least` seconds; what takes long comes less often, at least each `most`."""
 
-    def __init__(self, least: float, share: float, clock: Clock = time.monotonic) -> None:
-        self._least, self._share, self._clock = least, share, clock
+    def __init__(self, least: float, most: float = float("inf"), clock: Clock = time.monotonic) -> None:
+        self._least, self._most, self._clock = least, max(least, most), clock
         self._next = self._began = clock()
 
     @property
@@ -134,7 +134,7 @@ class Pace:
         """Notes that it begins."""
         self._began = self._clock()
 
-    def end(self) -> None:
-        """Notes that it ended."""
+    def end(self, share: float) -> None:
+        """Notes that it ended, and what share of the time it may have."""
         took = self._clock() - self._began
-        self._next = self._began + max(self._least, took / self._share)
+        self._next = self._began + max(self._least, took, min(self._most, took / share))

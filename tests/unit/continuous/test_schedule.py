@@ -127,14 +127,14 @@ def test_what_may_pass_by_itself_is_told_when_it_does_not() -> None:
     assert [backoff.failed("t", down) for _ in range(3)] == [False, True, False]
 
 
-def test_what_takes_long_comes_less_often() -> None:
+def test_what_takes_long_comes_less_often_but_never_too_seldom() -> None:
     clock = Clock()
-    pace = Pace(1.0, 0.5, clock)
+    pace = Pace(1.0, 20.0, clock)
     left = []
-    for took in (0.1, 3.0):
+    for took in (0.1, 3.0, 12.0, 30.0):
         pace.begin()
         clock.now += took
-        pace.end()
+        pace.end(0.5)
         left.append(round(pace.left, 3))
 
-    assert left == [0.9, 3.0]
+    assert left == [0.9, 3.0, 8.0, 0.0]
