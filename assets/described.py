@@ -27,6 +27,9 @@ PIPELINE = "frazil/pipeline"
 A box of Dagster's graph names the last part of a key, which the layers share; the group's name is about it.
 """
 
+MODE = "frazil/mode"
+"""Tag of the assets that follow from a topic, which itself may become tables of several modes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -98,7 +101,7 @@ class TopicTable(PipelineTable):
     @property
     def tags(self) -> Mapping[str, str]:
         """See `PipelineTable`."""
-        return {"frazil/mode": self.spec.mode}
+        return {MODE: self.spec.mode}
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -141,7 +144,7 @@ def asset_spec(
         description="\n\n".join(filter(None, (spec.description, about))),
         group_name=f"{origin.group}_{path[0]}" if origin else None,
         owners=list(spec.owners or (origin.owners if origin else ())),
-        tags={**table.tags, **pipeline, "frazil/layer": path[0], **spec.tags},
+        tags={**spec.tags, **({} if path[0] == "kafka" else table.tags), **pipeline, "frazil/layer": path[0]},
         kinds=kinds,
         metadata={
             "dagster/code_references": _code(table, code),

@@ -99,10 +99,10 @@ def _tell_stopped(
     if not isinstance(error, RepairError):
         return
     try:
-        verdict = run_check("freshness", table.spec, connections)
-        context.instance.report_runless_asset_event(check_evaluation(verdict))
         newest = next(ledgers(load_table(connections.catalog, table.things.table).metadata), None)
         if newest and newest[1].run_id == context.run.run_id:
             context.log_event(grown(table.spec, connections, {"rows_landed": newest[1].records}))
+        verdict = check_evaluation(run_check("freshness", table.spec, connections), context.instance)
+        context.instance.report_runless_asset_event(verdict)
     except Exception as e:  # noqa: BLE001 - the table's own error is the one that counts
         context.log.warning("%s stopped; how it stands can't be told: %s", table.things.table, e)

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
+from dagster._core.definitions.asset_checks.asset_check_evaluation import (
+    AssetCheckEvaluationTargetMaterializationData,
+)
 
 from frazil.checks.result import CheckResult
 from frazil.connections import Connections
@@ -253,8 +256,13 @@ def shown_materializations(schema: Schema, shown: Iterable[Shown]) -> Iterator[d
         yield dg.AssetMaterialization(dg.AssetKey(each.path), metadata=shown_metadata(each, schema))
 
 
-def check_evaluation(result: CheckResult) -> dg.AssetCheckEvaluation:
-    """A check that no step of its own has run."""
+def check_evaluation(result: CheckResult, of: dg.DagsterInstance | None = None) -> dg.AssetCheckEvaluation:
+    """A check that no step of its own has run.
+
+    Where the asset was materialized within the same second, Dagster takes the check for an older one, and
+    shows "Not evaluated", unless it says which materialization of the instance it is about.
+    """
+    newest = of.fetch_materializations(dg.AssetKey(result.asset), limit=1).records if of else ()
     return dg.AssetCheckEvaluation(
         asset_key=dg.AssetKey(result.asset),
         check_name=result.check,
@@ -263,6 +271,13 @@ def check_evaluation(result: CheckResult) -> dg.AssetCheckEvaluation:
         description=result.text,
         metadata=worth_telling(result.numbers),
         blocking=result.blocking,
+        target_materialization_data=next(map(_pointer, newest), None),
+    )
+
+
+def _pointer(record: dg.EventLogRecord) -> AssetCheckEvaluationTargetMaterializationData:
+    return AssetCheckEvaluationTargetMaterializationData(
+        storage_id=record.storage_id, run_id=record.run_id, timestamp=record.timestamp
     )
 
 

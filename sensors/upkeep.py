@@ -97,9 +97,9 @@ def _listed(names: Sequence[str]) -> str:
 def _said(seen: Outlook, left_out: int) -> str:
     """What was decided, in numbers."""
     facts = [
-        f"{seen.looked_at} tables looked at, {seen.changed} changed, {seen.looked_into} read into",
+        f"Tables looked at: {seen.looked_at}; changed: {seen.changed}; read into: {seen.looked_into}",
         f"{seen.waiting} must wait for the next tick" if seen.waiting else "",
-        f"{len(seen.due)} pieces of work are due" if seen.due else "nothing is due",
+        f"pieces of work due: {len(seen.due)}" if seen.due else "nothing is due",
         f"{left_out} left out (a run works on them, or failed a moment ago)" if left_out else "",
         f"not there yet: {_listed(seen.missing)}" if seen.missing else "",
         *(f"{name} can't be read: {why}" for name, why in seen.failed.items()),

@@ -59,6 +59,20 @@ def test_the_sensors_are_on_from_the_start(graph: dg.Definitions) -> None:
     }
 
 
+def test_the_target_of_arrivals_is_told_in_a_few_words_and_is_all_that_follows_from_topics(
+    graph: dg.Definitions,
+) -> None:
+    assets, (sensor,) = graph.resolve_asset_graph(), [s for s in graph.sensors or () if s.name == "arrivals"]
+    keys = {key for key in assets.get_all_asset_keys() if key.path[0] in ("iceberg", "glue", "snowflake")}
+    from_topics = {key for key in keys if "frazil/mode" in assets.get(key).tags}
+
+    target = sensor.job.selection.to_serializable_asset_selection(assets)
+
+    assert str(target) == 'tag:"frazil/mode"="append"'
+    assert target.resolve(assets) == sensor.job.selection.resolve(assets) == from_topics
+    assert dg.AssetKey(["iceberg", "local", "stock_trades"]) in from_topics
+
+
 def test_each_kind_of_upkeep_is_a_job_that_starts_without_any_config(graph: dg.Definitions) -> None:
     for kind in KINDS:
         dg.validate_run_config(graph.resolve_job_def(kind))

@@ -108,7 +108,7 @@ def judge_inputs(subject: Subject[DerivedSpec]) -> Verdict:
     limit, age = subject.spec.freshness, state.freshness
     allowed = limit is not None and age is not None and age <= limit.total_seconds()
     passed = state.state == "current" or (state.state == "behind" and allowed)
-    waits = [f"{i.waiting} rows wait in {i.table}" for i in state.inputs if i.waiting]
+    waits = [f"rows waiting in {i.table}: {i.waiting}" for i in state.inputs if i.waiting]
     since = f", for {age:.0f} s" if age else ""
     text = f"{state.reason.rstrip('.') or '; '.join(waits) or 'All inputs are read'}{since}"
     mends = "" if passed else f": {_MENDS[state.state].format(state.identifier)}"

@@ -115,7 +115,7 @@ def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
     age = float("inf") if state.freshness is None and state.lag else state.freshness or 0.0
     passed = limit is None or age <= limit.total_seconds()
     allowed = "no limit set" if limit is None else f"{limit.total_seconds():.0f} s allowed"
-    text = f"{state.lag} records wait, {late if state.lag else 'so the table is current'}; {allowed}."
+    text = f"Records waiting: {state.lag}, {late if state.lag else 'so the table is current'}; {allowed}."
     numbers = {"lag": state.lag, "seconds": -1.0 if age == float("inf") else age}
     return Verdict(passed, text, numbers, severity="WARN")
 

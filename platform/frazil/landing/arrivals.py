@@ -174,10 +174,10 @@ def _due(spec: TableSpec, state: TableState, now: float) -> Due | None:
 def _reason(spec: TableSpec, records: int, size: int, age: float) -> str:
     when = spec.land_when
     if records >= when.records:
-        return f"{records} records wait, {when.records} are enough"
+        return f"records waiting: {records}, {when.records} are enough"
     if size >= when.bytes:
-        return f"about {size} bytes wait, {int(when.bytes)} are enough"
+        return f"bytes waiting: about {size}, {int(when.bytes)} are enough"
     if age >= spec.interval.total_seconds():
         since = "never landed" if age == float("inf") else f"last landing {age:.0f} s ago"
-        return f"{records} records wait, {since}"
+        return f"records waiting: {records}, {since}"
     return ""

@@ -80,7 +80,7 @@ def test_where_nothing_waits_the_sensor_says_what_it_looked_at(
     decided = tick(waiting, instance)
 
     assert not decided.run_requests
-    assert "2 tables looked at: 0 records wait" in decided.skip_message
+    assert "Tables looked at: 2; records waiting: 0" in decided.skip_message
     assert f"topics missing: {waiting.topics[1].name}" in decided.skip_message
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.loader import LoadingContextForTest
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
@@ -137,8 +139,10 @@ def test_a_table_that_a_record_stops_shows_what_was_published_and_why_it_stands_
     assert event.asset_materialization
     found = {name: value.value for name, value in event.asset_materialization.metadata.items()}
     check = dg.AssetCheckKey(key, "freshness")
-    told = instance.event_log_storage.get_latest_asset_check_execution_by_key([check])[check].event
+    record = instance.event_log_storage.get_latest_asset_check_execution_by_key([check])[check]
+    told = record.event
     assert not result.success
+    assert asyncio.run(record.targets_latest_materialization(LoadingContextForTest(instance)))
     assert (found["rows_landed"], found["dagster/row_count"], found["lag"]) == (5, 5, 1)
     assert told
     evaluation = told.dagster_event.event_specific_data

@@ -263,9 +263,9 @@ def test_records_that_wait_too_long_are_late_and_idle_topics_never_are(landed: T
     late = check(landed, "freshness", freshness=at_once)
 
     assert idle.passed
-    assert idle.text == "0 records wait, so the table is current; 0 s allowed."
+    assert idle.text == "Records waiting: 0, so the table is current; 0 s allowed."
     assert (late.passed, late.severity, late.numbers["lag"]) == (False, "WARN", 3)
-    assert late.text.startswith("3 records wait, last landing ")
+    assert late.text.startswith("Records waiting: 3, last landing ")
     assert check(landed, "freshness", freshness=timedelta(hours=1)).passed
     assert check(landed, "freshness", freshness=None).text.endswith("no limit set.")
 
@@ -277,7 +277,7 @@ def test_a_topic_that_was_never_landed_is_late_as_soon_as_it_holds_a_record(topi
     result = check(topic, "freshness", freshness=timedelta(hours=1))
 
     assert not result.passed
-    assert result.text == "3 records wait, never landed; 3600 s allowed."
+    assert result.text == "Records waiting: 3, never landed; 3600 s allowed."
     assert result.numbers["seconds"] == -1
 
 

@@ -216,7 +216,7 @@ def test_a_table_whose_landings_are_expired_still_knows_when_it_was_landed(lande
     assert state.landed_at == pytest.approx(before, abs=60)
     assert state.freshness is not None
     assert look_for_arrivals([landed.spec], landed.connections).due == ()
-    assert "1 records wait, last landing" in run_check("freshness", landed.spec, landed.connections).text
+    assert "Records waiting: 1, last landing" in run_check("freshness", landed.spec, landed.connections).text
 
 
 def test_expiry_and_orphan_removal_take_no_file_that_main_holds(landed: Topic) -> None:

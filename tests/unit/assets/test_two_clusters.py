@@ -71,7 +71,7 @@ def test_each_check_looks_into_the_catalog_of_its_table(lake: Lake, instance: dg
 def test_the_upkeep_sensor_looks_at_all_tables(lake: Lake, instance: dg.DagsterInstance) -> None:
     told = tick("upkeep", instance)
 
-    assert "1 tables looked at, 1 changed" in told
+    assert "Tables looked at: 1; changed: 1" in told
     assert "not there yet: local.orders, local.large, orders_eu.large" in told
 
 
@@ -80,7 +80,7 @@ def test_a_catalog_that_is_down_does_not_hide_the_tables_of_another(
 ) -> None:
     monkeypatch.setattr(lake, "catalog", Down())
 
-    assert "1 tables looked at" in tick("upkeep", instance)
+    assert "Tables looked at: 1" in tick("upkeep", instance)
 
 
 def test_an_upkeep_job_by_hand_works_on_the_tables_of_each_connection(
