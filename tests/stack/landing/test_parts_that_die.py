@@ -35,22 +35,28 @@ from kit.stored import files_under
 from kit.topics import Topic, create_topic
 from kit.waiting import PATIENCE, wait_for
 
-PARTS = ("storage", "kafka", "registry", "spark", "spark-upkeep")
+PARTS = ("storage", "kafka", "registry", "spark")
+"""What landings need; upkeep's own Spark is up for as long as one test."""
 GROUPS, APPENDS = 8, 3
 """Partitions, with so many small files each; a compaction makes one of them after the other."""
 
 
 @pytest.fixture(scope="module")
 def own_stack(stack_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A stack that may be broken."""
+    """A stack that may be broken.
+
+    Upkeep's Spark is not behind all others here: beside tests it would take minutes to write one file.
+    """
     stack = prepared_stack(Home(tmp_path_factory.mktemp("own") / "home"), {}, free_offset())
-    bring_up(stack)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("frazil.local.stack.step_back", lambda _: None)
+        bring_up(stack, *PARTS, "spark-upkeep")
     yield stack
     stack.down(lambda *_: None)
 
 
-def bring_up(stack: Stack) -> None:
-    stack.up(lambda *_: None, PARTS)
+def bring_up(stack: Stack, *parts: str) -> None:
+    stack.up(lambda *_: None, parts or PARTS)
 
 
 def end(stack: Stack, part: str) -> None:
@@ -74,9 +80,7 @@ def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftove
     _, err = process.communicate(timeout=PATIENCE)
     left, numbers = new_data(table, before), values(table)
     landed = land(topic.spec, connections).records
-    bring_up(own_stack)
-
-    removed = cleaned_up(spec, connections, time.time())
+    removed = cleaned_up(spec, on_landings_spark(connections), time.time())
 
     assert "Spark stopped answering during" in err
     assert landed == 10
@@ -85,6 +89,11 @@ def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftove
     assert list(table.metadata.refs) == ["main"]
     assert 0 < len(left) <= removed
     assert not unnamed(table)
+
+
+def on_landings_spark(connections: Connections) -> Connections:
+    """Clients whose upkeep has no Spark of its own, since that one is dead."""
+    return Clients(connections.settings.with_changes(spark={"upkeep_remote": None}))
 
 
 def trades_of(connections: Connections, name: str) -> Topic:
