@@ -55,6 +55,16 @@ def test_damaged_bytes_are_told_apart(raw: bytes, code: str, said: str) -> None:
     assert said in reason
 
 
+def test_a_number_of_which_fastavro_takes_the_low_bits_is_told() -> None:
+    raw = framed(1, b"\xff" * 9 + b"\x02")
+
+    assert decoder(record(f="long")).explain(raw) == (
+        "value",
+        "-13835058055282163712 is not within -9223372036854775808 and 9223372036854775807, "
+        "by version 1 of subject s-value",
+    )
+
+
 def test_bare_payloads_have_no_header_to_miss() -> None:
     assert decoder(TEXT, is_framed=False).explain(b"") == ("truncated", "the payload ends early")
 

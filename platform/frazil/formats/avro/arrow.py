@@ -32,6 +32,8 @@ from frazil.formats.types import arrow_type
 from frazil.formats.wire import HEADER, by_schema_id, in_place
 
 _ZEROS = bytes(512)
+"""With these behind it, a payload that was cut off can be read, and is then seen to differ."""
+
 _STOPS = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
 
 
@@ -137,13 +139,17 @@ class AvroVersion:
         places, held = np.arange(len(payloads)), payloads.to_pylist()
         while True:
             batch = self._batch(held)
-            wrong = self._undecodable(held, payloads) if batch is None else self._differing(batch, payloads)
+            compared = self._batch([payload + _ZEROS for payload in held]) if batch is None else batch
+            wrong = list(self._sought(held, 0)) if compared is None else self._differing(compared, payloads)
             if batch is not None and not wrong:
                 return places, batch
             mended = {n: self._mended(held[n]) for n in wrong}
             kept = [n for n in range(len(held)) if mended.get(n, b"") is not None]
             held = [mended.get(n) or held[n] for n in kept]
             places, payloads = places[kept], pa.array(held, pa.binary())
+            if compared is not None and not any(mended.values()):
+                # Those that are left were compared, and need not be so again.
+                return places, pyruhvro.deserialize_array(held, self._shape)
 
     def _batch(self, payloads: list[bytes]) -> pa.RecordBatch | None:
         """The records, unproven; None where pyruhvro refuses one."""
@@ -154,15 +160,6 @@ class AvroVersion:
             if isinstance(e, _STOPS):
                 raise
             return None
-
-    def _undecodable(self, held: list[bytes], payloads: pa.BinaryArray) -> list[int]:
-        """Places of payloads among which are those that pyruhvro refuses, when it does.
-
-        It does not say which. With zeros behind it, one that was cut off can be read, and differs.
-        """
-        longer = [payload + _ZEROS for payload in held]
-        batch = self._batch(longer)
-        return list(self._sought(longer, 0)) if batch is None else self._differing(batch, payloads)
 
     def _sought(self, payloads: list[bytes], start: int) -> Iterator[int]:
         """Places of payloads that are refused, of some among which there is one."""

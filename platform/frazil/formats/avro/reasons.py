@@ -11,6 +11,7 @@ from decimal import Decimal as Number
 from functools import cached_property
 from typing import Any
 
+from frazil.formats.avro.canonical import BadPayloadError, canonical
 from frazil.formats.avro.pairs import is_lossy, written
 from frazil.formats.avro.parser import avro_text
 from frazil.formats.avro.values import BOOLEAN, DATE, DAY, INT, exact_pair
@@ -51,7 +52,16 @@ class AvroReasons:
         if rest := len(payload) - stream.tell():
             return "trailing_bytes", f"{rest} bytes follow the payload"
         why = _fault(self._exact, self._reader, self._columns, value)
-        return "value", why or "a value does not fit its column"
+        return "value", why or _damage(self._writer, payload) or "a value does not fit its column"
+
+
+def _damage(writer: Any, payload: bytes) -> str | None:
+    """What fastavro takes as it takes the low 64 bits of a longer number."""
+    try:
+        canonical(writer, payload)
+    except BadPayloadError as e:
+        return str(e)
+    return None
 
 
 def _fault(writer: Any, reader: Any, wanted: Type, value: Any, path: str = "") -> str | None:
