@@ -17,8 +17,8 @@ from frazil.tables.spark import configure_session, is_connect, spark_errors
 class FrazilConnections(dg.ConfigurableResource[Any]):
     """The outside systems of the profile in force; each opens when first used, once per run.
 
-    Snowflake opens as it does in a shell: `dagster_snowflake` imports Snowpark and all of Snowflake's REST
-    client, and took 5 s of CPU in each run for a connection of the same connector.
+    Snowflake opens as it does in a shell, for what dagster-snowflake's resource costs each run that opens it:
+    see `resources.snowflake`, which has it for a team's own assets.
     """
 
     spark: dg.ResourceDependency[LazyPySparkResource]

@@ -25,6 +25,7 @@ from frazil.pipelines.folder import Pipelines, pipeline_folders
 from frazil.settings.profile import Settings
 from resources.aws import aws_resources
 from resources.connections import FrazilConnections, spark_resource
+from resources.snowflake import snowflake_resources
 from sensors.alarms import alarms_sensor
 from sensors.arrivals import arrivals_sensor, publishing_sensor
 from sensors.drift import drift_sensor, watched_drift
@@ -100,7 +101,12 @@ def _around(pipelines: Pipelines, deployments: Deployments, settings: Settings) 
     watches = [arrivals_sensor(landed), upkeep_sensor(tables, upkeep)] if tables else []
     watches += [drift_sensor(made), rotation_sensor(made, rotations)] if made else []
     return dg.Definitions(
-        resources={"frazil": FrazilConnections(spark=spark), "spark": spark, **aws_resources(settings)},
+        resources={
+            "frazil": FrazilConnections(spark=spark),
+            "spark": spark,
+            **aws_resources(settings),
+            **snowflake_resources(settings),
+        },
         sensors=[
             *watches,
             publishing_sensor(),

@@ -7,14 +7,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
+from dagster_snowflake import SnowflakeResource
 
 from frazil.errors import ConfigureError
 from frazil.publishing.snowflake.connection import open_snowflake, rows
 from frazil.settings.profile import Settings
 from kit.standin import KeyPair, StandIn, new_key
+from resources.snowflake import snowflake_resources
 
 ISSUER = "https://login.example"
 As = Callable[..., Settings]
@@ -105,3 +108,17 @@ def test_a_token_that_is_not_taken_is_told_and_not_shown(who: As, issuer: KeyPai
             role_of(settings)
 
         assert wrong not in f"{refusal.value} {settings!r}"
+
+
+def test_an_asset_of_a_team_logs_in_as_frazil_does(who: As, issuer: KeyPair) -> None:
+    seen = []
+
+    @dg.asset
+    def own(frazil_snowflake: dg.ResourceParam[SnowflakeResource]) -> None:
+        with frazil_snowflake.get_connection() as connection:
+            seen.extend(rows(connection, "select 1"))
+
+    for settings in (who(), who(token=token(issuer))):
+        assert dg.materialize([own], resources=snowflake_resources(settings)).success
+
+    assert seen == [(1,), (1,)]
