@@ -73,6 +73,9 @@ def landing_metadata(report: LandingReport) -> Metadata:
         "gaps": report.gaps,
         "lost": report.lost,
         "conflicts": report.conflicts,
+        "rows_inserted": report.inserted,
+        "rows_updated": report.updated,
+        "rows_deleted": report.deleted,
         "landing": group(
             {
                 "bytes": report.bytes,

@@ -33,6 +33,12 @@ def landing_process(
     return _process("land", topic, catalog, step, environment)
 
 
+def upsert_process(spec: TableSpec, catalog: str, step: str = "never") -> subprocess.Popen[str]:
+    """Starts a landing by a spec that is told as a whole."""
+    said = json.dumps(spec.model_dump(exclude_defaults=True), default=_said)
+    return _process("land", said, catalog, step, {})
+
+
 def redrive_process(topic: str, catalog: str, step: str = "never") -> subprocess.Popen[str]:
     """Starts a redrive of records that lack their last byte, killed after a step."""
     return _process("redrive", topic, catalog, step, {})
@@ -77,7 +83,11 @@ def main(work: str, what: str, step: str) -> None:
     if work == "derive":
         print(derive(DerivedSpec.model_validate_json(what), connections, on_step=stop).rows)
         return
-    spec = TableSpec(topic=what, namespace=NAMESPACE, on_bad_record="dead_letter")
+    spec = (
+        TableSpec(topic=what, namespace=NAMESPACE, on_bad_record="dead_letter")
+        if what[0] != "{"
+        else (TableSpec.model_validate_json(what))
+    )
     if work == "land":
         print(land(spec, connections, on_step=stop).records)
     elif work == "compact":

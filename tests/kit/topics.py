@@ -81,6 +81,13 @@ class Topic:
             producer.produce(self.name, value, b"ZTEST", partition, **more)
         assert producer.flush(PATIENCE) == 0
 
+    def send_keyed(self, records: Sequence[tuple[bytes | None, bytes | None]], partition: int = 0) -> None:
+        """Produces keys and values as they are."""
+        producer = Producer(client_config(self.connections.settings))
+        for key, value in records:
+            producer.produce(self.name, value, key, partition)
+        assert producer.flush(PATIENCE) == 0
+
     def rows(self) -> list[dict[str, Any]]:
         """The table's rows as PyIceberg reads them, by partition and offset."""
         table = self.connections.catalog.load_table(self.things.table.identifier)

@@ -16,6 +16,7 @@ from frazil.landing.acceptance import foreign_commits
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.ledger import Ledger, ledgers, read_ledger
 from frazil.landing.state import BLOCKED, TableState, table_states
+from frazil.landing.upsert.key import key_columns
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
@@ -57,13 +58,15 @@ def count_offsets(subject: Subject[TableSpec]) -> Verdict:
     twice = sum(c["twice"] for c in counts.values())
     holes = ledger.offsets - (rows - twice)
     stray = [p for p, c in counts.items() if not _in_range(ledger, p, c)]
-    passed = not twice and holes == ledger.known and not stray
+    again = _keys_again(subject)
+    passed = not twice and holes == ledger.known and not stray and not again
     text = (
         f"{rows} rows counted: {twice} offsets are there twice, {holes} are missing where {ledger.known} are "
         f"known to be no rows ({_known(ledger)}), "
-        f"{'partitions ' + str(stray) + ' hold offsets' if stray else 'none lies'} out of range."
+        f"{'partitions ' + str(stray) + ' hold offsets' if stray else 'none lies'} out of range"
+        f"{f'; {again} rows have the key of another one' if again else ''}."
     )
-    numbers = {**_numbers(ledger, rows), "duplicates": twice, "holes": holes}
+    numbers = {**_numbers(ledger, rows), "duplicates": twice + again, "holes": holes}
     return Verdict(passed, text, numbers)
 
 
@@ -150,7 +153,8 @@ def _known(ledger: Ledger) -> str:
     bad, gaps, expired = ledger.total_bad, ledger.total_gaps, ledger.total_expired
     lost = f" + {ledger.total_lost} lost" if ledger.total_lost else ""
     accepted = f" + {ledger.total_accepted} deleted by others" if ledger.total_accepted else ""
-    return f"{bad} bad or left out + {gaps} known gaps{lost} + {expired} expired{accepted}"
+    merged = f" + {ledger.total_merged} merged by key" if ledger.total_merged else ""
+    return f"{bad} bad or left out + {gaps} known gaps{lost} + {expired} expired{accepted}{merged}"
 
 
 def _of_earlier(ledger: Ledger) -> str:
@@ -195,6 +199,18 @@ def _count_by_partition(subject: Subject[TableSpec], ledger: Ledger) -> dict[int
     return {row["p"]: row.asDict() for row in rows}
 
 
+def _keys_again(subject: Subject[TableSpec]) -> int:
+    """Rows of an upsert table that have the key of another one."""
+    key = key_columns(load_table(subject.connections.catalog, subject.things.table))
+    if not key:
+        return 0
+    each = (
+        f"SELECT count(1) AS n FROM {spark_name(subject.things.table)} GROUP BY {', '.join(map(quoted, key))}"
+    )
+    found = subject.connections.spark.sql(f"SELECT coalesce(sum(n - 1), 0) FROM ({each})").collect()
+    return int(found[0][0])
+
+
 def _times(ledger: Ledger) -> str:
     """How often an offset may be there, as SQL."""
     if not ledger.earlier_logs:
@@ -219,6 +235,7 @@ def _numbers(ledger: Ledger, rows: int) -> dict[str, Number]:
         "lost": ledger.total_lost,
         "accepted": ledger.total_accepted,
         "expired": ledger.total_expired,
+        "merged": ledger.total_merged,
         "partitions": len(ledger.spans),
     }
 

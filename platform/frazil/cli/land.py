@@ -190,6 +190,9 @@ def show_landings(reports: list[LandingReport]) -> None:
         table.add_row(r.table, *(f"{n:,}" for n in numbers), f"{r.seconds:.2f}")
     print_table(table)
     for r in reports:
+        if r.inserted or r.updated or r.deleted:
+            changed = f"{r.inserted:,} rows inserted, {r.updated:,} updated, {r.deleted:,} deleted."
+            console.print(f"{r.table}: {changed}")
         if r.lost:
             console.print(f"{r.table}: {r.lost:,} offsets that the topic no longer holds were given up.")
 

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger
-from frazil.errors import CommitConflictError, OvertakenError
+from frazil.errors import OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.branches import DERIVING
 from frazil.tables.catalog import catalog_errors
-from frazil.tables.manifests import HeadReader, rows_held
-from frazil.tables.replacement import replacing
+from frazil.tables.manifests import rows_held
 from frazil.tables.rollback import Rollback, report_of, turn_back
 from frazil.tables.snapshots import ancestors
-from frazil.tables.stage import Staged
+from frazil.tables.stage import Staged, put_in_place
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -57,26 +56,8 @@ class Derived(Staged):
         return replace(self.ledger, removed=sum(self.removed.values())).following(before)
 
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
-        """See `Staged.put`.
-
-        Raises:
-            CommitConflictError: A compaction wrote files anew in whose place these ones are.
-        """
-        from frazil.tables.rewrite import stage_new_rows
-
-        paths = None if self.whole else self.removed.keys()
-        head = HeadReader().read(table) if self.whole or self.removed else None
-        what = replacing(head.named if head else {}, paths, self.staged.files)
-        if len(what.removed) < len(self.removed):
-            raise CommitConflictError(
-                f"Files of {'.'.join(table.name())} were written anew while a derivation merged them.",
-                meaning="Nothing of this derivation is visible.",
-                todo="Nothing: it tries again.",
-            )
-        if what.removed:
-            stage_new_rows(tx, what, said)
-        else:
-            super().put(tx, table, said)
+        """See `Staged.put`; raises as `put_in_place` does."""
+        put_in_place(tx, table, None if self.whole else self.removed.keys(), self.staged, said)
 
 
 _FOLLOWS = "The next derivation makes what came later once more."

@@ -14,6 +14,7 @@ from frazil.formats.logical import Field, Struct
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.record_batch import ArrowRecords
 from frazil.formats.registry import read_schema, subject_versions
+from frazil.formats.row_key import NO_KEY, RowKey, row_key
 from frazil.formats.wire import header_bytes, header_sql
 from frazil.spec.names import record_subject, subject_name
 from frazil.spec.topic import TableSpec
@@ -26,7 +27,12 @@ if TYPE_CHECKING:
 OK, BAD = "_ok", "_bad"
 """Whether a record becomes a row, and whether it is bad; neither: it is left out on purpose."""
 
-_NULL = {"bad": (False, True), "skip": (False, False), "keep": (True, False)}
+_NULL = {
+    "bad": (False, True),
+    "skip": (False, False),
+    "keep": (True, False),
+    "delete": (True, False),
+}
 """By what the spec says of a null value: whether that is a row, and whether it is bad."""
 
 
@@ -39,6 +45,7 @@ class RecordDecoder:
     columns: RecordColumns
     on_null_value: str = "bad"
     others: tuple[int, ...] = ()  # schema ids of records that belong to other tables, and are left out
+    row_key: RowKey = NO_KEY  # the columns that tell rows apart; a record that lacks one of them is bad
 
     def decode(self, frame: DataFrame) -> DataFrame:
         """Adds what both halves' decoders add, and `OK` and `BAD`."""
@@ -46,18 +53,19 @@ class RecordDecoder:
 
         decoded = self.value.decode(self.key.decode(frame, KEY), VALUE)
         row, bad = (str(flag).lower() for flag in _NULL[self.on_null_value])
-        key_holds = f"({KEY.raw} IS NULL OR {KEY.ok})"
+        needed = self.row_key.is_there if self.on_null_value == "delete" else self.row_key.is_there_with_value
+        key_holds = f"({KEY.raw} IS NULL OR {KEY.ok}) AND {needed}"
         holds = f"{key_holds} AND CASE WHEN {VALUE.raw} IS NULL THEN {row} ELSE {VALUE.ok} END"
-        fails = f"NOT {key_holds} OR CASE WHEN {VALUE.raw} IS NULL THEN {bad} ELSE NOT {VALUE.ok} END"
+        fails = f"NOT ({key_holds}) OR CASE WHEN {VALUE.raw} IS NULL THEN {bad} ELSE NOT {VALUE.ok} END"
         mine = self._mine()
         return decoded.withColumn(OK, F.expr(f"{mine} AND {holds}")).withColumn(
             BAD, F.expr(f"{mine} AND ({fails})")
         )
 
     def arrow(self) -> ArrowRecords | None:
-        """The same by columns; None where a half can be decoded by Spark alone."""
+        """The same by columns; None where a half can be decoded by Spark alone, or rows have a key."""
         key, value = self.key.arrow(), self.value.arrow()
-        if key is None or value is None:
+        if key is None or value is None or self.row_key.columns:
             return None
         return ArrowRecords(key, value, _NULL[self.on_null_value], tuple(map(header_bytes, self.others)))
 
@@ -72,9 +80,11 @@ class RecordDecoder:
         if raw_key is not None and not key_ok:
             code, reason = self.key.explain(raw_key)
             return f"key_{code}", f"key: {reason}"
-        if raw_value is None:
+        if raw_value is None and self.on_null_value == "bad":
             return "null_value", "the value is null, which is no row in append mode"
-        if value_ok:
+        if self.row_key.columns and (value_ok or raw_value is None):
+            return self.row_key.missing(raw_key, raw_value)
+        if raw_value is None or value_ok:
             return "value", "the record does not decode"
         return self.value.explain(raw_value)
 
@@ -139,7 +149,7 @@ def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
     columns = record_columns(spec, one.columns, two.columns)
     subjects = [record_subject(spec, record_type) for record_type in spec.other_types]
     others = tuple(w.schema_id for s in subjects for w in subject_versions(registry, s))
-    return RecordDecoder(one, two, columns, spec.on_null_value, others)
+    return RecordDecoder(one, two, columns, spec.on_null_value, others, row_key(spec, columns))
 
 
 def _plain(spec: TableSpec, half: Half, name: str) -> HalfSchemas:

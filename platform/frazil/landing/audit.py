@@ -45,8 +45,8 @@ def audit(plan: Plan, written: Written, rows: int, held: Mapping[int, Tally]) ->
     wanted = sum(held.values(), Tally())
     if written.tally != wanted:
         raise _failed(plan, f"read {written.tally}; the topic holds {wanted}")
-    if rows != written.good:
-        raise _failed(plan, f"{rows} rows in the files, {written.good} good records read")
+    if rows != written.rows:
+        raise _failed(plan, f"{rows} rows in the files, {written.rows} wanted of {written.good} good records")
 
 
 def branch_rows(plan: Plan, staged: Snapshot | None) -> int:

@@ -31,6 +31,7 @@ from frazil.landing.release import refuse_released
 from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.landing.source import read_slices
 from frazil.landing.tables import ensure_table
+from frazil.landing.upsert.merge import until_settled, write_upserts
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import things, writable
 from frazil.spec.topic import TableSpec
@@ -51,9 +52,7 @@ Step = Callable[[str], None]
 """Told the name of each step that is done: evolved, planned, branched, written, audited, published."""
 
 _log = logging.getLogger(__name__)
-
 _WRITES = 12  # times that a branch is written where others commit to the table all the while
-
 _GUESS = 1024  # bytes of a record of which nothing is known yet
 
 
@@ -126,6 +125,8 @@ class _Landing:
         self._done("planned")
         if not plan.offsets:
             return (self._note(plan) if plan.lost or plan.adopts else self._nothing()), False
+        if self._spec.mode == "upsert":
+            return until_settled(self._land, plan, decoder, table), plan.capped
         return self._land(plan, decoder, table), plan.capped
 
     def _facts(self) -> TopicFacts:
@@ -140,8 +141,8 @@ class _Landing:
 
     def _prepared(self) -> tuple[RecordDecoder, Table]:
         decoder = decoder_for(self._spec, self._connections.registry)
-        table = ensure_table(self._spec, self._name, self._connections.catalog, decoder.columns)
-        return decoder, table
+        catalog, key = self._connections.catalog, decoder.row_key
+        return decoder, ensure_table(self._spec, self._name, catalog, decoder.columns, key)
 
     def _land(self, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
         branch = new_branch(LANDING)
@@ -171,9 +172,10 @@ class _Landing:
             return by_lane
         branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
+        write = write_upserts if self._spec.mode == "upsert" else write_branch
         for attempt in stamina.retry_context(on=CommitConflictError, attempts=_WRITES, wait_max=1.0):
             with attempt:
-                written = write_branch(records, decoder, self._spec, self._name, table, plan, branch)
+                written = write(records, decoder, self._spec, self._name, table, plan, branch)
         self._done("written")
         return written
 
@@ -202,10 +204,8 @@ class _Landing:
         catalog = self._connections.catalog
         if shorter.offsets:
             self._land(shorter, decoder, load_table(catalog, self._name))
-        elif (
-            plan.lost or plan.before is None or plan.adopts
-        ):  # else nobody would miss what retention takes next
-            self._note(shorter)
+        elif plan.lost or plan.before is None or plan.adopts:
+            self._note(shorter)  # else nobody would miss what retention takes next
         error = suspended(self._name, plan.topic, first)
 
         def still(table: Table) -> bool:
@@ -251,7 +251,8 @@ class _Landing:
         entry = self._ledger(plan, written, gaps_of(plan, held), len(bad))
         if bad:
             keep_dead_letters(self._connections.catalog, self._name, entry, bad)
-        published = publish(self._connections.catalog, self._name, Landed(staged, entry, plan.before))
+        work = written.landed(staged, entry, plan.before)
+        published = publish(self._connections.catalog, self._name, work)
         self._done("published")
         return report_of(self._name, entry, published, len(staged.files))
 
@@ -285,6 +286,7 @@ class _Landing:
             landing=written.branch,
             run_id=self._run_id,
             version=version("frazil"),
+            **written.changed,
         )
 
     def _cap(self, table: Table) -> int:

@@ -59,6 +59,8 @@ class Ledger(Entry):
     `spans` names every known partition, an idle one with an empty span: so the newest ledger alone
     is the whole position. `lost`: offsets before the spans that the topic no longer held. `leader_epochs`:
     what the partitions' leaders were at when the position was taken, no offset before it is of a later one.
+    `inserted`, `updated`, `deleted`: rows of an upsert table. `merged`: records that made no row more there:
+    those of a key that came again, and two for each row that was deleted.
     """
 
     MARK: ClassVar[str] = "frazil.spans"
@@ -74,6 +76,10 @@ class Ledger(Entry):
     expired: int = 0
     accepted: int = 0
     accepted_snapshot: int | None = None
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    merged: int = 0
     because: str = ""
     gaps: Numbers = field(default_factory=dict)
     lost: Numbers = field(default_factory=dict)
@@ -88,6 +94,7 @@ class Ledger(Entry):
     total_expired: int = 0
     total_accepted: int = 0
     total_redriven: int = 0
+    total_merged: int = 0
     expired_before: int | None = None
     schema_ids: Ids = ()
     max_timestamp: int | None = None
@@ -140,7 +147,7 @@ class Ledger(Entry):
     def known(self) -> int:
         """Offsets that are no row, for a reason that is known."""
         gone = self.total_lost + self.total_expired + self.total_accepted
-        return self.total_bad + self.total_gaps + gone
+        return self.total_bad + self.total_gaps + self.total_merged + gone
 
     def covers(self, partition: int, offset: int) -> bool:
         """Whether a record was landed: as a row, or as a bad one."""
@@ -173,6 +180,7 @@ class Ledger(Entry):
             total_accepted=self.accepted + (before.total_accepted if before else 0),
             total_expired=self.expired + (before.total_expired if before else 0),
             total_redriven=self.redriven + (before.total_redriven if before else 0),
+            total_merged=self.merged + (before.total_merged if before else 0),
             expired_before=max(cutoffs, default=None),
         ).handed_on(before)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import stamina
 
 from frazil.connections import Connections
-from frazil.errors import CommitConflictError
+from frazil.errors import CommitConflictError, UsageError
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.chosen import Chosen, choose
@@ -100,9 +100,20 @@ def redrive(
         ConfigureError: The filter or the repair function is wrong.
     """
     begun = time.monotonic()
+    _refuse_upserts(spec)
     with catalog_errors(connections.settings):
         report = _Redrive(spec, connections, run_id, on_step).once(where, repair)
     return replace(report, seconds=round(time.monotonic() - begun, 3))
+
+
+def _refuse_upserts(spec: TableSpec) -> None:
+    """A row may have been deleted since: nothing is left then that would tell which of both is newer."""
+    if spec.mode == "upsert":
+        raise UsageError(
+            f"Dead letters of {spec.topic} can't be redriven: its table has mode: upsert.",
+            meaning="A later record may have changed or deleted the same row. Nothing was changed.",
+            todo="Send what still holds to the topic again, as a new record.",
+        )
 
 
 class _Redrive:

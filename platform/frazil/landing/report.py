@@ -14,7 +14,8 @@ class LandingReport:
     """What one call of `land` did; sums over its landings.
 
     `lost`: offsets that the topic no longer held, and that were given up. `conflicts`: how often publishing
-    had to be tried again because others had committed in between.
+    had to be tried again because others had committed in between. `inserted`, `updated`, `deleted`: rows of
+    an upsert table.
     """
 
     table: str
@@ -30,6 +31,9 @@ class LandingReport:
     files: int = 0
     schema_ids: tuple[int, ...] = ()
     max_timestamp: int | None = None
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
     landings: int = 0
     conflicts: int = 0
     seconds: float = 0.0
@@ -51,6 +55,9 @@ def report_of(name: TableName, entry: Ledger, published: Committed, files: int) 
         files=files,
         schema_ids=entry.schema_ids,
         max_timestamp=entry.max_timestamp,
+        inserted=entry.inserted,
+        updated=entry.updated,
+        deleted=entry.deleted,
         landings=1,
         conflicts=published.conflicts,
     )
@@ -74,6 +81,9 @@ def sum_of(one: LandingReport, two: LandingReport) -> LandingReport:
         bytes=one.bytes + two.bytes,
         files=one.files + two.files,
         schema_ids=tuple(sorted({*one.schema_ids, *two.schema_ids})),
+        inserted=one.inserted + two.inserted,
+        updated=one.updated + two.updated,
+        deleted=one.deleted + two.deleted,
         landings=one.landings + two.landings,
         conflicts=one.conflicts + two.conflicts,
         seconds=round(one.seconds + two.seconds, 3),

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import RepairError
 from frazil.formats.columns import RecordColumns, metadata_names, table_fields
+from frazil.formats.row_key import NO_KEY, RowKey
 from frazil.landing.evolve import evolve
 from frazil.landing.ledger import read_ledger
+from frazil.landing.upsert.key import default_buckets, keep_key, key_properties
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
@@ -19,21 +21,27 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-def ensure_table(spec: TableSpec, name: TableName, catalog: Catalog, columns: RecordColumns) -> Table:
+def ensure_table(
+    spec: TableSpec, name: TableName, catalog: Catalog, columns: RecordColumns, key: RowKey = NO_KEY
+) -> Table:
     """The table, made if missing, evolved if the schema asks for it, with a head on `main`.
 
     Raises:
         RepairError: The table has rows, and nothing tells which records they are.
+        DifferentError: The table's rows are told apart in another way than the spec says.
         SchemaRefusedError: The schema asks for a change that would lose or falsify data.
         SpecError: The spec's layout names a column that can't be used so.
     """
     table = load_with_head(catalog, name)
     if table is None:
         fields = table_fields(spec, columns)
-        properties = _properties(spec) | needless(spec.migrations, fields)
-        table = create_table(catalog, name, fields, spec.transforms, properties)
+        properties = _properties(spec) | needless(spec.migrations, fields) | key_properties(key)
+        table = create_table(
+            catalog, name, fields, spec.transforms or default_buckets(spec, fields, key), properties
+        )
     else:
         _refuse_strange_rows(name, table)
+        keep_key(catalog, name, table, key)
     return arrange(spec, name, catalog, evolve(spec, name, catalog, table, columns))
 
 

@@ -8,7 +8,14 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar
 
 from frazil.connections import Connections
-from frazil.errors import ConfigureError, DifferentError, OvertakenError, RepairError, TopicChangedError
+from frazil.errors import (
+    ConfigureError,
+    DifferentError,
+    OvertakenError,
+    RepairError,
+    SpecError,
+    TopicChangedError,
+)
 from frazil.formats.columns import metadata_columns
 from frazil.formats.evolution import refused
 from frazil.formats.logical import Struct
@@ -77,6 +84,12 @@ def take_over(
         OvertakenError: Somebody else took it over, or wrote to it, meanwhile.
     """
     name = writable(spec, connections.settings)
+    if spec.mode != "append":
+        raise SpecError(
+            f"{name} can't be taken over from Tableflow with mode: {spec.mode}.",
+            meaning="Nothing was changed.",
+            todo="Write mode: append; or land the topic into a table of another name, from its first offset.",
+        )
     with catalog_errors(connections.settings):
         own = load_table_or_none(connections.catalog, name)
         _may_begin(name, own, source, load_table_or_none(of.catalog, source))

@@ -14,6 +14,8 @@ from frazil.formats.record import BAD, OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.kafka.tally import MARK, PLACE, SHIFT, Tally
 from frazil.landing.faults import landing_job
+from frazil.landing.landed import Landed
+from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
 from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
@@ -33,7 +35,7 @@ PLAN = "frazil.plan"
 _BITS = 62  # writers per counter: a Spark bigint has 63 bits to set
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Written:
     """What went through the pass."""
 
@@ -51,8 +53,22 @@ class Written:
 
     @property
     def good(self) -> int:
-        """Rows that the files must hold."""
+        """Records that were decoded."""
         return self.read - self.bad - self.skipped
+
+    @property
+    def rows(self) -> int:
+        """Rows that the new files must hold."""
+        return self.good
+
+    @property
+    def changed(self) -> Mapping[str, Any]:
+        """What the ledger says of rows that were changed, by field."""
+        return {}
+
+    def landed(self, staged: StagedFiles, entry: Ledger, base: Ledger | None) -> Landed:
+        """The same as it is published, behind the ledger `base`."""
+        return Landed(staged, entry, base)
 
     @property
     def tally(self) -> Tally:
@@ -73,19 +89,23 @@ def write_branch(
         OffsetsLostError: Planned records are gone.
         FrazilError: See `spark_job`.
     """
-    job, counters = landing_job(plan, table, branch), _counters(decoder.value.writers, spec)
+    job, measures = landing_job(plan, table, branch), counters(decoder.value.writers, spec)
     with spark_job(job):
-        decoded = Watched(decoder.decode(records), counters, job, twice=samples(table))
-        good = decoded.rows.where(OK).selectExpr(*_columns(spec, table, decoder))
+        decoded = Watched(decoder.decode(records), measures, job, twice=samples(table))
+        good = decoded.rows.where(OK).selectExpr(*columns_sql(spec, table, decoder))
         append_rows(good, name, branch, {PLAN: json.dumps(dict(plan.spans))}, sorts=spec.write.sorts)
-    return _written(branch, decoder.value.writers, decoded.measured)
+    return written_by(branch, decoder.value.writers, decoded.measured)
 
 
-def _columns(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]:
-    """One SQL expression per column of the table, by name, in its order and type."""
+def columns_sql(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]:
+    """One SQL expression per column of the table, by name, in its order and type.
+
+    A column of an upsert table's key is filled by the record's key where that has it.
+    """
     known = {c.name(spec.metadata_names): c.expression for c in metadata_columns(spec)}
     known |= {f.name: f"{KEY.data}.{quoted(f.name)}" for f in decoder.columns.key}
     known |= {f.name: f"{VALUE.data}.{quoted(f.name)}" for f in decoder.columns.value}
+    known |= decoder.row_key.columns
     types = {f.name: f.type for f in decoder.columns.fields}
     found = []
     for own in from_iceberg(table.schema()):
@@ -95,10 +115,11 @@ def _columns(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]
     return found
 
 
-def _counters(writers: Sequence[int], spec: TableSpec) -> dict[str, str]:
+def counters(writers: Sequence[int], spec: TableSpec) -> dict[str, str]:
+    """What is counted on the way, by alias."""
     groups = range(0, len(writers), _BITS)
     seen = f"shiftleft(1L, {VALUE.writer} % {_BITS})"
-    counters = {
+    found = {
         "read": "count(1)",
         "bad": f"count_if({BAD})",
         "skipped": f"count_if(NOT {OK} AND NOT {BAD})",
@@ -108,14 +129,15 @@ def _counters(writers: Sequence[int], spec: TableSpec) -> dict[str, str]:
     }
     for g in groups:
         of_group = f"{VALUE.writer} div {_BITS} = {g // _BITS}"
-        counters[f"seen_{g}"] = f"bit_or(CASE WHEN {of_group} THEN {seen} END)"
+        found[f"seen_{g}"] = f"bit_or(CASE WHEN {of_group} THEN {seen} END)"
     if spec.on_bad_record != "skip":
         # So that the second pass decodes the bad ones only. 16 bytes each, however many there are.
-        counters["bad_at"] = f"collect_list(CASE WHEN {BAD} THEN {PLACE} END)"
-    return counters
+        found["bad_at"] = f"collect_list(CASE WHEN {BAD} THEN {PLACE} END)"
+    return found
 
 
-def _written(branch: str, writers: Sequence[int], counts: dict[str, Any]) -> Written:
+def written_by(branch: str, writers: Sequence[int], counts: dict[str, Any]) -> Written:
+    """What `counters` counted."""
     seen = [
         schema_id
         for index, schema_id in enumerate(writers)

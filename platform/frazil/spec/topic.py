@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import ByteSize, Field, field_validator, model_validator
 
@@ -36,10 +37,13 @@ class TableSpec(AnyTable):
     """One topic and the table that it becomes. Only `topic` is needed."""
 
     topic: str = Field(description="The Kafka topic.", min_length=1, max_length=249)
-    mode: Literal["append", "tableflow"] = Field(
+    mode: Literal["append", "upsert", "tableflow"] = Field(
         "append",
-        description="append: Frazil lands every record as one row. tableflow: Confluent's Tableflow does, "
-        "and Frazil only reads the table.",
+        description="append: Frazil lands every record as one row. upsert: one row per key, the newest; a "
+        "null value deletes it. tableflow: Confluent's Tableflow lands, and Frazil only reads the table.",
+    )
+    key_fields: tuple[str, ...] = Field(
+        (), description="upsert: the fields that tell rows apart. Default: all fields of the key."
     )
 
     partitions: int | None = Field(None, ge=1, description="How many partitions the topic must have.")
@@ -80,9 +84,10 @@ class TableSpec(AnyTable):
         alias="validate",
         description="Only for JSON. types: check types and required fields. strict: check every rule.",
     )
-    on_null_value: Literal["bad", "skip", "keep"] = Field(
+    on_null_value: Literal["bad", "skip", "keep", "delete"] = Field(
         "bad",
-        description="A record without a value: a bad record, left out, or a row of key and metadata.",
+        description="A record without a value: a bad record, left out, a row of key and metadata, or the end "
+        "of its key's row, which is the default of upsert.",
     )
     metadata: Literal["standard", "full"] = Field(
         "standard", description="standard: seven metadata columns. full: the raw key and value as well."
@@ -118,6 +123,25 @@ class TableSpec(AnyTable):
     def is_read_only(self) -> bool:
         """See `AnyTable`."""
         return self.mode == "tableflow"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_deletes(cls, data: Any) -> Any:
+        upserts = isinstance(data, Mapping) and data.get("mode") == "upsert"
+        return {"on_null_value": "delete", **data} if upserts else data
+
+    @model_validator(mode="after")
+    def _keyed(self) -> Self:
+        if self.mode != "upsert":
+            if self.key_fields:
+                raise ValueError("key_fields tell rows apart with mode: upsert only")
+            if self.on_null_value == "delete":
+                raise ValueError("on_null_value: delete needs mode: upsert")
+        elif self.on_null_value == "keep":
+            raise ValueError("on_null_value: keep would make a row; with mode: upsert a null value has none")
+        if twice := sorted({f for f in self.key_fields if self.key_fields.count(f) > 1}):
+            raise ValueError(f"key_fields: {', '.join(twice)} is there twice")
+        return self
 
     @property
     def interval(self) -> timedelta:

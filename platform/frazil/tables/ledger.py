@@ -35,6 +35,7 @@ _OTHERS = (
     "frazil.suspended",
     "frazil.migrations",
     "frazil.layout",
+    "frazil.key",
     "frazil.fed.",
     "frazil.reader.",
 )

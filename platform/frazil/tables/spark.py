@@ -159,15 +159,22 @@ def aggregated(rows: DataFrame, measures: Measures, job: Job) -> dict[str, Any]:
 
 
 def append_rows(
-    rows: DataFrame, name: TableName, branch: str, said: Mapping[str, str], *, sorts: bool = True
+    rows: DataFrame,
+    name: TableName,
+    branch: str,
+    said: Mapping[str, str],
+    *,
+    sorts: bool = True,
+    options: Mapping[str, str] | None = None,
 ) -> None:
     """Appends rows to a branch that is there.
 
     Args:
         said: Stands in the summary of the new snapshot.
         sorts: Whether files are sorted and dealt out as the table says.
+        options: Further ones of Iceberg's writer.
     """
-    writer = rows.writeTo(spark_name(name, branch)).option("fanout-enabled", "true")
+    writer = rows.writeTo(spark_name(name, branch)).option("fanout-enabled", "true").options(**options or {})
     for key, value in said.items():
         writer = writer.option(f"snapshot-property.{key}", value)
     if not sorts:  # a sort order is for rewritten files: elsewhere it would only cost

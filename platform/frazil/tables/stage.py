@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
@@ -18,8 +18,9 @@ from frazil.spec.names import TableName
 from frazil.tables.branches import publish_branch
 from frazil.tables.commit import Committed, assert_ref, commit, remove_ref
 from frazil.tables.ledger import Entry, copied
-from frazil.tables.manifests import added_files
+from frazil.tables.manifests import Candidates, HeadReader, added_files
 from frazil.tables.pyiceberg import transaction
+from frazil.tables.replacement import replacing
 from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:
@@ -64,9 +65,13 @@ class Staged(ABC):
 
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
         """Adds the files to a commit; by default as an append."""
-        with tx.update_snapshot(snapshot_properties=dict(said)).fast_append() as append:
-            for file in self.staged.files:
-                append.append_data_file(file)
+        _append(tx, self.staged, said)
+
+
+def _append(tx: Transaction, staged: StagedFiles, said: Mapping[str, str]) -> None:
+    with tx.update_snapshot(snapshot_properties=dict(said)).fast_append() as append:
+        for file in staged.files:
+            append.append_data_file(file)
 
 
 def audit_failed(work: str, numbers: str, again: str = "Try again.") -> AuditFailedError:
@@ -83,6 +88,63 @@ def staged_files(table: Table, branch: str) -> StagedFiles | None:
     """The data files that the newest snapshot of a branch added; None where the branch is gone."""
     tip = next(ancestors(table.metadata, branch), None)
     return StagedFiles(tuple(added_files(table, tip)), branch, tip.snapshot_id) if tip else None
+
+
+def branch_of_files(
+    catalog: Catalog, name: TableName, table: Table, branch: str, files: Candidates, said: Mapping[str, str]
+) -> int:
+    """Makes a branch that holds some files of a head, and what deletes rows in them; its snapshot's id.
+
+    Raises:
+        CommitConflictError: The table has another head by now.
+    """
+    from frazil.tables.rewrite import stage_branch
+
+    head = table.metadata.current_snapshot_id
+
+    def stage(now: Table) -> Transaction:
+        if now.metadata.current_snapshot_id != head:
+            raise CommitConflictError(
+                f"Others committed to {name} while the files to be merged were chosen.",
+                meaning="Nothing of this work is visible.",
+                todo="Nothing: it tries again.",
+            )
+        tx = transaction(now)
+        stage_branch(tx, branch, files.entries, files.named, said)
+        return tx
+
+    return commit(catalog, name, stage, work="branch").snapshot_id or 0
+
+
+def put_in_place(
+    tx: Transaction,
+    table: Table,
+    removed: Collection[str] | None,
+    staged: StagedFiles,
+    said: Mapping[str, str],
+) -> None:
+    """Adds a snapshot in which files take the place of others, whose rows were merged into them.
+
+    Args:
+        removed: Paths of the files that go; None: all.
+
+    Raises:
+        CommitConflictError: Some of them are gone: a compaction wrote them anew.
+    """
+    from frazil.tables.rewrite import stage_new_rows
+
+    head = HeadReader().read(table) if removed is None or removed else None
+    what = replacing(head.named if head else {}, removed, staged.files)
+    if removed is not None and len(what.removed) < len(removed):
+        raise CommitConflictError(
+            f"Files of {'.'.join(table.name())} were written anew while their rows were merged.",
+            meaning="Nothing of this work is visible.",
+            todo="Nothing: it tries again.",
+        )
+    if what.removed:
+        stage_new_rows(tx, what, said)
+    else:
+        _append(tx, staged, said)
 
 
 def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:

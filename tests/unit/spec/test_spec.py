@@ -66,6 +66,8 @@ def test_transforms_are_taken_apart() -> None:
         ("other_types", ["shop.Refund"], "write subject_names"),
         ("sort_by", ["price downwards"], "asc|desc"),
         ("sort_by", ["zorder(a, b)", "c"], "stands alone"),
+        ("key_fields", ["id"], "with mode: upsert only"),
+        ("on_null_value", "delete", "needs mode: upsert"),
         ("write", {"compression": "rar"}, "zstd"),
         ("write", {"compression": "gzip", "compression_level": 6}, "a level of zstd"),
     ],
@@ -96,3 +98,20 @@ def test_a_schema_file_goes_with_its_own_format() -> None:
     spec = TableSpec.model_validate({"topic": "t", "value_schema": "a.proto", "value_format": "protobuf"})
 
     assert spec.value_format == "protobuf"
+
+
+def test_a_null_value_deletes_where_rows_have_a_key_unless_the_spec_says_otherwise() -> None:
+    assert TableSpec(topic="t", mode="upsert").on_null_value == "delete"
+    assert TableSpec(topic="t", mode="upsert", on_null_value="skip").on_null_value == "skip"
+    assert TableSpec(topic="t").on_null_value == "bad"
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [({"on_null_value": "keep"}, "would make a row"), ({"key_fields": ["a", "b", "a"]}, "a is there twice")],
+)
+def test_what_upserts_can_not_do_is_refused_at_once(written: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        TableSpec.model_validate({"topic": "t", "mode": "upsert", **written})
+
+    assert told in str(refused.value)

@@ -11,42 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.merging.box import Box, box_from, measures
 from frazil.derive.output import cast, types_of
 from frazil.derive.queries.totals import Merge, merge_of
 from frazil.derive.write import MARK, Kind, Result, Task, derivation_job, write_counted
-from frazil.errors import CommitConflictError
 from frazil.quoting import quoted
+from frazil.tables.box import Box, box_from, measures
 from frazil.tables.branches import branch_from_head
-from frazil.tables.commit import commit
-from frazil.tables.manifests import Candidates, files_matching
-from frazil.tables.pyiceberg import transaction
+from frazil.tables.manifests import files_matching
 from frazil.tables.spark import Watched, aggregated, samples, spark_name
-from frazil.tables.stage import StagedFiles
+from frazil.tables.stage import StagedFiles, branch_of_files
 
 if TYPE_CHECKING:
-    from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
-
-
-def _branch_of(task: Task, files: Candidates) -> int:
-    """Makes a branch that holds nothing but those files, and what deletes rows in them; its snapshot's id."""
-    from frazil.tables.rewrite import stage_branch
-
-    head, name = task.table.metadata.current_snapshot_id, task.name
-
-    def stage(table: Table) -> Transaction:
-        if table.metadata.current_snapshot_id != head:
-            raise CommitConflictError(
-                f"Others committed to {name} while a derivation chose its files.",
-                meaning="Nothing of this derivation is visible.",
-                todo="Nothing: it tries again.",
-            )
-        tx = transaction(table)
-        stage_branch(tx, task.branch, files.entries, files.named, MARK)
-        return tx
-
-    return commit(task.connections.catalog, name, stage, work="branch").snapshot_id or 0
 
 
 @dataclass(frozen=True)
@@ -117,7 +93,7 @@ class Merging(Kind):
         if not facts["rows"]:
             return Result(StagedFiles(), **more)
         there = files_matching(task.table, box.expression)
-        snapshot = _branch_of(task, there)
+        snapshot = branch_of_files(task.connections.catalog, task.name, task.table, task.branch, there, MARK)
         task.done("branched")
         delta = task.delta.where(self.counted(task))
         state = State(self._at(task, snapshot) if there.entries else None, self.older(task, box, delta))

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.merging.box import Box, Side
 from frazil.derive.merging.merge import Older, State, Totals
 from frazil.derive.output import cast, types_in
 from frazil.derive.write import Task, derivation_job
 from frazil.errors import SpecError
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec, Window
+from frazil.tables.box import Box, Side
 from frazil.tables.faults import spark_job
 from frazil.tables.manifests import files_matching
 from frazil.tables.spark import spark_name

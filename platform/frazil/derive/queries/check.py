@@ -25,6 +25,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
 
 Known = dict[TableName, Sequence[Column] | None]
 """The columns of tables, of types that may be `unknown`; None where only a server knows them."""
@@ -183,9 +184,16 @@ def _odd_inputs(made: Made, specs: Specs, *, all_read: bool) -> Iterator[Mistake
         elif spec and spec.connection != made.spec.connection:
             where = f"connection {spec.connection}" if spec.connection else "no named connection"
             yield made.start(text), f"{text}: a table of {where}; tables are made of those of their own only"
-        elif isinstance(spec, DerivedSpec) and spec.kind != "rows" and made.spec.kind != "full":
-            what = f"{text}: rows of a table of kind {spec.kind} change, so nothing tells which are new"
+        elif spec and (word := _changing(spec)) and made.spec.kind != "full":
+            what = f"{text}: rows of a table of {word} change, so nothing tells which are new"
             yield made.start(text), f"{what}; kind: full may read it"
+
+
+def _changing(spec: AnyTable) -> str:
+    """Why the rows of a table change; empty where each stays as it came."""
+    if isinstance(spec, DerivedSpec) and spec.kind != "rows":
+        return f"kind {spec.kind}"
+    return "mode upsert" if isinstance(spec, TableSpec) and spec.mode == "upsert" else ""
 
 
 def _near(name: TableName, specs: Specs) -> str:

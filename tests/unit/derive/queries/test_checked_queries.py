@@ -220,6 +220,16 @@ def test_mistakes_of_all_tables_are_told_at_once(pipeline: Write) -> None:
     assert [line.split(":")[0] for line in refusal(folder)] == ["b.sql", "a.sql", "c.sql"]
 
 
+def test_a_table_whose_rows_change_by_key_is_read_as_a_whole_only(pipeline: Write) -> None:
+    folder = pipeline(a=("", "SELECT price FROM trades"), b=(", kind: full", "SELECT price FROM trades"))
+    said = (folder / "defs.yaml").read_text()
+    (folder / "defs.yaml").write_text(said.replace("{topic: trades,", "{topic: trades, mode: upsert,"))
+
+    (told,) = refusal(folder)
+
+    assert told.startswith("a.sql:1:19: trades: rows of a table of mode upsert change")
+
+
 def test_a_table_made_by_a_function_names_its_inputs_in_the_spec(pipeline: Write) -> None:
     folder = pipeline(a=("", "SELECT symbol FROM trades"))
     (folder / "score.py").write_text("def derive(inputs, parameters):\n    return inputs['tradez']\n")

@@ -18,7 +18,7 @@ from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import Table
 from pyiceberg.transforms import TruncateTransform, YearTransform
 
-from frazil.derive.merging.box import Box, Side, box_from, measures
+from frazil.tables.box import Box, Side, box_from, measures
 from frazil.tables.manifests import files_matching
 
 KINDS = {

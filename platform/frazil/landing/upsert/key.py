@@ -1,0 +1,70 @@
+"""The key that a table was made with: it stays, for its rows were told apart by it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from frazil.errors import DifferentError
+from frazil.formats.logical import Field
+from frazil.formats.row_key import RowKey
+from frazil.landing.ledger import read_ledger
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.commit import set_properties
+from frazil.tables.layout import Transforms
+from frazil.tables.ledger import read
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+KEY_COLUMNS = "frazil.key"
+"""Table property of an upsert table: the columns that tell its rows apart, as JSON."""
+
+BUCKETS = 16
+"""Of a new table: a landing of few random keys opens few files, and a small table has few of them."""
+
+
+def key_columns(table: Table) -> tuple[str, ...]:
+    """The columns that tell a table's rows apart; none where every record is a row."""
+    return read(KEY_COLUMNS, table.properties.get(KEY_COLUMNS, "[]"), lambda text: tuple(json.loads(text)))
+
+
+def key_properties(key: RowKey) -> dict[str, str]:
+    """Of a new table."""
+    return {KEY_COLUMNS: json.dumps(list(key.columns))} if key.columns else {}
+
+
+def default_buckets(spec: TableSpec, fields: Iterable[Field], key: RowKey) -> Transforms:
+    """How a new upsert table is divided where its spec does not say it: by the first column of the key."""
+    if "partition_by" in spec.model_fields_set:
+        return ()
+    kinds = {f.name: str(f.type) for f in fields if f.name in key.columns}
+    fitting = [name for name in key.columns if kinds[name] != "boolean"]
+    return [(f"bucket[{BUCKETS}]", name) for name in fitting[:1]]
+
+
+def keep_key(catalog: Catalog, name: TableName, table: Table, key: RowKey) -> None:
+    """Notes the key of a table that holds nothing yet; refuses another one than its rows have.
+
+    Raises:
+        DifferentError: They are told apart in another way than the spec says.
+    """
+    have = key_columns(table)
+    if sorted(have) == sorted(key.columns):
+        return
+    if read_ledger(table.metadata) is None and not have:
+        set_properties(catalog, name, key_properties(key))
+        return
+    raise DifferentError(
+        f"The rows of {name} are told apart in another way than its spec says.",
+        where=f"the table has {_said(have)}, the spec {_said(tuple(key.columns))}",
+        meaning="Records of both kinds would be mixed up. Nothing was landed.",
+        todo="Write mode and key_fields as they were, or give the table another name.",
+    )
+
+
+def _said(key: tuple[str, ...]) -> str:
+    return f"mode: upsert with the key {', '.join(key)}" if key else "mode: append"

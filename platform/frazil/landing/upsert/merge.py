@@ -1,0 +1,207 @@
+"""Changes become rows: files that hold a row of a changed key are written anew without it, and no others.
+
+The rows that changes leave stand upon the landing's branch already. What is kept of the files that go is
+written upon another one, and compared with what was counted before: rows of those files - rows that go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple, Unpack
+
+import stamina
+
+from frazil.errors import CommitConflictError, FrazilError
+from frazil.formats.record import RecordDecoder
+from frazil.landing.faults import landing_job
+from frazil.landing.landed import Landed
+from frazil.landing.ledger import Ledger
+from frazil.landing.plan import Plan
+from frazil.landing.upsert.changes import Changes, key_types, write_changes
+from frazil.landing.upsert.present import Present, at_snapshot, find_present, held, sought
+from frazil.landing.write import Written
+from frazil.quoting import quoted
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.branches import LANDING, branch_lost, leave_branch, new_branch
+from frazil.tables.catalog import load_table
+from frazil.tables.faults import branch_gone, spark_job
+from frazil.tables.manifests import Candidates, files_matching, manifests_of, rows_held
+from frazil.tables.snapshots import ancestors
+from frazil.tables.spark import aggregated, append_rows
+from frazil.tables.stage import StagedFiles, audit_failed, branch_of_files, put_in_place, staged_files
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import Table, Transaction
+    from pyspark.sql import DataFrame
+
+_MARK = {"frazil.plan": "merge"}
+"""In summaries of snapshots that are a branch's, and never on `main`."""
+
+_TRIES = 12
+
+Args = TypeVarTuple("Args")
+T = TypeVar("T")
+
+
+def until_settled(work: Callable[[Unpack[Args]], T], *args: *Args) -> T:
+    """Does work, again where others commit meanwhile: a compaction may write files anew that were merged."""
+    tries = stamina.retry_context(on=CommitConflictError, attempts=_TRIES, timeout=None, wait_max=1.0)
+    for attempt in tries:
+        with attempt:
+            done = work(*args)
+    return done
+
+
+@dataclass(frozen=True)
+class Merged(Written):
+    """What went through, and what becomes of the table's rows."""
+
+    put: int = 0  # rows upon the landing's branch
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    removed: frozenset[str] = frozenset()  # paths of the files that go
+    kept: tuple[DataFile, ...] = ()  # files with what is kept of them
+    replaces: bool = False  # whether those hold what the landing's branch does, too
+    deletes: frozenset[str] = frozenset()  # paths of the manifests of delete files that were heeded
+
+    @property
+    def rows(self) -> int:
+        """See `Written.rows`."""
+        return self.put
+
+    @property
+    def changed(self) -> Mapping[str, Any]:
+        """See `Written.changed`."""
+        merged = self.good - self.inserted + self.deleted
+        return {"inserted": self.inserted, "updated": self.updated, "deleted": self.deleted, "merged": merged}
+
+    def landed(self, staged: StagedFiles, entry: Ledger, base: Ledger | None) -> Landed:
+        """See `Written.landed`."""
+        files = self.kept if self.replaces else (*staged.files, *self.kept)
+        whole = StagedFiles(files, staged.branch, staged.tip)
+        return MergeLanded(whole, entry, base, self.removed, self.deletes)
+
+
+@dataclass(frozen=True)
+class MergeLanded(Landed):
+    """A landing whose files take the place of others."""
+
+    removed: frozenset[str] = frozenset()
+    deletes: frozenset[str] = frozenset()
+
+    def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
+        """See `Staged.put`; raises as `put_in_place` does, and where others deleted rows meanwhile."""
+        if self.removed and delete_manifests(table) - self.deletes:
+            raise CommitConflictError(
+                f"Another engine deleted rows of {'.'.join(table.name())} while a landing merged some.",
+                meaning="Nothing of this landing is visible.",
+                todo="Nothing: it tries again.",
+            )
+        put_in_place(tx, table, self.removed, self.staged, said)
+
+
+def delete_manifests(table: Table) -> frozenset[str]:
+    """Paths of the manifests that name delete files of the head: those of other engines."""
+    from pyiceberg.manifest import ManifestContent
+
+    deletes = manifests_of(table, table.current_snapshot(), ManifestContent.DELETES)
+    return frozenset(manifest.manifest_path for manifest in deletes)
+
+
+def write_upserts(
+    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
+    branch: str,
+) -> Merged:  # fmt: skip
+    """Writes the planned records to a branch, and merges them with the table's rows.
+
+    Raises:
+        AuditFailedError: The rows that are kept are not as many as they should be.
+        FrazilError: See `write_changes`.
+    """
+    written, put, ends = write_changes(records, decoder, spec, name, table, plan, branch)
+    tip = next(ancestors(load_table(table.catalog, name).metadata, branch), None)
+    if tip is None:
+        raise branch_gone(landing_job(plan, table, branch))
+    since, key = tip.parent_snapshot_id or 0, key_types(table, decoder)
+    changes = Changes(records.sparkSession, spec, name, key, since, tip.snapshot_id, put, ends)
+    merge = _Merge(table.catalog, changes, written, plan)
+    return until_settled(merge.once)
+
+
+@dataclass(frozen=True)
+class _Merge:
+    """One merge, upon a branch of its own each time that others were quicker."""
+
+    catalog: Catalog
+    changes: Changes
+    written: Written
+    plan: Plan
+
+    def once(self) -> Merged:
+        """Merges into the present head; raises CommitConflictError where others committed meanwhile."""
+        changes = self.changes
+        table = load_table(self.catalog, changes.name)
+        if not changes.count or not rows_held(table, table.current_snapshot()):
+            return self.told(Present({}), ())
+        wanted = sought(changes, table, self.plan)
+        there = find_present(table, changes, wanted, self.plan)
+        if not there.files and there.older is None:
+            return self.told(there, ())
+        found = files_matching(table, wanted.box.expression)
+        files = tuple(e for e in found.entries if e.data_file.file_path in there.files)
+        branch = new_branch(LANDING)
+        try:
+            kept = self._kept(table, Candidates(files, found.named), there, branch)
+        except FrazilError:
+            leave_branch(self.catalog, changes.name, branch)
+            raise
+        return self.told(there, kept.files, delete_manifests(table))
+
+    def _kept(self, table: Table, files: Candidates, there: Present, branch: str) -> StagedFiles:
+        """Writes what is kept of some files, which stay as they are; and changes, where some are too old."""
+        changes, job = self.changes, landing_job(self.plan, table, branch)
+        state = at_snapshot(changes, branch_of_files(self.catalog, changes.name, table, branch, files, _MARK))
+        exact = not delete_manifests(table)
+        before = sum(files.rows.values()) if exact else aggregated(state, {"rows": "count(1)"}, job)["rows"]
+        newer = changes.put - there.older_rows if there.older is not None else 0
+        with spark_job(job):
+            append_rows(self._rows(state, there), changes.name, branch, _MARK, sorts=False)
+        found = staged_files(load_table(self.catalog, changes.name), branch)
+        if found is None:
+            raise branch_lost(changes.name, branch)
+        if found.rows != before - there.gone + newer:
+            numbers = f"{found.rows} rows kept of {before}, {there.gone} go, {newer} come"
+            raise audit_failed(f"A merge of topic {self.plan.topic}", numbers, "Land again.")
+        return found
+
+    def _rows(self, state: DataFrame, there: Present) -> DataFrame:
+        changes = self.changes
+        key = list(changes.key)
+        keys = changes.heads.select(*map(quoted, key))
+        if there.older is None:
+            return state.join(held(keys, changes.count), key, "left_anti")
+        newer = keys.join(there.older, key, "left_anti")
+        kept = state.join(held(newer, changes.count), key, "left_anti")
+        return kept.unionByName(changes.rows.join(there.older, key, "left_anti"), allowMissingColumns=True)
+
+    def told(
+        self, there: Present, kept: tuple[DataFile, ...], deletes: frozenset[str] = frozenset()
+    ) -> Merged:
+        """What becomes of the rows."""
+        updated = there.gone - there.deleted
+        return Merged(
+            **{f.name: getattr(self.written, f.name) for f in fields(Written)},
+            put=self.changes.put,
+            inserted=self.changes.put - there.older_rows - updated,
+            updated=updated,
+            deleted=there.deleted,
+            removed=frozenset(there.files),
+            kept=kept,
+            replaces=there.older is not None,
+            deletes=deletes,
+        )

@@ -1,0 +1,134 @@
+"""The rows that a table has of changed keys: in which files they are, and which changes are older than they.
+
+Only files that can hold a key are looked into, by its bounds and its buckets; and of these only the columns
+that tell the key and where a row is from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.formats.columns import metadata_columns
+from frazil.landing.faults import landing_job
+from frazil.landing.plan import Plan
+from frazil.landing.upsert.changes import DELETED, OFFSET, PARTITION, TIMESTAMP, Changes
+from frazil.quoting import quoted
+from frazil.tables.box import Box, box_from, measures
+from frazil.tables.faults import spark_job
+from frazil.tables.redaction import SPARK_CATALOG
+from frazil.tables.spark import aggregated, spark_name
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyspark.sql import DataFrame
+
+_FEW = 1_000_000  # changes that each task of Spark holds in memory, so that no row of the table is moved
+
+_BUCKETED = ("int", "long", "string", "binary", "date", "timestamp", "timestamptz", "decimal")
+"""Types that Spark's bucket function takes as Iceberg's does; it would hash a uuid as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Where the keys of some changes can be."""
+
+    box: Box
+    buckets: tuple[str, ...] = ()  # SQL that is true of rows in the keys' buckets
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The rows that a head has of changed keys."""
+
+    files: Mapping[str, int]  # by the path of each file with a row that goes: how many
+    deleted: int = 0  # rows that go, and that no row comes for
+    older: DataFrame | None = None  # keys of changes that are older than their row; None where there are none
+    older_rows: int = 0  # how many of those changes have a row
+    older_deletes: int = 0
+
+    @property
+    def gone(self) -> int:
+        """Rows that go."""
+        return sum(self.files.values())
+
+
+def sought(changes: Changes, table: Table, plan: Plan) -> Sought:
+    """Measures the keys of some changes."""
+    buckets = dict(_buckets(table, changes.key))
+    within = {sql: f"array_sort(collect_set({sql}))" for sql in buckets}
+    facts = aggregated(changes.heads, within | measures(changes.key, changes.key), landing_job(plan))
+    met = {sql: facts[sql] for sql, count in buckets.items() if len(facts[sql]) < count}
+    told = (f"{sql} IN ({', '.join(map(str, numbers))})" for sql, numbers in met.items())
+    return Sought(box_from(changes.key, changes.key, facts), tuple(told))
+
+
+def _buckets(table: Table, key: Collection[str]) -> Iterator[tuple[str, int]]:
+    """The buckets that the key divides the table into: SQL that tells a row's, and how many there are."""
+    from pyiceberg.transforms import BucketTransform
+
+    for field in table.spec().fields:
+        source = table.schema().find_field(field.source_id)
+        name = table.schema().find_column_name(field.source_id) or ""
+        known = str(source.field_type).startswith(_BUCKETED)
+        if isinstance(field.transform, BucketTransform) and name in key and known:
+            count = field.transform.num_buckets
+            yield f"{SPARK_CATALOG}.system.bucket({count}, {quoted(name)})", count
+
+
+def find_present(table: Table, changes: Changes, wanted: Sought, plan: Plan) -> Present:
+    """Looks for the rows of changed keys at the table's head."""
+    from pyspark.sql import functions as F
+
+    spec = changes.spec
+    names = {c.word: c.name(spec.metadata_names) for c in metadata_columns(spec)}
+    head = at_snapshot(changes, table.metadata.current_snapshot_id or 0)
+    for condition in (wanted.box.sql, *wanted.buckets):
+        head = head.where(condition)
+    columns = [*changes.key, *(names[w] for w in ("partition", "offset", "timestamp")), "_file"]
+    rows = head.select(*map(quoted, columns))
+    met = rows.join(held(changes.heads, changes.count), list(changes.key))
+    wins = _wins(names, anew=bool(plan.upon and plan.upon.earlier_logs))
+    judged = met.withColumn("wins", F.expr(wins))
+    with spark_job(landing_job(plan)):
+        counts = judged.groupBy("_file").agg(*(F.expr(sql).alias(word) for word, sql in _COUNTS.items()))
+        found = [row.asDict() for row in counts.collect()]
+    older = sum(row["older"] for row in found)
+    return Present(
+        {row["_file"]: row["gone"] for row in found if row["gone"]},
+        sum(row["deleted"] for row in found),
+        judged.where("NOT wins").select(*map(quoted, changes.key)) if older else None,
+        older - sum(row["older_deletes"] for row in found),
+        sum(row["older_deletes"] for row in found),
+    )
+
+
+_COUNTS = {
+    "gone": "count_if(wins)",
+    "deleted": f"count_if(wins AND {quoted(DELETED)})",
+    "older": "count_if(NOT wins)",
+    "older_deletes": f"count_if(NOT wins AND {quoted(DELETED)})",
+}
+
+
+def at_snapshot(changes: Changes, snapshot: int) -> DataFrame:
+    """The rows of the table at a snapshot of any branch."""
+    return changes.spark.read.option("versionAsOf", str(snapshot)).table(spark_name(changes.name))
+
+
+def held(keys: DataFrame, count: int) -> DataFrame:
+    """Keys for a join: few ones are given to every task, so that the table's rows stay in place."""
+    from pyspark.sql import functions as F
+
+    return F.broadcast(keys) if count <= _FEW else keys
+
+
+def _wins(names: Mapping[str, str], *, anew: bool) -> str:
+    """Whether a change is newer than the row of its key, as SQL; `anew`: offsets may have begun anew."""
+    partition, offset, at = (quoted(names[word]) for word in ("partition", "offset", "timestamp"))
+    later = (
+        f"{quoted(TIMESTAMP)} > {at} OR ({quoted(TIMESTAMP)} = {at} AND {quoted(PARTITION)} > {partition})"
+    )
+    behind = "true" if anew else f"{quoted(OFFSET)} > {offset}"
+    return f"coalesce(CASE WHEN {quoted(PARTITION)} = {partition} THEN {behind} ELSE {later} END, true)"

@@ -1,0 +1,61 @@
+"""Changes of rows on a Kafka topic, and a dictionary that knows what the table must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import Producer
+
+from frazil.kafka.clients import client_config
+from kit.topics import MakeTopic, Topic
+from kit.waiting import PATIENCE
+
+Change = tuple[str, int | None]
+"""A key, and its new quantity; None: the row goes."""
+
+
+@dataclass
+class Upserts:
+    """A topic of changes, and what the newest ones leave."""
+
+    topic: Topic
+    rows: dict[str, int] = field(default_factory=dict)
+    sent: int = 0
+
+    def send(self, changes: Iterable[Change], partition: int | None = None, **more: Any) -> None:
+        """Produces changes; a key's partition follows from it, unless one is given."""
+        topic, schema_id = self.topic, self.topic.register(self.topic.schema)
+        producer = Producer({**client_config(topic.connections.settings), "linger.ms": 5})
+        partitions = len(producer.list_topics(topic.name).topics[topic.name].partitions)
+        for key, quantity in changes:
+            value = None if quantity is None else self.value(quantity, schema_id)
+            place = sum(key.encode()) % partitions if partition is None else partition
+            producer.produce(topic.name, value, key.encode(), place, **more)
+            producer.poll(0)
+            self.sent += 1
+            self.rows |= {} if quantity is None else {key: quantity}
+            if quantity is None:
+                self.rows.pop(key, None)
+        assert producer.flush(PATIENCE) == 0
+
+    def value(self, quantity: int, schema_id: int) -> bytes:
+        return self.topic.encode({"side": "BUY", "quantity": quantity, "symbol": "Z"}, schema_id)
+
+    def held(self) -> Mapping[str, int]:
+        """What the table holds, as PyIceberg reads it; each key once."""
+        return by_key((r["key"], r["quantity"]) for r in self.topic.rows())
+
+
+def by_key(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Rows by key; fails where a key is there twice."""
+    every = list(rows)
+    found = dict(every)
+    assert len(found) == len(every), "a key has two rows"
+    return found
+
+
+def upserts(make_topic: MakeTopic, partitions: int = 2, **spec: Any) -> Upserts:
+    """A topic of its own, whose keys are text."""
+    return Upserts(make_topic(partitions=partitions, mode="upsert", key_format="string", **spec))

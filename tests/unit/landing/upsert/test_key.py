@@ -1,0 +1,119 @@
+"""The key that a table was made with stays; a new table is divided by it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.table import Table
+
+from frazil.errors import CommitConflictError, DifferentError
+from frazil.formats.columns import RecordColumns
+from frazil.formats.logical import Field, Primitive, Struct
+from frazil.formats.row_key import NO_KEY, RowKey
+from frazil.landing.landed import Landed
+from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.tables import ensure_table
+from frazil.landing.upsert.key import key_columns
+from frazil.landing.upsert.merge import MergeLanded
+from frazil.spec.topic import TableSpec
+from frazil.tables.stage import StagedFiles, publish
+from kit.commits import NAME, ledger
+
+UPSERT = TableSpec(topic="t", namespace="n", mode="upsert", publish=())
+APPEND = TableSpec(topic="t", namespace="n", publish=())
+COLUMNS = RecordColumns(
+    Struct((Field("id", Primitive("long"), optional=True),)),
+    Struct((Field("flag", Primitive("boolean")),)),
+)
+KEY = RowKey({"id": "_key.`id`"})
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> InMemoryCatalog:
+    return InMemoryCatalog("here", warehouse=tmp_path.as_uri())
+
+
+def make(catalog: InMemoryCatalog, spec: TableSpec = UPSERT, key: RowKey = KEY) -> Table:
+    return ensure_table(spec, NAME, catalog, COLUMNS, key)
+
+
+def land(catalog: InMemoryCatalog) -> None:
+    publish(catalog, NAME, Landed(StagedFiles(), ledger(0, 3), None))
+
+
+def newest(catalog: InMemoryCatalog) -> Ledger | None:
+    return read_ledger(catalog.load_table(NAME.identifier).metadata)
+
+
+@pytest.mark.parametrize(
+    ("spec", "key", "fields"),
+    [
+        (UPSERT, KEY, ["id_bucket"]),
+        (UPSERT, RowKey({"flag": "_value.`flag`", "id": "_key.`id`"}), ["id_bucket"]),
+        (UPSERT, RowKey({"flag": "_value.`flag`"}), []),
+        (UPSERT.model_copy(update={"partition_by": ("flag",)}), KEY, ["flag"]),
+        (TableSpec(topic="t", namespace="n", mode="upsert", partition_by=()), KEY, []),
+        (APPEND, NO_KEY, []),
+    ],
+)
+def test_a_new_table_is_divided_by_its_key_unless_the_spec_says_how(
+    catalog: InMemoryCatalog, spec: TableSpec, key: RowKey, fields: list[str]
+) -> None:
+    table = make(catalog, spec, key)
+
+    assert [field.name for field in table.spec().fields] == fields
+    assert key_columns(table) == tuple(key.columns)
+
+
+def test_a_table_that_nothing_was_landed_into_takes_the_key_of_its_spec(catalog: InMemoryCatalog) -> None:
+    make(catalog, APPEND, NO_KEY)
+    make(catalog)
+
+    assert key_columns(make(catalog)) == ("id",)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((UPSERT, KEY), (APPEND, NO_KEY)),
+        ((APPEND, NO_KEY), (UPSERT, KEY)),
+        ((UPSERT, KEY), (UPSERT, RowKey({"flag": "_value.`flag`"}))),
+    ],
+)
+def test_rows_are_told_apart_as_ever(
+    catalog: InMemoryCatalog, before: tuple[TableSpec, RowKey], after: tuple[TableSpec, RowKey]
+) -> None:
+    made = make(catalog, *before)
+    land(catalog)
+
+    with pytest.raises(DifferentError, match="told apart in another way"):
+        make(catalog, *after)
+    assert key_columns(make(catalog, *before)) == key_columns(made)
+
+
+def test_a_merge_whose_files_are_gone_is_refused_and_nothing_changes(catalog: InMemoryCatalog) -> None:
+    table = make(catalog)
+    merged = MergeLanded(StagedFiles(), ledger(0, 3), None, frozenset({"written anew.parquet"}))
+
+    with pytest.raises(CommitConflictError, match="were written anew while their rows were merged"):
+        publish(catalog, NAME, merged)
+    assert catalog.load_table(NAME.identifier).metadata == table.metadata
+
+
+def test_what_merged_counts_as_no_row(catalog: InMemoryCatalog) -> None:
+    make(catalog)
+    entry = replace(ledger(0, 9), inserted=5, updated=2, deleted=1, merged=5)
+    publish(catalog, NAME, Landed(StagedFiles(), entry, None))
+    second = replace(ledger(9, 11), deleted=2, merged=4)
+    publish(
+        catalog,
+        NAME,
+        Landed(StagedFiles(), second, read_ledger(catalog.load_table(NAME.identifier).metadata)),
+    )
+
+    found = read_ledger(catalog.load_table(NAME.identifier).metadata)
+    assert found
+    assert (found.total_merged, found.offsets - found.known) == (9, 2)
