@@ -11,13 +11,16 @@ from frazil.errors import FrazilError
 from frazil.formats.kinds import schema_format
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.settings.profile import Settings
+from kit.shipped import derived_spec, transformed
+from kit.tickets import NOW, coming, tickets
 
 _SCHEMA = '{"type": "record", "name": "r", "fields": [{"name": "a", "type": "int"}]}'
 
 
 def main() -> None:
     connections = Clients(Settings.load(spark={"remote": "local[1]"}))
-    print(json.dumps({"findings": _findings(connections), "refusal": _refusal(connections)}))
+    said = {"findings": _findings(connections), "refusal": _refusal(connections), "zone": _zone(connections)}
+    print(json.dumps(said | {"flights": _flights(connections)}))
 
 
 def _findings(connections: Clients) -> dict[str, list[str]]:
@@ -37,6 +40,19 @@ def _refusal(connections: Clients) -> str:
     except FrazilError as e:
         return f"{type(e).__name__}: {e}"
     return ""
+
+
+def _zone(connections: Clients) -> str:
+    """The zone of Java, of which Spark takes its own where nobody sets it."""
+    return str(connections.spark._jvm.java.util.TimeZone.getDefault().getID())
+
+
+def _flights(connections: Clients) -> list[str]:
+    """Which tickets have yet to arrive, as the airline's own query finds them."""
+    inputs = {name: tickets(connections, coming()) for name in ("skyone", "sunset")}
+    return sorted(
+        {row["confirmation_code"] for row in transformed(derived_spec("flight"), connections, NOW, **inputs)}
+    )
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
 
@@ -15,29 +15,9 @@ from frazil.local.generators.airline import SKYONE
 from frazil.local.generators.chance import Chance
 from frazil.local.generators.generator import encoder
 from kit.shipped import Pipeline, Row, derived_spec, transformed
+from kit.tickets import ARRIVALS, LATER, NOW, SOON, TEXTS, Case, coming, tickets
 
-NOW = datetime(2026, 3, 5, 12, tzinfo=UTC)
-SOON, LATER = "2026-03-05 12:01:00", "2026-03-06 09:30:00"
-
-TEXTS = (
-    "email_address", "departure_time", "departure_airport_code", "arrival_time", "arrival_airport_code",
-    "flight_number", "confirmation_code",
-)  # fmt: skip
-DROPPED = "flight_duration bigint, ticket_price decimal(10, 2), aircraft string, booking_agency_email string"
 FLIGHT = (*TEXTS, "airline", "$$timestamp")
-
-Case = tuple[str, str | None, str | None, str | None]
-"""Confirmation code, address, departure and arrival of a ticket."""
-
-
-def tickets(connections: Connections, cases: Sequence[Case]) -> Any:
-    texts = ", ".join(f"{name} string" for name in TEXTS)
-    values = [
-        (email, departure, "ATL", arrival, "OSL", "SKY17", code, 60, None, "AircraftABC", "a@b.c", NOW)
-        for code, email, departure, arrival in cases
-    ]
-    schema = f"{texts}, {DROPPED}, `$$timestamp` timestamp"
-    return connections.spark.createDataFrame(values, schema)
 
 
 def flights(connections: Connections, skyone: Sequence[Case], sunset: Sequence[Case] = ()) -> dict[str, Row]:
@@ -63,17 +43,8 @@ def test_the_flights_of_two_airlines_are_one_table(connections: Connections) -> 
 @pytest.fixture(scope="module")
 def judged(connections: Connections) -> dict[str, Row]:
     """All of `ARRIVALS` and `BAD`, by their names."""
-    coming = [(name, "a@x", "2026-03-05 08:00:00", at) for name, at, _ in ARRIVALS]
-    return flights(connections, [*coming, *(case for case, _ in BAD)])
+    return flights(connections, [*coming(), *(case for case, _ in BAD)])
 
-
-ARRIVALS = [
-    ("a second ago", "2026-03-05 11:59:59", False),
-    ("now", "2026-03-05 12:00:00", False),
-    ("in a second", "2026-03-05 12:00:01", True),
-    ("in a minute", "2026-03-05 12:01:00", True),
-    ("yesterday", "2026-03-04 23:00:00", False),
-]
 
 BAD: list[tuple[Case, str]] = [
     (("word", "a@x", SOON, "tomorrow"), "arrival_time is no time: tomorrow"),

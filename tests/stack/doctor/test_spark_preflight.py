@@ -16,6 +16,7 @@ from frazil.doctor.preflight import probes
 from frazil.doctor.run import findings_of
 from frazil.local.home import Home
 from kit import bare_spark
+from kit.tickets import ARRIVALS
 
 STOPS = {
     "have every jar": (
@@ -31,14 +32,19 @@ SLOWS = {
 }
 
 
+ZONE = "America/St_Johns"
+ELSEWHERE = {"TZ": ZONE, "PYTHONPATH": str(Path(bare_spark.__file__).parents[1])}
+
+
 @pytest.fixture(scope="module")
 def bare(stack_home: Home, connections: Connections) -> dict[str, Any]:
-    """What is said of a Spark as the wheel of PySpark brings it, with a Python outside of the venv."""
+    """What is said of a Spark as the wheel of PySpark brings it, with a Python outside of the venv, and far
+    from UTC."""
     python = str(Path(sys.executable).resolve())
     here = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}
     said = subprocess.run(
         [sys.executable, bare_spark.__file__],
-        env=here | {"PYSPARK_PYTHON": python, "JAVA_HOME": str(stack_home.root / "java")},
+        env=here | {"PYSPARK_PYTHON": python, "JAVA_HOME": str(stack_home.root / "java"), **ELSEWHERE},
         capture_output=True,
         text=True,
         check=False,
@@ -76,3 +82,10 @@ def test_what_costs_speed_only_is_said_and_stops_nothing(bare: dict[str, Any], r
 def test_avro_is_not_decoded_without_limits(bare: dict[str, Any]) -> None:
     assert bare["refusal"].startswith("ConfigureError: Avro is not read on this Spark")
     assert "spark.executor.extraJavaOptions" in bare["refusal"]
+
+
+def test_times_without_a_zone_are_those_of_utc_though_python_and_java_are_elsewhere(
+    bare: dict[str, Any],
+) -> None:
+    assert bare["zone"] == ZONE
+    assert bare["flights"] == sorted(name for name, _, is_coming in ARRIVALS if is_coming)
