@@ -12,7 +12,15 @@ from frazil.cloud.confluent.objects import objects
 from frazil.cloud.confluent.rights import Account
 from frazil.cloud.confluent.tableflow import TableflowTopic
 from frazil.cloud.resource import Known, Resource
-from frazil.spec.deployment import CloudTopic, ConfluentPart, Connector, DeploymentSpec, Duty, Statement
+from frazil.spec.deployment import (
+    CloudTopic,
+    ConfluentPart,
+    Connector,
+    DeploymentSpec,
+    Duty,
+    KeyUse,
+    Statement,
+)
 
 _CLIENTS: tuple[Duty, ...] = ("app_producer", "app_consumer")
 _NONE = "none"  # stands for an object that is asked for in vain, so that what it would need is asked for
@@ -67,11 +75,10 @@ class _Former:
     def _topics(self, part: ConfluentPart) -> list[str]:
         """Those that the deployment's producers may write, or its consumers read."""
         named = {topic.name for topic in part.topics} | {each.makes for each in part.statements}
-        held = self._clouds.secrets.get(self._spec.names.secret("app_manager"))
-        if held is None:
+        if (pair := self._pair("app_manager")) is None:
             return []
         cluster = self._known["confluent/cluster"]
-        kafka = self._clouds.confluent.plane(self._cluster, cluster["http_endpoint"], pair_of(held))
+        kafka = self._clouds.confluent.plane(self._cluster, cluster["http_endpoint"], pair)
         path, found = f"/kafka/v3/clusters/{self._cluster}/acls", set[str]()
         for duty in _CLIENTS:
             who = self._ours.get(self._spec.names.account(duty))
@@ -94,10 +101,10 @@ class _Former:
     def _statements(self, part: ConfluentPart) -> list[Statement]:
         """Those that run as the deployment's account."""
         account = self._ours.get(self._spec.names.account("flink"))
-        held = self._clouds.secrets.get(self._spec.names.secret("flink"))
-        if account is None or held is None:
+        pair = self._pair("flink")
+        if account is None or pair is None:
             return []
-        flink = self._clouds.confluent.flink(self._spec.region, pair_of(held))
+        flink = self._clouds.confluent.flink(self._spec.region, pair)
         names = {
             body["name"]
             for body in flink.every(statements_path(self._known))
@@ -107,14 +114,20 @@ class _Former:
 
     def _tableflow(self, part: ConfluentPart) -> list[str]:
         """Those that are written into the deployment's bucket."""
-        held = self._clouds.secrets.get(self._spec.names.secret("tableflow"))
-        if held is None:
+        if (pair := self._pair("tableflow")) is None:
             return []
         place = {"environment": self._environment, "spec.kafka_cluster": self._cluster}
         specs = [
             body["spec"]
-            for body in self._clouds.confluent.tableflow(pair_of(held)).every(TableflowTopic.path, **place)
+            for body in self._clouds.confluent.tableflow(pair).every(TableflowTopic.path, **place)
         ]
         bucket = self._spec.aws.bucket
         names = {each["display_name"] for each in specs if each["storage"].get("bucket_name") == bucket}
         return sorted(names - set(part.tableflow))
+
+    def _pair(self, use: KeyUse) -> tuple[str, str] | None:
+        """A key and its secret; None where there is none, or somebody revoked the key."""
+        if not self._known.get(f"confluent/key/{use}", {"stored": True})["stored"]:
+            return None
+        held = self._clouds.secrets.get(self._spec.names.secret(use))
+        return pair_of(held) if held else None
