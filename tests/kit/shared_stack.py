@@ -11,13 +11,17 @@ import getpass
 import os
 import random
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from frazil.local.home import Home
 from frazil.local.parts import known_stack, prepared_stack
 from frazil.local.ports import DEFAULTS, is_taken
 
-__all__ = ["bring_down", "bring_up", "free_offset", "is_to_stay", "shared_home"]
+__all__ = ["all_parts_alike", "bring_down", "bring_up", "free_offset", "is_to_stay", "shared_home"]
 
 _OFFSETS = range(1000, 17_000, 7)  # beyond, Linux hands ports out to clients
 
@@ -41,13 +45,22 @@ def free_offset() -> int:
     raise AssertionError("no offset leaves all ports of a stack free")
 
 
+@contextmanager
+def all_parts_alike() -> Iterator[None]:
+    """Puts upkeep's Spark behind no other process: beside tests it took minutes to write one file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("frazil.local.stack.step_back", lambda _: None)
+        yield
+
+
 def bring_up(home: Home, *, locked: bool | None = None) -> None:
     """Starts what does not run; of several processes that try, the first one chooses ports and starts all."""
     home.make()
     with (home.root / "tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         offset = None if home.ports.exists() else free_offset()
-        prepared_stack(home, {}, offset, locked).up(lambda *_: None)
+        with all_parts_alike():
+            prepared_stack(home, {}, offset, locked).up(lambda *_: None)
 
 
 def bring_down(home: Home) -> None:

@@ -30,7 +30,7 @@ from frazil.spec.topic import TableSpec
 from kit.killed import NAMESPACE, compaction_process, landing_process
 from kit.leftovers import cleaned_up, unnamed
 from kit.processes import kill
-from kit.shared_stack import free_offset
+from kit.shared_stack import all_parts_alike, free_offset
 from kit.stored import files_under
 from kit.topics import Topic, create_topic
 from kit.waiting import PATIENCE, wait_for
@@ -43,13 +43,9 @@ GROUPS, APPENDS = 8, 3
 
 @pytest.fixture(scope="module")
 def own_stack(stack_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A stack that may be broken.
-
-    Upkeep's Spark is not behind all others here: beside tests it would take minutes to write one file.
-    """
+    """A stack that may be broken."""
     stack = prepared_stack(Home(tmp_path_factory.mktemp("own") / "home"), {}, free_offset())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("frazil.local.stack.step_back", lambda _: None)
+    with all_parts_alike():
         bring_up(stack, *PARTS, "spark-upkeep")
     yield stack
     stack.down(lambda *_: None)
