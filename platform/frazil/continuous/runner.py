@@ -68,9 +68,9 @@ class Runner:
                 while not self._stopping:
                     self._start(pool)
                     self._take_ended(self._pace.left)
-                self._say(
-                    News("stopping", "", f"Stopping; {self._schedule.at_work} landings in hand end first.")
-                )
+                hands = self._schedule.at_work
+                text = f"Stopping; landings in hand that end first: {hands}."
+                self._say(News("stopping", "", text, {"landings": hands}))
             self._take_ended(0.0)
         finally:
             stop.set()

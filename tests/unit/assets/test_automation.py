@@ -59,6 +59,19 @@ def test_glue_and_snowflake_follow_a_landing_by_themselves(
     assert requested(graph, instance, before.cursor) == set(ALL[2:])
 
 
+def test_a_batch_that_tells_of_a_landing_with_what_followed_it_leaves_nothing_to_automation(
+    graph: dg.Definitions, instance: dg.DagsterInstance
+) -> None:
+    materialized(instance, *ALL)
+    before = evaluate(graph, instance)
+    materialized(instance, *ALL[1:])
+    first = evaluate(graph, instance, before.cursor)
+    materialized(instance, *ALL[1:])
+
+    assert first.total_requested == 0
+    assert requested(graph, instance, first.cursor) == set()
+
+
 def test_readers_are_not_shown_what_a_blocking_check_refuses(
     graph: dg.Definitions, instance: dg.DagsterInstance
 ) -> None:
