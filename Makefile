@@ -35,7 +35,7 @@ test: lint ## Run everything that a change must pass, three files at a time: the
 	  tests/unit tests/fuzz --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 unit: $(READY) ## Run the tests that need no servers.
-	pytest tests/unit tests/fuzz --numprocesses 2 --dist worksteal
+	pytest tests/unit tests/fuzz --numprocesses 3 --dist worksteal
 
 seeds: $(READY) ## Try properties on twenty times as many examples, other ones each time.
 	FRAZIL_TEST_EXAMPLES=20 pytest tests/unit -m hypothesis --numprocesses 2 --dist worksteal
