@@ -26,6 +26,11 @@ from frazil.upkeep.compaction.run import compact
 NAMESPACE = "landing_tests"
 
 
+def lane_of_tests(catalog: str) -> str:
+    """How landings of tests write: on one catalog by the Arrow lane, on the other by Spark."""
+    return "auto" if catalog == "glue" else "off"
+
+
 def landing_process(
     topic: str, catalog: str, step: str = "never", **environment: str
 ) -> subprocess.Popen[str]:
@@ -67,7 +72,12 @@ def _process(
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, __file__, work, what, step],
-        env={**os.environ, "FRAZIL_CATALOG": catalog, **environment},
+        env={
+            "FRAZIL_SPARK__LANE": lane_of_tests(catalog),
+            **os.environ,
+            "FRAZIL_CATALOG": catalog,
+            **environment,
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

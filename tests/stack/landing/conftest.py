@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.landing.land import land
+from kit.killed import lane_of_tests
 from kit.topics import MakeTopic, Topic, topic_maker
 
 
+@pytest.fixture(scope="session")
+def both_routes(lake: Connections) -> Connections:
+    """Tables of Glue take the Arrow lane, those of REST Spark's own writer: the same tests try both."""
+    if lake.settings.catalog == "rest":
+        return lake
+    return Clients(lake.settings.with_changes(spark={"lane": lane_of_tests("glue")}))
+
+
 @pytest.fixture
-def make_topic(lake: Connections, fresh_name: str) -> MakeTopic:
+def on_a_branch(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """When called: landings take Spark's own writer, whichever catalog."""
+
+    def leave_the_lane() -> None:
+        monkeypatch.setenv("FRAZIL_SPARK__LANE", "off")
+        monkeypatch.setattr("frazil.landing.land.lane_of", lambda *_: None)
+
+    return leave_the_lane
+
+
+@pytest.fixture
+def make_topic(both_routes: Connections, fresh_name: str) -> MakeTopic:
     """Makes topics: `make_topic(partitions=2, on_bad_record="skip")`."""
-    return topic_maker(lake, fresh_name, "landing_tests")
+    return topic_maker(both_routes, fresh_name, "landing_tests")
 
 
 @pytest.fixture

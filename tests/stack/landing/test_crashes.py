@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+from collections.abc import Callable
 
 import pytest
 
@@ -23,8 +24,10 @@ def landing_process(topic: Topic, step: str = "never") -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_landing_killed_after_any_step_leaves_nothing_or_everything(
-    make_topic: MakeTopic, step: str
+    make_topic: MakeTopic, step: str, on_a_branch: Callable[[], None]
 ) -> None:
+    if step == "branched":
+        on_a_branch()
     topic = make_topic(partitions=2, on_bad_record="dead_letter")
     topic.trades(20, partition=0)
     topic.send([b"bad"], partition=0)
@@ -79,7 +82,10 @@ def test_two_processes_that_land_at_once_double_nothing(topic: Topic) -> None:
 
 
 @pytest.mark.parametrize("step", ["branched", "written"])
-def test_a_landing_whose_branch_the_quicker_ones_dropped_says_so(topic: Topic, step: str) -> None:
+def test_a_landing_whose_branch_the_quicker_ones_dropped_says_so(
+    topic: Topic, step: str, on_a_branch: Callable[[], None]
+) -> None:
+    on_a_branch()
     topic.trades(5)
 
     def two_more(done: str) -> None:

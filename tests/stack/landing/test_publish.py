@@ -115,7 +115,11 @@ def landed(topic: Topic) -> Topic:
 
 
 @pytest.mark.parametrize("step", ["branched", "audited"])
-def test_a_compaction_in_the_middle_disturbs_no_landing(landed: Topic, step: str) -> None:
+def test_a_compaction_in_the_middle_disturbs_no_landing(
+    landed: Topic, step: str, on_a_branch: Callable[[], None]
+) -> None:
+    if step == "branched":
+        on_a_branch()
     landed.trades(5)
     rewritten: list[int] = []
 
@@ -236,7 +240,10 @@ def test_expiry_and_orphan_removal_take_no_file_that_main_holds(landed: Topic) -
     assert is_sound(landed)
 
 
-def test_files_of_a_killed_landing_go_once_its_branch_is_dropped(make_topic: MakeTopic) -> None:
+def test_files_of_a_killed_landing_go_once_its_branch_is_dropped(
+    make_topic: MakeTopic, on_a_branch: Callable[[], None]
+) -> None:
+    on_a_branch()
     topic = make_topic(on_bad_record="dead_letter")
     topic.trades(5)
     land(topic.spec, topic.connections)
