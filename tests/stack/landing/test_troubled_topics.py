@@ -103,12 +103,12 @@ def test_a_recreated_topic_is_recognised_by_its_id(topic: Topic) -> None:
 
 
 def test_a_topic_that_is_made_anew_while_it_is_landed_is_not_published_under_the_old_id(
-    topic: Topic,
+    topic: Topic, before_writing: str
 ) -> None:
     topic.trades(5)
 
     def on_step(step: str) -> None:
-        if step == "branched":
+        if step == before_writing:
             make_anew(topic)
             topic.trades(5)
 

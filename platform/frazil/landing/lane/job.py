@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from importlib.metadata import version
 from operator import xor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from frazil.formats.columns import metadata_columns
 from frazil.formats.record import RecordDecoder
@@ -146,6 +145,6 @@ def _fits(decoder: RecordDecoder, table: Table, layout: FileLayout) -> bool:
 
 
 def _close(spark: SparkSession, why: str) -> None:
-    missing: Mapping[str, Any] = {"why": next((w for w in why.splitlines() if "ModuleNotFound" in w), "")}
+    missing = {"why": next((w for w in why.splitlines() if "ModuleNotFoundError:" in w), "")}
     _log.warning("Spark's workers lack what the Arrow lane needs; the JVM decodes and writes", extra=missing)
     spark.conf.set(_CLOSED, "closed")
