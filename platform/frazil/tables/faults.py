@@ -34,7 +34,7 @@ _REFUSED = (
 _SILENT = {
     # Before Spark: it is Spark who says so.
     "The Iceberg catalog or its storage": (
-        "RESTException", "GlueException", "S3Exception", "SdkClientException",
+        "RESTException", "GlueException", "S3Exception", "SdkClientException", "AWS Error NETWORK_CONNECTION",
     ),
     # INVALID_HANDLE: it came up again, and knows nothing of the job.
     "Spark": (

@@ -70,6 +70,7 @@ def test_a_catalog_that_does_not_say_what_became_of_a_commit_is_no_other_commit(
         ("[RETRIES_EXCEEDED] The maximum number of retries has been exceeded.", "Spark"),
         ("Job aborted: software.amazon.awssdk.services.s3.model.S3Exception: 503", "storage"),
         ("org.apache.iceberg.exceptions.RESTException: Connection refused", "catalog"),
+        ("OSError: AWS Error NETWORK_CONNECTION during PutObject operation: curlCode: 7", "storage"),
     ],
 )
 @pytest.mark.parametrize("work", JOBS)
@@ -91,6 +92,7 @@ def test_a_part_that_does_not_answer_is_named_and_nothing_is_visible(work: str, 
         "sts.model.StsException: User: arn:aws:iam::1:user/a is not authorized to perform: sts:AssumeRole on",
         "glue.model.GlueException: The security token included in the request is invalid",
         "org.apache.iceberg.exceptions.ForbiddenException: Forbidden: no right",
+        "OSError: AWS Error ACCESS_DENIED during PutObject operation: Access Denied.",
     ],
 )
 @pytest.mark.parametrize("work", JOBS)
