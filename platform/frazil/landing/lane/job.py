@@ -118,7 +118,9 @@ def lane_of(
     settings: Settings, spark: SparkSession, spec: TableSpec, decoder: RecordDecoder, table: Table
 ) -> Lane | None:
     """The lane, where a landing can take it; else Spark decodes and writes, which can do all there is."""
-    records = decoder.arrow() if settings.spark.lane == "auto" else None
+    if spec.mode != "append" or settings.spark.lane == "off":
+        return None
+    records = decoder.arrow()
     shuffled_or_sealed = spec.write.sorts or settings.s3.kms_key
     if records is None or shuffled_or_sealed or not takes_files(table) or spark.conf.get(_CLOSED, ""):
         return None
