@@ -83,8 +83,14 @@ def _show_lags(rows: Iterable[dict[str, Any]]) -> None:
 
 
 def _lags(state: State | None, facts: TopicFacts | None) -> Iterator[dict[str, Any]]:
-    """What waits in each partition, and what the topic no longer holds of it; None where nobody tells."""
+    """What waits in each partition, and what the topic no longer holds of it; None for what is not known.
+
+    A topic that is missing has one row, or nothing would be told of its table.
+    """
     known = state if isinstance(state, TableState) else None
+    if known and known.state == "topic missing":
+        yield {**dict.fromkeys(("partition", "end", "position", "lag", "lost")), "state": known.state}
+        return
     if facts is None or known is None:
         ends, at = facts.end if facts else {}, known.position if known and known.state == "unknown" else {}
         unknown = {"lag": None, "lost": None, "state": "unknown"}

@@ -65,6 +65,14 @@ def test_tables_and_lag_tell_where_a_table_stands(frazil: Command, topic: Topic,
     ]
 
 
+def test_lag_tells_of_a_topic_that_is_missing(frazil: Command, shell: Shell, fresh_name: str) -> None:
+    shell.write({"topic": fresh_name, "publish": []})
+
+    (row,) = frazil("lag", "--json").document
+
+    assert (row["topic"], row["lag"], row["state"]) == (fresh_name, None, "topic missing")
+
+
 def test_describe_shows_columns_and_landings(frazil: Command, topic: Topic, name: str) -> None:
     report = land(topic.spec, topic.connections, run_id="run-1")
 
