@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test unit seeds schemas stack cloud faults fuzz lint docs reference bench pictures week lock clean
+.PHONY: help demo ui up down test unit seeds schemas stack cloud faults upserts fuzz lint docs reference bench pictures week lock clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ cloud: $(READY) ## Make, prove, change, rotate and remove deployments, on stand-
 
 faults: $(READY) ## Live through 200 rounds of lost answers, or FRAZIL_TEST_FAULTS; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_FAULTS=$${FRAZIL_TEST_FAULTS:-200} pytest tests/faults -s
+
+upserts: $(READY) ## Compare an upsert table with a dictionary after a million random changes, or FRAZIL_TEST_UPSERTS; FRAZIL_TEST_SEED says which.
+	FRAZIL_TEST_UPSERTS=$${FRAZIL_TEST_UPSERTS:-1000000} pytest tests/stack/landing/test_upsert_oracle.py -s --timeout 0
 
 fuzz: $(READY) ## Break 100,000 inputs for each reader of foreign text, or FRAZIL_TEST_FUZZ, in about 65 minutes; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_FUZZ=$${FRAZIL_TEST_FUZZ:-100000} pytest tests/fuzz -s --timeout 0

@@ -1,0 +1,136 @@
+"""Random changes, replays, kills, compactions: at every snapshot the table is what a dictionary says.
+
+FRAZIL_TEST_UPSERTS is the number of changes, FRAZIL_TEST_SEED says which; `make upserts` takes a million.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.errors import OvertakenError
+from frazil.landing.land import land
+from frazil.landing.ledger import ledgers
+from frazil.landing.rollback import roll_back
+from frazil.tables.spark import spark_name
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
+from kit.duck import duckdb_on
+from kit.killed import upsert_process
+from kit.opened import table_of
+from kit.targets import sync_glue, sync_snowflake
+from kit.topics import topic_maker
+from kit.upserts import Change, Upserts, by_key, upserts
+from kit.waiting import PATIENCE
+
+CHANGES = int(os.environ.get("FRAZIL_TEST_UPSERTS", "20000"))
+SEED = int(os.environ.get("FRAZIL_TEST_SEED", "0")) or random.randrange(1, 2**31)
+KEYS = max(100, CHANGES // 10)
+ROUNDS = 5
+
+
+class Oracle:
+    """What each partition of the topic holds, and what must be left of it at any position."""
+
+    def __init__(self, made: Upserts, seed: int) -> None:
+        self.made, self.random = made, random.Random(seed)
+        self.logs: dict[int, list[Change]] = {0: [], 1: []}
+
+    def send(self, count: int) -> None:
+        for partition in self.logs:
+            changes = [self._change(partition) for _ in range(count // 2)]
+            self.made.send(changes, partition)
+            self.logs[partition] += changes
+
+    def _change(self, partition: int) -> Change:
+        any_key, often = self.random.randrange(KEYS), int(KEYS * self.random.random() ** 4)
+        n, gone = self.random.choice([any_key, any_key, often]), self.random.random() < 0.2
+        return f"p{partition}k{n}", None if gone else self.random.randrange(10**6)
+
+    def at(self, position: dict[int, int]) -> dict[str, int]:
+        """The rows of a table at a position."""
+        rows = dict[str, int | None]()
+        for partition, end in position.items():
+            rows |= dict(self.logs[partition][:end])
+        return {key: quantity for key, quantity in rows.items() if quantity is not None}
+
+
+def test_every_kept_snapshot_is_what_the_dictionary_says(connections: Connections, fresh_name: str) -> None:
+    print(f"FRAZIL_TEST_SEED={SEED}")
+    made = upserts(topic_maker(connections, fresh_name, "landing_tests"), partition_by=["bucket(4, key)"])
+    oracle, topic = Oracle(made, SEED), made.topic
+    trouble: list[Callable[[Upserts, random.Random], None]] = [_calm, _compacted, _killed, _rolled_back, _two]
+    for number in range(ROUNDS):
+        oracle.send(CHANGES // ROUNDS)
+        trouble[number % len(trouble)](made, oracle.random)
+        land(topic.spec, connections)
+
+    table = table_of(topic)
+    told = [(s.snapshot_id, ledger.position) for s, ledger in ledgers(table.metadata)]
+    assert len(told) >= ROUNDS
+    for snapshot, position in told:
+        rows = table.scan(snapshot_id=snapshot, selected_fields=("key", "quantity")).to_arrow()
+        columns = (rows["key"].to_pylist(), rows["quantity"].to_pylist())
+        assert by_key(zip(*columns, strict=True)) == oracle.at(position), snapshot
+    _read_by_all(made, oracle.at(dict(told[0][1])))
+    for check in ("row_count", "row_count_deep"):
+        found = run_check(check, topic.spec, connections)
+        assert found.passed, found.text
+
+
+def _calm(made: Upserts, chance: random.Random) -> None:
+    """Lands a part of what waits."""
+    land(made.topic.spec, made.topic.connections, max_records=chance.randrange(1, CHANGES // ROUNDS))
+
+
+def _killed(made: Upserts, chance: random.Random) -> None:
+    step = chance.choice(["planned", "branched", "written", "audited", "published"])
+    process = upsert_process(made.topic.spec, made.topic.connections.settings.catalog, step)
+    assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
+
+
+def _compacted(made: Upserts, chance: random.Random) -> None:
+    """A compaction comes while a landing is under way."""
+
+    def once(step: str) -> None:
+        if step == "written" and not done:
+            done.append(compact(made.topic.spec, made.topic.connections, time.time(), Order(everything=True)))
+
+    done: list[object] = []
+    land(made.topic.spec, made.topic.connections, on_step=once, max_records=chance.randrange(1, CHANGES))
+
+
+def _rolled_back(made: Upserts, chance: random.Random) -> None:
+    told = list(ledgers(table_of(made.topic).metadata))
+    snapshot, _ = chance.choice(told[1:4])
+    roll_back(made.topic.spec, made.topic.connections, snapshot.snapshot_id)
+
+
+def _two(made: Upserts, chance: random.Random) -> None:
+    """Two landings at once: one of them is dropped, or finds nothing."""
+    other = upsert_process(made.topic.spec, made.topic.connections.settings.catalog)
+    with suppress(OvertakenError):
+        land(made.topic.spec, made.topic.connections)
+    _, said = other.communicate(timeout=PATIENCE)
+    assert other.returncode == 0 or "was quicker" in said, said
+
+
+def _read_by_all(made: Upserts, rows: dict[str, int]) -> None:
+    topic, connections = made.topic, made.topic.connections
+    query = f"SELECT key, quantity FROM {spark_name(topic.things.table)}"
+    assert by_key((r["key"], r["quantity"]) for r in connections.spark.sql(query).collect()) == rows
+    with duckdb_on(connections.settings) as duck:
+        location = table_of(topic).metadata_location
+        assert by_key(duck.sql(f"SELECT key, quantity FROM iceberg_scan('{location}')").fetchall()) == rows
+    sync_glue(connections, topic.things)
+    shown = sync_snowflake(connections, topic.things)
+    assert shown.rows == len(rows)
+    with connections.snowflake() as snowflake:
+        found = snowflake.cursor().execute(f"select key, quantity from {shown.name}").fetchall()
+    assert by_key((str(key), int(quantity)) for key, quantity in found) == rows
