@@ -45,7 +45,7 @@ stack: $(READY) ## Run the tests against the embedded stack.
 
 cloud: $(READY) ## Make, prove, change, rotate and remove deployments, on stand-ins for the clouds; they wait for half of it.
 	FRAZIL_TEST_KILLS=$${FRAZIL_TEST_KILLS:-25} FRAZIL_TEST_TRADES=$${FRAZIL_TEST_TRADES:-200000} \
-	  pytest tests/cloud/test_killed_deployments.py tests/stack/cloud tests/cloud --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	  pytest tests/cloud/test_*.py tests/stack/cloud tests/cloud/*/ --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 faults: $(READY) ## Live through 200 rounds of lost answers, or FRAZIL_TEST_FAULTS; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_FAULTS=$${FRAZIL_TEST_FAULTS:-200} pytest tests/faults -s
