@@ -6,19 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.landing.land import land
-from kit.killed import lane_of_tests
 from kit.topics import MakeTopic, Topic, topic_maker
-
-
-@pytest.fixture(scope="session")
-def both_routes(lake: Connections) -> Connections:
-    """Tables of Glue take the Arrow lane, those of REST Spark's own writer: the same tests try both."""
-    if lake.settings.catalog == "rest":
-        return lake
-    return Clients(lake.settings.with_changes(spark={"lane": lane_of_tests("glue")}))
 
 
 @pytest.fixture
