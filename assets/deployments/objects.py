@@ -140,7 +140,7 @@ class Heard:
 def _results(
     chosen: Mapping[dg.AssetKey, str], heard: Heard, known: Mapping[str, Facts]
 ) -> Iterator[dg.MaterializeResult[Any]]:
-    """Those that are ready, though others may have failed."""
+    """Results of the objects that are ready, though others may have failed."""
     for key, address in chosen.items():
         if "ready" in heard.news.get(address, ()):
             did = ", ".join(heard.news[address][:-1]) or "nothing to do"

@@ -25,7 +25,7 @@ class Connections(Protocol):
     settings: Settings
 
     def of(self, spec: AnyTable) -> Connections:
-        """Those of the connection that a spec names; these, if it names none."""
+        """The connections that a spec names, or these if it names none."""
 
     @property
     def admin(self) -> AdminClient:

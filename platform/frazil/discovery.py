@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 8
 _PARTITIONS = 8
-"""Of a topic that are looked into: three records each."""
+"""How many partitions of a topic are looked into; three records of each."""
 
 _SECONDS = 20.0  # for the records of one topic
 _DAY = 86_400_000  # milliseconds
@@ -51,7 +51,7 @@ class Sample:
 
     @property
     def bytes(self) -> float:
-        """Of a record, key and value, in the mean."""
+        """Mean size of a record, key and value."""
         sizes = [len(part or b"") for part in (*self.keys, *self.values)]
         return sum(sizes) / max(len(self.values), 1)
 

@@ -63,7 +63,7 @@ def judge_files(subject: Subject[AnyTable]) -> Verdict:
 
 
 def _late(readers: Iterable[Reader], upkeep: Upkeep, now: float) -> list[_Limit]:
-    """Those for whom expiry keeps snapshots, long before it lets go of them."""
+    """Readers for whom expiry keeps snapshots, told long before it stops waiting for them."""
     bound = upkeep.keep_for_readers.total_seconds()
     limits = [_Limit(r.told(bound), r.lag(now), bound / _EARLY, r.todo) for r in readers]
     return [limit for limit in limits if limit.broken]

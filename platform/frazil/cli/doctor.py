@@ -63,7 +63,7 @@ def _show(findings: Sequence[Finding]) -> None:
 
 
 def _alike(findings: Iterable[Finding], key: Callable[[Finding], Any]) -> Iterable[list[Finding]]:
-    """Those that have a key in common, in the order of the first of each."""
+    """Findings with the same key together, in the order in which the keys first appear."""
     found: dict[Any, list[Finding]] = {}
     for finding in findings:
         found.setdefault(key(finding), []).append(finding)

@@ -85,22 +85,22 @@ class Selection(Generic[S]):
 
     @property
     def topics(self) -> Selection[TableSpec]:
-        """Those that are made of topics."""
+        """The tables that are made of topics."""
         return self.of(s for s in self.specs if isinstance(s, TableSpec))
 
     @property
     def derived(self) -> Selection[DerivedSpec]:
-        """Those that are made of other tables."""
+        """The tables that are made of other tables."""
         return self.of(s for s in self.specs if isinstance(s, DerivedSpec))
 
     @property
     def writable(self) -> Selection[S]:
-        """Those that Frazil writes."""
+        """The tables that Frazil writes."""
         return Selection(tuple(s for s in self.specs if not s.is_read_only), self.connections, self.broken)
 
     @property
     def parts(self) -> list[Selection[S]]:
-        """Those of each connection."""
+        """The tables, a selection for each connection."""
         return [Selection(tuple(own), clients) for own, clients in apart(self.specs, self.connections)]
 
     def of(self, specs: Iterable[T]) -> Selection[T]:

@@ -125,7 +125,7 @@ def states_of(selection: Selection[AnyTable]) -> Results[State]:
 def _states(
     topics: Selection[TableSpec], derived: Selection[DerivedSpec]
 ) -> tuple[list[State], dict[str, FrazilError]]:
-    """Those of one connection, and what can't be told."""
+    """The states of one connection's tables, and the errors of those that can't be read."""
     down: dict[str, FrazilError] = {}
     found: list[State] = []
     if topics.specs:

@@ -79,7 +79,7 @@ class Patient:
 
     @property
     def topics(self) -> list[TableSpec]:
-        """Those that are made of topics."""
+        """The tables that are made of topics."""
         return [spec for spec in self.specs if isinstance(spec, TableSpec)]
 
     @property
@@ -89,7 +89,7 @@ class Patient:
         return [TableSpec(topic=feed.topic, partitions=feed.partitions) for feed in fed]
 
     def shown_in(self, target: str) -> list[AnyTable]:
-        """Those that a target shows."""
+        """The tables that a target shows."""
         return [spec for spec in self.specs if target in spec.publish]
 
     def names(self, specs: Iterable[AnyTable]) -> list[TableName]:

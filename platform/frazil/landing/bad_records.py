@@ -95,7 +95,7 @@ def _explained(decoder: RecordDecoder, row: Mapping[str, Any]) -> BadRecord:
 
 
 def first_bad(records: Sequence[BadRecord]) -> dict[int, BadRecord]:
-    """Of each partition the first one."""
+    """The first bad record of each partition."""
     return {r.partition: r for r in reversed(records)}
 
 

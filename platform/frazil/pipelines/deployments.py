@@ -34,7 +34,7 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Deployments:
-    """Those that can be used, and those that can't."""
+    """The deployments that can be used, and those that can't."""
 
     sound: tuple[Deployment, ...] = ()
     broken: tuple[Broken, ...] = ()

@@ -40,7 +40,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Pipelines:
-    """Those that can be used, by name, and those that can't."""
+    """The pipelines that can be used, by name, and those that can't."""
 
     sound: tuple[Pipeline, ...] = ()
     broken: tuple[Broken, ...] = ()
@@ -56,7 +56,7 @@ class Pipelines:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all, whether they can be used or not."""
+        """The names of all pipelines, whether they can be used or not."""
         return tuple(each.name for each in self.sound) + tuple(each.name for each in self.broken)
 
     @property

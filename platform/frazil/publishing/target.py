@@ -52,11 +52,11 @@ class Target(Protocol):
 
     @property
     def path(self) -> AssetPath:
-        """Of its asset."""
+        """The key of its asset."""
 
     @property
     def upstream(self) -> AssetPath:
-        """Of the asset that it follows."""
+        """The key of the asset that it follows."""
 
     @property
     def about(self) -> str:

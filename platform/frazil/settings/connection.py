@@ -16,7 +16,7 @@ from frazil.settings.system import SystemSettings
 
 
 class ConnectionSettings(SystemSettings):
-    """What is not told is as the profile says, setting by setting; `cluster` is the connection's name."""
+    """One connection. What it leaves out is as in the profile; `cluster` is the connection's name."""
 
     cluster: str | None = Field(None, description="Default: the connection's name.")
     catalog: Literal["rest", "glue"] | None = None

@@ -137,7 +137,7 @@ def _odd_keys(tree: exp.Query, group: exp.Group) -> Iterator[Mistake]:
 
 
 def _keys(tree: exp.Query) -> list[tuple[int, exp.Expr]]:
-    """What is no total, with its number."""
+    """The columns that are keys, not totals, each with its number."""
     items = enumerate(tree.expressions, 1)
     return [(n, item) for n, item in items if not any(map(is_aggregate, item.walk()))]
 
