@@ -60,7 +60,7 @@ def test_the_reason_of_what_fails_again_and_again_is_told(deployed: Deployed) ->
     deployed.cloud.delay(fail_next=["TableflowTopic"] * 1000)
     deployed.cloud.turn(throttle_every=7)
     with pytest.raises(CloudSlowError, match="fail_next asked for it"):
-        deployed.create(patience=1.0)
+        deployed.create(patience=5.0)
 
 
 def test_a_key_whose_secret_was_lost_is_made_anew(deployed: Deployed) -> None:
