@@ -28,11 +28,10 @@ up: $(READY) ## Start the embedded stack.
 down: $(READY) ## Stop the embedded stack; its data stays.
 	frazil down
 
-# The stack's files are long and the unit tests' are short, so these come last and no worker is left with
-# nothing to do; xdist's own order, by the number of tests in a file, has the longest ones at the end.
+# Files of clouds and of the stack are long and the unit tests' are short, so these come last and no worker is left
+# with nothing to do; xdist's own order, by the number of tests in a file, has the longest ones at the end.
 test: lint ## Run everything that a change must pass, three files at a time: they wait for servers half of it.
-	pytest tests/cloud/test_killed_deployments.py tests/cloud/test_life_cycle.py tests/stack tests/faults tests/cloud \
-	  tests/unit tests/fuzz --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	pytest tests/cloud tests/stack tests/faults tests/unit tests/fuzz --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 unit: $(READY) ## Run the tests that need no servers.
 	pytest tests/unit tests/fuzz --numprocesses 3 --dist worksteal

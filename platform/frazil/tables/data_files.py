@@ -1,4 +1,7 @@
-"""Data files that are not Spark's own: how a table wants them, and what manifests say of them."""
+"""Data files that are not Spark's own: how a table wants them, and what manifests say of them.
+
+PyArrow is imported with the first of them: it takes half a second of CPU.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from frazil.tables.file_io import opened_files
-from frazil.tables.parquet import FileLayout, Partitions, WrittenFile, unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
     from pyiceberg.types import IcebergType, NestedField
+
+    from frazil.tables.parquet import FileLayout, WrittenFile
 
 _MB = 2**20
 _PARQUET = "write.parquet."
@@ -38,6 +42,8 @@ def file_layout(table: Table) -> FileLayout:
     from pyiceberg.io.pyarrow import PyArrowFileIO
     from pyiceberg.schema import sanitize_column_names
     from pyiceberg.table.locations import load_location_provider
+
+    from frazil.tables.parquet import FileLayout, Partitions
 
     said = table.properties
     schema, spec, where = table.schema(), table.spec(), table.location()
@@ -71,6 +77,8 @@ def data_file(table: Table, written: WrittenFile) -> DataFile:
     from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
     from pyiceberg.schema import sanitize_column_names
     from pyiceberg.typedef import Record
+
+    from frazil.tables.parquet import Partitions, unpacked
 
     schema, spec = table.schema(), table.spec()
     statistics = data_file_statistics_from_parquet_metadata(
