@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from frazil.checks.result import CheckResult
-from frazil.continuous.news import News
+from frazil.continuous.progress import Progress
 from frazil.derive.report import DeriveReport
 from frazil.landing.arrivals import Arrivals, Due
 from frazil.landing.report import LandingReport
@@ -118,17 +118,17 @@ def _state(spec: TableSpec, word: State) -> TableState:
 class Heard:
     """Listens to a runner: to its lines as people do, and to its events as Dagster does."""
 
-    lines: list[News] = field(default_factory=list)
+    lines: list[Progress] = field(default_factory=list)
     told: list[tuple[str, Done]] = field(default_factory=list)
     held: list[float] = field(default_factory=list)
     listens: bool = True
 
-    def __call__(self, news: News) -> None:
-        self.lines.append(news)
+    def __call__(self, line: Progress) -> None:
+        self.lines.append(line)
 
     def events(self, table: str) -> list[str]:
         """What people heard of one table."""
-        return [news.event for news in self.lines if news.table == table]
+        return [line.event for line in self.lines if line.table == table]
 
     def tell(self, spec: AnyTable, done: Done) -> None:
         """See `Reporter`."""

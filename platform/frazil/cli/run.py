@@ -16,7 +16,7 @@ from frazil.cli.selection import Pipelines, Selection, select_pipelines
 from frazil.clients import Clients
 from frazil.continuous.bulletin import Bulletin
 from frazil.continuous.follower import Follower
-from frazil.continuous.news import News, Say
+from frazil.continuous.progress import Progress, Say
 from frazil.continuous.runner import Runner
 from frazil.continuous.work import WarmWork
 from frazil.errors import InterruptedWorkError, UsageError
@@ -46,7 +46,7 @@ def run_command(pipeline: Pipelines = None, as_json: JsonLines = False) -> None:
         raise UsageError("There is no table to be landed.", todo="`frazil tables` lists all of them.")
     say = _speaker(as_json=as_json)
     runner = _runner(selection, say)
-    say(News("running", "", f"Landing {len(topics)} topics; Ctrl-C stops it.", {"topics": len(topics)}))
+    say(Progress("running", "", f"Landing {len(topics)} topics; Ctrl-C stops it.", {"topics": len(topics)}))
     with _stopped_by_signals(runner.stop) as met:
         runner.run()
     if signal.SIGINT in met:
@@ -86,18 +86,18 @@ def _stopped_by_signals(stop: Callable[[], None]) -> Iterator[list[int]]:
 def _speaker(*, as_json: bool) -> Say:
     """For scripts a document a line; else a line of text, in the log where that is JSON."""
 
-    def to_scripts(news: News) -> None:
+    def to_scripts(line: Progress) -> None:
         print_json_line(
-            {"at": time.time(), "event": news.event, "table": news.table, "text": news.text, **news.facts}
+            {"at": time.time(), "event": line.event, "table": line.table, "text": line.text, **line.facts}
         )
 
-    def to_people(news: News) -> None:
-        console.print(f"{time.strftime('%H:%M:%S')} {news.text}", style=_COLOURS.get(news.event))
+    def to_people(line: Progress) -> None:
+        console.print(f"{time.strftime('%H:%M:%S')} {line.text}", style=_COLOURS.get(line.event))
 
     return to_scripts if as_json else _to_log if is_json() else to_people
 
 
-def _to_log(news: News) -> None:
-    level = logging.ERROR if news.event == "failed" else logging.INFO
-    extra: dict[str, Any] = {"event": news.event, "table": news.table, **news.facts}
-    _log.log(level, news.text, extra=extra)
+def _to_log(line: Progress) -> None:
+    level = logging.ERROR if line.event == "failed" else logging.INFO
+    extra: dict[str, Any] = {"event": line.event, "table": line.table, **line.facts}
+    _log.log(level, line.text, extra=extra)

@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from threading import Event
 
 from frazil.continuous.bulletin import Bulletin
-from frazil.continuous.news import News, Say, failure, recovery
+from frazil.continuous.progress import Progress, Say, failure, recovery
 from frazil.continuous.schedule import Backoff, Clock
 from frazil.continuous.work import Work
 from frazil.derive.computation import computation_of
@@ -122,7 +122,7 @@ class Follower:
             self._owed |= self._readers.get(name, set())
             facts = {"rows": report.rows, "seconds": report.seconds}
             self._say(
-                News("derived", str(name), f"{name}: {report.rows:,} rows, {report.seconds:.1f} s", facts)
+                Progress("derived", str(name), f"{name}: {report.rows:,} rows, {report.seconds:.1f} s", facts)
             )
 
     def _failed(self, name: TableName, spec: AnyTable, error: Exception) -> None:

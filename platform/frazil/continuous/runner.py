@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
 from frazil.continuous.follower import Follower
-from frazil.continuous.news import News, Say, failure, recovery
+from frazil.continuous.progress import Progress, Say, failure, recovery
 from frazil.continuous.schedule import Pace, Schedule, Turn
 from frazil.continuous.work import Work
 from frazil.errors import FrazilError, OvertakenError, explain
@@ -70,7 +70,7 @@ class Runner:
                     self._take_ended(self._pace.left)
                 hands = self._schedule.at_work
                 text = f"Stopping; landings in hand that end first: {hands}."
-                self._say(News("stopping", "", text, {"landings": hands}))
+                self._say(Progress("stopping", "", text, {"landings": hands}))
             self._take_ended(0.0)
         finally:
             stop.set()
@@ -119,7 +119,7 @@ class Runner:
         for table, word in waits.items():
             if self._waits.get(table) != word and not self._backoff.is_told(table):
                 text = f"{table}: {word}. {reasons[table]}".rstrip()
-                self._say(News("waits", table, text, {"state": word, "reason": reasons[table]}))
+                self._say(Progress("waits", table, text, {"state": word, "reason": reasons[table]}))
         self._waits = waits
 
     def _take_in(self, turn: Turn, future: Future[LandingReport]) -> None:
@@ -127,7 +127,7 @@ class Runner:
         self._schedule.ended(table)
         error = future.exception()
         if isinstance(error, OvertakenError):
-            self._say(News("overtaken", table, f"{table}: another landing was quicker; nothing is lost."))
+            self._say(Progress("overtaken", table, f"{table}: another landing was quicker; nothing is lost."))
         elif isinstance(error, Exception):
             self._failed(table, explain(error))
             return
@@ -144,7 +144,7 @@ class Runner:
         facts = {name: getattr(report, name) for name in _FACTS}
         bad = f", {report.dead_letters:,} dead letters" if report.dead_letters else ""
         text = f"{table}: {report.records:,} records{bad}, {report.seconds:.1f} s"
-        self._say(News("landed", table, text, facts))
+        self._say(Progress("landed", table, text, facts))
         self._follower.landed(table, report)
 
     def _failed(self, table: str, error: FrazilError) -> None:

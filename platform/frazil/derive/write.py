@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-import stamina
-
 from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import cast, types_of
@@ -27,6 +25,7 @@ from frazil.errors import (
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Write
+from frazil.tables.branches import tries
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, branch_gone, first_line, spark_job
 from frazil.tables.spark import Watched, append_rows, samples
@@ -174,8 +173,6 @@ def _by_the_query(name: TableName, error: PySparkException) -> FrazilError | Non
 MARK = {"frazil.plan": "derivation"}
 """In summaries of snapshots that are a branch's, and never on `main`."""
 
-_WRITES = 12  # times that a branch is written where others commit to the table all the while
-
 
 def append(
     catalog: Catalog, name: TableName, table: Table, rows: DataFrame, branch: str, write: Write
@@ -186,7 +183,7 @@ def append(
         FrazilError: See `spark_job`.
     """
     fitting, job = cast(rows, types_of(table)), derivation_job(name, table)
-    for attempt in stamina.retry_context(on=CommitConflictError, attempts=_WRITES, wait_max=1.0):
+    for attempt in tries():
         with attempt, spark_job(job):
             append_rows(fitting, name, branch, MARK, sorts=write.sorts)
     if files := staged_files(load_table(catalog, name), branch):

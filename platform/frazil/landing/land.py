@@ -9,10 +9,8 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-import stamina
-
 from frazil.connections import Connections
-from frazil.errors import CommitConflictError, FrazilError, NotYetError
+from frazil.errors import FrazilError, NotYetError
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.kafka.epochs import leader_epochs
 from frazil.kafka.facts import TopicFacts, describe, topic_fact
@@ -31,11 +29,18 @@ from frazil.landing.release import refuse_released
 from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.landing.source import read_slices
 from frazil.landing.tables import ensure_table
-from frazil.landing.upsert.merge import until_settled, write_upserts
+from frazil.landing.upsert.merge import write_upserts
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import things, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import LANDING, branch_from_head, drop_outlived, leave_branch, new_branch
+from frazil.tables.branches import (
+    LANDING,
+    branch_from_head,
+    drop_outlived,
+    leave_branch,
+    new_branch,
+    until_settled,
+)
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.commit import set_properties
 from frazil.tables.faults import branch_gone
@@ -52,7 +57,6 @@ Step = Callable[[str], None]
 """Told the name of each step that is done: evolved, planned, branched, written, audited, published."""
 
 _log = logging.getLogger(__name__)
-_WRITES = 12  # times that a branch is written where others commit to the table all the while
 _GUESS = 1024  # bytes of a record of which nothing is known yet
 
 
@@ -154,9 +158,9 @@ class _Landing:
             if not bad or self._spec.on_bad_record != "suspend":
                 return self._publish(plan, table, written, bad)
         except FrazilError:
-            self._drop(branch)
+            leave_branch(self._connections.catalog, self._name, branch)
             raise
-        self._drop(branch)
+        leave_branch(self._connections.catalog, self._name, branch)
         raise self._suspend(bad, plan, decoder)
 
     def _records(self, plan: Plan) -> DataFrame:
@@ -173,9 +177,7 @@ class _Landing:
         branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
         write = write_upserts if self._spec.mode == "upsert" else write_branch
-        for attempt in stamina.retry_context(on=CommitConflictError, attempts=_WRITES, wait_max=1.0):
-            with attempt:
-                written = write(records, decoder, self._spec, self._name, table, plan, branch)
+        written = until_settled(write, records, decoder, self._spec, self._name, table, plan, branch)
         self._done("written")
         return written
 
@@ -234,10 +236,6 @@ class _Landing:
         published = publish(self._connections.catalog, self._name, Landed(StagedFiles(), entry, plan.before))
         self._done("published")
         return report_of(self._name, entry, published, 0)
-
-    def _drop(self, branch: str) -> None:
-        """Leaves no branch behind; where even that fails, the next plan drops it."""
-        leave_branch(self._connections.catalog, self._name, branch)
 
     def _publish(
         self, plan: Plan, before: Table, written: Written, bad: Sequence[BadRecord]

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-import stamina
-
 from frazil.connections import Connections
-from frazil.errors import CommitConflictError, UsageError
+from frazil.errors import UsageError
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.chosen import Chosen, choose
@@ -31,7 +29,7 @@ from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import REDRIVE, branch_from_head, leave_branch, new_branch
+from frazil.tables.branches import REDRIVE, branch_from_head, leave_branch, new_branch, until_settled
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.stage import StagedFiles, audit_failed, publish, staged_files
 
@@ -156,9 +154,7 @@ class _Redrive:
         branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
         table = load_table(self._connections.catalog, self._name)
-        for attempt in stamina.retry_context(on=CommitConflictError, attempts=5, wait_max=1.0):
-            with attempt:
-                written = write_branch(records, decoder, self._spec, self._name, table, plan, branch)
+        written = until_settled(write_branch, records, decoder, self._spec, self._name, table, plan, branch)
         self._done("written")
         return written
 

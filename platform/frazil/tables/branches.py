@@ -6,7 +6,10 @@ import logging
 import re
 import secrets
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple, Unpack
+
+import stamina
 
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
@@ -26,6 +29,11 @@ EXPIRING, COMPACTING = "expiring_", "compaction_"
 
 LONGEST = 6 * 3600.0
 """Seconds after which work is taken for dead."""
+
+Args = TypeVarTuple("Args")
+T = TypeVar("T")
+
+_WRITES = 12  # times that a branch is written where others commit to the table all the while
 
 _log = logging.getLogger(__name__)
 
@@ -130,3 +138,19 @@ def publish_branch(tx: Transaction, name: TableName, branch: str, tip: int) -> N
         )
     assert_ref(tx, branch, tip)
     remove_ref(tx, branch)
+
+
+def tries() -> Iterator[stamina.Attempt]:
+    """Attempts at work on a branch, each after a conflict with others' commits.
+
+    No time ends them: of a write that takes longer than the 45 s that stamina gives there was no second one.
+    """
+    return iter(stamina.retry_context(on=CommitConflictError, attempts=_WRITES, timeout=None, wait_max=1.0))
+
+
+def until_settled(work: Callable[[Unpack[Args]], T], *args: *Args) -> T:
+    """Does work on a branch, again where others commit meanwhile."""
+    for attempt in tries():
+        with attempt:
+            done = work(*args)
+    return done

@@ -6,11 +6,9 @@ written upon another one, and compared with what was counted before: rows of tho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple, Unpack
-
-import stamina
+from typing import TYPE_CHECKING, Any
 
 from frazil.errors import CommitConflictError, FrazilError
 from frazil.formats.record import RecordDecoder
@@ -19,12 +17,12 @@ from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes, key_types, write_changes
-from frazil.landing.upsert.present import Present, at_snapshot, find_present, held, sought
+from frazil.landing.upsert.matches import Matches, at_snapshot, find_matches, held, key_range
 from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import LANDING, branch_lost, leave_branch, new_branch
+from frazil.tables.branches import LANDING, branch_lost, leave_branch, new_branch, until_settled
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import branch_gone, spark_job
 from frazil.tables.manifests import Candidates, files_matching, manifests_of, rows_held
@@ -40,20 +38,6 @@ if TYPE_CHECKING:
 
 _MARK = {"frazil.plan": "merge"}
 """In summaries of snapshots that are a branch's, and never on `main`."""
-
-_TRIES = 12
-
-Args = TypeVarTuple("Args")
-T = TypeVar("T")
-
-
-def until_settled(work: Callable[[Unpack[Args]], T], *args: *Args) -> T:
-    """Does work, again where others commit meanwhile: a compaction may write files anew that were merged."""
-    tries = stamina.retry_context(on=CommitConflictError, attempts=_TRIES, timeout=None, wait_max=1.0)
-    for attempt in tries:
-        with attempt:
-            done = work(*args)
-    return done
 
 
 @dataclass(frozen=True)
@@ -147,61 +131,61 @@ class _Merge:
         changes = self.changes
         table = load_table(self.catalog, changes.name)
         if not changes.count or not rows_held(table, table.current_snapshot()):
-            return self.told(Present({}), ())
-        wanted = sought(changes, table, self.plan)
-        there = find_present(table, changes, wanted, self.plan)
-        if not there.files and there.older is None:
-            return self.told(there, ())
-        found = files_matching(table, wanted.box.expression)
-        files = tuple(e for e in found.entries if e.data_file.file_path in there.files)
+            return self.told(Matches({}), ())
+        within = key_range(changes, table, self.plan)
+        matches = find_matches(table, changes, within, self.plan)
+        if not matches.files and matches.older is None:
+            return self.told(matches, ())
+        found = files_matching(table, within.box.expression)
+        files = tuple(e for e in found.entries if e.data_file.file_path in matches.files)
         branch = new_branch(LANDING)
         try:
-            kept = self._kept(table, Candidates(files, found.named), there, branch)
+            kept = self._kept(table, Candidates(files, found.named), matches, branch)
         except FrazilError:
             leave_branch(self.catalog, changes.name, branch)
             raise
-        return self.told(there, kept.files, delete_manifests(table))
+        return self.told(matches, kept.files, delete_manifests(table))
 
-    def _kept(self, table: Table, files: Candidates, there: Present, branch: str) -> StagedFiles:
+    def _kept(self, table: Table, files: Candidates, matches: Matches, branch: str) -> StagedFiles:
         """Writes what is kept of some files, which stay as they are; and changes, where some are too old."""
         changes, job = self.changes, landing_job(self.plan, table, branch)
         state = at_snapshot(changes, branch_of_files(self.catalog, changes.name, table, branch, files, _MARK))
         exact = not delete_manifests(table)
         before = sum(files.rows.values()) if exact else aggregated(state, {"rows": "count(1)"}, job)["rows"]
-        newer = changes.put - there.older_rows if there.older is not None else 0
+        newer = changes.put - matches.older_rows if matches.older is not None else 0
         with spark_job(job):
-            append_rows(self._rows(state, there), changes.name, branch, _MARK, sorts=False)
+            append_rows(self._rows(state, matches), changes.name, branch, _MARK, sorts=False)
         found = staged_files(load_table(self.catalog, changes.name), branch)
         if found is None:
             raise branch_lost(changes.name, branch)
-        if found.rows != before - there.gone + newer:
-            numbers = f"{found.rows} rows kept of {before}, {there.gone} go, {newer} come"
+        if found.rows != before - matches.gone + newer:
+            numbers = f"{found.rows} rows kept of {before}, {matches.gone} go, {newer} come"
             raise audit_failed(f"A merge of topic {self.plan.topic}", numbers, "Land again.")
         return found
 
-    def _rows(self, state: DataFrame, there: Present) -> DataFrame:
+    def _rows(self, state: DataFrame, matches: Matches) -> DataFrame:
         changes = self.changes
         key = list(changes.key)
         keys = changes.heads.select(*map(quoted, key))
-        if there.older is None:
+        if matches.older is None:
             return state.join(held(keys, changes.count), key, "left_anti")
-        newer = keys.join(there.older, key, "left_anti")
+        newer = keys.join(matches.older, key, "left_anti")
         kept = state.join(held(newer, changes.count), key, "left_anti")
-        return kept.unionByName(changes.rows.join(there.older, key, "left_anti"), allowMissingColumns=True)
+        return kept.unionByName(changes.rows.join(matches.older, key, "left_anti"), allowMissingColumns=True)
 
     def told(
-        self, there: Present, kept: tuple[DataFile, ...], deletes: frozenset[str] = frozenset()
+        self, matches: Matches, kept: tuple[DataFile, ...], deletes: frozenset[str] = frozenset()
     ) -> Merged:
         """What becomes of the rows."""
-        updated = there.gone - there.deleted
+        updated = matches.gone - matches.deleted
         return Merged(
             **{f.name: getattr(self.written, f.name) for f in fields(Written)},
             put=self.changes.put,
-            inserted=self.changes.put - there.older_rows - updated,
+            inserted=self.changes.put - matches.older_rows - updated,
             updated=updated,
-            deleted=there.deleted,
-            removed=frozenset(there.files),
+            deleted=matches.deleted,
+            removed=frozenset(matches.files),
             kept=kept,
-            replaces=there.older is not None,
+            replaces=matches.older is not None,
             deletes=deletes,
         )

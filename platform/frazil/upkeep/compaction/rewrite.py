@@ -10,14 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import stamina
-
 from frazil.connections import Connections
-from frazil.errors import CommitConflictError
 from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
 from frazil.spec.table import SortTerm
-from frazil.tables.branches import branch_lost
+from frazil.tables.branches import branch_lost, tries
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import commit
 from frazil.tables.faults import Job, spark_job
@@ -61,8 +58,8 @@ def rewrite(
     """Writes the files of one round anew, on a new branch; rows stay as they come where `order` is empty."""
     _make_branch(connections, name, head, plan, branch)
     rows = _rows(connections, name, head, plan, branch)
-    # Ten: behind all others Spark is slow to commit, and what is landed meanwhile makes it a conflict.
-    for attempt in stamina.retry_context(on=CommitConflictError, attempts=10, wait_max=1.0):
+    # Behind all others Spark is slow to commit, and what is landed meanwhile makes it a conflict.
+    for attempt in tries():
         with attempt:
             _call(connections, name, plan, order, branch)
     staged = staged_files(load_table(connections.catalog, name), branch)

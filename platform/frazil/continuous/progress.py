@@ -1,4 +1,4 @@
-"""What a runner tells, one line each: to people, to scripts, or to the log."""
+"""What a runner tells, a line each: to people, to scripts, or to the log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Event = Literal["running", "landed", "overtaken", "derived", "failed", "recovere
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Progress:
     """One line; `table` is empty where it is of none, `facts` are for scripts."""
 
     event: Event
@@ -21,16 +21,16 @@ class News:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-Say = Callable[[News], None]
+Say = Callable[[Progress], None]
 """Is called by several threads."""
 
 
-def failure(table: str, error: FrazilError) -> News:
+def failure(table: str, error: FrazilError) -> Progress:
     """A failure that is tried again."""
     facts = {"error": type(error).__name__, **error.document}
-    return News("failed", table, f"{table or 'Kafka or the catalog'}: {error}", facts)
+    return Progress("failed", table, f"{table or 'Kafka or the catalog'}: {error}", facts)
 
 
-def recovery(table: str) -> News:
+def recovery(table: str) -> Progress:
     """It works again, after a failure that was told."""
-    return News("recovered", table, f"{table or 'Kafka and the catalog'}: works again.")
+    return Progress("recovered", table, f"{table or 'Kafka and the catalog'}: works again.")

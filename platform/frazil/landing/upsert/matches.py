@@ -31,7 +31,7 @@ _BUCKETED = ("int", "long", "string", "binary", "date", "timestamp", "timestampt
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class KeyRange:
     """Where the keys of some changes can be."""
 
     box: Box
@@ -39,7 +39,7 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class Matches:
     """The rows that a head has of changed keys."""
 
     files: Mapping[str, int]  # by the path of each file with a row that goes: how many
@@ -54,14 +54,14 @@ class Present:
         return sum(self.files.values())
 
 
-def sought(changes: Changes, table: Table, plan: Plan) -> Sought:
+def key_range(changes: Changes, table: Table, plan: Plan) -> KeyRange:
     """Measures the keys of some changes."""
     buckets = dict(_buckets(table, changes.key))
     within = {sql: f"array_sort(collect_set({sql}))" for sql in buckets}
     facts = aggregated(changes.heads, within | measures(changes.key, changes.key), landing_job(plan))
     met = {sql: facts[sql] for sql, count in buckets.items() if len(facts[sql]) < count}
     told = (f"{sql} IN ({', '.join(map(str, numbers))})" for sql, numbers in met.items())
-    return Sought(box_from(changes.key, changes.key, facts), tuple(told))
+    return KeyRange(box_from(changes.key, changes.key, facts), tuple(told))
 
 
 def _buckets(table: Table, key: Collection[str]) -> Iterator[tuple[str, int]]:
@@ -77,7 +77,7 @@ def _buckets(table: Table, key: Collection[str]) -> Iterator[tuple[str, int]]:
             yield f"{SPARK_CATALOG}.system.bucket({count}, {quoted(name)})", count
 
 
-def find_present(table: Table, changes: Changes, wanted: Sought, plan: Plan) -> Present:
+def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -> Matches:
     """Looks for the rows of changed keys at the table's head."""
     from pyspark.sql import functions as F
 
@@ -95,7 +95,7 @@ def find_present(table: Table, changes: Changes, wanted: Sought, plan: Plan) -> 
         counts = judged.groupBy("_file").agg(*(F.expr(sql).alias(word) for word, sql in _COUNTS.items()))
         found = [row.asDict() for row in counts.collect()]
     older = sum(row["older"] for row in found)
-    return Present(
+    return Matches(
         {row["_file"]: row["gone"] for row in found if row["gone"]},
         sum(row["deleted"] for row in found),
         judged.where("NOT wins").select(*map(quoted, changes.key)) if older else None,
