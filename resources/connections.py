@@ -32,7 +32,7 @@ class FrazilConnections(dg.ConfigurableResource[Any]):
         return self._connections
 
     def of(self, spec: AnyTable) -> Connections:
-        """Those of the connection that a spec names; the profile's own, if it names none."""
+        """The clients of the connection that a spec names; the profile's own, if it names none."""
         return self.connections.of(spec)
 
     def _open_spark(self, settings: Settings) -> Any:

@@ -22,7 +22,7 @@ _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
 def worth_telling(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that say something: zero, empty and unknown are left out where no plot needs them."""
+    """The facts that say something: zero, empty and unknown are left out where no plot needs them."""
     return {
         name: fact for name, fact in facts.items() if _says(fact) or (fact is not None and name in _ALWAYS)
     }

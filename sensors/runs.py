@@ -46,7 +46,7 @@ def tables_at_work(instance: dg.DagsterInstance) -> set[dg.AssetKey]:
 
 
 def tables_held(instance: dg.DagsterInstance, keys: Sequence[dg.AssetKey]) -> set[dg.AssetKey]:
-    """Those of some tables that a process outside Dagster lands: it said so, and is not silent since."""
+    """The tables that a process outside Dagster lands: it said so, and has not been silent since."""
     told = {held_key(tuple(key.path)): key for key in keys}
     until = instance.daemon_cursor_storage.get_cursor_values(set(told)) if told else {}
     return {told[name] for name, at in until.items() if float(at) > time.time()}

@@ -47,7 +47,7 @@ class DeploymentAssets:
 
     @cached_property
     def reconciler(self) -> Reconciler:
-        """Whoever makes, proves and removes the objects."""
+        """Makes, proves and removes the objects."""
         return reconciler_of(self.spec, self.settings)
 
     @cached_property

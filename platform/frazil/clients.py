@@ -32,7 +32,7 @@ class Clients:
         self._named: dict[str, Clients] = {"": self}
 
     def of(self, spec: AnyTable) -> Clients:
-        """Those of the connection that a spec names, opened once; these, if it names none.
+        """The clients of the connection that a spec names, opened once; these clients, if it names none.
 
         Spark is opened by the engine: a session keeps a catalog as it first found it, so each has its own.
         """

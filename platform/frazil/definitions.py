@@ -82,7 +82,7 @@ def graph_of(definitions: dg.Definitions) -> AssetGraph:
 
 
 def _deployments(settings: Settings, pipelines: Pipelines) -> Deployments:
-    """Those that the profile asks for: all others cost nothing, not even a place in the graph."""
+    """The deployments that the profile asks for. Others are not loaded, and are not in the graph."""
     return load_deployments(settings, pipelines.names) if settings.deployments else Deployments()
 
 

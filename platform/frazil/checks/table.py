@@ -70,7 +70,7 @@ def _late(readers: Iterable[Reader], upkeep: Upkeep, now: float) -> list[_Limit]
 
 
 def _limits(census: Census, upkeep: Upkeep, name: str, snapshots: int) -> list[_Limit]:
-    """Of what upkeep can mend: `snapshots` are those that no reader waits for."""
+    """The limits of what upkeep can mend; `snapshots` counts those that no reader waits for."""
     compact = f"`frazil compact {name}`"
     small = sum(p.small_bytes for p in census.partitions if p.gain.saved)
     most = (upkeep.small_bytes, upkeep.manifests, upkeep.max_snapshots)

@@ -47,7 +47,7 @@ def reconciler_of(
     patience: float = 1800.0,
     pause: float = 5.0,
 ) -> Reconciler:
-    """Whoever makes, proves and removes all objects of a deployment; asks nobody yet.
+    """The reconciler that makes, proves and removes all objects of a deployment; it asks no cloud yet.
 
     Args:
         spec: What the user wrote.

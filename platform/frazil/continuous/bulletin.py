@@ -20,7 +20,7 @@ EVERY = 60.0
 """Seconds between two batches; Dagster's storage takes 15 ms of CPU for each of its events."""
 
 _SHARE = 0.05
-"""Of the time, at most: with very many busy tables the batches come less often."""
+"""Most of the time that batches may take: with very many busy tables they come less often."""
 
 HELD_FOR = 3 * EVERY
 """Seconds after which nobody believes any more that a silent runner lands its tables."""

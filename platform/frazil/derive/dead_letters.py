@@ -43,7 +43,7 @@ _FIELDS = (
 _PARTITION_BY = (("day", "found_at"),)
 
 Letters = Callable[["Mapping[str, Increment]"], AbstractContextManager["DataFrame | None"]]
-"""What of some increments is to be kept, as `reason` and `row`; None: nothing."""
+"""Gives the rows of some increments that are to be kept, as `reason` and `row`; None if there are none."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class KnownTables:
 
 
 def load_tables(settings: Settings) -> KnownTables:
-    """Those of the profile in force.
+    """The tables of the profile in force.
 
     Raises:
         SpecError: A pipeline is broken, and the profile is `strict`.

@@ -29,7 +29,7 @@ from frazil.spec.migrations import Migration
 Change = Literal["add", "widen", "relax", "tighten", "reorder", "drop", "retype", "rename", "unmappable"]
 
 Standing = Literal["due", "waits", "settled"]
-"""Of a migration. Due: the schemas ask for it now. Waits: not yet. Settled: the table is so already."""
+"""How a migration stands. Due: the schemas ask for it. Waits: they do not yet. Settled: the table has it."""
 
 _STAMPS = (Primitive("timestamp"), Primitive("timestamptz"))
 

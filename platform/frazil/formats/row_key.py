@@ -41,7 +41,7 @@ class RowKey:
 
 
 NO_KEY = RowKey()
-"""Of a table whose every record is a row."""
+"""The key of a table in which every record is a row."""
 
 
 def row_key(spec: TableSpec, columns: RecordColumns) -> RowKey:

@@ -51,7 +51,7 @@ class Chosen:
 
     @property
     def waiting(self) -> int:
-        """Those beyond `MOST`."""
+        """How many are beyond `MOST`."""
         return self.count - self.already_in - self.past - len(self.letters)
 
 

@@ -186,7 +186,7 @@ class Ledger(Entry):
 
 
 EMPTY = Ledger("", "", {}, {})
-"""Of work that stands at no position of its own; see `Ledger.beside`."""
+"""The ledger of work that has no position of its own; see `Ledger.beside`."""
 
 
 def ledger_of(snapshot: Snapshot) -> Ledger | None:

@@ -40,7 +40,7 @@ WANTED = (
 """Set and coordinates. Kafka's are locked with all that they need at run time, the others alone."""
 
 NO_CORE = "-XX:-CreateCoredumpOnCrash"
-"""Of every server: all that its memory holds would lie in a file, the secrets of its clients, too."""
+"""An option of every server. A core dump would hold all of its memory, with the secrets of its clients."""
 
 _TRIES = 3
 _TIMEOUT = 60  # seconds without a byte

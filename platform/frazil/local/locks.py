@@ -30,7 +30,7 @@ class Locks:
 
     @property
     def key(self) -> Path:
-        """Of that certificate."""
+        """The key of that certificate."""
         return self.folder / f"{USER}.key"
 
     @property

@@ -148,7 +148,7 @@ _Places = dict[AssetPath, str]
 
 
 def _places(pipeline: Pipeline, settings: Settings, others: _Places) -> _Places:
-    """Those of one pipeline; two tables of the same name in any place would overwrite each other there."""
+    """Places of one pipeline's tables; two of the same name in one place would overwrite each other."""
     own: _Places = {}
     for spec, line in pipeline.every_table:
         place = f"{pipeline.file}:{line}"

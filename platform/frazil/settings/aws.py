@@ -58,7 +58,7 @@ class AwsSettings(SystemSettings):
 
     @property
     def of_secrets(self) -> AwsSettings:
-        """Whoever reads secrets."""
+        """The identity that reads secrets."""
         without = {"role_arn": None, "external_id": None, "web_identity_token_file": None}
         return self.model_copy(update=without) if self.secrets_by == "identity" else self
 

@@ -62,7 +62,7 @@ def at_work(metadata: TableMetadata) -> dict[str, float]:
 
 
 def outlived(metadata: TableMetadata, now: float) -> dict[str, float]:
-    """Those of them that are older than any work may take, with their age in seconds."""
+    """Branches of works that are older than any work may take, with their age in seconds."""
     ages = {branch: now - began for branch, began in at_work(metadata).items()}
     return {branch: age for branch, age in ages.items() if age > LONGEST}
 

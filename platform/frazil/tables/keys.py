@@ -25,7 +25,7 @@ def keys_in(
     names: tuple[str, str] = NAMES,
     where: BooleanExpression | None = None,
 ) -> set[Key]:
-    """Those of the keys that the table's head holds; reads two columns of the files in question.
+    """The keys that the table's head holds, of those given; reads two columns of the files in question.
 
     `names` are the columns of partition and offset; only rows `where` that is true are looked at.
     """

@@ -107,7 +107,7 @@ def _with_head(catalog: Catalog, name: TableName, table: Table) -> Table:
 
 
 def table_properties(write: Write, comment: str) -> dict[str, str]:
-    """Of a new table."""
+    """Properties of a new table."""
     return {
         "comment": comment,
         **_properties(write, write.model_fields_set | _ALWAYS),

@@ -43,7 +43,7 @@ class StagedFiles:
 
     @property
     def rows(self) -> int:
-        """Of all files."""
+        """Rows of all files."""
         return sum(file.record_count for file in self.files)
 
 

@@ -138,7 +138,7 @@ class _Expiry:
         return read_present(self._catalog, self._name, read, meaning, todo)
 
     def _old_metadata(self) -> list[str]:
-        """Those that the table no longer names, but for what readers are shown or a commit just wrote."""
+        """Metadata that the table no longer names, but for what readers are shown or a commit just wrote."""
         before = self._now - max(_UNDER_WAY, self._readers.longest)
         return old_metadata(self._catalog, self._name, before, self._readers.locations)
 

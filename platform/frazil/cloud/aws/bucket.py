@@ -34,7 +34,7 @@ class Bucket:
 
     @property
     def name(self) -> str:
-        """Of the bucket."""
+        """The name of the bucket."""
         return self.spec.aws.bucket
 
     def wanted(self, known: Known) -> Facts:

@@ -16,7 +16,7 @@ def tags(spec: DeploymentSpec) -> dict[str, str]:
 
 
 def own_tags(spec: DeploymentSpec, found: Mapping[str, str]) -> dict[str, str | None]:
-    """Of the tags found, those that the deployment gives: others are nobody's business."""
+    """The tags that the deployment gives, as they were found. Tags of others are left alone."""
     return {key: found.get(key) for key in tags(spec)}
 
 

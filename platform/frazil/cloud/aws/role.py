@@ -30,7 +30,7 @@ class Role(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Of the role."""
+        """The name of the role."""
 
     @property
     @abstractmethod
@@ -51,7 +51,7 @@ class Role(ABC):
         return f"arn:aws:iam::{self.aws.account}:role/{self.name}"
 
     def own_trust(self) -> Sequence[Statement]:
-        """Of the trust what names the role itself: IAM takes it only once the role exists."""
+        """The statements of the trust that name the role itself: IAM takes them only once the role exists."""
         return ()
 
     def wanted(self, known: Known) -> Facts:

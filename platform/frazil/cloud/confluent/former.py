@@ -73,7 +73,7 @@ class _Former:
         )
 
     def _topics(self, part: ConfluentPart) -> list[str]:
-        """Those that the deployment's producers may write, or its consumers read."""
+        """Topics that the deployment's producers may write, or its consumers read."""
         named = {topic.name for topic in part.topics} | {each.makes for each in part.statements}
         if (pair := self._pair("app_manager")) is None:
             return []
@@ -87,7 +87,7 @@ class _Former:
         return sorted(found - named)
 
     def _connectors(self, part: ConfluentPart) -> list[Connector]:
-        """Those that run as the deployment's account, in its cluster."""
+        """Connectors that run as the deployment's account, in its cluster."""
         path = f"/connect/v1/environments/{self._environment}/clusters/{self._cluster}/connectors"
         account = self._ours.get(self._spec.names.account("app_connector"))
         names = set(self._clouds.confluent.cloud.ask("GET", path)["data"]) if account else set()
@@ -99,7 +99,7 @@ class _Former:
         return found
 
     def _statements(self, part: ConfluentPart) -> list[Statement]:
-        """Those that run as the deployment's account."""
+        """Statements that run as the deployment's account."""
         account = self._ours.get(self._spec.names.account("flink"))
         pair = self._pair("flink")
         if account is None or pair is None:
@@ -113,7 +113,7 @@ class _Former:
         return [Statement(name=name, sql=_NONE) for name in sorted(names - {s.name for s in part.statements})]
 
     def _tableflow(self, part: ConfluentPart) -> list[str]:
-        """Those that are written into the deployment's bucket."""
+        """Tableflow topics that are written into the deployment's bucket."""
         if (pair := self._pair("tableflow")) is None:
             return []
         place = {"environment": self._environment, "spec.kafka_cluster": self._cluster}

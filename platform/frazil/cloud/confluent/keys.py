@@ -45,7 +45,7 @@ class KeyDuty:
 
     @property
     def address(self) -> str:
-        """Of the resource."""
+        """The address of the resource."""
         return f"confluent/key/{self.use}"
 
     @property

@@ -22,7 +22,7 @@ class Thing:
         """Most objects never change: what differs is in `fixed`, and stops the plan."""
 
     def verify(self, there: Facts, known: Known) -> None:
-        """Whoever leans on it proves it."""
+        """Checks nothing: the objects that need this one prove it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,7 +79,7 @@ class ApiKeys:
         return self._patience.wait(once)
 
     def _superfluous(self, before: Sequence[ListedKey], held: str | None) -> Iterator[str]:
-        """Of the keys that were there, the oldest beyond the number that is kept.
+        """The oldest of the keys that were there, beyond the number that is kept.
 
         The one in use until now stays. So do all others, while clients may still have them.
         """

@@ -13,7 +13,7 @@ from sqlglot.errors import TokenError
 from sqlglot.parsers.spark import SparkParser
 
 _STEPS = 200_000
-"""Of the parser, for a text of few words; one of 1,000 words takes 10,000 of them."""
+"""Most steps of the parser for a short text; one of 1,000 words takes 10,000."""
 
 
 class _Parser(SparkParser):
@@ -183,7 +183,7 @@ _AGGREGATES = {
     "schema_of_variant_agg", "some", "std", "theta_intersection_agg", "theta_sketch_agg", "theta_union_agg",
     "try_avg", "try_sum",
 }  # fmt: skip
-"""Those that sqlglot takes for any other function."""
+"""Aggregates that sqlglot does not know as such."""
 
 _SKETCHES = re.compile("percentile_approx|approx_top_k|histogram_numeric|(hll|kll|theta)_.*_agg.*")
 """Aggregates whose result depends on the order of rows; an approx_count_distinct does not."""

@@ -243,7 +243,7 @@ def _average(node: exp.Avg, named: Named) -> str:
 
 
 def _text(node: exp.Expr, named: Named) -> str:
-    """Of strings only: arrays and bytes are put together by the same sign."""
+    """The type of `||`, of strings only: it joins arrays and bytes, too."""
     parts = [node.this, node.expression] if node.args.get("expression") else node.expressions
     return "string" if {type_of(part, named) for part in parts} <= {"string", VOID} else UNKNOWN
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # Kafka's records are of 1 MB at most by default; two damaged strings of 100 MB each were one too many for
 # a heap of 1.5 GB.
 MOST_ITEMS, MOST_BYTES = 1_000_000, 16 * 2**20
-"""Of an array or a map, and of a text or of bytes."""
+"""Most items of an array or a map, and most bytes of a text or of bytes."""
 
 LIMITS = {
     "org.apache.avro.limits.collectionItems.maxLength": MOST_ITEMS,

@@ -17,7 +17,7 @@ PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "by
 """Most types of a whole schema: types that each use another twice would grow without bound."""
 
 _MOST_BYTES = 32
-"""Of a decimal whose digits are counted: a column has 38 of them at most, and these hold 76."""
+"""Most bytes of a decimal whose digits are counted: they hold 76 digits, and a column has 38 at most."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -64,7 +64,7 @@ def avro_text(tree: Any, logical: bool = True) -> str:
 
 
 def most_digits(decimal: dict[str, Any]) -> int:
-    """Of a decimal, those that its bytes can hold; Avro takes none with more digits for a decimal at all."""
+    """Digits that the bytes of a decimal can hold; with more of them Avro does not take it for a decimal."""
     size = min(decimal.get("size", _MOST_BYTES), _MOST_BYTES)
     return len(str(int(2 ** (8 * size - 1)))) - 1
 

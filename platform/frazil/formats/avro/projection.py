@@ -174,7 +174,7 @@ def _entry_types(node: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _last_of_each(keys: pa.Array, offsets: np.ndarray) -> np.ndarray:
-    """Of the entries of each list, those whose key does not come again in it."""
+    """The entries whose key does not come again later in the same list."""
     kept = np.ones(len(keys), bool)
     sizes = np.diff(offsets)
     if sizes.max(initial=0) < 2:

@@ -19,8 +19,8 @@ _PLAIN = {
 }  # fmt: skip
 
 _MOST_LEAVES = 64
-"""Of a part of an array's items that may be null. Arrow has room for each of them, even where a record has
-one byte for the null: an array of a million nulls takes 8 MB for each."""
+"""Most leaves of a part of an array's items that may be null. Arrow has room for each leaf, even where a
+record has one byte for the null: an array of a million nulls takes 8 MB for each."""
 
 
 class UnreadableShapeError(ValueError):

@@ -36,9 +36,9 @@ VARIANT = "confluent.type.Variant"
 TIMESTAMP = "google.protobuf.Timestamp"
 
 SECONDS = (-62_135_596_800, 253_402_300_799)
-"""Of a Timestamp: the years 1 to 9999, as google.protobuf has it."""
+"""First and last second of a Timestamp: the years 1 to 9999, as google.protobuf has it."""
 NANOS = (0, 999_999_999)
-"""Of a Timestamp."""
+"""Fewest and most nanoseconds of a Timestamp."""
 
 _MICROS = 1_000_000
 _SPAN = 315_576_000_000

@@ -119,7 +119,7 @@ def key_types(table: Table, decoder: RecordDecoder) -> dict[str, str]:
 
 
 def _last(rows: DataFrame, key: Mapping[str, str]) -> DataFrame:
-    """Of each key the last change: both windows go by the key, so that rows are dealt out once."""
+    """The last change of each key. Both windows go by the key, so that rows are shuffled once."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 

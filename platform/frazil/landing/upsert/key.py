@@ -24,7 +24,7 @@ KEY_COLUMNS = "frazil.key"
 """Table property of an upsert table: the columns that tell its rows apart, as JSON."""
 
 BUCKETS = 16
-"""Of a new table: a landing of few random keys opens few files, and a small table has few of them."""
+"""Buckets of a new table: a landing of few random keys opens few files, and a small table has few."""
 
 
 def key_columns(table: Table) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ def key_columns(table: Table) -> tuple[str, ...]:
 
 
 def key_properties(key: RowKey) -> dict[str, str]:
-    """Of a new table."""
+    """Properties of a new table with that key."""
     return {KEY_COLUMNS: json.dumps(list(key.columns))} if key.columns else {}
 
 

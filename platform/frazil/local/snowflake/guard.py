@@ -62,7 +62,7 @@ class Guard:
         self._objects, self._privileges = objects, privileges
 
     def check(self, statement: Statement, session: Session) -> None:
-        """Of the stand-in's own statements."""
+        """Refuses a statement of the stand-in's own that the session may not run."""
         match statement:
             case Create():
                 self._check_create(statement, session)
@@ -93,7 +93,7 @@ class Guard:
                     raise hidden(argument)
 
     def check_query(self, tree: exp.Expr, session: Session) -> None:
-        """Of the statements that fakesnow carries out."""
+        """Refuses a statement for fakesnow that the session may not run."""
         deed = deed_of(tree, session)
         if deed and deed.verb == "CREATE":
             self._check_made(deed, session)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 Age = Literal["waiting", "due", "whole", "unknown"]
-"""Of a file with rows that are past: too few are; enough are; all are; its statistics do not tell."""
+"""How many of a file's rows are past: too few; enough; all; its statistics do not tell."""
 
 _DAY = 24 * 3600 * 1000
 _SHARE = 0.5
