@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import stamina
 
 from frazil.checks.result import CheckResult
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport
+from frazil.errors import PartDownError
 from frazil.landing.report import LandingReport
 from frazil.reporting import Done
 from frazil.settings.profile import Settings
@@ -25,6 +29,29 @@ if TYPE_CHECKING:
     import dagster as dg
 
     Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
+
+Arg = TypeVar("Arg")
+T = TypeVar("T")
+
+
+def _told(tell: Callable[[Arg], T], what: Arg) -> T:
+    """Tells Dagster's storage; again for a while where others hold its file.
+
+    Raises PartDownError where it takes nothing. What is told of was done all the same.
+    """
+    from sqlalchemy.exc import DBAPIError
+
+    try:
+        for attempt in stamina.retry_context(on=DBAPIError, attempts=10, timeout=20, wait_max=2.0):
+            with attempt:
+                answer = tell(what)
+    except DBAPIError as e:
+        raise PartDownError(
+            f"Dagster's storage took no event: {e.orig}.",
+            meaning="What was done to the tables stands; Dagster does not know of it.",
+            todo="Nothing: the next event of a table tells how it stands.",
+        ) from None
+    return answer
 
 
 def held_key(path: AssetPath) -> str:
@@ -56,18 +83,24 @@ class DagsterReporter:
         if events:
             with self._instance() as instance:
                 for event in events:
-                    instance.report_runless_asset_event(event)
+                    _told(instance.report_runless_asset_event, event)
 
     def hold(self, specs: Sequence[TableSpec], until: float) -> None:
         """See `Reporter`; the arrivals sensor goes by it."""
         keys = [held_key(things(spec, self._settings).iceberg_path) for spec in specs]
         with self._instance() as instance:
-            instance.daemon_cursor_storage.set_cursor_values(dict.fromkeys(keys, str(until)))
+            _told(instance.daemon_cursor_storage.set_cursor_values, dict.fromkeys(keys, str(until)))
 
     def _instance(self) -> dg.DagsterInstance:
+        """Opens the instance; one process at a time, for the first one makes its databases.
+
+        Of two that do so at once Dagster leaves a version table with two heads, which it can't open again.
+        """
         import dagster as dg
 
-        return dg.DagsterInstance.from_config(str(self._home))
+        with (Path(str(self._home)) / "frazil.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return _told(dg.DagsterInstance.from_config, str(self._home))
 
     def _events(self, spec: AnyTable, done: Done) -> Iterator[Event]:
         from resources import metadata

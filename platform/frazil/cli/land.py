@@ -78,8 +78,8 @@ def land_command(
 ) -> None:  # fmt: skip
     """Land topics in their tables, and update the places that show them.
 
-    Registers the spec's schema files if their subjects are missing. A table that already holds all of its
-    topic is left as it is: a new schema comes with the next record.
+    Registers the spec's schema files if their subjects are missing. With --all, a table that already holds
+    all of its topic is left as it is: a new schema comes with the next record.
     """
     selection = select_topics(tables, every=every)
     selection = selection.writable if every else selection
@@ -87,11 +87,11 @@ def land_command(
     if (lost or adopt_topic) and len(tables or ()) != 1:
         raise typer.BadParameter("--accept-loss and --adopt-topic speak of one table's topic: name that one.")
 
-    plain = not (lost or adopt_topic or make_topic)
+    quickly = every and not make_topic
 
     def do(spec: TableSpec, on_step: OnStep) -> LandingReport:
         connections = selection.connections.of(spec)
-        if plain and (nothing := _nothing_waits(spec, selection.connections)):
+        if quickly and (nothing := _nothing_waits(spec, selection.connections)):
             return nothing
         if not spec.is_read_only:  # else the landing says so
             ensure_topic(spec, connections) if make_topic else _provide_subjects(spec, connections)

@@ -54,26 +54,30 @@ class Follower:
         self._news.put((name, report))
 
     def run(self, stop: Event) -> None:
-        """Works until it is stopped; what is under way then is brought to its end, and told."""
+        """Works until it is stopped; then what has landed is shown, and told. What is made of it waits."""
         self._tell(self._bulletin.hold)
         while not stop.wait(_REST):
             self.round(stop)
         self._take_in()
+        self._show_landed()
         self._tell(self._bulletin.tell)
         self._tell(self._bulletin.release)
 
     def round(self, stop: Event) -> None:
         """Follows all that is owed, and tells of it when it is time."""
         self._take_in()
+        self._show_landed()
+        for name, spec in self._specs.items():
+            if isinstance(spec, DerivedSpec) and self._is_owed(name) and not stop.is_set():
+                self._follow(name)
+        if self._bulletin.is_due:
+            self._tell(self._bulletin.tell)
+
+    def _show_landed(self) -> None:
         topics = [name for name, spec in self._specs.items() if isinstance(spec, TableSpec)]
         if owed := [name for name in topics if self._is_owed(name)]:
             with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="showing") as pool:
-                list(pool.map(lambda name: self._follow(name, stop), owed))
-        for name, spec in self._specs.items():
-            if isinstance(spec, DerivedSpec) and self._is_owed(name):
-                self._follow(name, stop)
-        if self._bulletin.is_due:
-            self._tell(self._bulletin.tell)
+                list(pool.map(self._follow, owed))
 
     def _is_owed(self, name: TableName) -> bool:
         return name in self._owed and not self._backoff.rests(str(name))
@@ -99,9 +103,7 @@ class Follower:
             self._looked = self._clock()
             self._owed |= self._readers.get(None, set())
 
-    def _follow(self, name: TableName, stop: Event) -> None:
-        if stop.is_set():
-            return
+    def _follow(self, name: TableName) -> None:
         spec = self._specs[name]
         self._owed.discard(name)
         try:

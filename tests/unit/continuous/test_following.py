@@ -69,6 +69,20 @@ def test_a_landing_is_shown_and_what_is_made_of_it_follows_once_however_often_it
     assert (at_start, then, after) == (all_of_it, [], all_of_it)
 
 
+def test_what_landed_is_shown_before_a_runner_ends_and_what_is_made_of_it_waits(
+    specs: list[AnyTable],
+) -> None:
+    following, stopped = Following(specs), Event()
+    following.round()
+    following.work.done.clear()
+    following.landed()
+    stopped.set()
+
+    following.follower.run(stopped)
+
+    assert [done for done in following.work.done if done[0] != "check"] == [("show", "local.trades")]
+
+
 def test_a_target_that_fails_is_tried_again_though_nothing_more_lands(specs: list[AnyTable]) -> None:
     following = Following(specs[:1])
     following.work.fails["local.trades"] = ConfigureError("Glue refuses the identity.")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +36,20 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.Dag
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
     with dg.DagsterInstance.get() as found:
         yield found
+
+
+def test_several_commands_at_once_may_be_the_first_to_tell_an_instance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dagster.yaml").touch()
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
+    done = WorkReport("local.orders", "expiry", done=True, text="Expired 3 snapshots.")
+
+    with ThreadPoolExecutor(5) as pool:
+        list(pool.map(lambda _: DagsterReporter(Settings()).tell(SPEC, done), range(5)))
+
+    with dg.DagsterInstance.get() as instance:
+        assert len(instance.fetch_observations(dg.AssetKey(TABLE), limit=9).records) == 5
 
 
 def result(check: str, status: str) -> CheckResult:
