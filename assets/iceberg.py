@@ -18,7 +18,8 @@ from frazil.landing.report import LandingReport
 from frazil.landing.state import TableState
 from frazil.tables.catalog import load_table
 from resources.connections import FrazilConnections
-from resources.metadata import check_evaluation, grown, landing_metadata, state_metadata, table_metadata
+from resources.events import check_evaluation, grown
+from resources.metadata import landing_metadata, state_metadata, table_metadata
 
 _ABOUT = """Iceberg table `{table}`: every record of topic `{topic}` exactly once. Materializing it \
 lands what the topic holds beyond the table's position, which the snapshots themselves record."""

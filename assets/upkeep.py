@@ -20,7 +20,7 @@ from frazil.upkeep.kind import Kind, Order, Work
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import Outcome, work_on
 from resources.connections import FrazilConnections
-from resources.metadata import shown_materializations, upkeep_observation
+from resources.events import shown_materializations, upkeep_observation
 
 FAILED = "frazil/failed-tables"
 """Tag that a run gives itself: the tables that it could not put in order, by blanks."""

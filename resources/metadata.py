@@ -1,4 +1,4 @@
-"""The engine's reports as Dagster metadata, and the events of assets that no step of theirs made.
+"""The engine's reports as Dagster metadata.
 
 What people plot stays a number, and stands first; the rest is grouped, with units (`resources/facts.py`).
 """
@@ -6,30 +6,26 @@ What people plot stays a number, and stands first; the rest is grouped, with uni
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
-from dagster._core.definitions.asset_checks.asset_check_evaluation import (
-    AssetCheckEvaluationTargetMaterializationData,
-)
 
-from frazil.checks.result import CheckResult
 from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport
 from frazil.derive.state import DerivedState, derived_states
 from frazil.kafka.provisioning import TopicState
-from frazil.landing.dead_letters import DeadLetters, survey
+from frazil.landing.dead_letters import DeadLetters
 from frazil.landing.report import LandingReport
 from frazil.landing.state import TableState, table_states
 from frazil.publishing.target import Shown
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import AssetPath, Things, things
+from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
 from frazil.upkeep.census import FILES_READ, Census, census_of
-from frazil.upkeep.work import WorkReport, size_text
+from frazil.upkeep.work import size_text
 from resources.facts import group, link_to_object, listing, worth_telling
 
 if TYPE_CHECKING:
@@ -187,12 +183,6 @@ def _state(spec: AnyTable, connections: Connections) -> TableState | DerivedStat
     return table_states([spec], connections)[0]
 
 
-def grown(spec: AnyTable, connections: Connections, brought: Metadata) -> dg.AssetMaterialization:
-    """What was brought into an Iceberg table, and the table as it stands."""
-    key = dg.AssetKey(things(spec, connections.settings).iceberg_path)
-    return dg.AssetMaterialization(key, metadata={**brought, **table_metadata(spec, connections)})
-
-
 def shown_metadata(shown: Shown, schema: Schema) -> Metadata:
     """A table as a target shows it; its columns are those of the asset that it follows."""
     counted = {} if shown.rows is None else {"dagster/row_count": shown.rows}
@@ -223,65 +213,6 @@ def dead_letters_metadata(letters: DeadLetters, table: str) -> Metadata:
     if letters.newest:
         found["newest"] = dg.MetadataValue.timestamp(letters.newest)
     return found
-
-
-def letters_counted(spec: AnyTable, connections: Connections) -> Iterator[dg.AssetMaterialization]:
-    """The dead letters of a table that is made of a topic, where it keeps any: counted after a landing."""
-    if isinstance(spec, TableSpec) and spec.on_bad_record == "dead_letter":
-        names = things(spec, connections.settings)
-        found = dead_letters_metadata(survey(connections.catalog, names.table), str(names.table.dead_letters))
-        yield dg.AssetMaterialization(dg.AssetKey(names.dead_letters_path), metadata=found)
-
-
-def upkeep_observation(names: Things, report: WorkReport) -> dg.AssetObservation:
-    """What was done to an Iceberg table. No materialization: its rows are as old as before.
-
-    Each kind's numbers are plots of their own.
-    """
-    counted = {"done": int(report.done), "conflicts": report.conflicts, "seconds": report.seconds}
-    numbers = {f"{report.kind}/{name}": number for name, number in {**counted, **report.numbers}.items()}
-    metadata = worth_telling(
-        {
-            "upkeep": report.kind,
-            "text": report.text,
-            "dry_run": report.dry_run,
-            "snapshot": str(report.snapshot_id or ""),
-            **numbers,
-        }
-    )
-    key = dg.AssetKey(names.iceberg_path)
-    return dg.AssetObservation(key, description=report.text, metadata=metadata)
-
-
-def shown_materializations(schema: Schema, shown: Iterable[Shown]) -> Iterator[dg.AssetMaterialization]:
-    """Targets show the table as it is now."""
-    for each in shown:
-        yield dg.AssetMaterialization(dg.AssetKey(each.path), metadata=shown_metadata(each, schema))
-
-
-def check_evaluation(result: CheckResult, of: dg.DagsterInstance | None = None) -> dg.AssetCheckEvaluation:
-    """A check that no step of its own has run.
-
-    Where the asset was materialized within the same second, Dagster takes the check for an older one, and
-    shows "Not evaluated", unless it says which materialization of the instance it is about.
-    """
-    newest = of.fetch_materializations(dg.AssetKey(result.asset), limit=1).records if of else ()
-    return dg.AssetCheckEvaluation(
-        asset_key=dg.AssetKey(result.asset),
-        check_name=result.check,
-        passed=result.passed,
-        severity=dg.AssetCheckSeverity(result.severity),
-        description=result.text,
-        metadata=worth_telling(result.numbers),
-        blocking=result.blocking,
-        target_materialization_data=next(map(_pointer, newest), None),
-    )
-
-
-def _pointer(record: dg.EventLogRecord) -> AssetCheckEvaluationTargetMaterializationData:
-    return AssetCheckEvaluationTargetMaterializationData(
-        storage_id=record.storage_id, run_id=record.run_id, timestamp=record.timestamp
-    )
 
 
 def column_schema(schema: Schema) -> dg.TableSchema:

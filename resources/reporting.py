@@ -103,23 +103,23 @@ class DagsterReporter:
             return _told(dg.DagsterInstance.from_config, str(self._home))
 
     def _events(self, spec: AnyTable, done: Done) -> Iterator[Event]:
-        from resources import metadata
+        from resources import events, metadata
 
         names, connections = things(spec, self._settings), self._connections.of(spec)
         match done:
             case LandingReport():
-                yield metadata.grown(spec, connections, metadata.landing_metadata(done))
-                yield from metadata.letters_counted(spec, connections)
+                yield events.grown(spec, connections, metadata.landing_metadata(done))
+                yield from events.letters_counted(spec, connections)
             case DeriveReport():
-                yield metadata.grown(spec, connections, metadata.derive_metadata(done))
+                yield events.grown(spec, connections, metadata.derive_metadata(done))
             case WorkReport():
-                yield metadata.upkeep_observation(names, done)
+                yield events.upkeep_observation(names, done)
             case CheckResult():
                 if done.status != "skipped":
-                    yield metadata.check_evaluation(done)
+                    yield events.check_evaluation(done)
             case _:
                 schema = load_table(connections.catalog, names.table).schema()
-                yield from metadata.shown_materializations(schema, done)
+                yield from events.shown_materializations(schema, done)
 
     @cached_property
     def _home(self) -> Path | None:

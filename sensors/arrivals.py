@@ -16,7 +16,7 @@ from frazil.landing.arrivals import Arrivals, Due, Memory, look_at_each
 from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from resources.connections import FrazilConnections
-from resources.metadata import check_evaluation
+from resources.events import check_evaluation
 from sensors.runs import (
     ARRIVALS,
     arrivals_wait,

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from frazil.checks.result import Number, Subject, Verdict
-from frazil.formats.columns import metadata_columns, metadata_names
+from frazil.formats.columns import metadata_names, names_by_word
 from frazil.formats.evolution import refused
 from frazil.formats.protocol import VALUE
 from frazil.formats.record import half_schemas, topic_columns
@@ -189,7 +189,7 @@ def _breaks(table: Table) -> str:
 
 def _count_by_partition(subject: Subject[TableSpec], ledger: Ledger) -> dict[int, dict[str, Any]]:
     """An offset may be there once for each log that held it."""
-    names = {c.word: c.name(subject.spec.metadata_names) for c in metadata_columns(subject.spec)}
+    names = names_by_word(subject.spec)
     partition, offset = quoted(names["partition"]), quoted(names["offset"])
     each = f"SELECT {partition} AS p, {offset} AS o, count(1) AS n FROM {spark_name(subject.things.table)}"
     rows = subject.connections.spark.sql(

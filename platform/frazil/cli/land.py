@@ -24,6 +24,7 @@ from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -87,11 +88,11 @@ def land_command(
     if (lost or adopt_topic) and len(tables or ()) != 1:
         raise typer.BadParameter("--accept-loss and --adopt-topic speak of one table's topic: name that one.")
 
-    quickly = every and not make_topic
+    quiet = _quiet(selection) if every and not make_topic else {}
 
     def do(spec: TableSpec, on_step: OnStep) -> LandingReport:
         connections = selection.connections.of(spec)
-        if quickly and (nothing := _nothing_waits(spec, selection.connections)):
+        if nothing := quiet.get(str(things(spec, connections.settings).table)):
             return nothing
         if not spec.is_read_only:  # else the landing says so
             ensure_topic(spec, connections) if make_topic else _provide_subjects(spec, connections)
@@ -110,11 +111,10 @@ def land_command(
     results.exit()
 
 
-def _nothing_waits(spec: TableSpec, connections: Connections) -> LandingReport | None:
-    """The report of a table that holds all of its topic; found without the registry and its libraries."""
-    for _, state in quiet_tables([spec], connections):
-        return LandingReport(state.identifier, state.topic, state.snapshot_id, spans={})
-    return None
+def _quiet(selection: Selection[TableSpec]) -> dict[str, LandingReport]:
+    """The reports of tables that hold all of their topics; found without the registry and its libraries."""
+    states = [state for _, state in quiet_tables(selection.specs, selection.connections)]
+    return {s.identifier: LandingReport(s.identifier, s.topic, s.snapshot_id, spans={}) for s in states}
 
 
 def _provide_subjects(spec: TableSpec, connections: Connections) -> None:

@@ -77,11 +77,16 @@ def metadata_columns(spec: TableSpec) -> tuple[MetadataColumn, ...]:
     return _STANDARD + _RAW if full else _STANDARD
 
 
+def names_by_word(spec: TableSpec) -> dict[str, str]:
+    """What the table calls its metadata columns, by word, such as `leader-epoch`."""
+    return {c.word: c.name(spec.metadata_names) for c in metadata_columns(spec)}
+
+
 def metadata_names(spec: AnyTable) -> tuple[str, ...]:
     """Names of the metadata columns in the table; a derived table has none."""
     if not isinstance(spec, TableSpec):
         return ()
-    return tuple(c.name(spec.metadata_names) for c in metadata_columns(spec))
+    return tuple(names_by_word(spec).values())
 
 
 def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns:

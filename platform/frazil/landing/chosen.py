@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from frazil.errors import UsageError
-from frazil.formats.columns import metadata_columns
+from frazil.formats.columns import names_by_word
 from frazil.landing.acceptance import foreign_commits
 from frazil.landing.bad_records import MOST
 from frazil.landing.dead_letters import DeadLetter, letters_schema, of_log, read_letters
@@ -82,7 +82,7 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
 
 
 def _offset_columns(spec: TableSpec) -> tuple[str, str]:
-    names = {c.word: c.name(spec.metadata_names) for c in metadata_columns(spec)}
+    names = names_by_word(spec)
     return names["partition"], names["offset"]
 
 
@@ -90,7 +90,7 @@ def _of_times(spec: TableSpec, times: Iterable[datetime | None]) -> BooleanExpre
     """Rows with one of these timestamps: partition and offset alone may be those of another log's record."""
     from pyiceberg.expressions import In
 
-    (name,) = (c.name(spec.metadata_names) for c in metadata_columns(spec) if c.word == "timestamp")
+    name = names_by_word(spec)["timestamp"]
     return In(term=name, literals={at for at in times if at is not None})
 
 

@@ -176,8 +176,9 @@ class _Landing:
             return by_lane
         branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
-        write = write_upserts if self._spec.mode == "upsert" else write_branch
-        written = until_settled(write, records, decoder, self._spec, self._name, table, plan, branch)
+        told = records, decoder, self._spec, self._name, table, plan, branch
+        upserts = self._spec.mode == "upsert"
+        written = write_upserts(*told) if upserts else until_settled(write_branch, *told)
         self._done("written")
         return written
 

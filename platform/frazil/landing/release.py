@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.connections import Connections
 from frazil.errors import NotYetError, StopError
-from frazil.formats.columns import metadata_columns
+from frazil.formats.columns import names_by_word
 from frazil.kafka.facts import topic_fact
 from frazil.landing.evolve import SUSPENDED_BY
 from frazil.landing.ledger import EMPTY, Ledger, read_ledger
@@ -116,7 +116,7 @@ class _Release(Staged):
 
 
 def _beyond(spec: TableSpec, position: Mapping[int, int]) -> str:
-    names = {c.word: c.name(spec.metadata_names) for c in metadata_columns(spec)}
+    names = names_by_word(spec)
     partition, offset = double_quoted(names["partition"]), double_quoted(names["offset"])
     each = [f"({partition} = {p} AND {offset} >= {to})" for p, to in sorted(position.items())]
     return " OR ".join([*each, f"{partition} NOT IN ({', '.join(map(str, sorted(position)))})"])

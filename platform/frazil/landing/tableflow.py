@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from frazil.errors import DifferentError
-from frazil.formats.columns import metadata_columns
+from frazil.formats.columns import names_by_word
 from frazil.kafka.epochs import tally_records
 from frazil.kafka.facts import NO_ID, TopicFacts
 from frazil.kafka.tally import Tally
@@ -63,7 +63,7 @@ def place_columns(spec: TableSpec, table: Table) -> Names:
     Raises:
         DifferentError: The table lacks one of them.
     """
-    named = {c.word: c.name(spec.metadata_names) for c in metadata_columns(spec)}
+    named = names_by_word(spec)
     names = named["partition"], named["offset"], named["leader-epoch"]
     there = {field.name for field in table.schema().fields}
     if missing := [name for name in names if name not in there]:

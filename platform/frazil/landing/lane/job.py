@@ -10,7 +10,7 @@ from importlib.metadata import version
 from operator import xor
 from typing import TYPE_CHECKING
 
-from frazil.formats.columns import metadata_columns
+from frazil.formats.columns import names_by_word
 from frazil.formats.record import RecordDecoder
 from frazil.formats.record_batch import ArrowRecords
 from frazil.formats.types import arrow_type
@@ -74,7 +74,7 @@ class Lane:
             records=self.records,
             layout=self.layout,
             columns=tuple(f.name for f in table.schema().fields),
-            metadata={c.word: c.name(spec.metadata_names) for c in metadata_columns(spec)},
+            metadata=names_by_word(spec),
             topic=plan.topic,
             keeps_bad=spec.on_bad_record != "skip",
             version=version("frazil"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from frazil.formats.columns import metadata_columns
+from frazil.formats.columns import names_by_word
 from frazil.formats.protocol import VALUE
 from frazil.formats.record import OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
@@ -65,7 +65,7 @@ class Changes:
     @cached_property
     def heads(self) -> DataFrame:
         """The columns of the key, where the change is from, and whether it deletes."""
-        names = {c.word: c.name(self.spec.metadata_names) for c in metadata_columns(self.spec)}
+        names = names_by_word(self.spec)
         place = (f"{quoted(names[word])} AS {quoted(own)}" for word, own in _PLACE.items())
         puts = self.rows.selectExpr(*map(quoted, self.key), f"false AS {quoted(DELETED)}", *place)
         return puts.unionByName(self._ended) if self.ends else puts

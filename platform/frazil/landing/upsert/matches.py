@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.formats.columns import metadata_columns
+from frazil.formats.columns import names_by_word
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import DELETED, OFFSET, PARTITION, TIMESTAMP, Changes
@@ -46,7 +46,6 @@ class Matches:
     deleted: int = 0  # rows that go, and that no row comes for
     older: DataFrame | None = None  # keys of changes that are older than their row; None where there are none
     older_rows: int = 0  # how many of those changes have a row
-    older_deletes: int = 0
 
     @property
     def gone(self) -> int:
@@ -82,7 +81,7 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
     from pyspark.sql import functions as F
 
     spec = changes.spec
-    names = {c.word: c.name(spec.metadata_names) for c in metadata_columns(spec)}
+    names = names_by_word(spec)
     head = at_snapshot(changes, table.metadata.current_snapshot_id or 0)
     for condition in (wanted.box.sql, *wanted.buckets):
         head = head.where(condition)
@@ -94,13 +93,12 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
     with spark_job(landing_job(plan)):
         counts = judged.groupBy("_file").agg(*(F.expr(sql).alias(word) for word, sql in _COUNTS.items()))
         found = [row.asDict() for row in counts.collect()]
-    older = sum(row["older"] for row in found)
+    older = any(row["older"] for row in found)
     return Matches(
         {row["_file"]: row["gone"] for row in found if row["gone"]},
         sum(row["deleted"] for row in found),
         judged.where("NOT wins").select(*map(quoted, changes.key)) if older else None,
-        older - sum(row["older_deletes"] for row in found),
-        sum(row["older_deletes"] for row in found),
+        sum(row["older_rows"] for row in found),
     )
 
 
@@ -108,7 +106,7 @@ _COUNTS = {
     "gone": "count_if(wins)",
     "deleted": f"count_if(wins AND {quoted(DELETED)})",
     "older": "count_if(NOT wins)",
-    "older_deletes": f"count_if(NOT wins AND {quoted(DELETED)})",
+    "older_rows": f"count_if(NOT wins AND NOT {quoted(DELETED)})",
 }
 
 

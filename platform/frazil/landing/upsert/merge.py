@@ -107,7 +107,7 @@ def write_upserts(
         AuditFailedError: The rows that are kept are not as many as they should be.
         FrazilError: See `write_changes`.
     """
-    written, put, ends = write_changes(records, decoder, spec, name, table, plan, branch)
+    written, put, ends = until_settled(write_changes, records, decoder, spec, name, table, plan, branch)
     tip = next(ancestors(load_table(table.catalog, name).metadata, branch), None)
     if tip is None:
         raise branch_gone(landing_job(plan, table, branch))

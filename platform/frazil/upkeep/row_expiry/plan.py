@@ -13,7 +13,7 @@ from datetime import timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, get_args
 
-from frazil.formats.columns import metadata_columns
+from frazil.formats.columns import names_by_word
 from frazil.quoting import quoted
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
@@ -44,8 +44,7 @@ def row_age(spec: AnyTable) -> RowAge | None:
     """When rows expire by a spec; None where they are kept for ever, as those of a derived table are."""
     if not isinstance(spec, TableSpec) or spec.keep_rows_for is None:
         return None
-    column = next(c for c in metadata_columns(spec) if c.word == "timestamp")
-    return RowAge(column.name(spec.metadata_names), spec.keep_rows_for)
+    return RowAge(names_by_word(spec)["timestamp"], spec.keep_rows_for)
 
 
 @dataclass(frozen=True, slots=True)

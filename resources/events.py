@@ -1,0 +1,90 @@
+"""Dagster's events of assets and checks that no step of their own made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import dagster as dg
+from dagster._core.definitions.asset_checks.asset_check_evaluation import (
+    AssetCheckEvaluationTargetMaterializationData,
+)
+
+from frazil.checks.result import CheckResult
+from frazil.connections import Connections
+from frazil.landing.dead_letters import survey
+from frazil.publishing.target import Shown
+from frazil.spec.names import Things, things
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.upkeep.work import WorkReport
+from resources.facts import worth_telling
+from resources.metadata import Metadata, dead_letters_metadata, shown_metadata, table_metadata
+
+if TYPE_CHECKING:
+    from pyiceberg.schema import Schema
+
+
+def grown(spec: AnyTable, connections: Connections, brought: Metadata) -> dg.AssetMaterialization:
+    """What was brought into an Iceberg table, and the table as it stands."""
+    key = dg.AssetKey(things(spec, connections.settings).iceberg_path)
+    return dg.AssetMaterialization(key, metadata={**brought, **table_metadata(spec, connections)})
+
+
+def letters_counted(spec: AnyTable, connections: Connections) -> Iterator[dg.AssetMaterialization]:
+    """The dead letters of a table that is made of a topic, where it keeps any: counted after a landing."""
+    if isinstance(spec, TableSpec) and spec.on_bad_record == "dead_letter":
+        names = things(spec, connections.settings)
+        found = dead_letters_metadata(survey(connections.catalog, names.table), str(names.table.dead_letters))
+        yield dg.AssetMaterialization(dg.AssetKey(names.dead_letters_path), metadata=found)
+
+
+def upkeep_observation(names: Things, report: WorkReport) -> dg.AssetObservation:
+    """What was done to an Iceberg table. No materialization: its rows are as old as before.
+
+    Each kind's numbers are plots of their own.
+    """
+    counted = {"done": int(report.done), "conflicts": report.conflicts, "seconds": report.seconds}
+    numbers = {f"{report.kind}/{name}": number for name, number in {**counted, **report.numbers}.items()}
+    metadata = worth_telling(
+        {
+            "upkeep": report.kind,
+            "text": report.text,
+            "dry_run": report.dry_run,
+            "snapshot": str(report.snapshot_id or ""),
+            **numbers,
+        }
+    )
+    key = dg.AssetKey(names.iceberg_path)
+    return dg.AssetObservation(key, description=report.text, metadata=metadata)
+
+
+def shown_materializations(schema: Schema, shown: Iterable[Shown]) -> Iterator[dg.AssetMaterialization]:
+    """Targets show the table as it is now."""
+    for each in shown:
+        yield dg.AssetMaterialization(dg.AssetKey(each.path), metadata=shown_metadata(each, schema))
+
+
+def check_evaluation(result: CheckResult, of: dg.DagsterInstance | None = None) -> dg.AssetCheckEvaluation:
+    """A check that no step of its own has run.
+
+    Where the asset was materialized within the same second, Dagster takes the check for an older one, and
+    shows "Not evaluated", unless it says which materialization of the instance it is about.
+    """
+    newest = of.fetch_materializations(dg.AssetKey(result.asset), limit=1).records if of else ()
+    return dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(result.asset),
+        check_name=result.check,
+        passed=result.passed,
+        severity=dg.AssetCheckSeverity(result.severity),
+        description=result.text,
+        metadata=worth_telling(result.numbers),
+        blocking=result.blocking,
+        target_materialization_data=next(map(_pointer, newest), None),
+    )
+
+
+def _pointer(record: dg.EventLogRecord) -> AssetCheckEvaluationTargetMaterializationData:
+    return AssetCheckEvaluationTargetMaterializationData(
+        storage_id=record.storage_id, run_id=record.run_id, timestamp=record.timestamp
+    )
