@@ -1,4 +1,4 @@
-"""Dagster's own servers on the checkout's workspace.yaml."""
+"""Dagster's own servers, on the checkout's workspace.yaml or in a project of dg's."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ ROOT = Path(frazil.__file__).parents[2]
 
 
 @contextmanager
-def serving(command: Sequence[str], home: Path, port: int) -> Iterator[None]:
+def serving(command: Sequence[str], home: Path, port: int, project: Path | None = None) -> Iterator[None]:
     """Runs a server until the context ends: `serving(["dagster", "dev"], home, port)`."""
     program = str(Path(sys.executable).with_name(command[0]))
-    where = ["-w", str(ROOT / "workspace.yaml"), "-h", "127.0.0.1", "-p", str(port)]
+    what = [] if project else ["-w", str(ROOT / "workspace.yaml")]
+    where = [*what, "--host", "127.0.0.1", "--port", str(port)]
     with (home / "server.log").open("wb") as log:
         server = subprocess.Popen(
             [program, *command[1:], *where],
-            cwd=home,
+            cwd=project or home,
             env={**os.environ, "DAGSTER_HOME": str(home)},
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -16,11 +16,11 @@ import frazil
 ROOT = Path(frazil.__file__).parents[2]
 
 
-def reached(extras: Iterable[str]) -> set[str]:
-    """The distributions that come with Frazil and some of its extras."""
+def reached(extras: Iterable[str], others: Iterable[str] = ()) -> set[str]:
+    """The distributions that come with Frazil, some of its extras and others beside it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     of_extras = (project["optional-dependencies"][extra] for extra in extras)
-    new = set(pairs(chain(project["dependencies"], *of_extras), ""))
+    new = set(pairs(chain(project["dependencies"], *of_extras, others), ""))
     found: set[tuple[str, str]] = set()
     while new:
         found |= new

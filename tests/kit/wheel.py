@@ -58,11 +58,11 @@ def build_wheel(folder: Path) -> Path:
     return wheel
 
 
-def make_environment(folder: Path, wheel: Path | None = None) -> Environment:
-    """Sees the locked distributions of the engine, and has the wheel, if any, installed."""
+def make_environment(folder: Path, wheel: Path | None = None, *others: str) -> Environment:
+    """Sees the locked distributions of the engine, and others by name; has the wheel, if any, installed."""
     venv.create(folder, with_pip=False, symlinks=True)
     environment = Environment(folder)
-    for name in reached(()):
+    for name in reached((), others):
         _link(name, environment.site)
     if wheel:
         install = (

@@ -20,6 +20,7 @@ TEMPLATES = {
     "settings.env": "settings.env",
     "requirements.txt": "requirements.txt",
     "produce_orders.py": "produce_orders.py.txt",
+    "dg.toml": "dg.toml",
     ".gitignore": "gitignore",
     ".github/workflows/check.yml": "check.yml",
     "pipelines/shop/defs.yaml": "defs.yaml",

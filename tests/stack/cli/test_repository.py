@@ -8,9 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+import requests
+
 from frazil.settings.profile import Settings
+from kit.dagster_servers import free_port, serving
 from kit.shell import Command
-from kit.waiting import PATIENCE
+from kit.waiting import PATIENCE, wait_for
 
 
 def test_the_commands_of_its_readme_work_as_they_stand(
@@ -30,3 +34,22 @@ def test_the_commands_of_its_readme_work_as_they_stand(
     assert "100 orders to orders" in done.stdout
     assert "local.orders" in done.stdout
     assert "paid" in done.stdout
+
+
+def test_dg_dev_shows_its_topic(
+    stack: Settings, frazil: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, home, port = tmp_path / "ours", tmp_path / "dagster-home", free_port()
+    frazil("init", str(project))
+    home.mkdir()
+    (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    monkeypatch.setenv("FRAZIL_PIPELINES", str(project / "pipelines"))
+
+    with serving(["dg", "dev"], home, port, project):
+        wait_for(lambda: ["kafka", "orders"] in assets_at(port))
+
+
+def assets_at(port: int) -> list[list[str]]:
+    query = {"query": "{ assetNodes { assetKey { path } } }"}
+    answer = requests.post(f"http://127.0.0.1:{port}/graphql", json=query, timeout=PATIENCE).json()
+    return [node["assetKey"]["path"] for node in answer["data"]["assetNodes"]]

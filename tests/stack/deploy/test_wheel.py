@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,8 @@ import json
 from frazil.definitions import defs
 print(json.dumps(sorted(key.to_user_string() for key in defs().resolve_asset_graph().get_all_asset_keys())))
 """
+
+DG = "from dagster_dg_cli.cli import main; main()"
 
 OF_THE_TEAM = """
 import dagster as dg
@@ -107,6 +110,22 @@ def test_its_doctor_says_what_does_not_answer(installed: Environment, pipelines:
     assert "Traceback" not in said.stderr
     down = {found["system"] for found in json.loads(said.stdout)["findings"] if found["status"] == "down"}
     assert down == {"kafka", "registry", "catalog", "spark"}
+
+
+def test_a_repository_that_init_makes_is_a_project_of_dagsters_own_command(
+    wheel: Path, tmp_path: Path
+) -> None:
+    ours = make_environment(tmp_path / "venv", wheel, "dagster-dg-cli")
+    assert ours.run(ours.folder / "bin" / "frazil", "init", "ours").returncode == 0
+    project = ours.folder / "ours"
+    dg = partial(ours.run, ours.python, "-c", DG, cwd=project, FRAZIL_PIPELINES=str(project / "pipelines"))
+
+    listed, checked = dg("list", "defs", "--json"), dg("check", "defs")
+
+    assert listed.returncode == 0, listed.stderr
+    assert "kafka/orders" in {asset["asset_key"] for asset in json.loads(listed.stdout)["assets"]}
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "All component YAML validated successfully." in checked.stdout + checked.stderr
 
 
 def test_it_stands_beside_a_project_with_packages_of_the_same_names(
