@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from frazil.formats.evolution import refused
 from frazil.formats.protocol import VALUE
 from frazil.formats.record import half_schemas, topic_columns
 from frazil.formats.types import from_iceberg
-from frazil.landing.acceptance import foreign_commits
+from frazil.landing.acceptance import foreign_commits, told
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.ledger import Ledger, ledgers, read_ledger
 from frazil.landing.state import BLOCKED, TableState, table_states
@@ -167,9 +166,8 @@ def _others(name: TableName, table: Table) -> str:
     newest = next(iter(foreign_commits(table.metadata)), None)
     if newest is None:
         return ""
-    at = datetime.fromtimestamp(newest.timestamp_ms / 1000, UTC)
     return (
-        f" Another engine changed rows in snapshot {newest.snapshot_id} of {at:%F %T} UTC: "
+        f" Another engine changed rows in snapshot {told(newest)}: "
         f"`frazil accept {name} --snapshot {newest.snapshot_id} --because TEXT` counts them in, "
         f"`frazil rollback {name}` takes them back."
     )

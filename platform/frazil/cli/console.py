@@ -21,7 +21,9 @@ from frazil.settings.profile import log_settings
 
 _log = logging.getLogger(__name__)
 
-IDS = frozenset({"snapshot_id", "from_snapshot_id", "rolled_back_to", "read_to", "head", "inputs"})
+IDS = frozenset(
+    {"snapshot_id", "from_snapshot_id", "accepted_snapshot", "rolled_back_to", "read_to", "head", "inputs"}
+)
 """Names of snapshots' ids in documents; `inputs` may hold them by table."""
 
 _PAPER = 1000  # width of a file or pipe: wider than any table

@@ -125,6 +125,9 @@ def _landed(spec: AnyTable, connections: Connections, table: IcebergTable | None
     return {
         "schema": asked,
         "not_guarded": [{"what": what} for _, ledger in newest[:1] for what in unguarded(ledger)],
+        "acceptances": [
+            _acceptance(*pair) for pair in (ledgers(table.metadata) if table else ()) if pair[1].accepted
+        ],
         "landings": [_landing(*pair) for pair in newest],
     }
 
@@ -145,6 +148,16 @@ def _commit(snapshot: Snapshot) -> dict[str, Any]:
         "snapshot_id": snapshot.snapshot_id,
         "at": _moment(snapshot.timestamp_ms / 1000),
         "at_ms": snapshot.timestamp_ms,
+    }
+
+
+def _acceptance(snapshot: Snapshot, ledger: Ledger) -> dict[str, Any]:
+    return {
+        **_commit(snapshot),
+        "accepted_snapshot": ledger.accepted_snapshot,
+        "rows": ledger.accepted,
+        "by": ledger.accepted_by,
+        "because": ledger.because,
     }
 
 

@@ -15,9 +15,10 @@ from rich.table import Table
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.land import landed, show_landings
 from frazil.cli.moment import moment_of
-from frazil.cli.results import run_id
+from frazil.cli.results import person, run_id
 from frazil.cli.selection import Json, Name, Selection, select, select_topics
 from frazil.derive.derive import DeriveReport
+from frazil.derive.inputs import readers_of
 from frazil.derive.publish import DerivedRollback, roll_back_derived
 from frazil.landing.acceptance import accept
 from frazil.landing.redrive import RedriveReport, redrive
@@ -27,6 +28,7 @@ from frazil.landing.resume import refuse_running, resume
 from frazil.landing.rollback import RollbackReport, roll_back
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
 from frazil.tables.keys import Key
 
 app = typer.Typer()
@@ -94,14 +96,16 @@ def resume_command(table: Name, past: Past = None, as_json: Json = False) -> Non
 def accept_command(table: Name, snapshot: SnapshotId, because: Because, as_json: Json = False) -> None:
     """Accept that another engine deleted rows, so that the checks no longer miss them."""
     selection = select_topics([table], every=False)
-    (spec,) = selection.specs
-    report = accept(spec, selection.connections.of(spec), snapshot, because, run_id=run_id())
+    ((spec, names),) = selection.pairs
+    connections = selection.connections.of(spec)
+    report = accept(spec, connections, snapshot, because, by=person(), run_id=run_id())
+    readers = readers_of(load_table(connections.catalog, names.table))
     if as_json:
-        print_json(asdict(report))
-    else:
-        console.print(
-            f"{report.table}: {report.rows:,} rows that snapshot {snapshot} deleted are counted in."
-        )
+        print_json({**asdict(report), "made_of_it": readers})
+        return
+    console.print(f"{report.table}: {report.rows:,} rows that snapshot {snapshot} deleted are counted in.")
+    for reader in readers:
+        console.print(f"{reader} may hold what was made of them: `frazil derive {reader} --rebuild`.")
 
 
 @app.command("rollback")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -126,3 +127,11 @@ def _interrupted(verb: str, names: Things, steps: Sequence[str]) -> InterruptedW
 def run_id() -> str:
     """A name for one landing or derivation, noted in its snapshots."""
     return f"cli-{time.time_ns()}"
+
+
+def person() -> str:
+    """Who runs the command, as the machine knows them; empty where it does not, as in some containers."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""

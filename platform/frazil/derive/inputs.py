@@ -11,6 +11,7 @@ from frazil.connections import Connections
 from frazil.derive.ledger import Position
 from frazil.errors import MissingError, PositionLostError
 from frazil.formats.types import from_iceberg, spark_type
+from frazil.landing.ledger import ledgers
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.tables.commit import set_properties
@@ -165,13 +166,22 @@ def rows_read(connections: Connections, name: TableName, table: Table, new: Incr
 def rows_lost(connections: Connections, name: TableName, table: Table, position: Position, read: int) -> int:
     """How many rows that were read up to a position an input no longer holds.
 
-    They are more where it has also lost the snapshots that tell what came behind the position.
+    They are more where it has also lost the snapshots that tell what came behind the position. Rows whose
+    deletion was accepted since are none of them.
     """
     if str(table.metadata.table_uuid) != position.uuid:
         return read
     newer = (s for s in ancestors(table.metadata) if (s.sequence_number or 0) > position.sequence)
     added = sum(rows_added(table, s) for s in newer if _operation(s) == "append")
-    return max(0, read + added - live_rows(connections, name, table.current_snapshot()))
+    lawful = _accepted_since(table, position)
+    return max(0, read + added - lawful - live_rows(connections, name, table.current_snapshot()))
+
+
+def _accepted_since(table: Table, position: Position) -> int:
+    """Rows of a topic's table whose deletion by another engine was accepted behind a position."""
+    found = list(ledgers(table.metadata))
+    then = [each for s, each in found if (s.sequence_number or 0) <= position.sequence]
+    return found[0][1].total_accepted - then[0].total_accepted if then else 0
 
 
 def is_unmoved(table: Table, position: Position) -> bool:

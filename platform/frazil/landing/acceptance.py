@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar
@@ -15,7 +16,7 @@ from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import new_branch
 from frazil.tables.catalog import catalog_errors, load_table
-from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.snapshots import ancestors, number, summary_of
 from frazil.tables.spark import live_rows
 from frazil.tables.stage import Staged, StagedFiles, publish
 
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
 
 _CHANGES = ("added-records", "deleted-records", "added-delete-files", "removed-delete-files")
 
+_ENGINES = ("engine-name", "engine-version", "app-id", "trino_query_id", "trino_user")
+"""What Spark, Flink and Trino (which Athena is) say of themselves in a summary."""
+
 
 @dataclass(frozen=True, slots=True)
 class AcceptReport:
     """What was accepted; `rows` are those that the foreign commit took away."""
 
     table: str
-    accepted: int
+    accepted_snapshot: int
     rows: int
     because: str
     snapshot_id: int | None
@@ -48,10 +52,27 @@ def foreign_commits(metadata: TableMetadata) -> list[Snapshot]:
     ]
 
 
+def told(snapshot: Snapshot) -> str:
+    """A foreign commit in words: its id, time, operation, rows, and who says to have made it."""
+    said, at = summary_of(snapshot), datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
+    operation = snapshot.summary.operation.value if snapshot.summary else "unknown operation"
+    rows = f"{number(said, 'deleted-records'):,} rows out, {number(said, 'added-records'):,} in"
+    if by_files := number(said, "added-position-deletes") + number(said, "added-equality-deletes"):
+        rows += f", {by_files:,} deleted by delete files"
+    engine = " ".join(said[name] for name in _ENGINES if said.get(name)) or "an engine that does not say"
+    return f"{snapshot.snapshot_id} of {at:%F %T} UTC ({operation} by {engine}; {rows})"
+
+
 def accept(
-    spec: TableSpec, connections: Connections, snapshot_id: int, because: str, *, run_id: str = ""
+    spec: TableSpec,
+    connections: Connections,
+    snapshot_id: int,
+    because: str,
+    *,
+    by: str = "",
+    run_id: str = "",
 ) -> AcceptReport:
-    """Counts in the rows that a foreign commit took away, and notes why.
+    """Counts in the rows that a foreign commit took away, and notes why, and by whom.
 
     Raises:
         ConfigureError: The commit is none of those, or it brought rows.
@@ -63,7 +84,7 @@ def accept(
         found = _find(name, table, snapshot_id)
         rows = _taken(name, table, found, connections)
         entry = replace(
-            EMPTY, accepted=rows, accepted_snapshot=snapshot_id, because=because,
+            EMPTY, accepted=rows, accepted_snapshot=snapshot_id, because=because, accepted_by=by,
             landing=new_branch("acceptance"), run_id=run_id, version=version("frazil"),
         )  # fmt: skip
         published = publish(connections.catalog, name, _Acceptance(StagedFiles(), entry, found.timestamp_ms))
@@ -126,9 +147,13 @@ def _find(name: TableName, table: Table, snapshot_id: int) -> Snapshot:
 def _taken(name: TableName, table: Table, snapshot: Snapshot, connections: Connections) -> int:
     """How many rows the commit took away."""
     before = table.metadata.snapshot_by_id(snapshot.parent_snapshot_id or 0)
-    if before is None:
+    said = summary_of(snapshot)
+    if before:
+        taken = live_rows(connections, name, before) - live_rows(connections, name, snapshot)
+    elif "total-records" in said and not number(said, "total-delete-files"):
+        taken = number(said, "deleted-records") - number(said, "added-records")
+    else:
         raise _unknown(name, snapshot, "the snapshot before it has expired")
-    taken = live_rows(connections, name, before) - live_rows(connections, name, snapshot)
     if taken <= 0:
         raise _unknown(name, snapshot, f"it brought {-taken} rows, or changed some")
     return taken

@@ -76,6 +76,7 @@ class Ledger(Entry):
     expired: int = 0
     accepted: int = 0
     accepted_snapshot: int | None = None
+    accepted_by: str = ""
     inserted: int = 0
     updated: int = 0
     deleted: int = 0

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_check
-from frazil.errors import ConfigureError
+from frazil.errors import ConfigureError, PositionLostError, RowsLostError
 from frazil.landing.acceptance import accept, foreign_commits
 from frazil.landing.dead_letters import DeadLetter
 from frazil.landing.land import land
+from frazil.landing.ledger import read_ledger
 from frazil.landing.redrive import redrive
+from frazil.landing.rollback import roll_back
 from frazil.tables.spark import spark_name
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.expiry import expire
+from frazil.upkeep.kind import Order
+from kit.made import make_made
 from kit.opened import table_of
 from kit.topics import MakeTopic, Topic
 
@@ -88,3 +96,74 @@ def test_a_redriven_row_that_another_engine_deleted_is_not_redriven_again(
 
     assert (again.redriven, again.past) == (0, 1)
     assert (later.redriven, later.past) == (1, 1)
+
+
+@only_rest
+def test_a_foreign_delete_stops_no_landing_and_no_upkeep_and_the_check_says_whose_it_is(
+    landed: Topic,
+) -> None:
+    spark(landed, "DELETE FROM {table} WHERE quantity IN (4, 7)")
+    (foreign,) = foreign_commits(table_of(landed).metadata)
+    landed.trades(3)
+
+    assert land(landed.spec, landed.connections).records == 3
+    compact(landed.spec, landed.connections, time.time(), Order(everything=True))
+    expire(landed.spec, landed.connections, time.time())
+    failed = check(landed, "row_count")
+
+    assert not failed.passed
+    assert f"snapshot {foreign.snapshot_id} of " in failed.text
+    assert "(overwrite by spark 4" in failed.text
+    assert "; 10 rows out, 8 in)" in failed.text
+
+
+@only_rest
+def test_an_acceptance_says_who_and_why_and_a_rollback_past_it_forgets_it(landed: Topic) -> None:
+    before = table_of(landed).metadata.current_snapshot_id
+    spark(landed, "DELETE FROM {table} WHERE quantity = 4")
+    (foreign,) = foreign_commits(table_of(landed).metadata)
+    accept(landed.spec, landed.connections, foreign.snapshot_id, "GDPR", by="ann")
+    position = table_of(landed).properties["frazil.spans"]
+    ledger = read_ledger(table_of(landed).metadata)
+
+    roll_back(landed.spec, landed.connections, before or 0)
+
+    assert ledger
+    assert (ledger.accepted_by, ledger.because, ledger.position) == ("ann", "GDPR", {0: 10})
+    assert '"0":[10,10]' in position
+    assert (again := read_ledger(table_of(landed).metadata))
+    assert again.total_accepted == 0
+    assert check(landed, "row_count").passed
+
+
+@only_rest
+def test_a_delete_whose_parent_has_expired_can_still_be_accepted(landed: Topic) -> None:
+    spark(landed, "DELETE FROM {table} WHERE quantity = 4")
+    (foreign,) = foreign_commits(table_of(landed).metadata)
+    table_of(landed).maintenance.expire_snapshots().by_id(foreign.parent_snapshot_id or 0).commit()
+
+    assert accept(landed.spec, landed.connections, foreign.snapshot_id, "GDPR").rows == 1
+    assert check(landed, "row_count").passed
+
+
+@only_rest
+def test_a_table_made_of_rows_that_others_deleted_is_made_anew_once_that_is_accepted(
+    landed: Topic, tmp_path: Path
+) -> None:
+    name = landed.things.table
+    made = make_made(landed.connections, tmp_path, f"{name.table}_out", f"SELECT quantity FROM {name}")
+    made.derive()
+    spark(landed, "DELETE FROM {table} WHERE quantity = 4")
+    (foreign,) = foreign_commits(table_of(landed).metadata)
+    with pytest.raises(PositionLostError, match="--rebuild"):
+        made.derive()
+    with pytest.raises(RowsLostError, match=": 1 of 10 rows"):
+        made.derive(rebuild=True)
+
+    accept(landed.spec, landed.connections, foreign.snapshot_id, "GDPR")
+    made.derive(rebuild=True)
+    landed.trades(1)
+    land(landed.spec, landed.connections)
+
+    assert made.derive().rows == 1
+    assert sorted(made.rows("quantity")) == [(n,) for n in range(11) if n != 4]
