@@ -7,10 +7,12 @@ import logging
 import os
 import sys
 import traceback
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import typer
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
 from stamina.instrumentation import set_on_retry_hooks
@@ -26,7 +28,8 @@ IDS = frozenset(
 )
 """Names of snapshots' ids in documents; `inputs` may hold them by table."""
 
-_PAPER = 1000  # width of a file or pipe: wider than any table
+_PAPER = 1000  # width of a file or pipe
+_PADDED = 100  # of columns in a pipe; cells that are wider stand out of theirs
 
 
 def _console(*, stderr: bool) -> Console:
@@ -75,23 +78,44 @@ def _for_scripts(data: Any, *, is_id: bool = False) -> Any:
 def print_table(table: Table, to: Console = paper) -> None:
     """Prints a table for people; one without rows says nothing.
 
-    In a pipe a row is a line, for grep and awk. On a terminal that is too narrow each row becomes a block of
-    lines; cells are folded, never cut.
+    In a pipe a row is a line, for grep and awk: breaks within cells are written out. On a terminal that is
+    too narrow each row becomes a block of lines; cells are folded, never cut.
     """
+    if not table.row_count:
+        return
+    if not to.is_terminal:
+        _print_lines(table, to)
+        return
     for column in table.columns:
         column.overflow = "fold"
-    if not to.is_terminal:
-        table.box, table.pad_edge = None, False
     needed = Measurement.get(to, to.options.update(max_width=_PAPER), table).minimum
-    if table.row_count and needed > to.width:
+    if needed > to.width:
         _print_blocks(table, to)
-    elif table.row_count:
+    else:
         to.print(table, soft_wrap=False)
+
+
+def _print_lines(table: Table, to: Console) -> None:
+    headers = [[_line(column.header) for column in table.columns]] if table.show_header else []
+    rows = [*headers, *([_line(cell) for cell in row] for row in _rows(table))]
+    widths = [min(max(map(cell_len, column)), _PADDED) for column in zip(*rows, strict=True)]
+    for row in rows:
+        padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        to.print("  ".join(padded).rstrip())
+
+
+def _line(cell: RenderableType) -> str:
+    """What a cell says, its breaks written out."""
+    return str(cell).replace("\r", "\\r").replace("\n", "\\n")
+
+
+def _rows(table: Table) -> Iterator[tuple[RenderableType, ...]]:
+    return zip(*(column.cells for column in table.columns), strict=True)
 
 
 def _print_blocks(table: Table, to: Console) -> None:
     headers = [column.header for column in table.columns]
-    for cells in zip(*(column.cells for column in table.columns), strict=True):
+    for cells in _rows(table):
         block = Table.grid(padding=(0, 2))
         for header, cell in zip(headers, cells, strict=True):
             block.add_row(header, cell)

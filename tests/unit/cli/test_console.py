@@ -44,6 +44,19 @@ def test_in_a_pipe_each_row_is_a_line_without_borders(capsys: pytest.CaptureFixt
     assert [line.split() for line in lines[1:]] == [[*ORDERS], [*TRADES]]
 
 
+def test_in_a_pipe_a_row_is_one_line_however_long_its_cells_are_and_whatever_breaks_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    long = "x" * 5000
+
+    print_table(table_of((long, "a\nb\r\nc", "suspended", "日本", "89"), TRADES))
+
+    _, first, second = capsys.readouterr().out.splitlines()
+    assert first.split() == [long, "a\\nb\\r\\nc", "suspended", "日本", "89"]
+    assert second.split() == [*TRADES]
+    assert len(second) < 500
+
+
 def test_a_table_without_rows_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(table_of())
 

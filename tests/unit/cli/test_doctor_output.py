@@ -29,6 +29,7 @@ def frazil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     monkeypatch.setenv("FRAZIL_PIPELINES", str(tmp_path))
     monkeypatch.setattr(doctor, "examine", lambda *_, **__: FINDINGS)
     monkeypatch.setattr(paper, "width", 80)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
     return Command(monkeypatch, capsys)
 
 
