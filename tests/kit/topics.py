@@ -123,11 +123,14 @@ def topic_maker(connections: Connections, name: str, namespace: str) -> MakeTopi
     """Makes topics whose names begin alike, and which hold trades."""
     numbers = count()
 
-    def make(partitions: int = 1, config: dict[str, str] | None = None, **spec: Any) -> Topic:
+    def make(
+        partitions: int = 1, config: dict[str, str] | None = None, trades: bool = True, **spec: Any
+    ) -> Topic:
         own = f"{name}_{next(numbers)}"
         create_topic(connections.admin, own, partitions, config or {})
         topic = Topic(own, connections, TableSpec(topic=own, namespace=namespace, **spec))
-        topic.register(TRADE)
+        if trades:
+            topic.register(TRADE)
         return topic
 
     return make

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import MissingError, SchemaRefusedError, SpecError
-from frazil.formats.columns import RecordColumns, record_columns, table_fields
+from frazil.formats.columns import RecordColumns, table_fields
 from frazil.formats.evolution import Verdict, refused
 from frazil.formats.logical import Where
 from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
-from frazil.formats.record import half_schemas, schemas_of
+from frazil.formats.record import half_schemas, row_columns, schemas_of
 from frazil.formats.types import to_iceberg
 from frazil.landing.evolve import plan_evolution
 from frazil.publishing.target import Target
@@ -90,7 +90,7 @@ def _columns(spec: TableSpec, connections: Connections, file: Path, half: Half) 
         found[half] = schemas_of(spec, half, (*writers, _candidate(file, writers))).columns
     except (KeyError, ValueError) as e:
         raise SpecError(f"{file}: this is no schema: {e}", todo="Mend the file.") from None
-    return record_columns(spec, found[KEY], found[VALUE])
+    return row_columns(spec, found[KEY], found[VALUE])
 
 
 def _candidate(file: Path, writers: tuple[WriterSchema, ...]) -> WriterSchema:

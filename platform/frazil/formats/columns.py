@@ -26,7 +26,7 @@ class RecordColumns:
 
 @dataclass(frozen=True, slots=True)
 class MetadataColumn:
-    """One of the nine, with the Spark expression over Kafka's source that fills it."""
+    """One of Frazil's own, with the Spark expression over Kafka's source that fills it."""
 
     word: str
     type: Type
@@ -71,10 +71,23 @@ _RAW = (
 )
 
 
+CHANGE = "_change"
+"""Column of the decoded frame that has the change's parts, see `Envelope.unwrap`; only with mode: cdc."""
+
+_OF_CHANGE = (
+    MetadataColumn("op", _STRING, f"{CHANGE}.op", "The last change: c (insert), u (update), r (snapshot)."),
+    MetadataColumn(
+        "source-time", Primitive("timestamptz"), f"{CHANGE}.time", "When the source made the change."
+    ),
+    MetadataColumn("source-lsn", _LONG, f"{CHANGE}.lsn", "Where it stands in the source's log."),
+)
+
+
 def metadata_columns(spec: TableSpec) -> tuple[MetadataColumn, ...]:
     """The metadata columns that the spec asks for, in order."""
     full = spec.metadata == "full" or spec.is_read_only  # Tableflow writes all nine
-    return _STANDARD + _RAW if full else _STANDARD
+    of_change = _OF_CHANGE if spec.mode == "cdc" else ()
+    return _STANDARD + (_RAW if full else ()) + of_change
 
 
 def names_by_word(spec: TableSpec) -> dict[str, str]:
@@ -106,7 +119,8 @@ def table_fields(spec: TableSpec, record: RecordColumns) -> tuple[Field, ...]:
 
 
 def _check_names(spec: TableSpec, record: RecordColumns) -> None:
-    own = {c.name(spec.metadata_names).lower(): c.name(spec.metadata_names) for c in _STANDARD + _RAW}
+    every = metadata_columns(spec.model_copy(update={"metadata": "full"}))
+    own = {c.name(spec.metadata_names).lower(): c.name(spec.metadata_names) for c in every}
     values = {f.name.lower(): f.name for f in record.value}
     for name in (f.name for f in record.fields):
         if taken := own.get(name.lower()):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigureError, MissingError, SchemaRefusedError, SpecError
-from frazil.formats.columns import RecordColumns, record_columns, table_fields
+from frazil.formats.columns import CHANGE, RecordColumns, record_columns, table_fields
+from frazil.formats.debezium import with_types
+from frazil.formats.envelope import ROWS_AT, Envelope, envelope
 from frazil.formats.kinds import PLAIN_FORMATS, schema_format
 from frazil.formats.logical import Field, Struct
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
@@ -46,12 +48,24 @@ class RecordDecoder:
     on_null_value: str = "bad"
     others: tuple[int, ...] = ()  # schema ids of records that belong to other tables, and are left out
     row_key: RowKey = NO_KEY  # the columns that tell rows apart; a record that lacks one of them is bad
+    envelope: Envelope | None = None  # what the value is, where it is not the row itself
+
+    @property
+    def deletes(self) -> str:
+        """Whether a good record ends the row of its key, as SQL that is never null."""
+        return self.envelope.deletes if self.envelope else f"{VALUE.raw} IS NULL"
+
+    @property
+    def fault(self) -> str:
+        """Why the value is bad though its decoder took it, as SQL: null, or what `explain` understands."""
+        return f"{CHANGE}.fault" if self.envelope else "CAST(NULL AS string)"
 
     def decode(self, frame: DataFrame) -> DataFrame:
-        """Adds what both halves' decoders add, and `OK` and `BAD`."""
+        """Adds what both halves' decoders add, and `OK` and `BAD`; an envelope is unwrapped."""
         from pyspark.sql import functions as F
 
         decoded = self.value.decode(self.key.decode(frame, KEY), VALUE)
+        decoded = self.envelope.unwrap(decoded) if self.envelope else decoded
         row, bad = (str(flag).lower() for flag in _NULL[self.on_null_value])
         needed = self.row_key.is_there if self.on_null_value == "delete" else self.row_key.is_there_with_value
         key_holds = f"({KEY.raw} IS NULL OR {KEY.ok}) AND {needed}"
@@ -75,7 +89,10 @@ class RecordDecoder:
         headers = ", ".join(map(header_sql, self.others))
         return f"NOT coalesce(substring({VALUE.raw}, 1, 5) IN ({headers}), false)"
 
-    def explain(self, raw_key: bytes | None, raw_value: bytes | None, key_ok: bool, value_ok: bool) -> Reason:
+    def explain(
+        self, raw_key: bytes | None, raw_value: bytes | None, key_ok: bool, value_ok: bool,
+        fault: str | None = None,
+    ) -> Reason:  # fmt: skip
         """Why the record is bad, by what `decode` said of both halves; the key comes first."""
         if raw_key is not None and not key_ok:
             code, reason = self.key.explain(raw_key)
@@ -84,6 +101,8 @@ class RecordDecoder:
             return "null_value", "the value is null, which is no row in append mode"
         if self.row_key.columns and (value_ok or raw_value is None):
             return self.row_key.missing(raw_key, raw_value)
+        if self.envelope and fault:
+            return self.envelope.reason(fault)
         if raw_value is None or value_ok:
             return "value", "the record does not decode"
         return self.value.explain(raw_value)
@@ -112,6 +131,8 @@ def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfS
 def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:
     """How a half is written, by the versions of its subject, oldest first; the newest decides the format."""
     subject, kind = subject_name(spec, half.word), writers[-1].kind
+    if spec.mode == "cdc":
+        writers = [with_types(w) for w in writers]
     return HalfSchemas(
         half,
         schema_format(kind, subject),
@@ -120,14 +141,32 @@ def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> 
         framed=spec.framing == "confluent",
         record_type=spec.record_type if half == VALUE else None,
         strict=spec.validation == "strict",
-        renames=tuple((m.rename.from_, m.rename.to) for m in spec.migrations if m.rename),
+        renames=tuple(_renames(spec, half)),
     )
+
+
+def _renames(spec: TableSpec, half: Half) -> Iterator[tuple[str, str]]:
+    """Approved renames, with the paths that fields have in the records."""
+    within = ROWS_AT if spec.mode == "cdc" and half == VALUE else ("",)
+    for migration in spec.migrations:
+        if migration.rename:
+            yield from ((f"{at}{migration.rename.from_}", migration.rename.to) for at in within)
 
 
 def topic_columns(spec: TableSpec, registry: RegistryClient) -> RecordColumns:
     """What the newest schemas of a topic ask of its table."""
     key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
-    return record_columns(spec, key.columns, value.columns)
+    return row_columns(spec, key.columns, value.columns)
+
+
+def row_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns:
+    """What keys and values of these columns ask of the table; of an envelope those of the row within it."""
+    found = _envelope(spec, key, value)
+    return record_columns(spec, found.key, found.row) if found else record_columns(spec, key, value)
+
+
+def _envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope | None:
+    return envelope(spec, key, value) if spec.mode == "cdc" else None
 
 
 def file_fields(spec: TableSpec) -> tuple[Field, ...] | None:
@@ -139,17 +178,18 @@ def file_fields(spec: TableSpec) -> tuple[Field, ...] | None:
     value = _file_columns(spec, VALUE, spec.value_format, spec.value_schema)
     if value is None:
         return None
-    return table_fields(spec, record_columns(spec, key or _plain(spec, KEY, "bytes").columns, value))
+    return table_fields(spec, row_columns(spec, key or _plain(spec, KEY, "bytes").columns, value))
 
 
 def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
     """The decoder for a topic's records; those that belong to other tables are left out."""
     key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
     one, two = key.format.decoder(key), value.format.decoder(value)
-    columns = record_columns(spec, one.columns, two.columns)
+    columns = row_columns(spec, one.columns, two.columns)
     subjects = [record_subject(spec, record_type) for record_type in spec.other_types]
     others = tuple(w.schema_id for s in subjects for w in subject_versions(registry, s))
-    return RecordDecoder(one, two, columns, spec.on_null_value, others, row_key(spec, columns))
+    unwraps = _envelope(spec, one.columns, two.columns)
+    return RecordDecoder(one, two, columns, spec.on_null_value, others, row_key(spec, columns), unwraps)
 
 
 def _plain(spec: TableSpec, half: Half, name: str) -> HalfSchemas:

@@ -40,6 +40,12 @@ class RowKey:
         return "null_key", f"the key is not whole: {' or '.join(self.columns)} is null"
 
 
+_OTHER = {
+    "upsert": "Name other fields in key_fields",
+    "cdc": "Name other columns in message.key.columns of Debezium's connector",
+}
+"""How a user chooses the key, by the spec's mode."""
+
 NO_KEY = RowKey()
 """The key of a table in which every record is a row."""
 
@@ -51,11 +57,11 @@ def row_key(spec: TableSpec, columns: RecordColumns) -> RowKey:
         SpecError: There is no such field, or none at all.
         SchemaRefusedError: A field can't tell rows apart.
     """
-    if spec.mode != "upsert":
+    if not spec.is_keyed:
         return NO_KEY
     names = spec.key_fields or tuple(f.name for f in columns.key)
     if not names:
-        raise _unknown(spec, "mode: upsert needs a key, and the topic's keys have no field", columns)
+        raise _unknown(spec, f"mode: {spec.mode} needs a key, and the topic's keys have no field", columns)
     found: dict[str, str] = {}
     for name in names:
         half = KEY if columns.key.get(name) else VALUE
@@ -84,9 +90,9 @@ def _word(of: Field) -> str:
 def _refusal(spec: TableSpec, why: str) -> SchemaRefusedError:
     return SchemaRefusedError(
         f"The key of topic {spec.topic} can't be a table's: field {why}.",
-        where=f"topic {spec.topic}, mode: upsert",
+        where=f"topic {spec.topic}, mode: {spec.mode}",
         meaning="Nothing was landed.",
-        todo="Name other fields in key_fields, or write mode: append.",
+        todo=f"{_OTHER[spec.mode]}, or write mode: append.",
     )
 
 
@@ -96,5 +102,5 @@ def _unknown(spec: TableSpec, why: str, columns: RecordColumns) -> SpecError:
         f"{why}.",
         where=f"topic {spec.topic}",
         meaning="Nothing was landed.",
-        todo=f"Name fields in key_fields; there are {there}.",
+        todo=f"{_OTHER[spec.mode]}; there are {there}.",
     )

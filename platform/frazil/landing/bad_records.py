@@ -73,7 +73,7 @@ def _read_again(
         found = decoder.decode(_at(records, written.bad_at)).selectExpr(
             "partition", "offset", "timestamp", "timestampType AS timestamp_type", "leader_epoch",
             "map_from_entries(headers) AS headers", "raw_key", "raw_value",
-            f"{KEY.ok} AS key_ok", f"{VALUE.ok} AS value_ok", f"{BAD} AS bad",
+            f"{KEY.ok} AS key_ok", f"{VALUE.ok} AS value_ok", f"{BAD} AS bad", f"{decoder.fault} AS fault",
         ).toArrow().to_pylist()  # fmt: skip
     return [{n: v for n, v in row.items() if n != "bad"} for row in found if row["bad"]]
 
@@ -90,7 +90,9 @@ def _at(records: DataFrame, keys: Sequence[Key]) -> DataFrame:
 
 
 def _explained(decoder: RecordDecoder, row: Mapping[str, Any]) -> BadRecord:
-    reason = decoder.explain(row["raw_key"], row["raw_value"], row["key_ok"], row["value_ok"])
+    reason = decoder.explain(
+        row["raw_key"], row["raw_value"], row["key_ok"], row["value_ok"], row.get("fault")
+    )
     return BadRecord(row["partition"], row["offset"], *reason, row)
 
 

@@ -129,7 +129,7 @@ class _Landing:
         self._done("planned")
         if not plan.offsets:
             return (self._note(plan) if plan.lost or plan.adopts else self._nothing()), False
-        if self._spec.mode == "upsert":
+        if self._spec.is_keyed:
             return until_settled(self._land, plan, decoder, table), plan.capped
         return self._land(plan, decoder, table), plan.capped
 
@@ -177,7 +177,7 @@ class _Landing:
         branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
         told = records, decoder, self._spec, self._name, table, plan, branch
-        upserts = self._spec.mode == "upsert"
+        upserts = self._spec.is_keyed
         written = write_upserts(*told) if upserts else until_settled(write_branch, *told)
         self._done("written")
         return written

@@ -106,9 +106,9 @@ def redrive(
 
 def _refuse_upserts(spec: TableSpec) -> None:
     """A row may have been deleted since: nothing is left then that would tell which of both is newer."""
-    if spec.mode == "upsert":
+    if spec.is_keyed:
         raise UsageError(
-            f"Dead letters of {spec.topic} can't be redriven: its table has mode: upsert.",
+            f"Dead letters of {spec.topic} can't be redriven: its table has mode: {spec.mode}.",
             meaning="A later record may have changed or deleted the same row. Nothing was changed.",
             todo="Send what still holds to the topic again, as a new record.",
         )

@@ -22,6 +22,12 @@ SCHEMA_KINDS = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
 """A schema's format, by the registry's name, by the suffix of the schema's file."""
 
 
+_KEYED = ("upsert", "cdc")
+_OTHER_KEYS = {
+    "cdc": "mode: cdc tells rows apart by the record's key; write message.key.columns in Debezium's connector"
+}
+
+
 class LandWhen(Part):
     """When a table is landed by itself: as soon as one of the three is reached."""
 
@@ -37,10 +43,11 @@ class TableSpec(AnyTable):
     """One topic and the table that it becomes. Only `topic` is needed."""
 
     topic: str = Field(description="The Kafka topic.", min_length=1, max_length=249)
-    mode: Literal["append", "upsert", "tableflow"] = Field(
+    mode: Literal["append", "upsert", "cdc", "tableflow"] = Field(
         "append",
         description="append: Frazil lands every record as one row. upsert: one row per key, the newest; a "
-        "null value deletes it. tableflow: Confluent's Tableflow lands, and Frazil only reads the table.",
+        "null value deletes it. cdc: the same of Debezium's changes, whose `after` is the row. tableflow: "
+        "Confluent's Tableflow lands, and Frazil only reads the table.",
     )
     key_fields: tuple[str, ...] = Field(
         (), description="upsert: the fields that tell rows apart. Default: all fields of the key."
@@ -87,7 +94,7 @@ class TableSpec(AnyTable):
     on_null_value: Literal["bad", "skip", "keep", "delete"] = Field(
         "bad",
         description="A record without a value: a bad record, left out, a row of key and metadata, or the end "
-        "of its key's row, which is the default of upsert.",
+        "of its key's row, which is the default of upsert and cdc.",
     )
     metadata: Literal["standard", "full"] = Field(
         "standard", description="standard: seven metadata columns. full: the raw key and value as well."
@@ -124,23 +131,36 @@ class TableSpec(AnyTable):
         """See `AnyTable`."""
         return self.mode == "tableflow"
 
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the table has one row per key, the newest."""
+        return self.mode in _KEYED
+
     @model_validator(mode="before")
     @classmethod
     def _null_deletes(cls, data: Any) -> Any:
-        upserts = isinstance(data, Mapping) and data.get("mode") == "upsert"
-        return {"on_null_value": "delete", **data} if upserts else data
+        keyed = isinstance(data, Mapping) and data.get("mode") in _KEYED
+        return {"on_null_value": "delete", **data} if keyed else data
 
     @model_validator(mode="after")
     def _keyed(self) -> Self:
-        if self.mode != "upsert":
-            if self.key_fields:
-                raise ValueError("key_fields tell rows apart with mode: upsert only")
-            if self.on_null_value == "delete":
-                raise ValueError("on_null_value: delete needs mode: upsert")
-        elif self.on_null_value == "keep":
-            raise ValueError("on_null_value: keep would make a row; with mode: upsert a null value has none")
+        if self.key_fields and self.mode != "upsert":
+            raise ValueError(_OTHER_KEYS.get(self.mode, "key_fields tell rows apart with mode: upsert only"))
+        if not self.is_keyed and self.on_null_value == "delete":
+            raise ValueError("on_null_value: delete needs mode: upsert or cdc")
+        if self.is_keyed and self.on_null_value == "keep":
+            said = f"keep would make a row; with mode: {self.mode} a null value has none"
+            raise ValueError(f"on_null_value: {said}")
         if twice := sorted({f for f in self.key_fields if self.key_fields.count(f) > 1}):
             raise ValueError(f"key_fields: {', '.join(twice)} is there twice")
+        return self
+
+    @model_validator(mode="after")
+    def _enveloped(self) -> Self:
+        if self.mode == "cdc" and self.key_format == "none":
+            raise ValueError("key_format: none leaves nothing that tells rows apart; mode: cdc needs the key")
+        if self.mode == "cdc" and self.value_format in ("string", "bytes", "none"):
+            raise ValueError(f"value_format: {self.value_format} has no fields; mode: cdc needs op and after")
         return self
 
     @property

@@ -103,6 +103,7 @@ def test_a_schema_file_goes_with_its_own_format() -> None:
 def test_a_null_value_deletes_where_rows_have_a_key_unless_the_spec_says_otherwise() -> None:
     assert TableSpec(topic="t", mode="upsert").on_null_value == "delete"
     assert TableSpec(topic="t", mode="upsert", on_null_value="skip").on_null_value == "skip"
+    assert TableSpec(topic="t", mode="cdc").on_null_value == "delete"
     assert TableSpec(topic="t").on_null_value == "bad"
 
 
@@ -113,5 +114,21 @@ def test_a_null_value_deletes_where_rows_have_a_key_unless_the_spec_says_otherwi
 def test_what_upserts_can_not_do_is_refused_at_once(written: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError) as refused:
         TableSpec.model_validate({"topic": "t", "mode": "upsert", **written})
+
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ({"on_null_value": "keep"}, "would make a row"),
+        ({"key_fields": ["a"]}, "message.key.columns"),
+        ({"key_format": "none"}, "mode: cdc needs the key"),
+        ({"value_format": "bytes"}, "has no fields"),
+    ],
+)
+def test_what_changes_of_a_source_can_not_do_is_refused_at_once(written: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        TableSpec.model_validate({"topic": "t", "mode": "cdc", **written})
 
     assert told in str(refused.value)

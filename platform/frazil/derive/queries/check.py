@@ -193,7 +193,7 @@ def _changing(spec: AnyTable) -> str:
     """Why the rows of a table change; empty where each stays as it came."""
     if isinstance(spec, DerivedSpec) and spec.kind != "rows":
         return f"kind {spec.kind}"
-    return "mode upsert" if isinstance(spec, TableSpec) and spec.mode == "upsert" else ""
+    return f"mode {spec.mode}" if isinstance(spec, TableSpec) and spec.is_keyed else ""
 
 
 def _near(name: TableName, specs: Specs) -> str:

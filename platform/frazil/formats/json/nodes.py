@@ -10,11 +10,13 @@ from frazil.formats.protocol import Refuse, decimal_type
 
 Wire = Literal[
     "boolean", "integer", "float", "double", "number", "string", "base64", "base64_number",
-    "days", "time_millis", "millis", "local_millis",
+    "days", "time_millis", "millis", "local_millis", "local_micros",
 ]  # fmt: skip
 """How a scalar is written; `number` is an exact one, `base64_number` Connect's bytes of one."""
 
 _CONNECT = "org.apache.kafka.connect.data."
+MICROS = "frazil.MicroTimestamp"
+"""Title that `formats.debezium` gives to microseconds without a zone, for which Connect has no name."""
 _INTEGERS: dict[str, tuple[Primitive, tuple[int, int] | None]] = {
     "int8": (Primitive("int"), (-(2**7), 2**7 - 1)),
     "int16": (Primitive("int"), (-(2**15), 2**15 - 1)),
@@ -139,10 +141,8 @@ def _number(kind: str, schema: dict[str, Any], refuse: Refuse) -> Scalar:
             return Scalar(Primitive("date"), "days", _DAYS)
         case "int32", "Time":
             return Scalar(Primitive("long"), "time_millis", (0, 86_399_999))
-        case "int64", "Timestamp" if _note(schema, "flink.type") == "timestamp":
-            return Scalar(Primitive("timestamp"), "local_millis", _MILLIS)
-        case "int64", "Timestamp":
-            return Scalar(Primitive("timestamptz"), "millis", _MILLIS)
+        case "int64", "Timestamp" | "frazil.MicroTimestamp":
+            return _stamp(title, schema)
         case "float32", _:
             return Scalar(Primitive("float"), "float", None, allowed)
         case "float64", _:
@@ -177,6 +177,14 @@ def _decimal(schema: dict[str, Any], refuse: Refuse) -> Decimal:
     except (TypeError, ValueError):
         raise refuse(f"decimal({precision},{scale}) is no size", "Write numbers.") from None
     return decimal_type(*digits, refuse)
+
+
+def _stamp(title: str, schema: dict[str, Any]) -> Scalar:
+    if title == MICROS:
+        return Scalar(Primitive("timestamp"), "local_micros", (_MILLIS[0] * 1000, _MILLIS[1] * 1000 + 999))
+    if _note(schema, "flink.type") == "timestamp":
+        return Scalar(Primitive("timestamp"), "local_millis", _MILLIS)
+    return Scalar(Primitive("timestamptz"), "millis", _MILLIS)
 
 
 def _note(schema: dict[str, Any], name: str) -> Any:

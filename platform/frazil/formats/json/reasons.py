@@ -170,7 +170,7 @@ def _scalar(node: Scalar, found: Any) -> Iterator[Reason]:
             yield from _exact(node, Decimal(found))
         case "base64" | "base64_number" if isinstance(found, str):
             yield from _binary(node, found)
-        case "integer" | "days" | "time_millis" | "millis" | "local_millis":
+        case "integer" | "days" | "time_millis" | "millis" | "local_millis" | "local_micros":
             yield from _integer(node, found)
         case "string" | "boolean" if isinstance(found, str | bool):
             return

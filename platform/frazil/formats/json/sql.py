@@ -18,6 +18,7 @@ _PARSED = {
     "boolean": "boolean", "integer": "bigint", "float": "float", "double": "double",
     "number": "variant", "string": "string", "base64": "string", "base64_number": "string",
     "days": "bigint", "time_millis": "bigint", "millis": "bigint", "local_millis": "bigint",
+    "local_micros": "bigint",
 }  # fmt: skip
 _INT = (-(2**31), 2**31 - 1)
 _DIGITS = 15  # digits that a double holds exactly; a variant keeps no more of a number with an exponent
@@ -159,6 +160,8 @@ def scalar_value(node: Scalar, x: str, in_union: bool) -> str:
             return f"{inside} timestamp_millis({x}) END"
         case "local_millis":
             return f"{inside} timestampadd(MILLISECOND, {x}, TIMESTAMP_NTZ '1970-01-01') END"
+        case "local_micros":
+            return f"{inside} timestampadd(MICROSECOND, {x}, TIMESTAMP_NTZ '1970-01-01') END"
         case _:
             return x
 

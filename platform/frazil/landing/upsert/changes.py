@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from frazil.formats.columns import names_by_word
-from frazil.formats.protocol import VALUE
 from frazil.formats.record import OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.landing.faults import landing_job
@@ -103,7 +102,7 @@ def write_changes(
     dealt = {} if spec.write.sorts else {"distribution-mode": "hash"}
     with spark_job(job):
         decoded = Watched(decoder.decode(records), counters(writers, spec), job, twice=twice)
-        of_key = decoded.rows.where(OK).selectExpr(*_PLACE, f"{VALUE.raw} IS NULL AS {quoted(DELETED)}", row)
+        of_key = decoded.rows.where(OK).selectExpr(*_PLACE, f"{decoder.deletes} AS {quoted(DELETED)}", row)
         ends = f"collect_list(CASE WHEN {quoted(DELETED)} THEN {_end(key)} END)"
         last = Watched(_last(of_key, key), {"keys": "count(1)", "ends": ends}, job, twice=twice)
         rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(f"{quoted(_ROW)}.*")

@@ -67,4 +67,4 @@ def keep_key(catalog: Catalog, name: TableName, table: Table, key: RowKey) -> No
 
 
 def _said(key: tuple[str, ...]) -> str:
-    return f"mode: upsert with the key {', '.join(key)}" if key else "mode: append"
+    return f"one row per key, {', '.join(key)}" if key else "a row per record"

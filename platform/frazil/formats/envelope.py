@@ -1,0 +1,150 @@
+"""Debezium's envelope: which part of a decoded value is the row, and what the change does to it.
+
+An envelope is `{before, after, source, op, ts_ms, transaction}`; Connect's JSON with embedded schemas has it
+under `payload`, beside a `schema` that is not read. Here it is unwrapped: whoever merges rows knows of keys,
+rows and deletes alone. Source: Debezium's documentation, "Data change events" of each connector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.errors import SchemaRefusedError
+from frazil.formats.columns import CHANGE
+from frazil.formats.logical import Field, Primitive, Struct, Type, find
+from frazil.formats.protocol import KEY, VALUE, Reason
+from frazil.quoting import literal, quoted
+from frazil.spec.topic import TableSpec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_PUTS, _DELETE, _TRUNCATE = ("c", "u", "r"), "d", "t"
+_PAYLOAD = "payload"
+_UNAVAILABLE = "__debezium_unavailable_value"
+"""What stands for a long value that an update left alone, where PostgreSQL does not tell it."""
+
+ROWS_AT = ("before.", "after.", f"{_PAYLOAD}.before.", f"{_PAYLOAD}.after.")
+"""Where rows may stand in a value; the other one must be readable, too."""
+
+_TIMES = (-62_135_596_800_000, 253_402_300_799_999)  # milliseconds of the years 1 to 9999
+_WHOLE = (Primitive("int"), Primitive("long"))
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Where the parts of a change stand in decoded keys and values."""
+
+    key: Struct  # the columns of the key
+    row: Struct  # the columns of the row
+    key_at: str  # SQL over the decoded frame, as all others
+    at: str
+    time: str
+    lsn: str
+
+    @property
+    def deletes(self) -> str:
+        """Whether a good record ends the row of its key, as SQL that is never null."""
+        return f"({VALUE.raw} IS NULL OR {CHANGE}.op <=> '{_DELETE}')"
+
+    def unwrap(self, frame: DataFrame) -> DataFrame:
+        """Puts the row in the place of the envelope, and adds `CHANGE`: a struct of op, time, lsn and fault.
+
+        A fault makes the value bad; `reason` puts it into words.
+        """
+        from pyspark.sql import functions as F
+
+        parts = f"'op', {self.at}.op, 'time', {self.time}, 'lsn', {self.lsn}, 'fault', {self._fault}"
+        return (
+            frame.withColumn(CHANGE, F.expr(f"named_struct({parts})"))
+            .withColumn(VALUE.ok, F.expr(f"{VALUE.ok} AND {CHANGE}.fault IS NULL"))
+            .withColumn(VALUE.data, F.expr(f"{self.at}.after"))
+            .withColumn(KEY.data, F.expr(self.key_at))
+        )
+
+    @property
+    def _fault(self) -> str:
+        op, puts = f"{self.at}.op", ", ".join(map(literal, _PUTS))
+        unavailable = "".join(
+            f"WHEN {op} <> '{_DELETE}' AND {held} = {literal(_UNAVAILABLE)} "
+            f"THEN {literal(f'unavailable_value {name}')} "
+            for name, held in self._texts
+        )
+        return (
+            f"CASE WHEN NOT {VALUE.ok} THEN NULL "
+            f"WHEN {op} <=> '{_TRUNCATE}' THEN 'truncate' "
+            f"WHEN coalesce({op} NOT IN ({puts}, '{_DELETE}'), true) "
+            f"THEN concat('operation ', coalesce({op}, 'null')) "
+            f"WHEN {op} <> '{_DELETE}' AND {self.at}.after IS NULL THEN 'no_row' {unavailable}END"
+        )
+
+    @property
+    def _texts(self) -> list[tuple[str, str]]:
+        """The columns that may hold `_UNAVAILABLE`, with SQL for their texts."""
+        kinds: dict[Type, str] = {
+            Primitive("string"): "{}",
+            Primitive("binary"): "try_cast({} AS string)",
+        }
+        found = ((f.name, kinds.get(f.type), f"{self.at}.after.{quoted(f.name)}") for f in self.row)
+        return [(name, text.format(sql)) for name, text, sql in found if text]
+
+    @staticmethod
+    def reason(fault: str) -> Reason:
+        """Why a record is bad whose envelope is not; in words."""
+        code, _, about = fault.partition(" ")
+        return code, _REASONS[code].format(about)
+
+
+_REASONS = {
+    "truncate": "the source emptied its table (op t), which Frazil can't follow: rows are as they were",
+    "operation": "op is {}, which is none of c, u, r and d",
+    "no_row": "after is null, and op says that there is a row",
+    "unavailable_value": "{} holds Debezium's mark for a value that it lacks; set REPLICA IDENTITY FULL",
+}
+
+
+def envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope:
+    """The envelope that values of these columns are.
+
+    Raises:
+        SchemaRefusedError: They are no changes of rows.
+    """
+    key, key_at = _payload(key, KEY.data)
+    value, at = _payload(value, VALUE.data)
+    row, op = value.get("after"), value.get("op")
+    if row is None or not isinstance(row.type, Struct):
+        raise _refusal(spec, row, "after", "a record, which the row is", value)
+    if op is None or op.type != Primitive("string"):
+        raise _refusal(spec, op, "op", "a text, which says what was done", value)
+    time, lsn = (_number(value, at, path) for path in ("source.ts_ms", "source.lsn"))
+    low, high = _TIMES
+    moment = f"CASE WHEN {time} BETWEEN {low}L AND {high}L THEN timestamp_millis({time}) END"
+    return Envelope(key, row.type, key_at, at, moment, lsn)
+
+
+def _payload(columns: Struct, at: str) -> tuple[Struct, str]:
+    """The columns beneath `payload`, and where they are; the columns themselves where there is none."""
+    inner = columns.get(_PAYLOAD)
+    alone = all(f.name in ("schema", _PAYLOAD) for f in columns)
+    if alone and inner and isinstance(inner.type, Struct):
+        return inner.type, f"{at}.{_PAYLOAD}"
+    return columns, at
+
+
+def _number(value: Struct, at: str, path: str) -> str:
+    """A whole number that may not be there."""
+    found = find(value, path)
+    sql = ".".join((at, *map(quoted, path.split("."))))
+    return f"CAST({sql if found and found.type in _WHOLE else 'NULL'} AS bigint)"
+
+
+def _refusal(spec: TableSpec, found: Field | None, name: str, what: str, value: Struct) -> SchemaRefusedError:
+    said = f"field {name} is {found.type}" if found else f"there is no field {name}"
+    return SchemaRefusedError(
+        f"The values of topic {spec.topic} are no changes of rows: {said}. It must be {what}.",
+        where=f"topic {spec.topic}, mode: cdc; fields {', '.join(f.name for f in value)}",
+        meaning="Nothing was landed.",
+        todo="Take the unwrapping transform out of Debezium's connector, or write mode: upsert, which takes "
+        "rows as they are.",
+    )

@@ -1,0 +1,138 @@
+"""mode: cdc: Debezium's changes become rows, as the source's table has them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.errors import SchemaRefusedError, SuspendedError
+from frazil.landing.land import land
+from frazil.spec.migrations import Migration
+from kit.envelopes import AT, FIELDS, Captured, Written, avro_envelope, captured
+from kit.topics import MakeTopic, topic_maker
+
+
+@pytest.fixture
+def make_one(connections: Connections, fresh_name: str) -> MakeTopic:
+    """Makes topics whose tables the REST catalog has: what is tested does not depend on the catalog."""
+    return topic_maker(connections, fresh_name, "landing_tests")
+
+
+def ten(make_topic: MakeTopic, written: Written = "avro", **spec: object) -> Captured:
+    """A table of ten keys."""
+    made = captured(make_topic, written, **spec)
+    made.send((f"k{n}", n) for n in range(10))
+    land(made.topic.spec, made.topic.connections)
+    return made
+
+
+def sound(made: Captured) -> bool:
+    """Whether all checks of the rows and the columns pass."""
+    checks = ("row_count", "row_count_deep", "schema")
+    found = [run_check(check, made.topic.spec, made.topic.connections) for check in checks]
+    assert all(f.passed for f in found), [f.text for f in found]
+    return True
+
+
+@pytest.mark.parametrize("written", ["avro", "json", "embedded"])
+def test_rows_are_what_the_source_has(make_one: MakeTopic, written: Written) -> None:
+    made = ten(make_one, written)
+    made.send([("k1", 1000), ("k2", None), ("new", 7), ("gone at once", 1), ("gone at once", None)])
+
+    report = land(made.topic.spec, made.topic.connections)
+
+    assert made.held() == made.rows
+    assert (report.records, report.inserted, report.updated, report.deleted) == (7, 1, 1, 1)
+    row = next(r for r in made.topic.rows() if r["key"] == "k1")
+    moment = datetime.fromtimestamp(AT / 1e6, UTC)
+    assert (row["quantity"], row["note"], row["at"]) == (1000, "n1000", moment.replace(tzinfo=None))
+    assert (row["$$op"], row["$$source-lsn"] > 1000) == ("u", True)
+    assert row["$$source-time"] == moment.replace(microsecond=123_000)
+    assert sound(made)
+
+
+def test_a_row_whose_key_changes_goes_and_comes_again_under_the_new_one(make_one: MakeTopic) -> None:
+    made = ten(make_one)
+    made.send([("k1", None), ("k11", 1)])
+
+    report = land(made.topic.spec, made.topic.connections)
+
+    assert made.held() == made.rows
+    assert (report.inserted, report.deleted) == (1, 1)
+    assert sound(made)
+
+
+@pytest.mark.parametrize("written", ["avro", "json"])
+def test_an_envelope_that_says_no_row_is_a_bad_record(make_one: MakeTopic, written: Written) -> None:
+    made = ten(make_one, written, on_bad_record="dead_letter")
+    topic, row = made.topic, made.row("k1", 5) or {}
+    mark = {**row, "note": "__debezium_unavailable_value"}
+    values = [
+        (made.key("k1"), made.value("u", None, None)),
+        (made.key("k1"), made.value("x", None, row)),
+        (made.key("k1"), made.value("u", None, mark)),
+        (made.key("k1"), made.value("u", None, row)[:-1]),
+        (None, made.value("t", None, None)),
+        (None, made.value("u", None, row)),
+        (made.key("k1"), made.value("d", mark, None)),
+    ]
+    topic.send_keyed(values)
+    made.rows.pop("k1")
+
+    assert land(topic.spec, topic.connections).dead_letters == 6
+    letters = topic.connections.catalog.load_table(("landing_tests", f"{topic.name}__dead_letters"))
+    told = letters.scan().to_arrow().sort_by("offset").to_pylist()
+    codes = [row["reason_code"] for row in told]
+    assert codes[:3] == ["no_row", "operation", "unavailable_value"]
+    assert codes[4:] == ["truncate", "null_key"]
+    assert "op is x" in told[1]["reason"]
+    assert "note holds" in told[2]["reason"]
+    assert made.held() == made.rows
+    assert sound(made)
+
+
+def test_a_truncate_suspends_and_what_is_before_it_is_landed(make_one: MakeTopic) -> None:
+    made = ten(make_one, partitions=1)
+    topic = made.topic
+    made.send([("k1", 11)])
+    topic.send_keyed([(None, made.value("t", None, None))])
+    made.send([("k2", 12)])
+
+    with pytest.raises(SuspendedError, match="emptied its table"):
+        land(topic.spec, topic.connections)
+
+    assert {key: made.held()[key] for key in ("k1", "k2")} == {"k1": 11, "k2": 2}
+
+
+def test_columns_follow_the_source_and_migrations_speak_of_the_row(make_one: MakeTopic) -> None:
+    made = ten(make_one)
+    topic = made.topic
+    made.send([("k1", 11)])
+    more = {"name": "price", "type": {"type": "int", "connect.default": 0}, "default": 0}
+    named = [{**f, "name": "remark"} if f["name"] == "note" else f for f in FIELDS]
+    made.register("value", avro_envelope([*named, more]))
+    row = {"key": "k2", "quantity": 12, "remark": "later", "at": None, "price": 3}
+    topic.send_keyed([(made.key("k2"), made.value("u", None, row))])
+
+    with pytest.raises(SchemaRefusedError, match="does not fit"):
+        land(topic.spec, topic.connections)
+    rename = Migration.model_validate({"id": "one", "rename": {"from": "note", "to": "remark"}})
+    land(topic.spec.model_copy(update={"migrations": (rename,)}), topic.connections)
+
+    rows = {row["key"]: (row["quantity"], row["remark"], row["price"]) for row in topic.rows()}
+    assert rows["k1"] == (11, "n11", 0)
+    assert rows["k2"] == (12, "later", 3)
+    assert rows["k3"] == (3, "n3", None)
+
+
+def test_a_value_that_is_no_envelope_is_refused_with_its_fields(make_one: MakeTopic) -> None:
+    topic = make_one(mode="cdc", key_format="string")
+    topic.trades(1)
+
+    with pytest.raises(SchemaRefusedError, match="there is no field after") as refused:
+        land(topic.spec, topic.connections)
+
+    assert "side, quantity, symbol" in refused.value.where

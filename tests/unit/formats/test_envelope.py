@@ -1,0 +1,175 @@
+"""Debezium's envelope: which columns its row becomes, what its notes mean, and what is none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from frazil.errors import SchemaRefusedError
+from frazil.formats.columns import metadata_names, table_fields
+from frazil.formats.envelope import Envelope, envelope
+from frazil.formats.logical import Field, Primitive, Struct, Type
+from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
+from frazil.formats.record import row_columns, schemas_of
+from frazil.formats.row_key import row_key
+from frazil.spec.topic import TableSpec
+from kit.envelopes import (
+    FIELDS,
+    JSON_ENVELOPE,
+    JSON_KEY,
+    KEY_FIELDS,
+    avro_envelope,
+    embedded,
+    record,
+)
+
+SPEC = TableSpec(topic="shop.public.orders", mode="cdc")
+TEXT, INT, LONG = Primitive("string"), Primitive("int"), Primitive("long")
+ROW = Struct((Field("key", TEXT), Field("quantity", INT)))
+COLUMNS = {
+    "key": TEXT,
+    "quantity": INT,
+    "note": TEXT,
+    "at": Primitive("timestamp"),
+}
+
+
+def columns(half: Half, kind: str, *schemas: Any, spec: TableSpec = SPEC) -> Struct:
+    """The columns of a half by its versions, oldest first."""
+    writers = [WriterSchema(n, n, json.dumps(schema), kind) for n, schema in enumerate(schemas, 1)]
+    return schemas_of(spec, half, writers).columns
+
+
+def types(fields: Sequence[Field]) -> dict[str, Type]:
+    return {f.name: f.type for f in fields}
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        ("AVRO", record("Key", KEY_FIELDS), avro_envelope()),
+        ("JSON", JSON_KEY, JSON_ENVELOPE),
+        ("JSON", embedded(JSON_KEY), embedded(JSON_ENVELOPE)),
+    ],
+)
+def test_the_table_has_the_columns_of_the_row(kind: str, key: Any, value: Any) -> None:
+    found = row_columns(SPEC, columns(KEY, kind, key), columns(VALUE, kind, value))
+
+    assert types(found.fields) == COLUMNS
+    assert {f.name for f in found.fields if f.optional} == {"note", "at"}
+    assert list(row_key(SPEC, found).columns) == ["key"]
+
+
+def test_the_table_says_what_was_done_last_and_when_by_the_source() -> None:
+    found = table_fields(SPEC, row_columns(SPEC, Struct(ROW.fields[:1]), changes(ROW)))
+
+    own = {"$$op": TEXT, "$$source-time": Primitive("timestamptz"), "$$source-lsn": LONG}
+    assert own.items() <= types(found).items()
+    assert not own.keys() & set(metadata_names(TableSpec(topic="t", mode="upsert")))
+    portable = SPEC.model_copy(update={"metadata_names": "portable"})
+    assert "cflt_metadata_source_time" in metadata_names(portable)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "expected"),
+    [
+        ("int", "Date", Primitive("date")),
+        ("int", "Time", LONG),
+        ("long", "MicroTime", LONG),
+        ("long", "NanoTime", LONG),
+        ("long", "Timestamp", Primitive("timestamp")),
+        ("long", "MicroTimestamp", Primitive("timestamp")),
+        ("long", "NanoTimestamp", LONG),
+        ("string", "ZonedTimestamp", TEXT),
+        ("string", "Date", TEXT),
+        ("int", "Year", INT),
+    ],
+)
+def test_numbers_that_debezium_names_are_times(kind: str, name: str, expected: Type) -> None:
+    noted = {"type": kind, "connect.name": f"io.debezium.time.{name}"}
+    avro = avro_envelope([*KEY_FIELDS, {"name": "f", "type": noted}])
+    connect = {"int": "int32", "long": "int64"}.get(kind)
+    titled = {"type": "integer", "connect.type": connect, "title": f"io.debezium.time.{name}"}
+    row = {
+        "type": "object",
+        "properties": {"f": titled if connect else {"type": "string"}},
+        "required": ["f"],
+    }
+    shape = {"type": "object", "properties": {"op": {"type": "string"}, "after": row}}
+    key = Struct((Field("key", TEXT),))
+
+    assert types(row_columns(SPEC, key, columns(VALUE, "AVRO", avro)).fields)["f"] == expected
+    found = types(row_columns(SPEC, key, columns(VALUE, "JSON", shape)).fields)["f"]
+    assert found == expected
+
+
+def test_in_other_modes_they_stay_numbers() -> None:
+    spec = TableSpec(topic="t")
+
+    after = columns(VALUE, "AVRO", avro_envelope(), spec=spec).get("after")
+
+    assert after
+    assert types(after.type.fields)["at"] == LONG
+
+
+def test_what_older_records_of_the_source_lack_is_optional_or_has_its_default() -> None:
+    zero = {"name": "price", "type": {"type": "int", "connect.default": 0}, "default": 0}
+    schemas = avro_envelope(), avro_envelope([*FIELDS, zero])
+
+    found = row_columns(SPEC, Struct((Field("key", TEXT),)), columns(VALUE, "AVRO", *schemas))
+
+    assert types(found.fields)["price"] == INT
+
+
+def test_a_rename_speaks_of_the_row_and_reads_what_was_written_before_it() -> None:
+    from frazil.formats.record import HalfSchemas
+
+    rename = {"id": "one", "rename": {"from": "note", "to": "remark"}}
+    spec = TableSpec.model_validate({"topic": "t", "mode": "cdc", "migrations": [rename]})
+
+    writers = [WriterSchema(1, 1, json.dumps(avro_envelope()), "AVRO")]
+    found: HalfSchemas = schemas_of(spec, VALUE, writers)
+
+    assert ("after.note", "remark") in found.renames
+    assert ("before.note", "remark") in found.renames
+    assert schemas_of(spec, KEY, writers).renames == (("note", "remark"),)
+
+
+def changes(row: Type, op: Type = TEXT, *more: Field) -> Struct:
+    return Struct((Field("op", op), Field("after", row, optional=True), *more))
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (ROW, "there is no field after. It must be a record"),
+        (changes(TEXT), "field after is string. It must be a record"),
+        (changes(ROW, INT), "field op is int. It must be a text"),
+        (Struct(changes(ROW).fields[1:]), "there is no field op"),
+        (Struct((Field("payload", changes(ROW)), Field("other", TEXT))), "there is no field after"),
+    ],
+)
+def test_what_is_no_envelope_is_refused(value: Struct, told: str) -> None:
+    with pytest.raises(SchemaRefusedError) as refused:
+        envelope(SPEC, ROW, value)
+
+    assert told in refused.value.what
+    assert "mode: upsert" in refused.value.todo
+
+
+def test_what_the_source_does_not_tell_is_null() -> None:
+    bare = envelope(SPEC, ROW, changes(ROW))
+    mysql = Struct((Field("ts_ms", LONG), Field("lsn", TEXT)))
+    told = envelope(SPEC, ROW, changes(ROW, TEXT, Field("source", mysql)))
+
+    assert bare.lsn == told.lsn == "CAST(NULL AS bigint)"
+    assert told.time.startswith("CASE WHEN CAST(_value.`source`.`ts_ms` AS bigint) BETWEEN")
+
+
+def test_faults_are_told_in_words() -> None:
+    assert Envelope.reason("truncate")[1].startswith("the source emptied its table")
+    assert Envelope.reason("operation m") == ("operation", "op is m, which is none of c, u, r and d")
+    assert "note holds" in Envelope.reason("unavailable_value note")[1]
