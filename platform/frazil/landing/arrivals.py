@@ -118,6 +118,9 @@ def look_for_arrivals(
     wanted = list(names) if memory is None else _wanted(names, seen, standings, now, in_turn=in_turn)[:most]
     failed |= ask_tables({name: names[name] for name in wanted}, connections, standings)
     asked = states(wanted, forks=True)
+    if any(state.state == "topic changed" for state in asked.values()):
+        topics = topic_facts(connections.admin, {spec.topic for spec in specs})  # a landing was quicker
+        asked = states(wanted, forks=True)
     if len(failed) == len(wanted):
         raise_first(failed.values())
     seen = {name: state for name, state in (seen | asked).items() if name not in failed}

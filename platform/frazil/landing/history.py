@@ -90,6 +90,11 @@ class History:
         return self._cut_error() if self._cut else None
 
     @property
+    def is_changed(self) -> bool:
+        """Whether the table holds what the topic does not: it was made again, or its log was cut."""
+        return self._changed() is not None
+
+    @property
     def _is_other(self) -> bool:
         """Whether the topic was made again; brokers that give no id don't tell."""
         ids = {self.facts.topic_id, self.ledger.topic_id if self.ledger else NO_ID}

@@ -125,6 +125,8 @@ class _Landing:
         drop_outlived(self._connections.catalog, self._name, table)
         ledger = read_ledger(table.metadata)
         history = look(self._connections.settings, self._name, facts, ledger, self._accepted)
+        if history.is_changed:  # or another landing read, and published, what came since
+            history = look(self._connections.settings, self._name, self._facts(), ledger, self._accepted)
         plan = make_plan(history, max_records or self._cap(table))
         self._done("planned")
         if not plan.offsets:

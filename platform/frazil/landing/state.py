@@ -85,14 +85,11 @@ def known_states(
     specs: Sequence[TableSpec], connections: Connections, clock: Callable[[], float] = time.time
 ) -> tuple[list[TableState], dict[str, FrazilError]]:
     """The states that can be told, as far as they can; and by table what keeps the rest from being told."""
-    down: dict[str, FrazilError] = {}
     names = {things(spec, connections.settings).table: spec for spec in specs}
-    try:
-        topics: Mapping[str, TopicFacts] | None = topic_facts(connections.admin, {s.topic for s in specs})
-    except PartDownError as e:
-        topics, down = None, dict.fromkeys(map(str, names), e)
     standings: Standings = {}
-    down |= {str(name): error for name, error in ask_tables(names, connections, standings).items()}
+    silent = ask_tables(names, connections, standings)
+    topics, down = _topics(specs, connections, names)  # later: a table is never ahead of its topic
+    down |= {str(name): error for name, error in silent.items()}
     now = clock()
 
     def state(name: TableName) -> TableState | None:
@@ -105,6 +102,15 @@ def known_states(
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # some may have to ask Kafka
         found = pool.map(state, [name for name in names if name in standings])
         return [each for each in found if each], down
+
+
+def _topics(
+    specs: Iterable[TableSpec], connections: Connections, names: Iterable[TableName]
+) -> tuple[Mapping[str, TopicFacts] | None, dict[str, FrazilError]]:
+    try:
+        return topic_facts(connections.admin, {spec.topic for spec in specs}), {}
+    except PartDownError as e:
+        return None, dict.fromkeys(map(str, names), e)
 
 
 def look_at_parts(

@@ -1,0 +1,130 @@
+"""A catalog in memory that keeps to Iceberg's REST protocol: requirements are checked, then all or nothing.
+
+Each request is a step of the stage. A commit may meet a fate: its answer is lost, it is sent twice, it does
+not arrive, or whoever sent it dies before or after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyiceberg.catalog import MetastoreCatalog
+from pyiceberg.catalog.noop import NoopCatalog
+from pyiceberg.exceptions import NoSuchTableError, TableAlreadyExistsError
+from pyiceberg.table import CommitTableResponse, Table
+
+from kit.lying import LIES
+from kit.model.stage import Stage
+from kit.model.store import ModelIO, Store
+
+__all__ = ["FATES", "Applied", "ModelCatalog"]
+
+FATES = ("answered", "dropped", "failed", "replayed", "unsent", "refused", "killed before", "killed after")
+"""Of a commit; the first one is the dull one."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A commit that was carried out: whose it was, and the table behind it."""
+
+    actor: str
+    table: Table
+    fate: str
+    moved: bool  # whether `main` has another head than before
+
+
+@dataclass
+class _Law:
+    """What holds of every commit."""
+
+    seen: Callable[[Applied], None] = field(default=lambda _: None)
+
+
+class ModelCatalog(NoopCatalog, MetastoreCatalog):
+    """Tables by name.
+
+    Args:
+        stage: Decides who moves, and what fails.
+        store: Where the tables' files are.
+        fates: The odds that a commit meets one.
+    """
+
+    def __init__(self, stage: Stage, store: Store, fates: float = 0.1) -> None:
+        super().__init__("model", warehouse="memory://lake")
+        self.stage, self.store, self.fates = stage, store, fates
+        self.tables: dict[tuple[str, ...], tuple[Any, str]] = {}
+        self.applied: list[Applied] = []
+        self.met: list[str] = []
+        self.law = _Law()
+
+    def load_table(self, identifier: Any) -> Table:
+        """See `Catalog.load_table`."""
+        self.stage.step()
+        return self.look(self.identifier_to_tuple(identifier))
+
+    def look(self, identifier: tuple[str, ...]) -> Table:
+        """The table as it is; nobody moves."""
+        if identifier not in self.tables:
+            raise NoSuchTableError(f"{identifier}")
+        metadata, location = self.tables[identifier]
+        return Table(identifier, metadata, location, ModelIO(self.store), self)
+
+    def table_exists(self, identifier: Any) -> bool:
+        """See `Catalog.table_exists`."""
+        return self.identifier_to_tuple(identifier) in self.tables
+
+    def create_namespace(self, *_: Any, **__: Any) -> None:
+        """There are all."""
+
+    def create_namespace_if_not_exists(self, *_: Any, **__: Any) -> None:
+        """There are all."""
+
+    def load_namespace_properties(self, *_: Any) -> dict[str, str]:
+        """See `Catalog.load_namespace_properties`."""
+        return {}
+
+    def create_table(self, identifier: Any, *args: Any, **kwargs: Any) -> Table:
+        """See `Catalog.create_table`."""
+        name = self.identifier_to_tuple(identifier)
+        self.stage.step()
+        if name in self.tables:
+            raise TableAlreadyExistsError(f"{name}")
+        return self._keep(self._create_staged_table(name, *args, **kwargs))
+
+    def commit_table(self, table: Table, requirements: Any, updates: Any) -> CommitTableResponse:
+        """See `Catalog.commit_table`."""
+        self.stage.step()
+        fate = FATES[self.stage.dice.choose(len(FATES), self.fates)] if self.stage.now else FATES[0]
+        if fate != FATES[0]:
+            self.met.append(fate)
+        if fate == "killed before":
+            self.stage.kill()
+        answer = self._told(fate, lambda: self._commit(table, requirements, updates, fate))
+        if fate == "killed after":
+            self.stage.kill()
+        self.stage.step()
+        return answer
+
+    def _told(self, fate: str, send: Callable[[], CommitTableResponse]) -> CommitTableResponse:
+        answer: CommitTableResponse = LIES[fate](send, True) if fate in LIES else send()
+        return answer
+
+    def _commit(self, table: Table, requirements: Any, updates: Any, fate: str) -> CommitTableResponse:
+        before = self.look(tuple(table.name()))
+        staged = self._update_and_stage_table(before, before.name(), requirements, updates)
+        after = self._keep(staged)
+        moved = after.metadata.current_snapshot_id != before.metadata.current_snapshot_id
+        applied = Applied(self.stage.now, after, fate, moved)
+        self.applied.append(applied)
+        self.law.seen(applied)
+        return CommitTableResponse(metadata=after.metadata, metadata_location=after.metadata_location)
+
+    def _keep(self, staged: Any) -> Table:
+        self.tables[tuple(staged.name())] = staged.metadata, staged.metadata_location
+        self.store.put(staged.metadata_location, b"{}")
+        return self.look(tuple(staged.name()))
+
+    def _load_file_io(self, *_: Any, **__: Any) -> ModelIO:
+        return ModelIO(self.store)

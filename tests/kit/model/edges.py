@@ -1,0 +1,280 @@
+"""Stand-ins for what lies outside the engine: Spark's jobs, Kafka's answers, Parquet's rows, and the clock.
+
+All else of a landing, a redrive, a compaction, an expiry is the engine's own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import stamina
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+from pyiceberg.utils.concurrent import ExecutorFactory
+from pyspark.errors import PySparkException
+from stamina.instrumentation import get_on_retry_hooks, set_on_retry_hooks
+
+import frazil.landing.chosen
+import frazil.landing.dead_letters
+import frazil.landing.history
+import frazil.landing.land
+import frazil.landing.redrive
+import frazil.landing.rollback
+import frazil.landing.upsert.merge
+import frazil.tables.keys
+import frazil.upkeep.compaction.rewrite
+import frazil.upkeep.orphans
+import frazil.upkeep.storage
+from frazil.formats.columns import RecordColumns
+from frazil.formats.logical import Field, Primitive, Struct
+from frazil.formats.row_key import NO_KEY
+from frazil.landing.bad_records import BadRecord
+from frazil.landing.dead_letters import DeadLetter
+from frazil.landing.faults import landing_job
+from frazil.landing.plan import Plan
+from frazil.landing.write import PLAN, Written
+from frazil.tables.branches import started_at
+from frazil.tables.faults import spark_job
+from frazil.tables.manifests import added_files
+from frazil.tables.pyiceberg import transaction
+from frazil.tables.stage import StagedFiles
+from kit.model.haste import make_haste
+from kit.model.topic import Record, tally_of
+
+if TYPE_CHECKING:
+    from kit.model.world import World
+
+__all__ = ["append_to", "edges"]
+
+COLUMNS = RecordColumns(Struct(()), Struct((Field("quantity", Primitive("long")),)))
+_LANE_LIVES = 6 * 3600.0
+
+
+class Here(Executor):
+    """Does what it is given at once, in the thread that asks: an actor has one."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """See `Executor.submit`."""
+        done: Future[Any] = Future()
+        done.set_result(fn(*args, **kwargs))
+        return done
+
+    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], **_: Any) -> Iterator[Any]:
+        """See `Executor.map`."""
+        return iter([fn(*each) for each in zip(*iterables, strict=True)])
+
+
+class Edges:
+    """What the engine finds in place of the outside; `world` is the one of the present round."""
+
+    world: World | None = None
+    begun: World | None = None  # what all rounds begin with
+
+    def topic_fact(self, _admin: Any, _topic: str) -> Any:
+        self.world.stage.step()
+        return self.world.topic.facts
+
+    def topic_facts(self, _admin: Any, topics: Any) -> Any:
+        self.world.stage.step()
+        return dict.fromkeys(topics, self.world.topic.facts)
+
+    def describe(self, _admin: Any, topics: Sequence[str]) -> Any:
+        self.world.stage.step()
+        return {topic: SimpleNamespace(topic_id=self.world.topic.log) for topic in topics}
+
+    def tally_records(self, _settings: Any, _topic: str, spans: Any) -> Any:
+        self.world.stage.step()
+        return self.world.topic.tally(spans)
+
+    def decoder_for(self, *_: Any) -> Any:
+        return SimpleNamespace(columns=COLUMNS, row_key=NO_KEY, value=SimpleNamespace(writers=(1,)))
+
+    def read_slices(self, _spark: Any, _settings: Any, _topic: str, slices: Any, _epochs: Any) -> Any:
+        """Spark reads when its job runs: by name, and whatever has the name then."""
+
+        def read() -> list[Record]:
+            self.world.stage.step()
+            try:
+                return [record for part in slices for record in self.world.topic.read(part)]
+            except ValueError as e:
+                raise PySparkException(f"OffsetOutOfRange {e}") from e
+
+        return read
+
+    def frame(self, _spark: Any, letters: Sequence[DeadLetter]) -> Any:
+        """Dead letters that decode by now."""
+        records = [Record(letter.topic_id or "", *letter.key) for letter in letters]
+        return lambda: records
+
+    def write_branch(
+        self, records: Any, _decoder: Any, _spec: Any, name: Any, table: Table, plan: Plan, branch: str
+    ) -> Written:
+        with spark_job(landing_job(plan, table, branch)):
+            found = self._spoiled(records())
+            good = [[*r.at] for r in found if not r.bad]
+            append_to(self.world, name, branch, good, {PLAN: str_of(plan)})
+        return _written(branch, found)
+
+    def lane_of(self, *_: Any) -> Any:
+        return SimpleNamespace(write=self._lane) if self.world.lane else None
+
+    def _lane(self, records: Any, _spec: Any, table: Table, plan: Plan, landing: str) -> Written:
+        with spark_job(landing_job(plan, table, landing)):
+            found = self._spoiled(records())
+        good = [[*r.at] for r in found if not r.bad]
+        files = (self.world.store.write_rows(table, good),) if good else ()
+        self.world.stage.step()
+        return _written(landing, found, StagedFiles(files, until=started_at(landing) + _LANE_LIVES))
+
+    def _spoiled(self, records: list[Record]) -> list[Record]:
+        """What a reader may do wrong without saying so: it loses a record, or reads one twice."""
+        how = self.world.stage.dice.choose(3, self.world.spoils) if self.world.stage.now else 0
+        return {0: records, 1: records[:-1], 2: [*records, *records[-1:]]}[how]
+
+    def find_bad(self, records: Any, _decoder: Any, _plan: Any, written: Written) -> list[BadRecord]:
+        bad = {key: Record("", *key, bad=True) for key in written.bad_at}
+        return [BadRecord(*key, "malformed", "it is", _raw(r)) for key, r in sorted(bad.items())]
+
+    def letter_files(self, table: Table, rows: list[dict[str, Any]]) -> Any:
+        told = [[row["topic_id"], row["partition"], row["offset"]] for row in rows]
+        return (self.world.store.write_rows(table, told),)
+
+    def letter_keys(self, kept: Table, _where: Any) -> Any:
+        rows = self.world.store.rows(kept, kept.metadata.current_snapshot_id)
+        return (((p, at), None) for log, p, at in rows if log == self.world.topic.log)
+
+    def read_letters(self, kept: Table, _where: Any, keys: Any) -> list[DeadLetter]:
+        rows = self.world.store.rows(kept, kept.metadata.current_snapshot_id)
+        raw = (None, None, None, None, None, "malformed", "it is")
+        chosen = sorted({(p, at, log) for log, p, at in rows if (p, at) in keys})
+        return [DeadLetter("t", p, at, *raw, topic_id=log) for p, at, log in chosen]
+
+    def offsets_in(self, table: Table, partition: int, offsets: Any, _names: Any, _rows: Any) -> list[int]:
+        rows = self.world.store.rows(table, table.metadata.current_snapshot_id)
+        return [at for log, p, at in rows if log == self.world.topic.log and p == partition and at in offsets]
+
+    def list_files(self, table: Table, folders: Any = ("data", "metadata")) -> Any:
+        files = self.world.store.listed(table.location())
+        return (f for f in files if f.path.removeprefix(f"{table.location()}/").startswith(tuple(folders)))
+
+    def rewrite(self, _connections: Any, name: Any, _plan: Any, _order: Any, branch: str) -> None:
+        """Iceberg's procedure; its commit is one of files that take others' places, upon the branch."""
+        table = self.world.catalog.load_table(name.identifier)
+        ref = table.metadata.refs.get(branch)
+        with spark_job(frazil.upkeep.compaction.rewrite._job(name)):
+            rows = self._of_branch(table, ref)
+            append_to(self.world, name, branch, rows, {})
+
+    def _of_branch(self, table: Table, ref: Any) -> list[Any]:
+        """What a rewrite finds upon a branch: the files of the one before, whose answer was lost, if any."""
+        tip = table.metadata.snapshot_by_id(ref.snapshot_id) if ref else None
+        if tip and tip.parent_snapshot_id:
+            return [r for file in added_files(table, tip) for r in self.world.store.rows_of(file.file_path)]
+        return self.world.store.rows(table, tip and tip.snapshot_id)
+
+    def counted(self, by_files: Callable[..., int]) -> Callable[..., int]:
+        """Where rows were deleted only reading tells how many there are."""
+
+        def count(connections: Any, name: Any, head: Any, plan: Any, branch: str) -> int:
+            if not head.delete_manifests:
+                return by_files(connections, name, head, plan, branch)
+            table = self.world.catalog.load_table(name.identifier)
+            ref = table.metadata.refs.get(branch)
+            return len(self.world.store.rows(table, ref and ref.snapshot_id))
+
+        return count
+
+    def time(self) -> float:
+        return self.world.store.now if self.world else 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.world.store.now += seconds
+        self.world.stage.step(waits=True)
+
+
+def append_to(
+    world: World, name: Any, branch: str, rows: Sequence[list[Any]], says: Mapping[str, str]
+) -> None:
+    """What Iceberg's Java does: an append that is tried again upon a newer head, and not if unanswered."""
+    table = world.catalog.load_table(name.identifier)
+    file = world.store.write_rows(table, rows)
+    for _ in range(5):
+        if branch not in table.metadata.refs:
+            raise PySparkException(f"Cannot use branch (does not exist): {branch}")
+        tx = transaction(table)
+        with tx.update_snapshot(branch=branch, snapshot_properties=dict(says)).fast_append() as append:
+            append.append_data_file(file)
+        try:
+            world.catalog.commit_table(table, tx._requirements, tx._updates)
+        except CommitFailedException:
+            table = world.catalog.load_table(name.identifier)
+        except Exception as e:
+            raise PySparkException(f"CommitStateUnknownException: {e}") from e
+        else:
+            return
+    raise PySparkException("CommitFailedException: five times")
+
+
+def str_of(plan: Plan) -> str:
+    """As `write_branch` says it."""
+    import json
+
+    return json.dumps(dict(plan.spans))
+
+
+def _written(branch: str, found: list[Record], files: StagedFiles | None = None) -> Written:
+    bad = tuple(r.at[1:] for r in found if r.bad)
+    mark = tally_of([r.at[1:] for r in found]).mark
+    return Written(branch, len(found), len(bad), 0, 10 * len(found), (1,), None, bad, mark, files)
+
+
+def _raw(record: Record) -> dict[str, Any]:
+    names = ("timestamp", "headers", "raw_key", "raw_value", "timestamp_type", "leader_epoch")
+    return {**dict.fromkeys(names), "partition": record.partition, "offset": record.offset}
+
+
+@contextmanager
+def edges() -> Iterator[Edges]:
+    """The engine among stand-ins."""
+    found, here = Edges(), Here()
+    landing, letters = frazil.landing.land, frazil.landing.dead_letters
+    redrive, chosen = frazil.landing.redrive, frazil.landing.chosen
+    rollback = frazil.landing.rollback
+    rewrite, storage = frazil.upkeep.compaction.rewrite, frazil.upkeep.storage
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name, put in [
+            (landing, "topic_fact", found.topic_fact), (landing, "describe", found.describe),
+            (landing, "decoder_for", found.decoder_for), (landing, "leader_epochs", lambda *_: {}),
+            (landing, "read_slices", found.read_slices), (landing, "write_branch", found.write_branch),
+            (landing, "lane_of", found.lane_of), (landing, "find_bad", found.find_bad),
+            (frazil.landing.audit, "tally_records", found.tally_records),
+            (letters, "_data_files", found.letter_files),
+            (frazil.tables.keys, "_offsets_in", found.offsets_in),
+            (redrive, "decoder_for", found.decoder_for), (redrive, "write_branch", found.write_branch),
+            (redrive, "_frame", found.frame), (rollback, "topic_facts", found.topic_facts),
+            (chosen, "_keys", found.letter_keys), (chosen, "read_letters", found.read_letters),
+            (rewrite, "_call", found.rewrite), (rewrite, "_rows", found.counted(rewrite._rows)),
+            (storage, "list_files", found.list_files),
+            (frazil.upkeep.orphans, "list_files", found.list_files),
+            (storage, "ThreadPoolExecutor", Here), (ExecutorFactory, "_instance", here),
+            (time, "time", found.time), (time, "monotonic", found.time), (time, "sleep", found.sleep),
+        ]:  # fmt: skip
+            patch.setattr(module, name, put)
+        make_haste(patch)
+        hooks = get_on_retry_hooks()
+        stamina.set_testing(True, attempts=12, cap=True)
+        set_on_retry_hooks(())
+        try:
+            yield found
+        finally:
+            stamina.set_testing(False)
+            set_on_retry_hooks(hooks)

@@ -1,0 +1,108 @@
+"""The law that every head of `main` keeps, as its rows and the topic's records tell; no ledger is believed.
+
+A position is only a claim: all that the topic held below it must be a row, a dead letter, or gone from the
+topic before anybody could read it; and no row may be of anything else, or be there twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyiceberg.table import Table
+
+from kit.model.catalog import Applied
+from kit.model.store import Store
+from kit.model.topic import Topic
+
+__all__ = ["Broken", "Oracle"]
+
+Place = tuple[Any, ...]
+
+
+class Broken(AssertionError):
+    """What must never be seen was seen."""
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What is known of a head that was checked."""
+
+    rows: frozenset[Place] = frozenset()
+    deleted: frozenset[Place] = frozenset()
+    logs: dict[str, dict[int, int]] = field(default_factory=dict)  # by log the claimed positions
+
+
+@dataclass
+class Oracle:
+    """Checks each head at the moment at which it comes to be.
+
+    Args:
+        foreign: What another engine's next commit adds, and what it deletes.
+    """
+
+    topic: Topic
+    store: Store
+    adds: set[Place] = field(default_factory=set)
+    deletes: set[Place] = field(default_factory=set)
+    heads: dict[int, _Head] = field(default_factory=dict)
+
+    def seen(self, applied: Applied) -> None:
+        """A commit was carried out."""
+        table = applied.table
+        if not applied.moved or table.name()[-1] != "t":
+            return
+        head = table.current_snapshot()
+        if head is None or head.snapshot_id in self.heads:
+            return  # a rollback
+        before = self.heads.get(head.parent_snapshot_id or 0, _Head())
+        by_engine = applied.actor == "engine"
+        self.heads[head.snapshot_id] = self._checked(table, before, by_engine=by_engine)
+
+    def _checked(self, table: Table, before: _Head, *, by_engine: bool) -> _Head:
+        head = table.current_snapshot()
+        assert head
+        assert head.summary
+        counted = Counter(tuple(row) for row in self.store.rows(table, head.snapshot_id))
+        if doubled := [place for place, n in counted.items() if n > 1]:
+            raise Broken(f"doubled: {sorted(doubled)}")
+        rows = frozenset(counted)
+        adds, deletes = (self.adds, self.deletes) if by_engine else (set(), set())
+        logs = _claimed(head.summary.additional_properties) or before.logs
+        now = _Head(rows, before.deleted | deletes, logs)
+        if lost := before.rows - rows - now.deleted:
+            raise Broken(f"rows that were there are gone: {sorted(lost)}")
+        self._complete(now)
+        if strange := rows - before.rows - adds - self._allowed(now):
+            raise Broken(f"rows of nothing that was landed: {sorted(strange)}")
+        if back := rows & now.deleted:
+            raise Broken(f"rows that were deleted came back: {sorted(back)}")
+        return now
+
+    def _complete(self, now: _Head) -> None:
+        missing = [
+            record.at
+            for record in self.topic.ever.values()
+            if record.offset < now.logs.get(record.log, {}).get(record.partition, 0)
+            and not record.bad
+            and record.at not in now.rows
+            and record.at not in now.deleted
+            and record.offset >= self.topic.gone.get(record.log, {}).get(record.partition, 0)
+        ]
+        if missing:
+            raise Broken(f"lost: {missing} are before the position {now.logs}")
+
+    def _allowed(self, now: _Head) -> set[Place]:
+        records = self.topic.ever.values()
+        return {r.at for r in records if r.offset < now.logs.get(r.log, {}).get(r.partition, 0)}
+
+
+def _claimed(said: Any) -> dict[str, dict[int, int]] | None:
+    """What a snapshot says of the position, by log; None where it says nothing."""
+    if "frazil.spans" not in said:
+        return None
+    earlier = dict(json.loads(said.get("frazil.earlier-logs") or "[]"))
+    every = {**earlier, said["frazil.topic-id"]: json.loads(said["frazil.spans"])}
+    return {log: {int(p): to for p, (_, to) in spans.items()} for log, spans in every.items()}

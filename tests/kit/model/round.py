@@ -1,0 +1,153 @@
+"""A round as it is drawn, played, told and shrunk."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from frazil.landing.land import land
+from frazil.upkeep.orphans import remove_orphans
+from kit.model.edges import Edges
+from kit.model.stage import Dice
+from kit.model.works import do
+from kit.model.world import SPEC, World
+
+__all__ = ["Case", "drawn", "every", "play", "played", "shrunk"]
+
+Works = Mapping[str, tuple[str, ...]]
+"""By actor what it does, one after the other."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything that a round depends on.
+
+    Args:
+        works: Who does what.
+        plan: The decisions that are not dull (`stage.Dice`).
+        seed: Of what the works themselves draw: how many records, which snapshot.
+        lane: Whether landings write files without a branch.
+        spoils: Odds that a reader loses a record or doubles one.
+    """
+
+    works: Works
+    plan: Mapping[int, int] = field(default_factory=dict)
+    seed: int = 0
+    lane: bool = False
+    spoils: float = 0.0
+
+
+_LANDERS = (("land",), ("few", "land"), ("land", "land"), ("produce", "land"))
+_OTHERS = (
+    ("compact",), ("expire",), ("compact", "expire"), ("orphans",), ("redrive",), ("roll back",),
+    ("seven hours",), ("retain",), ("seven hours", "expire"), ("seven hours", "orphans"), ("produce",),
+)  # fmt: skip
+_ENGINE = ((), (), ("append",), ("turn back",))
+
+
+def drawn(seed: int) -> tuple[Case, Dice]:
+    """A case of a seed, and the dice that draw its decisions."""
+    dice = random.Random(seed)
+    works = {
+        "first": dice.choice(_LANDERS), "second": dice.choice(_LANDERS), "upkeep": dice.choice(_OTHERS),
+        "more": dice.choice((*[()] * len(_OTHERS), *_OTHERS)), "engine": dice.choice(_ENGINE),
+    }  # fmt: skip
+    some = {actor: todo for actor, todo in works.items() if todo}
+    case = Case(some, seed=seed, lane=dice.random() < 0.4, spoils=dice.choice((0.0, 0.0, 0.1)))
+    return case, Dice(random=dice)
+
+
+def play(edges: Edges, case: Case, dice: Dice | None = None) -> World:
+    """Plays a round to its end; raises what was broken."""
+    world = World(dice or Dice(dict(case.plan)), spoils=case.spoils, lane=case.lane)
+    world.goes_on_from(_begun(edges))
+    edges.world = world
+    own = random.Random(case.seed)
+    for n in range(3):
+        world.topic.produce(n % 2, bad=own.random() < 0.2)
+    actors = {
+        actor: partial(_act, world, actor, todo, f"{case.seed} {actor}") for actor, todo in case.works.items()
+    }
+    world.stage.play(actors)
+    _settle(world)
+    return world
+
+
+def _begun(edges: Edges) -> World:
+    """A table of two landings, made once."""
+    if edges.begun is None:
+        edges.begun = edges.world = world = World(Dice())
+        for n in (0, 1):
+            world.topic.produce(0)
+            world.topic.produce(1, bad=n == 1)
+            land(SPEC, world.connections)
+    return edges.begun
+
+
+def _act(world: World, actor: str, todo: tuple[str, ...], seed: str) -> None:
+    dice = random.Random(seed)
+    for work in todo:
+        do(world, actor, work, dice)
+
+
+def _settle(world: World) -> None:
+    """Nothing fails any more: two landings later all is as it should be, and no needed file ever goes."""
+    world.named_files_exist()
+    if world.stuck:
+        return
+    world.store.now += 7 * 3600
+    for _ in range(2):
+        land(SPEC, world.connections)
+    world.at_rest()
+    if len(world.dice.asked) % 4:
+        return
+    remove_orphans(SPEC, world.connections, world.store.now + 30 * 86400)
+    world.named_files_exist()
+
+
+def played(edges: Edges, case: Case, dice: Dice | None = None) -> World:
+    """Plays a round; one that fails is shrunk and told first."""
+    try:
+        return play(edges, case, dice)
+    except Exception:
+        small = shrunk(edges, replace(case, plan=dict(dice.plan)) if dice else case)
+        print(f"Again, and shrunk: play(edges, {small})")
+        play(edges, small)
+        raise
+
+
+def every(edges: Edges, case: Case, at_once: int) -> Iterator[World]:
+    """Plays a case with every choice of so many decisions that are not dull, and with fewer."""
+    dice = Dice(dict(case.plan))
+    yield played(edges, case, dice)
+    for at in range(max(case.plan, default=-1) + 1, len(dice.asked) if at_once else 0):
+        for choice in range(1, dice.asked[at]):
+            yield from every(edges, replace(case, plan={**case.plan, at: choice}), at_once - 1)
+
+
+def shrunk(edges: Edges, case: Case) -> Case:
+    """A smaller case that is still broken."""
+    found = True
+    while found:
+        found = next((c for c in _smaller(case) if _breaks(edges, c)), None)
+        case = found or case
+    return case
+
+
+def _smaller(case: Case) -> Iterator[Case]:
+    for actor, todo in case.works.items():
+        for n in range(len(todo)):
+            less = {**case.works, actor: todo[:n] + todo[n + 1 :]}
+            yield replace(case, works={a: t for a, t in less.items() if t})
+    for at in reversed(case.plan):
+        yield replace(case, plan={k: v for k, v in case.plan.items() if k != at})
+
+
+def _breaks(edges: Edges, case: Case) -> bool:
+    try:
+        play(edges, case)
+    except Exception:  # noqa: BLE001 - whatever it is
+        return True
+    return False

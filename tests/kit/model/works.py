@@ -1,0 +1,152 @@
+"""What actors do: the engine's own works, another engine's, Kafka's, and the clock's."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from frazil.errors import CommitUnknownError, FrazilError, PositionLostError, TopicChangedError
+from frazil.landing.land import land
+from frazil.landing.redrive import redrive
+from frazil.landing.rollback import roll_back
+from frazil.tables.commit import move_ref
+from frazil.tables.pyiceberg import transaction
+from frazil.tables.snapshots import ancestors
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.expiry import expire
+from frazil.upkeep.kind import Order
+from frazil.upkeep.orphans import remove_orphans
+from kit.model.oracle import Broken
+from kit.model.world import NAME, SPEC, World
+
+__all__ = ["WORKS", "do"]
+
+INVISIBLE = ("is visible", "nothing was landed", "nothing was changed", "no row is lost")
+"""What a message says where rows are as they were."""
+
+Work = Callable[[World, random.Random], object]
+
+
+def _land(world: World, _: random.Random) -> object:
+    return land(SPEC, world.connections)
+
+
+def _few(world: World, _: random.Random) -> object:
+    return land(SPEC, world.connections, max_records=2)
+
+
+def _compact(world: World, _: random.Random) -> object:
+    return compact(SPEC, world.connections, world.store.now, Order(everything=True))
+
+
+def _expire(world: World, _: random.Random) -> object:
+    return expire(SPEC, world.connections, world.store.now)
+
+
+def _orphans(world: World, _: random.Random) -> object:
+    return remove_orphans(SPEC, world.connections, world.store.now)
+
+
+def _redrive(world: World, _: random.Random) -> object:
+    return redrive(SPEC, world.connections)
+
+
+def _roll_back(world: World, dice: random.Random) -> object:
+    line = _landed(world, world.catalog.load_table(NAME.identifier))
+    return roll_back(SPEC, world.connections, dice.choice(line[:3]).snapshot_id)
+
+
+def _landed(world: World, table: Table) -> list[Snapshot]:
+    """Where a rollback may go: below the first landing other rows than Frazil's have no owner."""
+    return [s for s in ancestors(table.metadata) if world.oracle.heads[s.snapshot_id].logs]
+
+
+def _produce(world: World, dice: random.Random) -> object:
+    for _ in range(dice.choice((1, 2, 3))):
+        world.topic.produce(dice.randrange(2), bad=dice.random() < 0.2, gap=dice.random() < 0.1)
+    return None
+
+
+def _retain(world: World, dice: random.Random) -> object:
+    partition = dice.randrange(2)
+    return world.topic.retain(partition, world.topic.first[partition] + dice.randrange(4))
+
+
+def _six_hours(world: World, _: random.Random) -> object:
+    world.store.now += 7 * 3600
+    return None
+
+
+def _append(world: World, dice: random.Random) -> object:
+    """Another engine's append."""
+    table = world.catalog.load_table(NAME.identifier)
+    row = ("", -1, dice.randrange(10**9))
+    file = world.store.write_rows(table, [[*row]])
+    world.oracle.adds = {row}
+    for _ in range(4):
+        tx = transaction(table)
+        with tx.update_snapshot().fast_append() as append:
+            append.append_data_file(file)
+        try:
+            return world.catalog.commit_table(table, tx._requirements, tx._updates)
+        except CommitFailedException:
+            table = world.catalog.load_table(NAME.identifier)
+        except Exception:  # noqa: BLE001 - another engine gives up
+            return None
+    return None
+
+
+def _turn_back(world: World, dice: random.Random) -> object:
+    """Another engine's rollback: it knows no position."""
+    table = world.catalog.load_table(NAME.identifier)
+    tx = transaction(table)
+    move_ref(tx, "main", dice.choice(_landed(world, table)[:3]).snapshot_id)
+    try:
+        return world.catalog.commit_table(table, tx._requirements, tx._updates)
+    except Exception:  # noqa: BLE001 - another engine gives up
+        return None
+
+
+WORKS: dict[str, Work] = {
+    "land": _land, "few": _few, "compact": _compact, "expire": _expire, "orphans": _orphans,
+    "redrive": _redrive, "roll back": _roll_back, "produce": _produce, "retain": _retain,
+    "seven hours": _six_hours, "append": _append, "turn back": _turn_back,
+}  # fmt: skip
+"""By name. Who does the last two is called `engine`."""
+
+
+def do(world: World, actor: str, work: str, dice: random.Random) -> None:
+    """Does one work; what is told of it must be true."""
+    world.stage.step()
+    before = len(world.catalog.applied)
+    told, error = "", None
+    try:
+        report = WORKS[work](world, dice)
+    except FrazilError as e:
+        told, report, error = " ".join(str(e).split()), None, e
+        world.told.append(f"{actor} {work}: {type(e).__name__}: {told}")
+        if isinstance(e, PositionLostError):
+            world.stuck = True
+        if isinstance(e, CommitUnknownError):
+            return
+    else:
+        world.told.append(f"{actor} {work}: done")
+    own = [a for a in world.catalog.applied[before:] if a.actor == actor and a.moved]
+    made = [a for a in own if a.table.name()[-1] == NAME.table]
+    if isinstance(error, TopicChangedError):
+        raise Broken(f"{actor} {work} said of a topic that nobody touched: {told}")
+    if made and any(words in told.lower() for words in INVISIBLE):
+        raise Broken(f"{actor} {work} moved main and said: {told}")
+    if work in ("land", "few") and report is not None:
+        added = sum(_added(a) for a in made)
+        if added != report.records:
+            raise Broken(f"{actor} told of {report.records} records and added {added}")
+
+
+def _added(applied: object) -> int:
+    head = applied.table.current_snapshot()
+    return int(head.summary.additional_properties.get("added-records", 0))

@@ -1,0 +1,105 @@
+"""One round: a topic, its table, and actors who work on both until all are done; then everything settles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+from frazil.landing.ledger import read_ledger
+from frazil.settings.profile import Settings
+from frazil.spec.names import TableName
+from frazil.spec.table import Upkeep
+from frazil.spec.topic import TableSpec
+from frazil.tables.branches import at_work
+from kit.model.catalog import ModelCatalog
+from kit.model.oracle import Broken, Oracle
+from kit.model.stage import Dice, Stage
+from kit.model.store import Store
+from kit.model.topic import Topic
+
+__all__ = ["NAME", "SPEC", "World"]
+
+NAME = TableName("n", "t")
+SPEC = TableSpec(
+    topic="t", namespace="n", publish=[], on_bad_record="dead_letter", on_lost_records="record",
+    upkeep=Upkeep(min_snapshots=1, keep_snapshots_for=timedelta(0)),
+)  # fmt: skip
+_SETTINGS: list[Settings] = []
+_BEGUN = 1_800_000_000.0
+
+
+@dataclass
+class World:
+    """What a round is made of; the engine's `connections`, too."""
+
+    dice: Dice
+    fates: float = 0.1
+    turns: float = 0.1
+    spoils: float = 0.0
+    lane: bool = False
+    topic: Topic = field(default_factory=Topic)
+    told: list[str] = field(default_factory=list)
+    stuck: bool = False  # whether the position is lost, as another engine's rollback may do
+
+    def __post_init__(self) -> None:
+        self.stage = Stage(self.dice, self.turns)
+        self.store = Store(self.stage, _BEGUN)
+        self.catalog = ModelCatalog(self.stage, self.store, self.fates)
+        self.oracle = Oracle(self.topic, self.store)
+        self.catalog.law.seen = self.oracle.seen
+        _SETTINGS[:] = _SETTINGS or [Settings()]
+        self.connections: Any = SimpleNamespace(
+            settings=_SETTINGS[0], catalog=self.catalog, admin=None, registry=None, spark=None,
+            background_spark=None,
+        )  # fmt: skip
+
+    def goes_on_from(self, other: World) -> None:
+        """Begins with what another world came to."""
+        self.store.files, self.store.written = dict(other.store.files), dict(other.store.written)
+        self.store.now = other.store.now
+        self.catalog.tables = dict(other.catalog.tables)
+        self.oracle.heads = dict(other.oracle.heads)
+        mine, its = self.topic, other.topic
+        mine.first, mine.end, mine.ever = dict(its.first), dict(its.end), dict(its.ever)
+
+    @property
+    def table(self) -> Any:
+        """The topic's table as it is; nobody moves."""
+        return self.catalog.look(NAME.identifier)
+
+    def named_files_exist(self) -> None:
+        """Every file that any kept snapshot names is there."""
+        for name in self.catalog.tables:
+            table = self.catalog.look(name)
+            snapshots = table.metadata.snapshots
+            lists = {s.manifest_list for s in snapshots}
+            if missing := lists - self.store.files.keys():
+                raise Broken(f"{len(missing)} manifest lists that {name} names are gone")
+            found = [m for s in snapshots for m in self.store.manifests(table, s)]
+            named = {m.manifest_path for m in found} | {e.path for m in found for e in self.store.named(m)}
+            if missing := named - self.store.files.keys():
+                raise Broken(f"{len(missing)} files that {name} names are gone")
+
+    def at_rest(self) -> None:
+        """No lag, no branch, each dead letter once."""
+        table = self.table
+        ledger = read_ledger(table.metadata)
+        if not ledger or dict(ledger.position) != self.topic.end:
+            raise Broken(f"behind: {ledger and ledger.position} of {self.topic.end}")
+        if left := at_work(table.metadata):
+            raise Broken(f"branches are left: {sorted(left)}")
+        self.named_files_exist()
+        self._letters()
+
+    def _letters(self) -> None:
+        own = NAME.dead_letters.identifier
+        rows: list[tuple[Any, ...]] = []
+        if own in self.catalog.tables:
+            table = self.catalog.look(own)
+            rows = [tuple(row) for row in self.store.rows(table, table.metadata.current_snapshot_id)]
+        gone = self.topic.gone.get(self.topic.log, {})
+        bad = {r.at for r in self.topic.ever.values() if r.bad and r.offset >= gone.get(r.partition, 0)}
+        if len(rows) != len({*rows}) or not bad <= {*rows}:
+            raise Broken(f"dead letters {sorted(rows)}, bad records {sorted(bad)}")
