@@ -16,6 +16,7 @@ from frazil.connections import Connections
 from frazil.local.home import Home
 from frazil.logs import JsonLines
 from frazil.settings.profile import Settings
+from kit.killed import lane_of_tests
 from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
 _HERE = Path(__file__).parent
@@ -96,6 +97,24 @@ def connections(stack: Settings) -> Connections:
 def lake(stack: Settings, request: pytest.FixtureRequest) -> Connections:
     """The stack with each catalog as the owner of the tables."""
     return Clients(stack.with_changes(catalog=request.param))
+
+
+@pytest.fixture(scope="session")
+def both_routes(lake: Connections) -> Connections:
+    """Tables of Glue take the Arrow lane, those of REST Spark's own writer: the same tests try both."""
+    return Clients(lake.settings.with_changes(spark={"lane": lane_of_tests(lake.settings.catalog)}))
+
+
+@pytest.fixture(autouse=True)
+def given_up() -> Iterator[list[logging.LogRecord]]:
+    """What the Arrow lane gave up to Spark, which nobody would see: to be cleared where it is meant."""
+    told: list[logging.LogRecord] = []
+    handler, log = logging.Handler(logging.WARNING), logging.getLogger("frazil.landing.lane.job")
+    handler.emit = told.append  # type: ignore[method-assign]
+    log.addHandler(handler)
+    yield told
+    log.removeHandler(handler)
+    assert [getattr(record, "why", "") for record in told] == []
 
 
 @pytest.fixture

@@ -26,12 +26,12 @@ A_HANG_IN = 50
 
 @pytest.mark.timeout(0)
 def test_whatever_answer_is_lost_each_record_is_there_once_and_every_message_is_true(
-    lake: Connections, fresh_name: str, tmp_path: Path
+    both_routes: Connections, fresh_name: str, tmp_path: Path
 ) -> None:
     print(f"FRAZIL_TEST_FAULTS={ROUNDS} FRAZIL_TEST_SEED={SEED}")
-    dice, mine = random.Random(f"{SEED} {lake.settings.catalog}"), ROUNDS // 2
+    dice, mine = random.Random(f"{SEED} {both_routes.settings.catalog}"), ROUNDS // 2
     # One Spark for all: upkeep's own takes as long as the machine has other things to do.
-    settings = lake.settings.with_changes(spark={"upkeep_remote": None})
+    settings = both_routes.settings.with_changes(spark={"upkeep_remote": None})
     with over_the_wire(settings) as (wire, connections):
         for begin in range(0, mine, EACH):
             world = faulty(wire, connections, f"{fresh_name}_{begin}", tmp_path, dice)

@@ -11,6 +11,7 @@ from typing import Any
 
 import fastavro
 import pyarrow as pa
+import pyarrow.parquet as pq
 from confluent_kafka import Producer
 from confluent_kafka.schema_registry import Schema
 
@@ -27,12 +28,26 @@ from kit.protobuf_cases import PROTOBUF
 from kit.topics import create_topic
 from kit.waiting import PATIENCE
 
-__all__ = ["FORMATS", "NAMESPACE", "Record", "Source", "avro", "make_source", "plain", "produce", "same"]
+__all__ = [
+    "FORMATS",
+    "NAMESPACE",
+    "ROUTES",
+    "Record",
+    "Source",
+    "avro",
+    "make_source",
+    "plain",
+    "produce",
+    "same",
+]
 
 FORMATS: tuple[Format, ...] = (AVRO, JSON, PROTOBUF)
 """Whose cases land; each in its own module."""
 
 NAMESPACE = "formats_tests"
+
+ROUTES = (("avro", "auto"), ("avro", "spark"), ("protobuf", "auto"), ("protobuf", "spark"), ("json", "spark"))
+"""Each format by each route that it has: JSON is read by Spark alone."""
 
 Record = tuple[bytes | None, bytes | None]
 """Key and value, as they come."""
@@ -69,6 +84,14 @@ class Source:
     def land(self, **changed: Any) -> LandingReport:
         """Lands what waits, the spec changed as said."""
         return land(self.spec.model_copy(update=changed), self.connections)
+
+    def came_by(self) -> str:
+        """The route of the table's first file, by what its writer says of itself."""
+        table = self.connections.catalog.load_table(self.name)
+        file = next(iter(table.scan().plan_files())).file
+        with table.io.new_input(file.file_path).open() as stream:
+            writer = str(pq.read_metadata(stream).created_by)
+        return "auto" if writer.startswith("parquet-cpp-arrow") else "spark"
 
     def table(self) -> pa.Table:
         """The rows as PyIceberg reads them, by offset."""

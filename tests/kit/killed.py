@@ -28,7 +28,7 @@ NAMESPACE = "landing_tests"
 
 def lane_of_tests(catalog: str) -> str:
     """How landings of tests write: on one catalog by the Arrow lane, on the other by Spark."""
-    return "auto" if catalog == "glue" else "off"
+    return "auto" if catalog == "glue" else "spark"
 
 
 def landing_process(

@@ -60,13 +60,13 @@ class SparkCluster:
         place = ("--port", str(self._port), "--webui-port", str(self._web))
         self._run("spark-class", "org.apache.spark.deploy.master.Master", *host, *place)
         wait_for(self._answers)
-        found = [self._start_worker() for _ in range(workers)]
+        found = [self.start_worker() for _ in range(workers)]
         server = self._run("spark-submit", "--class", _CONNECT, "spark-internal")
         wait_for(lambda: is_taken(self._connect) or not lives(server))
         assert lives(server), self._log(server).read_text()
         return found
 
-    def _start_worker(self) -> psutil.Process:
+    def start_worker(self) -> psutil.Process:
         """One with two cores, of which an application gets one; returns when the master knows it."""
         before = len(self.workers)
         own = ("-c", "2", "-m", "2g", "-d", str(self._folder / "work"), "--webui-port", "0")

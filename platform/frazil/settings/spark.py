@@ -30,9 +30,9 @@ class SparkSettings(SystemSettings):
     upkeep_remote: str | None = Field(
         None, description="A Spark for upkeep alone. Default: that of landings, at low priority."
     )
-    lane: Literal["auto", "off"] = Field(
-        "off",
-        description="Whether Spark's Python workers decode and write where they can; off: the JVM always.",
+    lane: Literal["auto", "spark"] = Field(
+        "spark",
+        description="auto: Spark's Python workers decode and write where they can; spark: always the JVM.",
     )
     parallelism: int = Field(2, ge=1, description="Cores that one landing may keep busy.")
 

@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from frazil.tables.file_io import opened_files
+from frazil.tables.footers import columns_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,8 +23,14 @@ if TYPE_CHECKING:
 
 _MB = 2**20
 _PARQUET = "write.parquet."
-_SPARKS = (f"{_PARQUET}bloom-filter", "encryption.", "write.location-provider.impl")
+_SPARKS = (
+    f"{_PARQUET}bloom-filter", "encryption.", "write.location-provider.impl",
+    "write.py-location-provider.impl",  # it names code, which nobody but the table's owner vouches for
+)  # fmt: skip
 """Properties that Spark's writer honours and this one does not."""
+
+_STORES = ("s3.sse.", "s3.write.", "s3.acl", "s3.access-grants.", "s3.remote-signing-enabled", "s3.signer")
+"""What a catalog may tell clients of the store, and PyArrow has no word for: keys, tags, signatures."""
 
 _HELD = 64 * _MB
 """Bytes of Arrow that become a row group at most: a task holds them, and some come out at a fifth."""
@@ -34,7 +41,9 @@ def takes_files(table: Table) -> bool:
     said = table.properties
     parquet = said.get("write.format.default", "parquet") == "parquet"
     sources = [f.source_id for f in table.spec().fields]  # PyIceberg takes each column once
-    return parquet and len(set(sources)) == len(sources) and not any(n.startswith(_SPARKS) for n in said)
+    asked = {n for n, v in table.io.properties.items() if str(v).lower() not in ("", "none", "false")}
+    theirs = any(n.startswith(_SPARKS) for n in said) or any(n.startswith(_STORES) for n in asked)
+    return parquet and len(set(sources)) == len(sources) and not theirs
 
 
 def file_layout(table: Table) -> FileLayout:
@@ -69,23 +78,12 @@ def file_layout(table: Table) -> FileLayout:
 def data_file(table: Table, written: WrittenFile) -> DataFile:
     """A file as manifests describe it, by its own footer."""
     import pyarrow.parquet as pq
-    from pyiceberg.io.pyarrow import (
-        compute_statistics_plan,
-        data_file_statistics_from_parquet_metadata,
-        parquet_path_to_id_mapping,
-    )
     from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
-    from pyiceberg.schema import sanitize_column_names
     from pyiceberg.typedef import Record
 
     from frazil.tables.parquet import Partitions, unpacked
 
     schema, spec = table.schema(), table.spec()
-    statistics = data_file_statistics_from_parquet_metadata(
-        pq.read_metadata(BytesIO(written.footer)),
-        compute_statistics_plan(schema, table.properties),
-        parquet_path_to_id_mapping(sanitize_column_names(schema)),
-    )
     folder = Partitions(spec, schema, ()).folder_of(unpacked(written.partition))
     file = DataFile.from_args(
         content=DataFileContent.DATA,
@@ -96,7 +94,7 @@ def data_file(table: Table, written: WrittenFile) -> DataFile:
         sort_order_id=None,
         equality_ids=None,
         key_metadata=None,
-        **statistics.to_serialized_dict(),
+        **columns_of(pq.read_metadata(BytesIO(written.footer)), schema, table.properties),
     )
     file.spec_id = spec.spec_id
     return file

@@ -86,13 +86,18 @@ def test_a_process_may_drive_spark_itself(
     assert quantities(topic) == list(range(EACH))
 
 
+@pytest.mark.parametrize("lane", ["auto", "spark"])
 def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
-    make_topic: MakeTopic, cluster: SparkCluster, workers: list[psutil.Process]
+    make_topic: MakeTopic, cluster: SparkCluster, workers: list[psutil.Process], lane: str
 ) -> None:
+    if len(cluster.workers) < 2:
+        workers.append(cluster.start_worker())
+    wait_for(lambda: cluster.executors(workers[-1]))
     topic = make_topic(partitions=2)
     topic.trades(50_000, partition=0)
     topic.trades(50_000, partition=1)
-    landing = landing_process(topic.name, "rest", FRAZIL_SPARK__REMOTE=cluster.remote)
+    told = {"FRAZIL_SPARK__REMOTE": cluster.remote, "FRAZIL_SPARK__LANE": lane}
+    landing = landing_process(topic.name, "rest", **told)
     idle = {each: spent(each) for each in cluster.executors(workers[-1])}
 
     def is_busy() -> bool:
@@ -111,9 +116,9 @@ def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
 
 
 def spent(process: psutil.Process) -> float:
-    """CPU seconds of a process; none, where it has ended."""
+    """CPU seconds of an executor and its Python workers; none, where it has ended."""
     try:
-        times = process.cpu_times()
+        times = [each.cpu_times() for each in (process, *process.children(recursive=True))]
     except psutil.Error:
         return 0.0
-    return float(times.user + times.system)
+    return float(sum(each.user + each.system for each in times))

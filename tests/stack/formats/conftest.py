@@ -8,16 +8,24 @@ from typing import Any
 
 import pytest
 
+from frazil.clients import Clients
 from frazil.connections import Connections
 from kit.formats import Source, make_source
 
 
+@pytest.fixture(scope="session")
+def routes(connections: Connections) -> dict[str, Connections]:
+    """Clients whose landings take the Arrow lane where they can, and such as take Spark's own writer."""
+    settings = connections.settings
+    return {lane: Clients(settings.with_changes(spark={"lane": lane})) for lane in ("auto", "spark")}
+
+
 @pytest.fixture
-def source(connections: Connections, fresh_name: str) -> Callable[..., Source]:
-    """Makes topics: `source(key_format="none", on_bad_record="dead_letter")`."""
+def source(routes: dict[str, Connections], fresh_name: str) -> Callable[..., Source]:
+    """Makes topics: `source(key_format="none", on_bad_record="dead_letter")`; by the Arrow lane if it can."""
     numbers = count()
 
-    def make(**spec: Any) -> Source:
-        return make_source(connections, f"{fresh_name}_{next(numbers)}", **spec)
+    def make(lane: str = "auto", **spec: Any) -> Source:
+        return make_source(routes[lane], f"{fresh_name}_{next(numbers)}", **spec)
 
     return make

@@ -11,7 +11,7 @@ import pytest
 
 from kit import avro_oracle, json_oracle, protobuf_oracle
 from kit.damage import FRAME, damaged
-from kit.formats import Source, same
+from kit.formats import ROUTES, Source, same
 
 MakeSource = Callable[..., Source]
 Row = dict[str, Any]
@@ -55,19 +55,20 @@ ORACLES = {
 }
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize(("name", "lane"), ROUTES)
 def test_damaged_records_are_dead_letters_or_read_as_another_decoder_reads_them(
-    source: MakeSource, name: str
+    source: MakeSource, name: str, lane: str
 ) -> None:
     """None is lost, none stops the others, and no wrong value lands."""
     oracle = ORACLES[name]
-    records = source(key_format="none", on_bad_record="dead_letter", metadata="full")
+    records = source(lane, key_format="none", on_bad_record="dead_letter", metadata="full")
     schema_id = records.register(oracle.schema, kind=name.upper())
     payloads = damaged([oracle.encode(n, schema_id) for n in range(GOOD)], RECORDS, seed=4)
     records.produce(*((None, payload) for payload in payloads))
 
     records.land()
 
+    assert records.came_by() == lane
     rows, letters = records.rows(), records.dead_letters()
     assert sorted([*(r["$$offset"] for r in rows), *(r["offset"] for r in letters)]) == list(range(RECORDS))
     assert all(r["$$raw-value"] == payloads[r["$$offset"]] for r in rows)

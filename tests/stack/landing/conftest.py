@@ -16,7 +16,7 @@ def on_a_branch(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """When called: landings take Spark's own writer, whichever catalog."""
 
     def leave_the_lane() -> None:
-        monkeypatch.setenv("FRAZIL_SPARK__LANE", "off")
+        monkeypatch.setenv("FRAZIL_SPARK__LANE", "spark")
         monkeypatch.setattr("frazil.landing.land.lane_of", lambda *_: None)
 
     return leave_the_lane

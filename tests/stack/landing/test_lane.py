@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
 
 import pytest
+from pyarrow.fs import S3FileSystem
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from frazil.landing import bad_records
 from frazil.landing.land import land
+from frazil.landing.lane import job
 from frazil.tables.manifests import added_files
+from frazil.tables.parquet import FileLayout
 from frazil.upkeep.orphans import remove_orphans
 from kit.killed import landing_process
 from kit.opened import table_of
@@ -41,11 +49,49 @@ def test_a_landing_is_one_commit_and_makes_no_branch(landed: Topic) -> None:
     assert table_of(landed).metadata.last_sequence_number == before + 1
 
 
+MANY = {
+    "type": "record",
+    "name": "Many",
+    "fields": [
+        {"name": "text", "type": "string"},
+        {"name": "raw", "type": "bytes"},
+        {"name": "ratio", "type": "double"},
+        {"name": "small", "type": ["null", "float"]},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 2}},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+        {"name": "yes", "type": "boolean"},
+        {"name": "inner", "type": ["null", {"type": "record", "name": "Inner", "fields": [
+            {"name": "text", "type": "string"}, {"name": "n", "type": ["null", "long"]}]}]},
+        {"name": "tags", "type": {"type": "array", "items": "string"}},
+        {"name": "counts", "type": {"type": "map", "values": "int"}},
+    ],
+}  # fmt: skip
+
+
+def many(text: str, ratio: float, **more: Any) -> dict[str, Any]:
+    at = datetime(2026, 11, 23, 4, tzinfo=UTC)
+    return {
+        "text": text, "raw": text.encode(), "ratio": ratio, "small": None, "price": Decimal("-1.25"),
+        "at": at, "day": at.date(), "yes": True, "inner": None, "tags": [text], "counts": {text: 1}, **more,
+    }  # fmt: skip
+
+
+VALUES = [
+    many("a" * 15 + "ü" * 10, 0.5, inner={"text": "x" * 30, "n": None}),
+    many("a" * 16 + "\U0010ffff", float("nan"), price=Decimal("9999999999.99"), raw=b"\xff" * 40),
+    many("zz\ud7ff" + "\U0010ffff" * 20, -2.5, small=1.5, yes=False, tags=[], raw=b""),
+    many("", float("inf"), small=float("nan"), inner={"text": "", "n": 2**62}, counts={}),
+]
+"""Texts that are cut within a letter of more bytes, or have no greater one; NaN, which no bound may be."""
+
+
 def test_files_say_of_themselves_what_sparks_own_say(make_topic: MakeTopic, on_a_branch: object) -> None:
-    topic = make_topic(partition_by=["bucket(4, symbol)", "day($$timestamp)"])
-    topic.trades(7)
+    topic = make_topic(partition_by=["bucket(4, text)", "day($$timestamp)", "truncate(3, price)", "day"])
+    schema_id = topic.register(MANY)
+    topic.send([topic.encode(value, schema_id) for value in VALUES])
     land(topic.spec, topic.connections)
-    (ours,), rows = newest_files(table_of(topic)), topic.rows()
+    ours, rows = by_partition(newest_files(table_of(topic))), topic.rows()
     other = topic.spec.model_copy(update={"table": f"{topic.name}_spark", "metadata_names": "tableflow"})
     assert callable(on_a_branch)
     on_a_branch()
@@ -53,13 +99,22 @@ def test_files_say_of_themselves_what_sparks_own_say(make_topic: MakeTopic, on_a
     land(other, topic.connections)
 
     topic.spec = other
-    (theirs,) = newest_files(table_of(topic))
-    assert topic.rows() == rows
-    assert (ours.partition, ours.record_count) == (theirs.partition, theirs.record_count)
-    columns = {field.field_id for field in table_of(topic).schema().fields}
-    for said in ("value_counts", "null_value_counts", "lower_bounds", "upper_bounds"):
-        of_columns = [{i: v for i, v in getattr(f, said).items() if i in columns} for f in (ours, theirs)]
-        assert of_columns[0] == of_columns[1], said
+    theirs = by_partition(newest_files(table_of(topic)))
+    assert str(topic.rows()) == str(rows)
+    assert len(ours) > 1
+    assert ours.keys() == theirs.keys()
+    for partition, file in theirs.items():
+        assert ours[partition].record_count == file.record_count
+        for said in ("value_counts", "null_value_counts", "lower_bounds", "upper_bounds"):
+            wanted = dict(
+                getattr(file, said).items()
+            )  # not of what is in lists and maps, which we count, too
+            found = {column: getattr(ours[partition], said).get(column) for column in wanted}
+            assert found == wanted, said
+
+
+def by_partition(files: list[DataFile]) -> dict[str, DataFile]:
+    return {str(file.partition): file for file in files}
 
 
 def test_files_of_a_killed_landing_are_orphans(landed: Topic) -> None:
@@ -108,11 +163,44 @@ def strange_workers(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> Iterator[T
 
 
 def test_where_workers_lack_frazil_spark_writes_by_itself(
-    strange_workers: Topic, caplog: pytest.LogCaptureFixture
+    strange_workers: Topic, given_up: list[logging.LogRecord]
 ) -> None:
     for _ in range(2):
         strange_workers.trades(2)
         assert land(strange_workers.spec, strange_workers.connections).records == 2
 
-    (told,) = [r for r in caplog.records if "lack what the Arrow lane needs" in r.message]
+    told = given_up.pop()
+    assert "lack what the Arrow lane needs" in told.getMessage()
     assert "0.0" in told.why  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def failing_tasks(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> Topic:
+    """Python workers open the store by keys that have ended."""
+    layout_of = job.file_layout
+
+    def unopened(table: Table) -> FileLayout:
+        access = topic.connections.settings.s3_endpoint or ""
+        ended = S3FileSystem(access_key="gone", secret_key="gone", endpoint_override=access, region="local")
+        return replace(layout_of(table), store=ended)
+
+    monkeypatch.setattr(job, "file_layout", unopened)
+    return topic
+
+
+def test_where_tasks_fail_spark_writes_and_the_next_landing_tries_the_lane_again(
+    failing_tasks: Topic, given_up: list[logging.LogRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    failing_tasks.trades(2)
+
+    land(failing_tasks.spec, failing_tasks.connections, on_step=steps.append)
+    monkeypatch.undo()
+    failing_tasks.trades(2)
+    land(failing_tasks.spec, failing_tasks.connections, on_step=steps.append)
+
+    assert [row["quantity"] for row in failing_tasks.rows()] == [0, 1, 2, 3]
+    assert steps.count("branched") == 1
+    told = given_up.pop()
+    assert "The Arrow lane's tasks failed" in told.getMessage()
+    assert "AWS Error" in told.why  # type: ignore[attr-defined]

@@ -106,12 +106,35 @@ def test_a_file_of_every_type_reads_as_it_was_written_and_tells_its_bounds(catal
         4,
     )
     assert low["$$topic"] == b"a" * 16
-    assert high["raw"] is None, "no text of 16 bytes is greater than one of 0xff alone"
+    assert high["raw"] is None, "no bytes are greater than 16 of 0xff"
     assert from_bytes(ids["price"].field_type, low["price"]) == Decimal("-2.25")
     assert file.null_value_counts[ids["$$topic"].field_id] == 1
     assert file.record_count == 4
     assert file.file_size_in_bytes == Path(file.file_path.removeprefix("file://")).stat().st_size
     assert list(file.split_offsets) == sorted(file.split_offsets) != []
+
+
+@pytest.mark.parametrize(
+    ("longest", "bound"),
+    [
+        ("ü" * 17, "ü" * 15 + "ý"),
+        ("a" * 15 + "\ud7ff" + "a", "a" * 15 + "\ue000"),
+        ("a" * 15 + "\U0010ffff" * 2, "a" * 14 + "b"),
+        ("\U0010ffff" * 17, None),
+        ("ü" * 16, "ü" * 16),
+    ],
+)
+def test_a_long_text_is_bound_by_a_short_one_that_is_greater(
+    catalog: InMemoryCatalog, longest: str, bound: str | None
+) -> None:
+    table = create_table(catalog, NAME, [Field("text", kind("string"))], [], {})
+
+    (file,) = written(
+        table, pa.RecordBatch.from_arrays([pa.array([longest])], schema=file_layout(table).schema)
+    )
+
+    assert file.upper_bounds.get(1) == (bound and bound.encode())
+    assert bound is None or longest <= bound
 
 
 @pytest.mark.parametrize(
@@ -187,14 +210,81 @@ def test_columns_whose_values_hardly_repeat_have_no_dictionary(catalog: InMemory
         {"write.format.default": "orc"},
         {"write.parquet.bloom-filter-enabled.column.id": "true"},
         {"encryption.key-id": "k"},
+        {"write.py-location-provider.impl": "os.path"},
     ],
     ids=str,
 )
 def test_what_only_sparks_writer_honours_stays_with_spark(
     catalog: InMemoryCatalog, said: dict[str, str]
 ) -> None:
-    assert not takes_files(create_table(catalog, NAME, [Field("id", kind("long"))], [], said))
+    table = create_table(catalog, NAME, [Field("id", kind("long"))], [], {})
+    table.metadata.properties.update(said)  # by hand: PyIceberg would run what a new table names
+
+    assert not takes_files(table)
+
+
+@pytest.mark.parametrize(
+    ("told", "value", "takes"),
+    [
+        ("s3.sse.type", "kms", False),
+        ("s3.sse.type", "none", True),
+        ("s3.write.tags.team", "blue", False),
+        ("s3.acl", "bucket-owner-full-control", False),
+        ("s3.remote-signing-enabled", "true", False),
+        ("s3.remote-signing-enabled", "false", True),
+    ],
+)
+def test_what_a_catalog_asks_of_the_store_and_pyarrow_can_not_give_stays_with_spark(
+    catalog: InMemoryCatalog, told: str, value: str, takes: bool
+) -> None:
+    table = make(catalog)
+    table.io.properties[told] = value
+
+    assert takes_files(table) is takes
 
 
 def test_a_layout_shows_no_keys(catalog: InMemoryCatalog) -> None:
     assert "FileSystem" not in repr(file_layout(make(catalog)))
+
+
+def test_a_bound_holds_for_all_row_groups_or_there_is_none(catalog: InMemoryCatalog) -> None:
+    """Parquet tells none of a group with a text of more than 4 KB: those of the others hide its rows."""
+    said = {"write.parquet.row-group-size-bytes": "1"}
+    table = create_table(catalog, NAME, [Field("text", kind("string"), optional=True)], [], said)
+    schema = file_layout(table).schema
+    groups = (["b"], ["z" * 5000], [None], ["a"])
+
+    (file,) = written(
+        table, *(pa.RecordBatch.from_arrays([pa.array(g, pa.string())], schema=schema) for g in groups)
+    )
+
+    assert (file.lower_bounds, file.upper_bounds) == ({}, {})
+    assert (file.value_counts, file.null_value_counts) == ({1: 4}, {1: 1})
+    (short,) = written(
+        table, *(pa.RecordBatch.from_arrays([pa.array(g, pa.string())], schema=schema) for g in groups[2:])
+    )
+    assert (short.lower_bounds, short.upper_bounds) == ({1: b"a"}, {1: b"a"})
+
+
+@pytest.mark.parametrize(
+    ("mode", "bounds", "counts"),
+    [
+        ("none", {}, {}),
+        ("counts", {}, {1: 1}),
+        ("truncate(3)", {1: b"lon"}, {1: 1}),
+        ("full", {1: b"longest of them all"}, {1: 1}),
+        ("often", {1: b"longest of them "}, {1: 1}),
+    ],
+)
+def test_what_is_told_of_a_column_is_as_its_table_says(
+    catalog: InMemoryCatalog, mode: str, bounds: dict[int, bytes], counts: dict[int, int]
+) -> None:
+    said = {"write.metadata.metrics.column.text": mode}
+    table = create_table(catalog, NAME, [Field("text", kind("string"))], [], said)
+    rows = pa.RecordBatch.from_arrays([pa.array(["longest of them all"])], schema=file_layout(table).schema)
+
+    (file,) = written(table, rows)
+
+    assert (file.lower_bounds, file.value_counts, file.null_value_counts) == (
+        bounds, counts, dict.fromkeys(counts, 0),
+    )  # fmt: skip

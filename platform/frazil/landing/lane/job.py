@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from importlib.metadata import version
 from operator import xor
 from typing import TYPE_CHECKING
 
+from frazil.errors import FrazilError, NotAllowedError
 from frazil.formats.columns import names_by_word
 from frazil.formats.record import RecordDecoder
 from frazil.formats.record_batch import ArrowRecords
@@ -40,6 +43,12 @@ _CLOSED = "spark.frazil.lane"
 _SHORTEST = 1800.0
 """Seconds that any landing may take; where orphans go sooner, a branch has to protect its files."""
 
+_OF_THE_LANE = (FrazilError, NotAllowedError)
+"""Errors of a job that Spark's own way may not have: those of Python, of its memory, and of its keys for S3,
+which Spark renews and a task can't. Of the parts that both ways need, others tell."""
+
+_NAMED = re.compile(r"[\w.]*(Error|Exception|Exit|Interrupt)\b: ")
+
 _COLUMNS = (
     "raw_key", "raw_value", "partition", "offset", "timestamp", "timestampType", "leader_epoch",
     "map_from_entries(headers) AS headers",
@@ -59,13 +68,12 @@ class Lane:
     def write(
         self, frame: DataFrame, spec: TableSpec, table: Table, plan: Plan, landing: str
     ) -> Written | None:
-        """Writes the good records to files that no snapshot names; None where the workers lack Frazil.
+        """Writes the good records to files that no snapshot names; None where Spark has to do it by itself.
 
         Raises:
             OffsetsLostError: Planned records are gone.
-            FrazilError: See `spark_job`.
+            PartDownError: Kafka, Spark or the storage does not answer.
         """
-        from pyspark.errors import PySparkException
         from pyspark.sql.pandas.types import from_arrow_schema
 
         from frazil.landing.lane.task import RETURNED, Task
@@ -79,15 +87,15 @@ class Lane:
             keeps_bad=spec.on_bad_record != "skip",
             version=version("frazil"),
         )
-        with spark_job(landing_job(plan, table, landing)):
-            try:
+        try:
+            with spark_job(landing_job(plan, table, landing)):
                 job = frame.selectExpr(*_COLUMNS).mapInArrow(task.run, from_arrow_schema(RETURNED))
                 found = job.toArrow()
-            except PySparkException as e:
-                if "ModuleNotFoundError" not in str(e):
-                    raise
-                _close(frame.sparkSession, str(e))
-                return None
+        except FrazilError as e:
+            if type(e) not in _OF_THE_LANE:
+                raise
+            _give_up(frame.sparkSession, plan, e)
+            return None
         return self._told(found, table, landing)
 
     def _told(self, found: pa.Table, table: Table, landing: str) -> Written:
@@ -118,35 +126,49 @@ def lane_of(
     settings: Settings, spark: SparkSession, spec: TableSpec, decoder: RecordDecoder, table: Table
 ) -> Lane | None:
     """The lane, where a landing can take it; else Spark decodes and writes, which can do all there is."""
-    if spec.mode != "append" or settings.spark.lane == "off":
+    if spec.mode != "append" or settings.spark.lane == "spark":
         return None
     records = decoder.arrow()
     shuffled_or_sealed = spec.write.sorts or settings.s3.kms_key
     if records is None or shuffled_or_sealed or not takes_files(table) or spark.conf.get(_CLOSED, ""):
         return None
-    layout, lives = file_layout(table), spec.upkeep.orphans_after.total_seconds() / 2
-    if lives < _SHORTEST or not _fits(decoder, table, layout):
+    lives = spec.upkeep.orphans_after.total_seconds() / 2
+    layout = _layout(decoder, table) if lives >= _SHORTEST else None
+    if layout is None:
         return None
     return Lane(records, layout, tuple(decoder.value.writers), min(lives, LONGEST))
 
 
-def _fits(decoder: RecordDecoder, table: Table, layout: FileLayout) -> bool:
-    """Whether Arrow can turn what is decoded into the types of the table."""
+def _layout(decoder: RecordDecoder, table: Table) -> FileLayout | None:
+    """How files are written; None where Arrow can't turn what is decoded into the types of the table."""
     import pyarrow as pa
 
     from frazil.tables.fitting import fitted
 
-    held = dict(zip((f.name for f in table.schema().fields), layout.schema.types, strict=True))
     try:
+        layout = file_layout(table)
+        held = dict(zip((f.name for f in table.schema().fields), layout.schema.types, strict=True))
         for own in decoder.columns.fields:
             if own.name in held:
                 fitted(pa.array([], arrow_type(own.type)), held[own.name])
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return False
-    return True
+    except (pa.ArrowNotImplementedError, ValueError):  # so are ArrowInvalid, and a property that is no number
+        return None
+    return layout
 
 
-def _close(spark: SparkSession, why: str) -> None:
-    missing = {"why": next((w for w in why.splitlines() if "ModuleNotFoundError:" in w), "")}
-    _log.warning("Spark's workers lack what the Arrow lane needs; the JVM decodes and writes", extra=missing)
-    spark.conf.set(_CLOSED, "closed")
+def _give_up(spark: SparkSession, plan: Plan, error: FrazilError) -> None:
+    """Says that Spark does it; from now on, where its workers lack what each landing would need."""
+    lines = str(error.__cause__).splitlines()
+    missing = next((line for line in lines if "ModuleNotFoundError:" in line), "")
+    if missing:
+        spark.conf.set(_CLOSED, "closed")
+        what = "Spark's workers lack what the Arrow lane needs; the JVM decodes and writes"
+    else:
+        what = "The Arrow lane's tasks failed; the JVM decodes and writes these records"
+    _log.warning(what, extra={"topic": plan.topic, "why": missing or _innermost(lines)})
+
+
+def _innermost(lines: Sequence[str]) -> str:
+    """The line of a Python worker's trace that names the error; else the message's first."""
+    named = (line for line in lines if _NAMED.match(line))
+    return f"{next(named, lines[0] if lines else ''):.300}"

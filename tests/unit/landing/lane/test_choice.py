@@ -1,30 +1,113 @@
-"""Which landings take the lane."""
+"""Which landings take the lane, and which go by Spark's own writer."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.table import Table
 
+from frazil.formats.columns import record_columns, table_fields
+from frazil.formats.logical import Field, Primitive
+from frazil.formats.plain import Plain
+from frazil.formats.protocol import KEY, VALUE, HalfSchemas
+from frazil.formats.record import RecordDecoder
 from frazil.landing.lane.job import lane_of
 from frazil.settings.profile import Settings
+from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.layout import create_table
 
-AUTO = Settings.load(spark={"lane": "auto"})
+SETTINGS = Settings.load(spark={"lane": "auto"})
+SPEC = TableSpec(topic="t", namespace="n", key_format="string", value_format="string")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[Table]:
+    catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
+    yield create_table(catalog, TableName("n", "t"), table_fields(SPEC, decoder().columns), (), {})
+    catalog.close()
+
+
+def decoder() -> RecordDecoder:
+    """Of keys and values that are text."""
+    plain = Plain("string")
+    key, value = (plain.decoder(HalfSchemas(half, plain, "s")) for half in (KEY, VALUE))
+    return RecordDecoder(key, value, record_columns(SPEC, key.columns, value.columns))
+
+
+def session(closed: str = "") -> Any:
+    """All that is asked of a Spark session: whether its workers are known to lack something."""
+    return SimpleNamespace(conf=SimpleNamespace(get=lambda *_: closed))
+
+
+def spec(**said: Any) -> TableSpec:
+    return TableSpec.model_validate({**SPEC.model_dump(exclude_unset=True), **said})
+
+
+def takes(table: Table, spec: TableSpec = SPEC, settings: Settings = SETTINGS, closed: str = "") -> bool:
+    return lane_of(settings, session(closed), spec, decoder(), table) is not None
+
+
+def test_a_plain_landing_takes_the_lane_and_its_files_live_until_half_of_an_orphans_age(table: Table) -> None:
+    lane = lane_of(SETTINGS, session(), spec(upkeep={"orphans_after": "4h"}), decoder(), table)
+
+    assert lane
+    assert lane.lives == 2 * 3600
+
+
+@pytest.mark.parametrize("distribution", ["hash", "range"])
+def test_rows_that_are_shuffled_or_sorted_are_sparks(table: Table, distribution: str) -> None:
+    assert not takes(table, spec(write={"distribution": distribution}))
+
+
+def test_a_sort_order_is_for_files_that_are_rewritten_and_keeps_no_landing_off_the_lane(table: Table) -> None:
+    assert takes(table, spec(sort_by=["value"]))
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    "settings",
     [
-        (AUTO.with_changes(spark={"lane": "off"}), {}),
-        (AUTO, {"mode": "upsert", "key_columns": ["id"]}),
+        SETTINGS.with_changes(spark={"lane": "spark"}),
+        SETTINGS.with_changes(s3={"kms_key": "arn:aws:kms:eu-central-1:1:key/k"}),
     ],
-    ids=["it is off", "rows are replaced"],
+    ids=["the lane is not wanted", "objects are sealed with a key"],
 )
-def test_a_landing_stays_off_the_lane_before_anything_is_asked(
-    settings: Settings, said: dict[str, Any]
-) -> None:
-    nobody: Any = None  # no decoder, no Spark, no table is looked at
-    spec = TableSpec.model_construct(**{**TableSpec(topic="t", namespace="n").__dict__, **said})
+def test_settings_that_keep_landings_off_the_lane(table: Table, settings: Settings) -> None:
+    assert not takes(table, settings=settings)
 
-    assert lane_of(settings, nobody, spec, nobody, nobody) is None
+
+def test_a_session_whose_workers_lack_something_is_not_asked_again(table: Table) -> None:
+    assert not takes(table, closed="closed")
+
+
+def test_files_that_go_as_orphans_within_the_hour_need_a_branch(table: Table) -> None:
+    assert not takes(table, spec(upkeep={"orphans_after": "30m"}))
+
+
+def test_a_column_of_a_type_that_arrow_can_not_make_of_the_records_is_sparks(tmp_path: Path) -> None:
+    catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
+    fields = [f for f in table_fields(SPEC, decoder().columns) if f.name != "value"]
+    raw, time = (Field("value", Primitive(kind), optional=True) for kind in ("binary", "time"))
+
+    assert takes(create_table(catalog, TableName("n", "raw"), [raw, *fields], (), {}))
+    assert not takes(create_table(catalog, TableName("n", "time"), [time, *fields], (), {}))
+    catalog.close()
+
+
+@pytest.mark.parametrize("name", ["write.target-file-size-bytes", "write.parquet.page-size-bytes"])
+def test_a_property_that_is_no_number_is_left_to_spark_which_says_so(table: Table, name: str) -> None:
+    table.metadata.properties[name] = "much"
+
+    assert not takes(table)
+
+
+def test_a_topic_whose_rows_are_replaced_is_sparks_before_anything_is_asked() -> None:
+    nobody: Any = None  # no decoder, no Spark, no table is looked at
+    upserts = TableSpec.model_construct(**{**SPEC.__dict__, "mode": "upsert", "key_columns": ["id"]})
+
+    assert lane_of(SETTINGS, nobody, upserts, nobody, nobody) is None

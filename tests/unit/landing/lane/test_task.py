@@ -150,6 +150,17 @@ def test_a_slice_without_records_writes_no_file(catalog: InMemoryCatalog) -> Non
     assert (counts["read"], counts["max_timestamp"], rows, bad) == (0, None, [], [])
 
 
+def test_a_task_that_runs_twice_writes_files_of_other_names_and_says_the_same_of_them(
+    catalog: InMemoryCatalog,
+) -> None:
+    task = task_of(catalog)
+
+    first, again = (next(task.run([batch((b"k", b"v"))])).to_pylist()[0] for _ in range(2))
+
+    assert first["report"] == again["report"]
+    assert {f["path"] for f in first["files"]}.isdisjoint(f["path"] for f in again["files"])
+
+
 def test_bad_records_that_are_too_large_are_named_and_not_handed_back(
     catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,157 @@
+"""What a Parquet footer says of a data file's columns, as manifests tell it: counts, sizes and bounds.
+
+As Java has it (`ParquetMetrics`). PyIceberg's own reading of footers takes the bounds of those row groups
+that have some for the whole file's, fails on texts that are cut at U+D7FF, and has none within structs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+    from pyiceberg.io.pyarrow import MetricsMode, StatsAggregator
+    from pyiceberg.schema import Schema
+    from pyiceberg.types import IcebergType, PrimitiveType
+
+_SURROGATES = range(0xD800, 0xE000)
+"""Numbers that are no letters by themselves."""
+
+_MODE = "write.metadata.metrics."
+
+
+@dataclass
+class _Leaf:
+    """A column of single values, at whatever depth."""
+
+    field_id: int
+    type: PrimitiveType
+    repeated: bool  # within a list or a map: only counted
+    size: int = 0
+    values: int = 0
+    nulls: int | None = 0  # None: not known
+    bounds: StatsAggregator | None = None
+    bounded: bool = True  # by all row groups so far
+
+
+def columns_of(footer: pq.FileMetaData, schema: Schema, said: Mapping[str, str]) -> dict[str, Any]:
+    """The parts of a manifest's `DataFile` that a footer tells, by name.
+
+    Args:
+        schema: The table's.
+        said: The table's properties, which say what is told of each column.
+    """
+    from pyiceberg.io.pyarrow import parquet_path_to_id_mapping
+    from pyiceberg.schema import sanitize_column_names
+
+    leaves = {leaf.field_id: leaf for leaf in _leaves(schema.as_struct())}
+    modes = {leaf: _mode(said, schema.find_column_name(leaf)) for leaf in leaves}
+    ids = parquet_path_to_id_mapping(sanitize_column_names(schema))
+    groups = [footer.row_group(n) for n in range(footer.num_row_groups)]
+    for group in groups:
+        for place in range(footer.num_columns):
+            chunk = group.column(place)
+            _add(leaves[ids[chunk.path_in_schema]], chunk, modes[ids[chunk.path_in_schema]])
+    told = [leaf for leaf in leaves.values() if modes[leaf.field_id].type.value != "none"]
+    bound = [(leaf.field_id, leaf.bounds) for leaf in told if leaf.bounds and leaf.bounded]
+    return {
+        "record_count": footer.num_rows,
+        "column_sizes": {leaf.field_id: leaf.size for leaf in leaves.values()},
+        "value_counts": {leaf.field_id: leaf.values for leaf in told},
+        "null_value_counts": {leaf.field_id: leaf.nulls for leaf in told if leaf.nulls is not None},
+        "nan_value_counts": {},
+        "lower_bounds": _known({i: b.min_as_bytes() for i, b in bound}),
+        "upper_bounds": _known({i: _highest(b) for i, b in bound}),
+        "split_offsets": sorted(_start(group.column(0)) for group in groups),
+    }
+
+
+def _mode(said: Mapping[str, str], column: str | None) -> MetricsMode:
+    """What is told of a column; the default where somebody wrote what is no mode, as Java does."""
+    from pyiceberg.io.pyarrow import match_metrics_mode
+
+    for wanted in (said.get(f"{_MODE}column.{column}"), said.get(f"{_MODE}default")):
+        with suppress(ValueError):
+            if wanted is not None:
+                return match_metrics_mode(wanted)
+    return match_metrics_mode("truncate(16)")
+
+
+def _add(leaf: _Leaf, chunk: pq.ColumnChunkMetaData, mode: MetricsMode) -> None:
+    """Counts a column's part in one row group; bounds hold for all of them, or there are none."""
+    import pyarrow as pa
+
+    found = chunk.statistics if chunk.is_stats_set else None
+    nulls = found.null_count if found and found.has_null_count else None
+    leaf.size += chunk.total_compressed_size
+    leaf.values += chunk.num_values
+    leaf.nulls = None if leaf.nulls is None or nulls is None else leaf.nulls + nulls
+    if leaf.repeated or mode.type.value in ("none", "counts") or nulls == chunk.num_values:
+        return
+    if found is None or not found.has_min_max:
+        leaf.bounded = False
+        return
+    try:
+        _widen(leaf, found, mode.length)
+    except pa.ArrowNotImplementedError:
+        leaf.bounded = False
+
+
+def _widen(leaf: _Leaf, found: pq.Statistics, length: int | None) -> None:
+    from pyiceberg.io.pyarrow import StatsAggregator
+    from pyiceberg.types import BinaryType, DecimalType, StringType
+    from pyiceberg.utils.decimal import unscaled_to_decimal
+
+    cut = length if isinstance(leaf.type, StringType | BinaryType) else None
+    leaf.bounds = leaf.bounds or StatsAggregator(leaf.type, found.physical_type, cut)
+    low, high = found.min, found.max
+    if isinstance(leaf.type, DecimalType) and found.physical_type != "FIXED_LEN_BYTE_ARRAY":
+        low, high = (unscaled_to_decimal(raw, leaf.type.scale) for raw in (found.min_raw, found.max_raw))
+    leaf.bounds.update_min(low)
+    leaf.bounds.update_max(high)
+
+
+def _highest(column: StatsAggregator) -> bytes | None:
+    """The greatest value; of a long text the least short one that is greater, if there is one.
+
+    As Java has it: `UnicodeUtil.truncateStringMax`, `BinaryUtil.truncateBinaryMax`.
+    """
+    value, length = column.current_max, column.trunc_length
+    if length is None or not isinstance(value, str | bytes) or len(value) <= length:
+        return column.max_as_bytes()
+    last = 0x10FFFF if isinstance(value, str) else 0xFF
+    codes = [ord(letter) for letter in value[:length]] if isinstance(value, str) else list(value[:length])
+    for place in reversed(range(length)):
+        if codes[place] < last:
+            above = _SURROGATES.stop if codes[place] + 1 in _SURROGATES else codes[place] + 1
+            raised = [*codes[:place], above]
+            return bytes(raised) if isinstance(value, bytes) else "".join(map(chr, raised)).encode()
+    return None
+
+
+def _leaves(kind: IcebergType, field_id: int = 0, repeated: bool = False) -> Iterator[_Leaf]:
+    from pyiceberg import types as t
+
+    match kind:
+        case t.StructType():
+            for own in kind.fields:
+                yield from _leaves(own.field_type, own.field_id, repeated)
+        case t.ListType():
+            yield from _leaves(kind.element_type, kind.element_id, True)
+        case t.MapType():
+            yield from _leaves(kind.key_type, kind.key_id, True)
+            yield from _leaves(kind.value_type, kind.value_id, True)
+        case t.PrimitiveType():
+            yield _Leaf(field_id, kind, repeated)
+
+
+def _start(chunk: pq.ColumnChunkMetaData) -> int:
+    at = chunk.data_page_offset
+    return int(min(at, chunk.dictionary_page_offset) if chunk.has_dictionary_page else at)
+
+
+def _known(bounds: Mapping[int, bytes | None]) -> dict[int, bytes]:
+    return {column: bound for column, bound in bounds.items() if bound is not None}
