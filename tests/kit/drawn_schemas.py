@@ -68,10 +68,13 @@ class _Drawer:
     def group(self, name: str) -> Group:
         dice = self._dice
         names = dice.sample([*_NAMES, *_MORE[self._of.name]], dice.randint(1, 6))
-        if dice.random() < _TWIN:
-            twin = dice.choice(names)
-            names += [twin.swapcase()] if twin.swapcase() != twin else []
-        return Group(name, tuple((each, self.kind(f"m{crc32(each.encode())}")) for each in names))
+        twin = dice.choice(names).swapcase() if dice.random() < _TWIN else ""
+        names += [twin] if twin not in (*names, "") else []
+        fields = tuple((each, self.kind(f"m{crc32(each.encode())}")) for each in names)
+        # The entries of two maps a_b and A_B would have one name, which protoc refuses.
+        return Group(
+            name, tuple((n, of.of if n == twin and isinstance(of, Named) else of) for n, of in fields)
+        )
 
     def kind(self, path: str) -> Kind:
         """A kind that a field may be of."""

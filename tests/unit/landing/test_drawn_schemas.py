@@ -88,6 +88,14 @@ def test_drawn_schemas_land_and_change_or_are_refused_with_the_field(
             raise
 
 
+def test_two_maps_whose_names_differ_by_case_are_not_drawn_because_protoc_refuses_them(
+    catalog: InMemoryCatalog, duck: duckdb.DuckDBPyConnection
+) -> None:
+    of, write = next(each for each in DRAWN_FORMATS if each[0].name == "protobuf")
+
+    _live(Random("lead23 protobuf 864"), of, write, catalog, duck)
+
+
 def _live(
     dice: Random, of: Any, write: Any, catalog: InMemoryCatalog, duck: duckdb.DuckDBPyConnection
 ) -> None:
