@@ -1,4 +1,4 @@
-"""Environments with what Frazil needs and nothing of the embedded stack, with its wheel or without."""
+"""Environments with what Frazil needs and no more, with its wheel, a clone of it, or neither."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import venv
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -60,23 +61,41 @@ def build_wheel(folder: Path) -> Path:
 
 def make_environment(folder: Path, wheel: Path | None = None, *others: str) -> Environment:
     """Sees the locked distributions of the engine, and others by name; has the wheel, if any, installed."""
+    environment = _linked(folder, reached((), others))
+    if wheel:
+        _install(environment, wheel)
+    return environment
+
+
+def make_environment_of(clone: Path) -> Environment:
+    """What `make .venv/.ready` makes of a clone, without downloads: its own code, and all that is locked."""
+    environment = _linked(clone / ".venv", reached(("local", "dev")))
+    _install(environment, "--no-build-isolation", "--editable", clone)
+    for script in (file for file in _BIN.iterdir() if file.is_file() and not file.is_symlink()):
+        _copy_script(script, environment)
+    (clone / ".venv" / ".ready").touch()
+    return environment
+
+
+def _linked(folder: Path, names: Iterable[str]) -> Environment:
     venv.create(folder, with_pip=False, symlinks=True)
     environment = Environment(folder)
-    for name in reached((), others):
+    for name in names:
         _link(name, environment.site)
-    if wheel:
-        install = (
-            "pip",
-            "install",
-            "--quiet",
-            "--offline",
-            "--no-deps",
-            "--python",
-            environment.python,
-            wheel,
-        )
-        subprocess.run([_BIN / "uv", *install], check=True, capture_output=True)
     return environment
+
+
+def _install(environment: Environment, *what: str | Path) -> None:
+    install = ("pip", "install", "--quiet", "--offline", "--no-deps", "--python", environment.python, *what)
+    subprocess.run([_BIN / "uv", *install], check=True, capture_output=True)
+
+
+def _copy_script(script: Path, environment: Environment) -> None:
+    """Lets a command of ours run in another environment."""
+    copy, text = environment.folder / "bin" / script.name, script.read_bytes()
+    if text.startswith(b"#!") and not copy.exists():
+        copy.write_bytes(text.replace(os.fsencode(sys.prefix), os.fsencode(environment.folder)))
+        copy.chmod(0o755)
 
 
 def _link(name: str, site: Path) -> None:
