@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from urllib.parse import quote
 
 import dagster as dg
 
+from frazil.errors import printable
 from frazil.settings.profile import Settings
 from frazil.upkeep.work import size_text
 
@@ -17,6 +19,8 @@ _ALWAYS = (
     "total_bytes", "total_files", "lag", "freshness", "seconds", "records_in_topic", "end_offsets",
 )  # fmt: skip
 """A plot of these needs its zeros, too."""
+
+_GLIMPSE = 60
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
@@ -58,6 +62,23 @@ def written(name: str, fact: Any) -> str:
     if name.endswith("share"):
         return f"{fact:.1%}"
     return str(fact) if name.endswith("_id") else f"{fact:,}"
+
+
+def glimpse(value: Any) -> str:
+    """A value of a row in at most 60 signs; of bytes only how many they are, for nobody has decoded them."""
+    if value is None:
+        return ""
+    text = (
+        _plain(value)
+        if isinstance(value, bytes | str)
+        else json.dumps(value, default=_plain, ensure_ascii=False)
+    )
+    shown = printable(text.strip('"'))
+    return shown if len(shown) <= _GLIMPSE else f"{shown[: _GLIMPSE - 1]}…"
+
+
+def _plain(value: Any) -> str:
+    return f"{len(value):,} bytes" if isinstance(value, bytes) else str(value)
 
 
 def duration(seconds: float) -> str:

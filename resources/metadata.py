@@ -5,6 +5,7 @@ What people plot stays a number, and stands first; the rest is grouped, with uni
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import dagster as dg
 from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport
 from frazil.derive.state import DerivedState, derived_states
+from frazil.formats.columns import metadata_names
 from frazil.kafka.provisioning import TopicState
 from frazil.landing.dead_letters import DeadLetters
 from frazil.landing.report import LandingReport
@@ -24,13 +26,19 @@ from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
+from frazil.tables.rows import newest_rows
 from frazil.upkeep.census import FILES_READ, Census, census_of
 from frazil.upkeep.work import size_text
-from resources.facts import group, link_to_object, listing, worth_telling
+from resources.facts import glimpse, group, link_to_object, listing, worth_telling
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
+    from pyiceberg.table import Table
 
+
+_log = logging.getLogger(__name__)
+
+_COLUMNS_SHOWN = 20
 
 Metadata = dict[str, Any]
 
@@ -132,10 +140,24 @@ def table_metadata(spec: AnyTable, connections: Connections) -> Metadata:
         **({"dagster/column_lineage": column_lineage(columns, names.kafka_path)} if of_topic else {}),
         **state_metadata(_state(spec, connections)),
         **_upkeep_metadata(census),
+        **_first_rows(spec, iceberg),
         "dagster/uri": iceberg.location(),
         "dagster/column_schema": column_schema(iceberg.schema()),
         "metadata_file": link_to_object(iceberg.metadata_location, connections.settings),
     }
+
+
+def _first_rows(spec: AnyTable, table: Table) -> Metadata:
+    """The rows that the spec lets people see here, without Frazil's own columns."""
+    own = metadata_names(spec)
+    names = [field.name for field in table.schema().fields if field.name not in own][:_COLUMNS_SHOWN]
+    try:
+        rows = newest_rows(table, names, spec.first_rows) if spec.first_rows else []
+    except Exception as e:  # noqa: BLE001 - what was landed stands, whether anybody sees it here or not
+        _log.warning("No rows of %s can be shown: %s", ".".join(table.name()), e)
+        rows = []
+    shown = listing(dict.fromkeys(names, "string"), ([glimpse(row[n]) for n in names] for row in rows))
+    return worth_telling({"first_rows": shown})
 
 
 def _upkeep_metadata(census: Census) -> Metadata:

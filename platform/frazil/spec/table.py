@@ -175,6 +175,13 @@ class AnyTable(Part):
         "entry back (restore), or take over the files (adopt).",
     )
 
+    first_rows: int = Field(
+        0,
+        ge=0,
+        le=20,
+        description="So many of the newest rows stand on the table's page in Dagster, which keeps them for "
+        "ever. Default: none, for rows may be secret.",
+    )
     description: str = Field("", description="A text for people, shown in Dagster.")
     owners: Owners = Field((), description="Who to ask: `team:name`, or e-mail addresses.")
     tags: dict[str, str] = Field(default_factory=dict, description="Tags of the assets.")

@@ -6,7 +6,7 @@ write, these columns are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from frazil.kafka.tally import Tally
 from frazil.tables.manifests import HeadReader
+from frazil.tables.rows import batches_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +67,7 @@ def holdings(table: Table, names: Names) -> Holdings:
     told = {file.file_path: _by_bounds(file, columns, names) for file in files}
     mixed = [file for file in files if told[file.file_path] is None]
     known = (pair for pair in told.values() if pair)
-    read = chain.from_iterable(_by_rows(batch, names) for batch in _batches(table, columns, mixed))
+    read = chain.from_iterable(_by_rows(batch, names) for batch in batches_in(table, columns, mixed))
     return Holdings(_summed(chain(known, read)), deletes=bool(head.deleting))
 
 
@@ -76,7 +77,7 @@ def tallies(table: Table, names: Names) -> dict[int, Tally]:
     head = HeadReader().read(table)
     files = [entry.data_file for entry in head.entries.values()] if head else []
     found: dict[int, Tally] = {}
-    for batch in _batches(table, columns, files):
+    for batch in batches_in(table, columns, files):
         for partition, of in _parts(batch, names):
             offsets = of.column(names[1]).to_numpy(zero_copy_only=False)
             found[partition] = found.get(partition, Tally()) + Tally.of(partition, offsets)
@@ -128,13 +129,3 @@ def _parts(batch: pa.RecordBatch, names: Names) -> Iterator[tuple[int, pa.Record
     partition = placed.column(names[0])
     for value in pc.unique(partition).to_pylist():
         yield value, placed.filter(pc.equal(partition, value))
-
-
-def _batches(table: Table, columns: Schema, files: Sequence[DataFile]) -> Iterator[pa.RecordBatch]:
-    from pyiceberg.expressions import AlwaysTrue
-    from pyiceberg.io.pyarrow import ArrowScan
-    from pyiceberg.table import FileScanTask
-
-    scan = ArrowScan(table.metadata, table.io, columns, AlwaysTrue())
-    for file in files:
-        yield from scan.to_record_batches([FileScanTask(file)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from frazil.settings.profile import Settings
 from resources.facts import (
     duration,
+    glimpse,
     group,
     link_to_object,
     link_to_target,
@@ -99,3 +102,22 @@ def test_a_stand_in_and_a_private_link_have_no_page(word: str, told: dict[str, A
     names = IN_SNOWFLAKE if word == "snowflake" else IN_SNOWFLAKE[1:]
 
     assert link_to_target(word, names, Settings.load(**told)) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, ""),
+        (12, "12"),
+        (True, "true"),
+        ("two\nlines \x1b[31m", "two\nlines \\x1b[31m"),
+        ("a" * 61, "a" * 59 + "…"),
+        (b"a key", "5 bytes"),
+        ({"name": "Größe", "at": date(2026, 11, 23)}, '{"name": "Größe", "at": "2026-11-23"}'),
+        ([("k", b"\0" * 1500)], '[["k", "1,500 bytes"]]'),
+        (datetime(2026, 11, 23, 4, 5, tzinfo=UTC), "2026-11-23 04:05:00+00:00"),
+        (Decimal("1.50"), "1.50"),
+    ],
+)
+def test_a_glimpse_of_a_value_is_short_and_shows_no_bytes(value: Any, shown: str) -> None:
+    assert glimpse(value) == shown

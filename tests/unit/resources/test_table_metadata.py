@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
@@ -58,6 +59,25 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr("frazil.tables.manifests.live_entries", noted)
     return found
+
+
+def first_rows(clients: Clients, **changes: Any) -> list[Any]:
+    told = table_metadata(SPEC.model_copy(update=changes), clients)
+    return [record.data for record in told["first_rows"].records] if "first_rows" in told else []
+
+
+def test_rows_are_shown_where_the_spec_says_so_and_of_the_newest_file_without_columns_of_frazils_own(
+    clients: Clients,
+) -> None:
+    assert first_rows(clients) == []
+    assert first_rows(clients, first_rows=1) == [{"quantity": "2"}]
+    assert first_rows(clients, first_rows=5) == [{"quantity": "2"}, {"quantity": "3"}]
+
+
+def test_a_file_that_can_not_be_read_is_no_failure(clients: Clients) -> None:
+    append(clients.catalog.load_table(NAME.identifier), 1)
+
+    assert first_rows(clients, first_rows=5) == []
 
 
 def test_a_materialization_opens_no_manifest_of_very_many_files_and_tells_how_many_it_left(

@@ -22,6 +22,7 @@ from frazil.spec.names import TableName
 from frazil.tables.commit import set_properties
 from frazil.tables.ledger import read, whole_number
 from frazil.tables.manifests import added_files, data_files
+from frazil.tables.rows import batches_in
 from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:
@@ -184,11 +185,5 @@ def _refuse_lost(table: Table, fed: FedTo) -> None:
 
 
 def _read(table: Table, files: Iterable[DataFile]) -> Iterator[Row]:
-    from pyiceberg.expressions import AlwaysTrue
-    from pyiceberg.io.pyarrow import ArrowScan
-    from pyiceberg.table import FileScanTask
-
-    scan = ArrowScan(table.metadata, table.io, table.schema(), AlwaysTrue())
-    for file in files:
-        for batch in scan.to_record_batches([FileScanTask(file)]):
-            yield from batch.to_pylist()
+    for batch in batches_in(table, table.schema(), files):
+        yield from batch.to_pylist()
