@@ -49,14 +49,15 @@ def run(connections: Connections, spec: TableSpec, name: TableName) -> None:
     """Lands the whole topic, hoping that nothing goes wrong."""
     schema = _schema(connections, spec)
     columns = topic_columns(spec, connections.registry).value
-    frame = _read(connections, spec.topic).withColumn("value_", _DECODED[schema.kind](schema, columns))
+    frame = read(connections, spec.topic).withColumn("value_", _DECODED[schema.kind](schema, columns))
     fields = [f"value_.`{field.name}`" for field in columns]
     metadata = [f"{c.expression} AS `{c.name(spec.metadata_names)}`" for c in metadata_columns(spec)]
     rows = frame.selectExpr("raw_key AS key", *fields, *metadata)
     rows.writeTo(spark_name(name)).option("fanout-enabled", "true").append()
 
 
-def _read(connections: Connections, topic: str) -> DataFrame:
+def read(connections: Connections, topic: str) -> DataFrame:
+    """The records of a topic as Spark's Kafka source gives them."""
     source = connections.spark.read.format("kafka").options(
         **{"kafka.bootstrap.servers": connections.settings.kafka.bootstrap_servers, "subscribe": topic},
         startingOffsets="earliest",

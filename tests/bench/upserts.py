@@ -1,0 +1,289 @@
+"""`make bench`, its fourth part: what upserts cost, beside Spark's `MERGE INTO` of the same changes.
+
+Two tables with the same rows and the same layout. Frazil lands changes in one; in the other a plain job does
+what most teams write: Kafka source, from_avro, the last change of each key, MERGE INTO. Both take turns, and
+each turn has new tables. Then ten landings in a row, and what reading costs before a compaction and after it.
+Prints a table on stderr and one line of JSON on stdout; exits with 1 where a target is missed, but not with
+--quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import random
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from statistics import median
+
+import bare
+import fastavro
+from figures import Line, console, show
+from meter import Cost, Meter, medians
+from pyiceberg.exceptions import NoSuchTableError
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro
+from samples import Kind
+from stamina.instrumentation import set_on_retry_hooks
+from topics import add, spread, topic_of
+
+from frazil.clients import Clients
+from frazil.formats.columns import metadata_columns
+from frazil.formats.types import from_iceberg, spark_type
+from frazil.landing.land import land
+from frazil.local.generators.producer import Record
+from frazil.settings.profile import Settings
+from frazil.spec.names import TableName, things
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.tables.spark import spark_name
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
+
+NAMESPACE = "bench"
+CPU_TARGET, READ_TARGET = 0.5, 1.3
+ROUNDS = 10
+
+SCHEMA = {
+    "type": "record",
+    "name": "Account",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "owner", "type": "string"},
+        {"name": "balance", "type": "int"},
+        {"name": "score", "type": "double"},
+        {"name": "note", "type": "string"},
+    ],
+}
+BASE = {
+    "id": "id", "owner": "concat('owner ', id)", "balance": "int(rand(1) * 5000)", "score": "rand(2)",
+    "note": "substring(sha2(string(id), 512), 1, 80)", "$$partition": "99", "$$offset": "id",
+    "$$timestamp": "timestamp_millis(1000 + id)",
+}  # fmt: skip
+"""Rows of before: of a partition that the topic lacks, so the timestamp decides, and each change wins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Changes of a table.
+
+    Args:
+        name: For the table of figures.
+        rows: Of the table before.
+        changes: How many are landed.
+        keys: Draws the key of a change.
+        layout: The spec's `partition_by` and `sort_by`.
+    """
+
+    name: str
+    rows: int
+    changes: int
+    keys: Callable[[random.Random, int], int]
+    layout: dict[str, object] = field(default_factory=dict)
+
+
+def anywhere(chance: random.Random, rows: int) -> int:
+    """Any key of the table."""
+    return chance.randrange(rows)
+
+
+def newest(chance: random.Random, rows: int) -> int:
+    """One of the 1 % newest keys, as of orders under way."""
+    return rows - 1 - chance.randrange(rows // 100)
+
+
+BY_KEY: dict[str, object] = {"partition_by": [], "sort_by": ["id"]}
+CASES = (
+    Case("half a million random keys", 2_000_000, 500_000, anywhere),
+    Case("1 % of the keys, random", 10_000_000, 100_000, anywhere),
+    Case("1 % of the keys, the newest", 10_000_000, 100_000, newest, BY_KEY),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Records that change a table's rows; see `samples.Sample`."""
+
+    case: Case
+    seed: int = 1
+    kind: Kind = "avro"
+    schemas: tuple[str, ...] = (json.dumps(SCHEMA),)
+
+    def records(self, schema_ids: Sequence[int]) -> Iterator[Record]:
+        """Changes without end; the first one's key is 0."""
+        chance, schema = random.Random(self.seed), fastavro.parse_schema(SCHEMA)
+        head = b"\0" + schema_ids[0].to_bytes(4, "big")
+        for number in count():
+            key = self.case.keys(chance, self.case.rows) if number else 0
+            row = {
+                "id": key, "owner": f"owner {key}", "balance": chance.randrange(5000),
+                "score": chance.random(), "note": chance.randbytes(40).hex(),
+            }  # fmt: skip
+            stream = io.BytesIO()
+            fastavro.schemaless_writer(stream, schema, row)
+            yield None, head + stream.getvalue(), None, None, None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One way of bringing the changes in."""
+
+    cost: Cost
+    written: int  # bytes of data files
+
+
+class Bench:
+    """The parts that all figures share.
+
+    Args:
+        settings: Of the stack.
+        scale: The sizes of all cases are divided by it.
+        repeats: Turns that count, after one that does not.
+    """
+
+    def __init__(self, settings: Settings, scale: int, repeats: int) -> None:
+        self._connections, self._scale, self._repeats = Clients(settings), scale, repeats
+        self._plain = bare.plain(settings)
+        self._meter = Meter()
+
+    def against_merge(self, case: Case) -> list[Line]:
+        """Frazil and `MERGE INTO` in turn."""
+        case = self._scaled(case)
+        console.print(f"{case.name}: producing {case.changes:,} changes of {case.rows:,} rows")
+        with self._topic(case) as topic:
+            turns = [self._turn(case, topic, n) for n in range(1 + self._repeats)][1:]
+        ours, merge = ([turn[i] for turn in turns] for i in (0, 1))
+        cpu = [medians([run.cost for run in runs]).cpu for runs in (ours, merge)]
+        written = [median(run.written for run in runs) for runs in (ours, merge)]
+        ratio = cpu[0] / cpu[1]
+        return [
+            Line(f"{case.name}: CPU, frazil", cpu[0] / case.changes * 1e6, "s/M changes"),
+            Line(f"{case.name}: CPU, MERGE", cpu[1] / case.changes * 1e6, "s/M changes"),
+            Line(f"{case.name}: CPU, frazil to MERGE", ratio, "", f"<= {CPU_TARGET}", ratio <= CPU_TARGET),
+            Line(f"{case.name}: written, frazil to MERGE", written[0] / written[1], ""),
+        ]
+
+    def reading(self, case: Case) -> list[Line]:
+        """What reading all rows costs after ten landings, beside a table just compacted."""
+        case = self._scaled(case)
+        console.print(f"reading after {ROUNDS} landings of {case.changes // ROUNDS:,} changes")
+        with self._topic(case) as topic, self._table(case, topic, "read") as (spec, name):
+            for seed in range(ROUNDS):
+                land(spec, self._connections)
+                more = Changes(case, seed + 2)
+                add(self._connections, topic, more, case.changes // ROUNDS, spread)
+            after = self._reading(name)
+            compact(spec, self._connections, time.time(), Order(everything=True))
+            best = self._reading(name)
+        ratio = after.cpu / best.cpu
+        met = ratio <= READ_TARGET
+        return [Line(f"reading after {ROUNDS} landings, to compacted", ratio, "", f"<= {READ_TARGET}", met)]
+
+    def _scaled(self, case: Case) -> Case:
+        rows, changes = case.rows // self._scale, case.changes // self._scale
+        return Case(case.name, rows, changes, case.keys, case.layout)
+
+    @contextmanager
+    def _topic(self, case: Case) -> Iterator[str]:
+        """The changes, after one record that makes the table."""
+        name = f"bench_{uuid.uuid4().hex[:8]}"
+        with topic_of(self._connections, name, Changes(case), case.changes, spread):
+            yield name
+
+    def _turn(self, case: Case, topic: str, turn: int) -> tuple[Run, Run]:
+        runs = {}
+        ways = [("ours", self._ours), ("merge", self._merge)]
+        for way, work in ways if turn % 2 else reversed(ways):  # neither is always the second
+            with self._table(case, topic, f"{way}_{turn}") as (spec, name):
+                cost = self._meter.cost(partial(work, spec, name))
+                runs[way] = Run(cost, self._written(name))
+                self._compare(name, case.rows)
+            console.print(
+                f"  {way} {turn}: {cost.cpu:.2f} CPU s, {cost.seconds:.2f} s, {runs[way].written:,} bytes"
+            )
+        return runs["ours"], runs["merge"]
+
+    @contextmanager
+    def _table(self, case: Case, topic: str, suffix: str) -> Iterator[tuple[TableSpec, TableName]]:
+        """A table with the rows of before, after a landing of one record, which gives it a position."""
+        spec = TableSpec.model_validate(
+            {"topic": topic, "namespace": NAMESPACE, "table": f"{topic}_{suffix}", "mode": "upsert",
+             "key_fields": ["id"], **case.layout}
+        )  # fmt: skip
+        name = things(spec, self._connections.settings).table
+        land(spec, self._connections, max_records=1)
+        rows = self._columns(self._connections.spark.range(1, case.rows, 1, 8), BASE, name)
+        try:
+            rows.writeTo(spark_name(name)).option("fanout-enabled", "true").append()
+            yield spec, name
+        finally:
+            with suppress(NoSuchTableError):
+                self._connections.catalog.purge_table(name.identifier)
+
+    def _ours(self, spec: TableSpec, _: TableName) -> None:
+        land(spec, self._connections)
+
+    def _merge(self, spec: TableSpec, name: TableName) -> None:
+        spark = self._plain.spark
+        value = from_avro(F.expr("substring(raw_value, 6)"), json.dumps(SCHEMA))
+        read = bare.read(self._plain, spec.topic).withColumn("value_", value)
+        known = {f["name"]: f"value_.{f['name']}" for f in SCHEMA["fields"]}
+        known |= {c.name(spec.metadata_names): c.expression for c in metadata_columns(spec)}
+        rows = self._columns(read, known, name)
+        order = F.struct("$$timestamp", "$$partition", "$$offset")
+        last = rows.groupBy("id").agg(F.max_by(F.struct("*"), order).alias("r")).selectExpr("r.*")
+        last.createOrReplaceTempView("changes")
+        spark.sql(
+            f"MERGE INTO {spark_name(name)} t USING changes c ON t.id = c.id "
+            "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        ).collect()
+
+    def _columns(self, rows: DataFrame, known: Mapping[str, str], name: TableName) -> DataFrame:
+        """All columns of the table, in its types; empty where nothing is known of one."""
+        fields = from_iceberg(load_table(self._connections.catalog, name).schema())
+        sources = ((f, known.get(f.name, "NULL")) for f in fields)
+        return rows.selectExpr(*(f"CAST({sql} AS {spark_type(f.type)}) AS `{f.name}`" for f, sql in sources))
+
+    def _written(self, name: TableName) -> int:
+        head = load_table(self._connections.catalog, name).current_snapshot()
+        return int(head.summary["added-files-size"]) if head and head.summary else 0
+
+    def _compare(self, name: TableName, rows: int) -> None:
+        """Both ways must leave the same table."""
+        found = self._connections.spark.table(spark_name(name)).selectExpr(
+            "count(1) n", "count(DISTINCT id) k"
+        )
+        row = found.collect()[0]
+        assert row["n"] == row["k"] == rows, f"{name}: {row['n']} rows of {row['k']} keys, not {rows}"
+
+    def _reading(self, name: TableName) -> Cost:
+        query = f"SELECT sum(hash(*)) FROM {spark_name(name)}"
+        return medians([self._meter.cost(self._connections.spark.sql(query).collect) for _ in range(4)][1:])
+
+
+def main() -> int:
+    """Measures everything; 0 where all targets are met."""
+    set_on_retry_hooks([])  # by default each retry is a line on stdout
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of it, once")
+    parser.add_argument("--only", default="", help="cases whose name has this in it, or `reading`")
+    options = parser.parse_args()
+    scale, repeats = (10, 1) if options.quick else (1, 3)
+    bench = Bench(Settings.load(), scale, repeats)
+    lines = [line for case in CASES if options.only in case.name for line in bench.against_merge(case)]
+    if options.only in "reading":
+        lines += bench.reading(CASES[0])
+    show(lines)
+    return 0 if options.quick or all(line.met for line in lines) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
