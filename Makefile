@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test unit seeds schemas stack cloud faults upserts fuzz lint docs reference bench pictures week lock clean
+.PHONY: help demo ui up down test unit seeds schemas stack cloud faults upserts fuzz lint docs reference bench peers pictures week lock clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,8 +75,11 @@ docs: $(READY) ## Build the documentation as a site, into the folder site.
 reference: $(READY) ## Renew the parts of the docs that are generated from the code.
 	python docs/generate.py
 
-bench: up ## Measure landings against a bare Spark job, compactions against Iceberg's own, derivations against all anew; then commands.
-	missed=0; for part in bench upkeep derive commands; do PYTHONPATH=tests python tests/bench/$$part.py || missed=1; done; exit $$missed
+bench: up ## Measure landings against a bare Spark job, compactions against Iceberg's own, derivations against all anew, upserts against MERGE; then commands.
+	missed=0; for part in bench upkeep derive upserts commands; do PYTHONPATH=tests python tests/bench/$$part.py || missed=1; done; exit $$missed
+
+peers: up ## Land the same records by Spark's Structured Streaming and by a loop with PyIceberg, beside Frazil.
+	PYTHONPATH=tests python tests/bench/peers.py
 
 week: up ## Live through a week of landings, one a minute, with upkeep on: an hour and more.
 	PYTHONPATH=tests python tests/bench/week.py

@@ -47,24 +47,39 @@ def prepare(connections: Connections, spec: TableSpec, name: TableName) -> None:
 
 def run(connections: Connections, spec: TableSpec, name: TableName) -> None:
     """Lands the whole topic, hoping that nothing goes wrong."""
-    schema = _schema(connections, spec)
+    rows = decoded(connections, spec, read(connections, spec.topic))
+    rows.writeTo(spark_name(name)).option("fanout-enabled", "true").append()
+
+
+def decoded(connections: Connections, spec: TableSpec, records: DataFrame) -> DataFrame:
+    """The rows of records, by one decoding function."""
+    schema = schema_of(connections, spec)
     columns = topic_columns(spec, connections.registry).value
-    frame = read(connections, spec.topic).withColumn("value_", _DECODED[schema.kind](schema, columns))
+    frame = records.withColumn("value_", _DECODED[schema.kind](schema, columns))
     fields = [f"value_.`{field.name}`" for field in columns]
     metadata = [f"{c.expression} AS `{c.name(spec.metadata_names)}`" for c in metadata_columns(spec)]
-    rows = frame.selectExpr("raw_key AS key", *fields, *metadata)
-    rows.writeTo(spark_name(name)).option("fanout-enabled", "true").append()
+    return frame.selectExpr("raw_key AS key", *fields, *metadata)
 
 
 def read(connections: Connections, topic: str) -> DataFrame:
     """The records of a topic as Spark's Kafka source gives them."""
-    source = connections.spark.read.format("kafka").options(
+    source = connections.spark.read.format("kafka").options(endingOffsets="latest")
+    return _records(connections, topic, source)
+
+
+def stream(connections: Connections, topic: str) -> DataFrame:
+    """The same as a stream."""
+    return _records(connections, topic, connections.spark.readStream.format("kafka"))
+
+
+def _records(connections: Connections, topic: str, source: Any) -> DataFrame:
+    """What a reader of Kafka, of a batch or a stream, gives of a topic from its beginning."""
+    source = source.options(
         **{"kafka.bootstrap.servers": connections.settings.kafka.bootstrap_servers, "subscribe": topic},
         startingOffsets="earliest",
-        endingOffsets="latest",
         **_CONSUMER,
     )
-    return source.load().selectExpr(
+    found: DataFrame = source.load().selectExpr(
         "key AS raw_key",
         "value AS raw_value",
         "topic",
@@ -75,9 +90,11 @@ def read(connections: Connections, topic: str) -> DataFrame:
         "headers",
         "0 AS leader_epoch",  # Spark's source does not tell it
     )
+    return found
 
 
-def _schema(connections: Connections, spec: TableSpec) -> WriterSchema:
+def schema_of(connections: Connections, spec: TableSpec) -> WriterSchema:
+    """The newest schema of the topic's values."""
     return subject_versions(connections.registry, f"{spec.topic}-value")[-1]
 
 

@@ -1,0 +1,225 @@
+"""`python tests/bench/peers.py`: other ways from Kafka to Iceberg, beside Frazil, on the same records.
+
+Spark's Structured Streaming as its guide has it (`from_avro`, a checkpoint, `availableNow`), and a loop in
+Python (confluent-kafka, fastavro, `Table.append` of PyIceberg, offsets committed after each append). All take
+turns on one stack, into tables of the same columns, and medians count: CPU seconds of Spark's servers and of
+this process. What each promises when it is killed is no part of it: docs/comparison.md. Prints a table,
+and with --page FILE writes the same with versions and settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import bare
+import fastavro
+import pyarrow as pa
+from confluent_kafka import Consumer, TopicPartition
+from meter import Cost, Meter, medians
+from pyiceberg.exceptions import NoSuchTableError
+from rich.console import Console
+from rich.table import Table
+from samples import NARROW, WIDE, Sample, sample
+from stamina.instrumentation import set_on_retry_hooks
+from topics import PARTITIONS, spread, topic_of
+
+from frazil.clients import Clients
+from frazil.kafka.clients import client_config
+from frazil.landing.land import land
+from frazil.settings.profile import Settings
+from frazil.spec.names import TableName, things
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.tables.spark import live_rows, spark_name
+
+NAMESPACE = "bench"
+BATCH = 100_000
+"""Records that the loop appends at once: more is quicker, and holds more in memory."""
+
+SAMPLES = (
+    (sample("avro", NARROW, "Avro, 6 fields"), 1_000_000),
+    (sample("avro", WIDE, "Avro, 1 KB"), 200_000),
+)
+console = Console(stderr=True, width=None if sys.stderr.isatty() else 130)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one way took for one sample."""
+
+    sample: str
+    records: int
+    way: str
+    cost: Cost
+    ratio: float
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """For the table."""
+        each = self.cost.cpu / self.records * 1e6
+        speed = self.records / self.cost.seconds
+        return (
+            self.sample,
+            f"{self.records:,}",
+            self.way,
+            f"{each:.1f}",
+            f"{speed:,.0f}",
+            f"{self.ratio:.2f}",
+        )
+
+
+HEADS = ("sample", "records", "way", "CPU s per million", "records/s", "CPU, to Frazil")
+
+
+class Peers:
+    """The ways, on one stack.
+
+    Args:
+        settings: Of the stack.
+        repeats: Turns that count, after one that does not.
+        folder: For checkpoints.
+    """
+
+    def __init__(self, settings: Settings, repeats: int, folder: Path) -> None:
+        self._connections, self._repeats, self._folder = Clients(settings), repeats, folder
+        self._plain = bare.plain(settings)
+        self._meter = Meter()
+        self._ways: dict[str, Callable[[TableSpec, TableName], object]] = {
+            "Frazil": self._frazil,
+            "Spark Structured Streaming": self._streaming,
+            "loop with PyIceberg": self._loop,
+        }
+
+    def compare(self, sample: Sample, count: int) -> list[Result]:
+        """All ways in turn."""
+        console.print(f"{sample.name}: producing {count:,} records")
+        with topic_of(self._connections, f"bench_{uuid.uuid4().hex[:8]}", sample, count, spread) as topic:
+            turns = [self._turn(topic, count, n) for n in range(1 + self._repeats)][1:]
+        costs = {way: medians([turn[way] for turn in turns]) for way in self._ways}
+        ours = costs["Frazil"].cpu
+        return [Result(sample.name, count, way, cost, cost.cpu / ours) for way, cost in costs.items()]
+
+    def _turn(self, topic: str, count: int, turn: int) -> dict[str, Cost]:
+        ways = list(self._ways)
+        first = turn % len(ways)  # none is always the last
+        return {way: self._once(way, topic, count, turn) for way in (*ways[first:], *ways[:first])}
+
+    def _once(self, way: str, topic: str, count: int, turn: int) -> Cost:
+        table = f"{topic}_{list(self._ways).index(way)}_{turn}"
+        spec = TableSpec(topic=topic, namespace=NAMESPACE, table=table)
+        name = things(spec, self._connections.settings).table
+        bare.prepare(self._plain, spec, name)
+        try:
+            cost = self._meter.cost(partial(self._ways[way], spec, name))
+            head = load_table(self._connections.catalog, name).current_snapshot()
+            found = live_rows(self._connections, name, head)
+            assert found == count, f"{way}: {found} rows of {count} records"
+        finally:
+            with suppress(NoSuchTableError):
+                self._connections.catalog.purge_table(name.identifier)
+        console.print(f"  {way} {turn}: {cost.cpu:.2f} CPU s, {cost.seconds:.2f} s")
+        return cost
+
+    def _frazil(self, spec: TableSpec, _: TableName) -> None:
+        land(spec, self._connections)
+
+    def _streaming(self, spec: TableSpec, name: TableName) -> None:
+        rows = bare.decoded(self._plain, spec, bare.stream(self._plain, spec.topic))
+        writer = rows.writeStream.format("iceberg").trigger(availableNow=True)
+        checkpoint = f"file://{self._folder / name.table}"
+        # from_avro's columns may be null, the table's may not: a batch is told so by Spark, a stream is not.
+        options = {"checkpointLocation": checkpoint, "fanout-enabled": "true", "check-nullability": "false"}
+        writer.options(**options).toTable(spark_name(name)).awaitTermination()
+
+    def _loop(self, spec: TableSpec, name: TableName) -> None:
+        table = load_table(self._connections.catalog, name)
+        schema = table.schema().as_arrow()
+        read = fastavro.parse_schema(json.loads(bare.schema_of(self._connections, spec).text))
+        records = _consumed(self._connections.settings, spec.topic)
+        for consumer, batch in records:
+            rows = [_row(message, read) for message in batch]
+            table.append(pa.Table.from_pylist(rows, schema=schema))
+            consumer.commit(asynchronous=False)
+
+
+def _consumed(settings: Settings, topic: str) -> Iterator[tuple[Consumer, list[Any]]]:
+    """Batches of a topic's records until its end, with the consumer to commit them by."""
+    group = {"group.id": uuid.uuid4().hex, "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    consumer = Consumer({**client_config(settings), **group, "enable.partition.eof": False})
+    consumer.subscribe([topic])
+    try:
+        left = _records_in(consumer, topic)
+        while left:
+            batch: list[Any] = []
+            while len(batch) < min(BATCH, left):
+                batch += consumer.consume(min(10_000, min(BATCH, left) - len(batch)), 1.0)
+            left -= len(batch)
+            yield consumer, batch
+    finally:
+        consumer.close()
+
+
+def _records_in(consumer: Consumer, topic: str) -> int:
+    marks = (consumer.get_watermark_offsets(TopicPartition(topic, p), 10) for p in range(PARTITIONS))
+    return sum(high - low for low, high in marks)
+
+
+def _row(message: Any, schema: Any) -> dict[str, Any]:
+    kind, at = message.timestamp()
+    return {
+        "key": message.key(),
+        **fastavro.schemaless_reader(io.BytesIO(message.value()[5:]), schema),
+        "$$topic": message.topic(),
+        "$$partition": message.partition(),
+        "$$headers": dict(message.headers() or []),
+        "$$leader-epoch": message.leader_epoch(),
+        "$$offset": message.offset(),
+        "$$timestamp": datetime.fromtimestamp(at / 1000, UTC),
+        "$$timestamp-type": "CREATE_TIME" if kind == 1 else "LOG_APPEND_TIME",
+    }
+
+
+def page(results: Sequence[Result]) -> str:
+    """The results with what they were measured with."""
+    parts = ("pyspark", "pyiceberg", "confluent-kafka", "fastavro", "pyarrow")
+    used = ", ".join(f"{part} {version(part)}" for part in parts)
+    rows = "\n".join(f"| {' | '.join(result.cells)} |" for result in results)
+    line = "|---" * len(HEADS) + "|"
+    return f"| {' | '.join(HEADS)} |\n{line}\n{rows}\n\nWith {used}; batches of {BATCH:,} in the loop.\n"
+
+
+def main() -> int:
+    """Measures everything."""
+    set_on_retry_hooks([])  # by default each retry is a line on stdout
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the records, once")
+    parser.add_argument("--page", type=Path, help="where to write the results as Markdown")
+    options = parser.parse_args()
+    scale, repeats = (10, 1) if options.quick else (1, 3)
+    with tempfile.TemporaryDirectory() as folder:
+        peers = Peers(Settings.load(), repeats, Path(folder))
+        results = [found for each, count in SAMPLES for found in peers.compare(each, count // scale)]
+    table = Table(*HEADS)
+    for result in results:
+        table.add_row(*result.cells)
+    console.print(table)
+    if options.page:
+        options.page.write_text(page(results))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
