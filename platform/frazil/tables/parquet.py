@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _HELD = 256 * 2**20
 """Bytes of Arrow that wait for their row groups, of all partitions of one task."""
 
-_OPEN = 16
-"""Files that a task keeps open at once: each has 10 MB on its way to the store."""
+_WAITING = 256 * 2**20
+"""Bytes of unfinished files of partitions, which wait in memory: each on its way to S3 would take 10 MB."""
 
 _SAMPLE = 10_000
 """Rows of a file that tell how often its values repeat."""
@@ -140,12 +140,12 @@ class DataFileWriter:
         rows = pa.Table.from_batches(self._held.pop(key))
         del self._sizes[key]
         if key not in self._open:
-            while len(self._open) >= _OPEN:
-                self._finish(next(iter(self._open)))
             self._open[key] = self._new(key, rows)
         self._open[key].write(rows)
         if self._open[key].size >= self._layout.target:
             self._finish(key)
+        while len(self._open) > 1 and sum(file.size for file in self._open.values()) > _WAITING:
+            self._finish(max(self._open, key=lambda key: self._open[key].size))
 
     def _new(self, key: Key, rows: pa.Table) -> _File:
         self._count += 1
@@ -159,10 +159,13 @@ class DataFileWriter:
 
 class _File:
     def __init__(self, layout: FileLayout, path: str, key: Key, dictionaries: list[str]) -> None:
-        self._path, self._key = path, key
-        self._out = layout.store.open_output_stream(path.partition("://")[2] or path)
+        self._path, self._key, self._store = path, key, layout.store
+        self._out = pa.BufferOutputStream() if layout.partitions else self._opened()
         told = {**layout.options, "use_dictionary": dictionaries}
         self._writer = pq.ParquetWriter(self._out, layout.schema, **told)
+
+    def _opened(self) -> pa.NativeFile:
+        return self._store.open_output_stream(self._path.partition("://")[2] or self._path)
 
     @property
     def size(self) -> int:
@@ -174,7 +177,11 @@ class _File:
     def close(self) -> WrittenFile:
         self._writer.close()
         size = self.size
-        self._out.close()
+        if isinstance(self._out, pa.BufferOutputStream):
+            with self._opened() as out:
+                out.write(self._out.getvalue())
+        else:
+            self._out.close()
         footer = BytesIO()
         self._writer.writer.metadata.write_metadata_file(footer)
         return WrittenFile(self._path, size, footer.getvalue(), _packed(self._key))

@@ -168,6 +168,39 @@ def test_files_of_partitions_hold_what_pyiceberg_would_put_there(
     assert folders == {f.file_path.rpartition("/")[0] for f in theirs}
 
 
+def test_rows_that_alternate_between_many_partitions_make_one_file_each(
+    catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.tables.parquet._HELD", 1000)
+    table = create_table(catalog, NAME, [Field("id", kind("long"))], [("truncate[10]", "id")], {})
+    layout = file_layout(table)
+    batches = [
+        pa.RecordBatch.from_arrays([pa.array(range(n % 10, 400, 10))], schema=layout.schema)
+        for n in range(30)
+    ]
+
+    files = written(table, *batches)
+
+    assert [file.record_count for file in files] == [30] * 40
+
+
+def test_files_that_are_written_in_turn_take_no_more_memory_than_they_may(
+    catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.tables.parquet._HELD", 1000)
+    monkeypatch.setattr("frazil.tables.parquet._WAITING", 5000)
+    table = create_table(catalog, NAME, [Field("id", kind("long"))], [("truncate[10]", "id")], {})
+    batches = [
+        pa.RecordBatch.from_arrays([pa.array(range(n % 10, 400, 10))], schema=file_layout(table).schema)
+        for n in range(30)
+    ]
+
+    files = written(table, *batches)
+
+    assert sum(file.record_count for file in files) == 1200
+    assert len(files) > 40
+
+
 def test_a_full_file_is_followed_by_another(catalog: InMemoryCatalog) -> None:
     said = {"write.target-file-size-bytes": "1000", "write.parquet.row-group-size-bytes": "100"}
     table = create_table(catalog, NAME, [Field("id", kind("long"))], [], said)
