@@ -202,6 +202,13 @@ def test_types_that_only_spark_reads_stay_with_it(schema: Any) -> None:
     assert AvroColumns(versions).decoder().arrow() is None
 
 
+def test_items_that_may_be_null_have_64_fields_at_most_which_may_be_null_too() -> None:
+    wide = record("Wide", **{f"f{n}": ["null", "int"] for n in range(64)})
+    schema = record(xs=array(["null", wide]))
+
+    assert AvroColumns((schema,)).rows([payload(schema, {"xs": [None]})]) == [{"xs": [None]}]
+
+
 def test_fields_of_an_older_schema_that_take_no_bytes_are_passed_over() -> None:
     older, newest = record(a="null", e=record("Empty"), n="int"), record(n="int")
 
