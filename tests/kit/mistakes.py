@@ -8,7 +8,7 @@ __all__ = ["ARGUMENTS", "FILES", "SETTINGS", "TOPIC"]
 
 ARGUMENTS = [
     ("lnad orders", "Did you mean 'land'?"),
-    ("land", "Name tables, or give --all"),
+    ("land", "Name tables, or give --all.\n"),
     ("land orders --all", "not both"),
     ("land ordrs", "Did you mean local.orders?"),
     ("lag ordrs", "Did you mean local.orders?"),

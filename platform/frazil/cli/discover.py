@@ -67,4 +67,5 @@ def _show(findings: Sequence[Finding], left: int, named: int) -> None:
     print_table(table, console)  # the proposal alone is on stdout
     if left:
         console.print(f"{left} more topics were not looked at: --topics takes more.")
-    console.print(f"{named} topics are in pipelines already. Nothing was landed.")
+    others = "" if findings or left else "No topic is left to propose. "
+    console.print(f"{others}Topics that are in pipelines already: {named}. Nothing was landed.")

@@ -114,7 +114,7 @@ def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
     configure_logs(settings.log, settings)
     names = list(names or ())
     if bool(names) == every:
-        raise typer.BadParameter("Name tables, or give --all, not both.")
+        raise typer.BadParameter(f"Name tables, or give --all{', not both' if names else ''}.")
     found = load_tables(settings)
     topics = [spec for pipeline in found.pipelines.sound for spec in pipeline.tables]
     known = {things(spec, settings).table: spec for spec in (*topics, *found.derived)}

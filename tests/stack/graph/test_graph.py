@@ -32,7 +32,7 @@ def user_key(path: tuple[str, ...]) -> str:
 
 
 def test_one_selection_takes_a_topic_all_the_way(make_graph: MakeGraph, instance: dg.DagsterInstance) -> None:
-    graph = make_graph({"partitions": 2})
+    graph = make_graph({"partitions": 2, "first_rows": 3})
     names = graph.things
     assert graph.run(instance, [names.kafka_path]).success
     graph.topics[0].trades(30, partition=1)
@@ -46,6 +46,9 @@ def test_one_selection_takes_a_topic_all_the_way(make_graph: MakeGraph, instance
     assert told[user_key(names.kafka_path)]["end_offsets"] == 30
     assert told[user_key(names.iceberg_path)]["rows_landed"] == 30
     assert told[user_key(names.iceberg_path)]["dagster/row_count"] == 30
+    assert [r.data["quantity"] for r in told[user_key(names.iceberg_path)]["first_rows"].records] == list(
+        "012"
+    )
     assert told[user_key(snowflake_path(names))]["dagster/row_count"] == 30
     assert [row["quantity"] for row in graph.topics[0].rows()] == list(range(30))
 
