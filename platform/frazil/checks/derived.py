@@ -212,8 +212,8 @@ class Recomputation:
         landed = read_ledger(table.metadata)
         if position is None:
             return f"{name} was never read"
-        if landed and landed.total_expired and self._spec.kind != "full":
-            return f"rows of {name} have expired that were read before"
+        if landed and landed.total_taken and self._spec.kind != "full":
+            return f"rows of {name} have expired, or were forgotten, that were read before"
         if str(table.metadata.table_uuid) != position.uuid:
             return f"{name} is another table by now"
         if not _kept(table, position) and not is_unmoved(table, position):

@@ -152,8 +152,9 @@ def _known(ledger: Ledger) -> str:
     bad, gaps, expired = ledger.total_bad, ledger.total_gaps, ledger.total_expired
     lost = f" + {ledger.total_lost} lost" if ledger.total_lost else ""
     accepted = f" + {ledger.total_accepted} deleted by others" if ledger.total_accepted else ""
+    forgotten = f" + {ledger.total_forgotten} forgotten" if ledger.total_forgotten else ""
     merged = f" + {ledger.total_merged} merged by key" if ledger.total_merged else ""
-    return f"{bad} bad or left out + {gaps} known gaps{lost} + {expired} expired{accepted}{merged}"
+    return f"{bad} bad or left out + {gaps} known gaps{lost} + {expired} expired{forgotten}{accepted}{merged}"
 
 
 def _of_earlier(ledger: Ledger) -> str:
@@ -233,6 +234,7 @@ def _numbers(ledger: Ledger, rows: int) -> dict[str, Number]:
         "lost": ledger.total_lost,
         "accepted": ledger.total_accepted,
         "expired": ledger.total_expired,
+        "forgotten": ledger.total_forgotten,
         "merged": ledger.total_merged,
         "partitions": len(ledger.spans),
     }

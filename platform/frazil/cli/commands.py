@@ -75,6 +75,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "expire": "Expire old snapshots and the files that only they need, or, with --rows, old rows.",
         "orphans": "Delete files in the tables' folders that no snapshot names.",
     },
+    "forget": {
+        "forget": "Forget rows: in a table, its dead letters and what is made of it, and then in every file.",
+    },
     "graph": {"graph": "Draw the asset graph of all pipelines. Contacts no server."},
     "schema": {"schema": "Compare schemas with tables."},
     "doctor": {

@@ -11,7 +11,7 @@ from frazil.connections import Connections
 from frazil.derive.ledger import Position
 from frazil.errors import MissingError, PositionLostError
 from frazil.formats.types import from_iceberg, spark_type
-from frazil.landing.ledger import ledgers
+from frazil.landing.ledger import Ledger, ledgers
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.tables.commit import set_properties
@@ -112,8 +112,8 @@ def _has_ledger(table: Table) -> bool:
     return FORMAT in table.properties or any(FORMAT in summary_of(s) for s in ancestors(table.metadata))
 
 
-_ROW_EXPIRY = ("frazil.upkeep", "row_expiry")
-"""In the summary of a snapshot that took rows out for their age: what was made of them stays."""
+_TAKES_OUT = ("row_expiry", "forgetting")
+"""Upkeep that takes rows out, as the snapshot's summary says: what was made of them is not its concern."""
 
 _IDLE = 5  # snapshots without a row, such as compactions, behind which the position follows: expiry keeps ten
 
@@ -143,14 +143,14 @@ def whole(table: Table) -> Increment:
 def increment(table: Table, position: Position) -> Increment:
     """What was appended to an input since a position that it holds.
 
-    A compaction brings no row, and a row expiry takes none from those who have read it.
+    A compaction brings no row; a row expiry takes none from those who have read it, nor does forgetting.
 
     Raises:
         PositionLostError: Rows that were read were changed or deleted.
     """
     news = list(since(table, position))
     added = [s for s in news if _operation(s) == "append"]
-    if changed := [s for s in news if not (_operation(s) in ("append", "replace") or _is_row_expiry(s))]:
+    if changed := [s for s in news if not (_operation(s) in ("append", "replace") or _takes_out(s))]:
         raise _rewritten(table, changed[-1])
     rows, size = sum(rows_added(table, s) for s in added), sum(_number(s, "added-files-size") for s in added)
     return Increment(position.snapshot, at_head(table), len(news), rows, size)
@@ -178,10 +178,14 @@ def rows_lost(connections: Connections, name: TableName, table: Table, position:
 
 
 def _accepted_since(table: Table, position: Position) -> int:
-    """Rows of a topic's table whose deletion by another engine was accepted behind a position."""
+    """Rows of a topic's table that were forgotten, or whose deletion was accepted, behind a position."""
     found = list(ledgers(table.metadata))
     then = [each for s, each in found if (s.sequence_number or 0) <= position.sequence]
-    return found[0][1].total_accepted - then[0].total_accepted if then else 0
+    return _lawfully_gone(found[0][1]) - _lawfully_gone(then[0]) if then else 0
+
+
+def _lawfully_gone(ledger: Ledger) -> int:
+    return ledger.total_accepted + ledger.total_forgotten
 
 
 def is_unmoved(table: Table, position: Position) -> bool:
@@ -200,9 +204,8 @@ def _operation(snapshot: Snapshot) -> str:
     return snapshot.summary.operation.value if snapshot.summary else "overwrite"
 
 
-def _is_row_expiry(snapshot: Snapshot) -> bool:
-    key, value = _ROW_EXPIRY
-    return summary_of(snapshot).get(key) == value
+def _takes_out(snapshot: Snapshot) -> bool:
+    return summary_of(snapshot).get("frazil.upkeep") in _TAKES_OUT
 
 
 def _number(snapshot: Snapshot | None, key: str) -> int:

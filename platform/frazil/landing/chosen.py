@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from frazil.errors import UsageError
 from frazil.formats.columns import names_by_word
 from frazil.landing.acceptance import foreign_commits
 from frazil.landing.bad_records import MOST
@@ -16,6 +15,7 @@ from frazil.landing.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
+from frazil.tables.filters import parse_filter
 from frazil.tables.keys import NAMES, Key, keys_in
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     Raises:
         UsageError: The filter is no filter.
     """
-    names = _offset_columns(spec)
+    names = offset_columns(spec)
     _filter(letters_schema(), where)
     kept, table = load_table_or_none(catalog, name.dead_letters), load_table_or_none(catalog, name)
     ledger = read_ledger(table.metadata) if table else None
@@ -81,7 +81,8 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     return Chosen(tuple(letters), len(asked), len(held), head.snapshot_id, ledger, names, past, among)
 
 
-def _offset_columns(spec: TableSpec) -> tuple[str, str]:
+def offset_columns(spec: TableSpec) -> tuple[str, str]:
+    """What a table calls its columns of partition and offset."""
     names = names_by_word(spec)
     return names["partition"], names["offset"]
 
@@ -121,25 +122,4 @@ def _rows(kept: Table, where: str, log: str) -> BooleanExpression:
 
 
 def _filter(schema: Schema, where: str) -> BooleanExpression:
-    """A user's filter over dead letters.
-
-    Raises:
-        UsageError: It is none, or names a column that there is not.
-    """
-    from pyiceberg.expressions.parser import parse
-    from pyiceberg.expressions.visitors import bind
-    from pyparsing import ParseException
-
-    try:
-        asked = parse(where or "true")
-        bind(schema, asked, case_sensitive=True)
-    except (ParseException, ValueError, TypeError) as e:
-        columns = ", ".join(field.name for field in schema.fields)
-        why = f"not understood from {where[e.loc :]!r} on" if isinstance(e, ParseException) else str(e)
-        raise UsageError(
-            f"{where!r} is no filter over dead letters.",
-            where=why,
-            meaning="Nothing was redriven.",
-            todo=f"Write column = 'text', column > number, and, or, not, in (...); columns: {columns}.",
-        ) from None
-    return asked
+    return parse_filter(schema, where, "dead letters", "Nothing was redriven.")

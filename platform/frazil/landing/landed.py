@@ -49,7 +49,7 @@ class Redriven(Landed):
     head: int = 0  # the snapshot of `main` that held none of the records
     keys: frozenset[Key] = frozenset()
     names: tuple[str, str] = NAMES  # the table's columns of partition and offset
-    expired: int = 0  # rows that had expired at that snapshot
+    expired: int = 0  # rows that had expired, or been forgotten, at that snapshot
     among: BooleanExpression | None = None  # the rows that may be of these records
 
     resumes: ClassVar[bool] = False
@@ -71,7 +71,7 @@ class Redriven(Landed):
         """Whether the position went back, or rows expired, which may have been of these records."""
         same = self.base is not None and self.base.log == before.log
         covered = same and all(before.covers(*key) for key in self.keys)
-        return before.total_expired != self.expired or not covered
+        return before.total_taken != self.expired or not covered
 
     def _held(self, table: Table) -> bool:
         head = table.current_snapshot()

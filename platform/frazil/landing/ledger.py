@@ -74,6 +74,7 @@ class Ledger(Entry):
     skipped: int = 0
     redriven: int = 0
     expired: int = 0
+    forgotten: int = 0
     accepted: int = 0
     accepted_snapshot: int | None = None
     accepted_by: str = ""
@@ -93,6 +94,7 @@ class Ledger(Entry):
     total_gaps: int = 0
     total_lost: int = 0
     total_expired: int = 0
+    total_forgotten: int = 0
     total_accepted: int = 0
     total_redriven: int = 0
     total_merged: int = 0
@@ -142,13 +144,18 @@ class Ledger(Entry):
     @property
     def is_landing(self) -> bool:
         """Whether it brought records from the topic: no redrive, row expiry or acceptance does."""
-        return not (self.redriven or self.expired or self.accepted)
+        return not (self.redriven or self.expired or self.forgotten or self.accepted)
 
     @property
     def known(self) -> int:
         """Offsets that are no row, for a reason that is known."""
-        gone = self.total_lost + self.total_expired + self.total_accepted
+        gone = self.total_lost + self.total_taken + self.total_accepted
         return self.total_bad + self.total_gaps + self.total_merged + gone
+
+    @property
+    def total_taken(self) -> int:
+        """Rows that Frazil itself took out: expired or forgotten ones."""
+        return self.total_expired + self.total_forgotten
 
     def covers(self, partition: int, offset: int) -> bool:
         """Whether a record was landed: as a row, or as a bad one."""
@@ -180,6 +187,7 @@ class Ledger(Entry):
             total_lost=sum(self.lost.values()) + (before.total_lost if before else 0),
             total_accepted=self.accepted + (before.total_accepted if before else 0),
             total_expired=self.expired + (before.total_expired if before else 0),
+            total_forgotten=self.forgotten + (before.total_forgotten if before else 0),
             total_redriven=self.redriven + (before.total_redriven if before else 0),
             total_merged=self.merged + (before.total_merged if before else 0),
             expired_before=max(cutoffs, default=None),

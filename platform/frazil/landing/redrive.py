@@ -166,7 +166,7 @@ class _Redrive:
         staged = Redriven(
             files, self._ledger(written), chosen.ledger,
             chosen.head, frozenset(letter.key for letter in chosen.letters), chosen.names,
-            chosen.ledger.total_expired, chosen.among,
+            chosen.ledger.total_taken, chosen.among,
         )  # fmt: skip
         published = publish(self._connections.catalog, self._name, staged)
         self._done("published")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LANDING, REDRIVE, DERIVING, REBUILDING = "landing_", "redrive_", "deriving_", "rebuilding_"
 """Prefixes of branches that bring rows."""
 
-EXPIRING, COMPACTING = "expiring_", "compaction_"
+EXPIRING, FORGETTING, COMPACTING = "expiring_", "forgetting_", "compaction_"
 """Prefixes of branches of upkeep."""
 
 LONGEST = 6 * 3600.0

@@ -30,6 +30,7 @@ class Replacement:
     added: tuple[DataFile, ...] = ()
     known: frozenset[str] = frozenset()  # paths of all manifests of the head that was read
     sequence: int | None = None  # sequence number that the new files bear; None: that of their commit
+    untold: bool = False  # whether manifests say nothing of the files that go
 
     @property
     def paths(self) -> frozenset[str]:

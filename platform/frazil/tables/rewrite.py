@@ -86,7 +86,8 @@ class _Rewrite(_SnapshotProducer[Any]):
         self._dropped: list[ManifestEntry] = []
 
     def _deleted_entries(self) -> list[ManifestEntry]:
-        return [self._entry(ManifestEntryStatus.DELETED, e) for e in self._what.removed]
+        removed = () if self._what.untold else self._what.removed
+        return [self._entry(ManifestEntryStatus.DELETED, e) for e in removed]
 
     def _existing_manifests(self) -> list[ManifestFile]:
         table, gone = self._transaction._table, self._what.gone

@@ -9,6 +9,7 @@ from frazil.spec.table import Upkeep
 from frazil.tables.branches import at_work
 from frazil.tables.snapshots import ancestors, is_first, summary_of
 from frazil.upkeep.compaction.plan import is_rewrite
+from frazil.upkeep.forgetting.pending import must_go
 from frazil.upkeep.work import SUMMARY
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def plan_expiry(
     kept |= _once_on_main(metadata, reachable, upkeep, now)
     kept |= needed
     kept |= _what_tells_positions(metadata, kept & known)
+    kept -= must_go(metadata, now) - {ref.snapshot_id for ref in refs.values()} - _bases(metadata, set(main))
     return tuple(s.snapshot_id for s in metadata.snapshots if s.snapshot_id not in kept)
 
 

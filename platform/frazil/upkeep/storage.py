@@ -74,7 +74,7 @@ def may_delete_files(table: Table) -> bool:
 
 
 def list_files(table: Table, folders: Sequence[str] = _FOLDERS) -> Iterator[StoredFile]:
-    """All files in the table's own folders, whether a snapshot names them or not."""
+    """All files in the table's own folders, named by a snapshot or not; `""` is all of its location."""
     from pyarrow.fs import FileSelector, FileType
     from pyiceberg.io.pyarrow import PyArrowFileIO
 
@@ -82,7 +82,7 @@ def list_files(table: Table, folders: Sequence[str] = _FOLDERS) -> Iterator[Stor
     scheme, netloc, root = PyArrowFileIO.parse_location(location, table.io.properties)
     storage = opened_files(table.io, location).fs_by_scheme(scheme, netloc)
     for folder in folders:
-        selector = FileSelector(f"{root}/{folder}", recursive=True, allow_not_found=True)
+        selector = FileSelector(f"{root}/{folder}".rstrip("/"), recursive=True, allow_not_found=True)
         for info in storage.get_file_info(selector):
             if info.type == FileType.File:
                 path = location + info.path[len(root) :]

@@ -7,9 +7,10 @@ spans, and how many rows went.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,10 @@ from frazil.errors import CommitConflictError, DifferentError
 from frazil.landing.ledger import EMPTY, read_ledger
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
-from frazil.tables.branches import EXPIRING, leave_branch, new_branch, publish_branch
+from frazil.tables.branches import EXPIRING, leave_branch, new_branch
 from frazil.tables.catalog import load_table
-from frazil.tables.commit import commit
 from frazil.tables.ledger import copied
 from frazil.tables.manifests import HeadReader
-from frazil.tables.pyiceberg import transaction
-from frazil.tables.replacement import replacing
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View
 from frazil.upkeep.row_expiry.plan import (
     Cutoff,
@@ -35,11 +33,11 @@ from frazil.upkeep.row_expiry.plan import (
     oldest_in,
     row_age,
 )
-from frazil.upkeep.row_expiry.survivors import AGAIN, Survivors, write_survivors
+from frazil.upkeep.survivors import Leaving, Survivors, put_survivors, write_survivors
 from frazil.upkeep.work import SUMMARY, WorkReport
 
 if TYPE_CHECKING:
-    from pyiceberg.table import Table, Transaction
+    from pyiceberg.table import Table
 
 
 Step = Callable[[str], None]
@@ -122,6 +120,7 @@ class _RowExpiry:
         self._max_bytes = int(spec.upkeep.max_bytes)
         at = int(now * 1000) - int(age.most.total_seconds() * 1000)
         self._cutoff = Cutoff(age.column, at)
+        self._leaving = Leaving(self._cutoff.sql, "row expiry")
         self._done = on_step
         self._branches: list[str] = []
 
@@ -164,35 +163,21 @@ class _RowExpiry:
     def _survivors(self) -> Survivors:
         """What stays of the mixed files of the present head, on a new branch."""
         self._branches.append(new_branch(EXPIRING))
-        return write_survivors(self._connections, self._name, self._past, self._cutoff, self._branches[-1])
+        return write_survivors(self._connections, self._name, self._past, self._leaving, self._branches[-1])
 
     def _publish(self, survivors: Survivors, reason: str) -> WorkReport:
         """Takes the past files out of `main`, and puts the survivors in."""
-        from frazil.tables.rewrite import stage_new_rows
 
-        tried: dict[int | None, PastRows] = {}
-
-        def stage(table: Table) -> Transaction | None:
-            tried[None] = past = self._past(table, survivors.replaced)
-            if not survivors.fit(past, table.spec().spec_id):
-                raise self._overtaken()
-            if not past:
-                return None
+        def says(table: Table, past: PastRows) -> tuple[Mapping[str, str], Mapping[str, str]]:
             books = self._books(table, past.rows + survivors.expired)
             why = {"frazil.upkeep-reason": reason} if reason else {}
-            tx = transaction(table)
-            if books:
-                tx.set_properties(copied(books, table.metadata.next_sequence_number()))
-            what = replacing(past.named, past.paths, survivors.staged.files)
-            tried[stage_new_rows(tx, what, {SUMMARY: "row_expiry", **why, **books})] = past
-            if survivors.staged.branch:
-                publish_branch(tx, self._name, survivors.staged.branch, survivors.staged.tip)
-            return tx
+            properties = copied(books, table.metadata.next_sequence_number()) if books else {}
+            return {SUMMARY: "row_expiry", **why, **books}, properties
 
-        done = commit(self._catalog, self._name, stage, work="row expiry", todo=AGAIN)
+        find = partial(self._past, only=survivors.replaced)
+        done, past = put_survivors(self._catalog, self._name, survivors, find, says, self._leaving)
         if done.snapshot_id:
             self._done("published")
-        past = tried[done.snapshot_id]
         written = survivors if done.snapshot_id else Survivors()
         report = self._report(past, written)
         return replace(report, snapshot_id=done.snapshot_id, conflicts=done.conflicts)
@@ -210,13 +195,6 @@ class _RowExpiry:
             version=version("frazil"),
         )
         return entry.beside(before).properties()
-
-    def _overtaken(self) -> CommitConflictError:
-        return CommitConflictError(
-            f"Others changed files of {self._name} while rows that are past were taken out of them.",
-            meaning="The table is as they left it; no row was deleted.",
-            todo=AGAIN,
-        )
 
     def _would(self, past: PastRows, mixed: int | None) -> WorkReport:
         """The report of a dry run; where the rows of mixed files can't be counted, it tells the most."""

@@ -1,0 +1,151 @@
+"""`frazil forget`: rows leave a table, what is made of it, and in the end every file. See docs/forget.md."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import TypeAdapter, ValidationError
+from rich.table import Table
+
+from frazil.cli.console import console, print_json, print_table
+from frazil.cli.results import person
+from frazil.cli.selection import Json, Name, Selection, select_topics
+from frazil.derive.tables import load_tables
+from frazil.errors import RepairError, UsageError
+from frazil.settings.profile import Settings
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import writable
+from frazil.spec.topic import TableSpec
+from frazil.spec.values import Duration
+from frazil.tables.catalog import catalog_errors, load_table
+from frazil.upkeep.forgetting.condition import Condition, condition_of
+from frazil.upkeep.forgetting.forget import forget, proofs
+from frazil.upkeep.forgetting.proof import Proof
+from frazil.upkeep.forgetting.report import ForgetReport, read_report
+
+app = typer.Typer()
+
+Where = Annotated[str, typer.Option(metavar="FILTER", help='Which rows: "user_id = 42", with in, and, or.')]
+Keys = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="A CSV file of keys; its first line names their columns."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count rows and files.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+After = Annotated[
+    str,
+    typer.Option(metavar="DURATION", help="When older snapshots and files go. Default: keep_snapshots_for."),
+]
+Now = Annotated[bool, typer.Option("--now", help="They go at once, whoever reads them.")]
+Report = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write what went, when and from where, as JSON.")
+]
+Prove = Annotated[
+    Path | None,
+    typer.Option(metavar="REPORT", help="Read every object of the report's tables: are the same rows gone?"),
+]
+
+
+@app.command("forget")
+def forget_command(
+    table: Name, where: Where = "", keys: Keys = None, dry_run: DryRun = False, yes: Yes = False,
+    after: After = "", now: Now = False, report: Report = None, prove: Prove = None, as_json: Json = False,
+) -> None:  # fmt: skip
+    """Forget rows: in a table, its dead letters and what is made of it, and then in every file."""
+    if bool(where) == bool(keys):
+        raise typer.BadParameter("Say which rows by --where or by --keys.")
+    if after and now:
+        raise typer.BadParameter("--after says when, --now says at once: give one of both.")
+    selection = select_topics([table], every=False)
+    ((spec, names),) = selection.pairs
+    with catalog_errors(selection.connections.settings):
+        schema = load_table(selection.connections.of(spec).catalog, names.table).schema()
+    condition = condition_of(schema, where, keys)
+    if prove:
+        _prove(selection, spec, condition, prove, as_json)
+        return
+    seconds = 0.0 if now else _seconds(after, spec)
+    told = _forget(selection, spec, condition, seconds, dry_run=True)
+    if not dry_run:
+        if not yes:
+            _show(told)
+            typer.confirm("These rows can't be brought back. Forget them?", abort=True, err=True)
+        told = _forget(selection, spec, condition, seconds, dry_run=False)
+    if report:
+        report.write_text(json.dumps(told.document, indent=2) + "\n", encoding="utf-8")
+    print_json(told.document) if as_json else _show(told)
+
+
+def _derived() -> tuple[DerivedSpec, ...]:
+    return load_tables(Settings.load()).derived
+
+
+def _forget(
+    selection: Selection[TableSpec], spec: TableSpec, condition: Condition, after: float, *, dry_run: bool
+) -> ForgetReport:
+    with console.status(f"{'counting in' if dry_run else 'forgetting in'} {spec.topic}") as status:
+        return forget(
+            spec, selection.connections.of(spec), condition, _derived(), after=after, by=person(),
+            dry_run=dry_run, on_step=status.update,
+        )  # fmt: skip
+
+
+def _seconds(after: str, spec: TableSpec) -> float:
+    try:
+        found: timedelta = TypeAdapter(Duration).validate_python(after or spec.upkeep.keep_snapshots_for)
+    except ValidationError:
+        raise typer.BadParameter(f"{after!r} is no duration; write 30m, 12h or 7d.") from None
+    return found.total_seconds()
+
+
+def _prove(
+    selection: Selection[TableSpec], spec: TableSpec, condition: Condition, file: Path, as_json: bool
+) -> None:
+    told = read_report(file)
+    name = writable(spec, selection.connections.settings)
+    if (told["table"], told["condition_sha256"]) != (str(name), condition.digest):
+        raise UsageError(
+            f"The report {file} is of other rows, or of another table.",
+            where=f"it is of {told['table']}; the condition's checksum is {condition.digest}",
+            todo="Give the --where or --keys that was forgotten.",
+        )
+    with console.status("reading every object"):
+        found = list(proofs(spec, selection.connections.of(spec), condition, _derived()))
+    print_json([asdict(proof) for proof in found]) if as_json else _show_proofs(found)
+    if left := [each for proof in found for each in proof.found]:
+        raise RepairError(
+            f"{len(left)} objects still hold what was to be forgotten.",
+            where="\n".join(f"{each.path}: {each.what}" for each in left[:10]),
+            meaning="It is not gone.",
+            todo=f"`frazil expire {name}` once the time is up; `frazil orphans {name}` for files that no "
+            f"snapshot names; `frazil compact {name} --everything` for manifests.",
+        )
+
+
+def _show_proofs(found: list[Proof]) -> None:
+    table = Table("table", "objects read", "bytes", "with the value")
+    for proof in found:
+        table.add_row(proof.table, f"{proof.objects:,}", f"{proof.bytes:,}", str(len(proof.found)))
+    print_table(table)
+
+
+def _show(report: ForgetReport) -> None:
+    table = Table("table", "rows", "files")
+    for gone in report.gone:
+        table.add_row(gone.table, f"{gone.rows:,}", str(len(gone.files)))
+    print_table(table)
+    for name, why in report.not_told.items():
+        console.print(f"{name}: {why}.")
+    if report.unread_dead_letters:
+        console.print(f"{report.unread_dead_letters:,} dead letters could not be decoded, and may hold some.")
+    for text in report.in_the_way:
+        console.print(f"In the way: {text}.")
+    due = datetime.fromtimestamp(report.due, UTC)
+    expired = sum(map(len, report.snapshots.values()))
+    gone_by = f"{expired} snapshots went." if report.snapshots else f"Older snapshots go {due:%F %T} UTC."
+    console.print(gone_by)

@@ -1,0 +1,206 @@
+"""Forgetting: rows leave a table, its dead letters, what is made of it, and in the end every snapshot.
+
+What went can't come back by a rollback, for the snapshots go, too. The topic still holds the records: that is
+for its owner.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from frazil.connections import Connections
+from frazil.derive.derive import derive
+from frazil.landing.ledger import EMPTY, read_ledger
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import TableName, writable
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.spark import spark_errors
+from frazil.upkeep.expiry import expire
+from frazil.upkeep.forgetting.condition import Condition
+from frazil.upkeep.forgetting.letters import Letters, letters_of_query, letters_of_topic
+from frazil.upkeep.forgetting.made import MadeOf, follow, made_of, refuse_behind
+from frazil.upkeep.forgetting.pending import older_than_forgotten
+from frazil.upkeep.forgetting.proof import Proof, prove
+from frazil.upkeep.forgetting.report import ForgetReport
+from frazil.upkeep.forgetting.rows import Going, Gone, count_going, leave_behind, take_rows
+from frazil.upkeep.references import references_of
+from frazil.upkeep.run import show
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+OnStep = Callable[[str], None]
+
+
+def forget(
+    spec: TableSpec,
+    connections: Connections,
+    condition: Condition,
+    derived: Sequence[DerivedSpec],
+    *,
+    after: float,
+    by: str = "",
+    dry_run: bool = False,
+    on_step: OnStep = lambda _: None,
+) -> ForgetReport:
+    """Forgets the rows of a table that match a condition.
+
+    Args:
+        derived: All derived tables: those that are made of the table are found among them.
+        after: Seconds after which older snapshots and files go; 0: now, whoever reads them.
+        by: Who asks for it, for the report.
+
+    Raises:
+        RetryError: A table that is made of this one has yet to read some of its rows.
+        CommitConflictError: Others changed the same files time and again.
+    """
+    begun = time.monotonic()
+    with spark_errors(connections.settings.of_upkeep), catalog_errors(connections.settings):
+        work = _Forgetting(spec, connections, condition, tuple(derived), after, on_step)
+        report = work.counted() if dry_run else work.done()
+    return replace(report, by=by, seconds=round(time.monotonic() - begun, 3))
+
+
+def proofs(
+    spec: TableSpec, connections: Connections, condition: Condition, derived: Sequence[DerivedSpec]
+) -> Iterator[Proof]:
+    """Reads everything of a table, of its dead letters and of what is made of it."""
+    name, catalog = writable(spec, connections.settings), connections.catalog
+    with catalog_errors(connections.settings):
+        made = made_of(name, condition, derived, connections)
+        for each, own in ((name, condition), *((m.name, m.condition) for m in made if m.condition)):
+            yield prove(catalog, each, own)
+            if load_table_or_none(catalog, each.dead_letters):
+                yield prove(catalog, each.dead_letters, own)
+
+
+@dataclass
+class _Forgetting:
+    """The parts that the steps of one forgetting share."""
+
+    spec: TableSpec
+    connections: Connections
+    condition: Condition
+    derived: tuple[DerivedSpec, ...]
+    after: float
+    on_step: OnStep
+
+    def __post_init__(self) -> None:
+        self._name = writable(self.spec, self.connections.settings)
+        self._now = time.time()
+        self._made = list(made_of(self._name, self.condition, self.derived, self.connections))
+        for made in self._made:
+            refuse_behind(made, self.connections, load_table(self.connections.catalog, made.source))
+        self._letters = list(self._find_letters())
+
+    @property
+    def _rows(self) -> Going:
+        return Going(self._name, self.condition.sql(), self.condition.expression, self._books)
+
+    @property
+    def _told(self) -> list[MadeOf]:
+        """The derived tables whose rows that go are known, and are not made anew as a whole."""
+        return [made for made in self._made if made.condition and made.spec.kind != "full"]
+
+    def counted(self) -> ForgetReport:
+        """Counts only."""
+        every = [*(each.going for each in self._letters), self._rows, *(made.going for made in self._told)]
+        gone = tuple(count_going(going, self.connections) for going in every)
+        return replace(self._report(gone), dry_run=True, in_the_way=tuple(self._in_the_way()))
+
+    def done(self) -> ForgetReport:
+        """Takes the rows out, letters first: rows tell which of them were redriven."""
+        due = int((self._now + self.after) * 1000)
+        gone = [take_rows(each.going, self.connections, due) for each in self._letters]
+        self.on_step("dead letters")
+        gone.append(take_rows(self._rows, self.connections, due))
+        self.on_step("rows")
+        behind = [str(made.name) for made in self._made if not self._follow(made, gone, due)]
+        self.on_step("derived tables")
+        snapshots = self._expired() if self.after <= 0 else {}
+        waits = (f"{name} has not read all of its input: derive it, then forget again" for name in behind)
+        report = replace(self._report(tuple(gone)), snapshots=snapshots)
+        return replace(report, in_the_way=(*waits, *self._in_the_way()))
+
+    def _follow(self, made: MadeOf, gone: list[Gone], due: int) -> bool:
+        if made.spec.kind == "full":
+            derive(made.spec, self.connections)
+            gone.append(leave_behind(made.name, self.connections, due))
+            return True
+        if made.condition:
+            gone.append(take_rows(made.going, self.connections, due))
+        return follow(made, self.connections, load_table(self.connections.catalog, made.source))
+
+    def _find_letters(self) -> Iterator[Letters]:
+        table = load_table(self.connections.catalog, self._name)
+        own = letters_of_topic(self.spec, self.connections, self._name, table, self.condition)
+        others = (letters_of_query(self.connections, m.name, m.condition) for m in self._told if m.condition)
+        return filter(None, (own, *others))
+
+    def _books(self, table: Table, rows: int, work: str) -> Mapping[str, str]:
+        """The ledger of the new snapshot; none where no row went, or where nothing was ever landed."""
+        before = read_ledger(table.metadata)
+        if before is None or not rows:
+            return {}
+        # A redriven row may be among them, whose dead letter can't be decoded: no redrive brings it back.
+        past = int(self._now * 1000) if before.total_redriven else None
+        entry = replace(EMPTY, forgotten=rows, expired_before=past, landing=work, version=version("frazil"))
+        return entry.beside(before).properties()
+
+    @property
+    def _tables(self) -> list[tuple[AnyTable, TableName]]:
+        return [(self.spec, self._name), *((made.spec, made.name) for made in self._made)]
+
+    def _expired(self) -> dict[str, tuple[str, ...]]:
+        """Expires what is older, with its files, once readers are shown what is there now."""
+        found = {}
+        for spec, name in self._tables:
+            list(show(spec, self.connections, done=True))
+            before = self._snapshots(name)
+            expire(spec, self.connections, time.time())
+            found[str(name)] = tuple(sorted(before - self._snapshots(name)))
+            list(show(spec, self.connections, done=True))
+        self.on_step("snapshots")
+        return found
+
+    def _snapshots(self, name: TableName) -> set[str]:
+        both = (load_table_or_none(self.connections.catalog, each) for each in (name, name.dead_letters))
+        return {str(s.snapshot_id) for table in both if table for s in table.metadata.snapshots}
+
+    def _in_the_way(self) -> Iterator[str]:
+        """What keeps snapshots from before, or their files."""
+        for spec, name in self._tables:
+            for each in (name, name.dead_letters):
+                table = load_table_or_none(self.connections.catalog, each)
+                yield from (
+                    f"{each}: {kept}" for kept in (older_than_forgotten(table.metadata) if table else ())
+                )
+                if table and self.after <= 0:
+                    readers = references_of(spec, self.connections, each, table, time.time()).readers
+                    yield from (f"{each}: {r.name} is behind ({r.todo})" for r in readers if r.since)
+
+    def _report(self, gone: tuple[Gone, ...]) -> ForgetReport:
+        topic = f"topic {self.spec.topic}"
+        kafka = "Kafka keeps the records until its retention, its compaction or a deletion takes them"
+        feeds = [made.spec.feeds.topic for made in self._made if made.spec.feeds]
+        return ForgetReport(
+            table=str(self._name),
+            columns=self.condition.columns,
+            condition_sha256=self.condition.digest,
+            at=round(self._now, 3),
+            due=round(self._now + self.after, 3),
+            version=version("frazil"),
+            gone=gone,
+            unread_dead_letters=sum(each.unread for each in self._letters),
+            not_told={
+                **{str(made.name): made.why for made in self._made if made.why},
+                topic: kafka,
+                **{f"topic {feed}": kafka for feed in feeds},
+            },
+        )

@@ -1,0 +1,100 @@
+"""Dead letters that hold what is to be forgotten: decoded where they can be, else by the bytes of texts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.connections import Connections
+from frazil.formats.protocol import KEY, VALUE
+from frazil.formats.record import RecordDecoder, decoder_for
+from frazil.landing.chosen import offset_columns
+from frazil.quoting import literal, quoted
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table_or_none
+from frazil.tables.faults import Job, spark_job
+from frazil.tables.keys import Key, keys_in
+from frazil.tables.spark import spark_name
+from frazil.upkeep.forgetting.condition import Condition
+from frazil.upkeep.forgetting.rows import Going
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """The dead letters of one table that go; `unread` of them all could not be decoded."""
+
+    going: Going
+    unread: int = 0
+
+
+def letters_of_topic(
+    spec: TableSpec, connections: Connections, name: TableName, table: Table, condition: Condition
+) -> Letters | None:
+    """The dead letters of records that match, and those that were redriven as rows that match.
+
+    None where the table has none.
+    """
+    from pyiceberg.expressions import AlwaysTrue
+
+    if load_table_or_none(connections.catalog, name.dead_letters) is None:
+        return None
+    decoder = decoder_for(spec, connections.registry)
+    columns = ["raw_key", "raw_value", "`partition`", "`offset`"]
+    matches = condition.sql(lambda column: _decoded(decoder, column))
+    with spark_job(Job("forgetting", str(name.dead_letters), "Nothing was changed.", "Try again.")):
+        letters = connections.spark.table(spark_name(name.dead_letters)).selectExpr(*columns)
+        found = decoder.decode(letters).selectExpr(
+            "`partition`", "`offset`", f"coalesce({matches}, false) AS goes", f"{VALUE.ok} AS read"
+        ).toArrow().to_pylist()  # fmt: skip
+    every = {(row["partition"], row["offset"]): row for row in found}
+    goes = {key for key, row in every.items() if row["goes"]}
+    goes |= keys_in(table, every.keys(), offset_columns(spec), condition.expression)
+    texts = _with_texts(condition, ("raw_key", "raw_value"), ("reason",))
+    headers = (f"contains(h, X'{text.encode().hex()}')" for text in condition.texts)
+    held = [f"exists(map_values(headers), h -> coalesce({each}, false))" for each in headers]
+    sql = " OR ".join([*texts, *held, *_at(goes)]) or "false"
+    return Letters(Going(name.dead_letters, f"({sql})", AlwaysTrue()), sum(not row["read"] for row in found))
+
+
+def letters_of_query(connections: Connections, name: TableName, condition: Condition) -> Letters | None:
+    """The bad rows of a derived table that match: they are kept as JSON."""
+    from pyiceberg.expressions import AlwaysTrue
+
+    if load_table_or_none(connections.catalog, name.dead_letters) is None:
+        return None
+    field = condition.sql(lambda column: f"get_json_object(`row`, {literal(_path(column))})")
+    sql = " OR ".join([field, *_with_texts(condition, (), ("row", "reason"))])
+    return Letters(Going(name.dead_letters, f"({sql})", AlwaysTrue()))
+
+
+def _path(column: str) -> str:
+    """Where a field of a row stands in its JSON."""
+    return "$['{}']".format(column.replace("'", "\\'"))
+
+
+def _decoded(decoder: RecordDecoder, column: str) -> str:
+    """Where the decoded record has a column of the table; null where it is none of the record's."""
+    halves = ((KEY, decoder.columns.key), (VALUE, decoder.columns.value))
+    found = [quoted(half.data, column) for half, fields in halves if fields.get(column)]
+    return f"coalesce({', '.join(found)})" if found else "NULL"
+
+
+def _with_texts(condition: Condition, binary: Iterable[str], text: Iterable[str]) -> list[str]:
+    """SQL that is true of rows which hold one of the texts in one of some columns; never null."""
+    told = [each.encode().hex() for each in condition.texts]
+    in_bytes = [f"contains({quoted(c)}, X'{hexed}')" for c in binary for hexed in told]
+    in_texts = [f"contains({quoted(c)}, CAST(X'{hexed}' AS string))" for c in text for hexed in told]
+    return [f"coalesce({each}, false)" for each in (*in_bytes, *in_texts)]
+
+
+def _at(keys: Iterable[Key]) -> list[str]:
+    offsets = defaultdict(list)
+    for partition, offset in sorted(keys):
+        offsets[partition].append(str(offset))
+    return [f"(`partition` = {p} AND `offset` IN ({', '.join(found)}))" for p, found in offsets.items()]

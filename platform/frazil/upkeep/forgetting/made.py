@@ -1,0 +1,146 @@
+"""Tables made of rows that are to be forgotten: does the lineage tell which of their rows go with them?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from frazil.connections import Connections
+from frazil.derive.computation import Computation, computation_of
+from frazil.derive.inputs import at_head, increment
+from frazil.derive.ledger import DerivedLedger
+from frazil.derive.output import types_of
+from frazil.derive.plan import load_inputs
+from frazil.derive.publish import Derived
+from frazil.derive.queries.columns import lineage
+from frazil.derive.queries.query import Query
+from frazil.derive.queries.syntax import names_of, output_of
+from frazil.errors import FrazilError, RetryError
+from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import TableName, things
+from frazil.tables.branches import FORGETTING, new_branch
+from frazil.tables.catalog import load_table_or_none
+from frazil.tables.stage import StagedFiles, publish
+from frazil.upkeep.forgetting.condition import Condition
+from frazil.upkeep.forgetting.rows import Going
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class MadeOf:
+    """A table that is made of another one; `condition` is None where nothing tells which rows go, and why."""
+
+    spec: DerivedSpec
+    name: TableName
+    source: TableName
+    condition: Condition | None = None
+    why: str = ""
+
+    @property
+    def going(self) -> Going:
+        """Its rows that go."""
+        assert self.condition
+        return Going(self.name, self.condition.sql(), self.condition.expression, _books)
+
+
+def made_of(
+    source: TableName, condition: Condition, derived: Sequence[DerivedSpec], connections: Connections
+) -> Iterator[MadeOf]:
+    """The tables that are made of a table, and of these, and so on; those that were never made are none."""
+    for spec in derived:
+        name = things(spec, connections.settings).table
+        if load_table_or_none(connections.catalog, name) is None:
+            continue
+        computation = computation_of(spec)
+        inputs = {TableName.parse(said, name.namespace): said for said in computation.inputs}
+        if source not in inputs:
+            continue
+        handed = _handed_on(computation, inputs[source], condition, name, connections)
+        whole = spec.kind == "full"  # made anew of what is left
+        found = MadeOf(spec, name, source, handed[0], "" if whole else handed[1])
+        yield found
+        if found.condition:
+            yield from made_of(name, found.condition, derived, connections)
+
+
+def refuse_behind(made: MadeOf, connections: Connections, source: Table) -> None:
+    """Refuses to forget rows that a table has yet to read: it would bring them in later.
+
+    Raises:
+        RetryError: It has not read all of its input.
+    """
+    if waits := _waiting(made, connections, source):
+        raise RetryError(
+            f"{made.name} has yet to read {waits} rows of {made.source}.",
+            meaning="It would make rows of what is to be forgotten. Nothing was changed.",
+            todo=f"`frazil derive {made.name}`, then forget again.",
+        )
+
+
+def follow(made: MadeOf, connections: Connections, source: Table) -> bool:
+    """Moves a table's position past the commit that forgot rows of its input; False where it can't."""
+    table = load_table_or_none(connections.catalog, made.name)
+    before = DerivedLedger.newest(table.metadata) if table else None
+    if before is None or made.spec.kind == "full":
+        return True
+    if _waiting(made, connections, source):
+        return False
+    inputs = {**before.inputs, str(made.source): at_head(source)}
+    entry = replace(_nothing(before, new_branch(FORGETTING)), inputs=inputs)
+    publish(connections.catalog, made.name, Derived(StagedFiles(), entry, before.derivation))
+    return True
+
+
+def _waiting(made: MadeOf, connections: Connections, source: Table) -> int:
+    table = load_table_or_none(connections.catalog, made.name)
+    ledger = DerivedLedger.newest(table.metadata) if table else None
+    if ledger is None or made.spec.kind == "full":
+        return 0
+    return increment(source, ledger.inputs[str(made.source)]).rows
+
+
+def _books(table: Table, rows: int, work: str) -> Mapping[str, str]:
+    before = DerivedLedger.newest(table.metadata)
+    if before is None or not rows:
+        return {}
+    return replace(_nothing(before, work), removed=rows).following(before).properties()
+
+
+def _nothing(before: DerivedLedger, work: str) -> DerivedLedger:
+    """The ledger of work that reads nothing, and stands where it finds the table."""
+    return replace(before, derivation=work, rows=0, removed=0, bad=0, late=0, read={}, run_id="")
+
+
+def _handed_on(
+    computation: Computation, said: str, condition: Condition, name: TableName, connections: Connections
+) -> tuple[Condition | None, str]:
+    anew = f"`frazil derive {name} --rebuild` makes it anew without them"
+    if computation.query is None:
+        return None, f"a Python function makes its rows; {anew}"
+    names, inputs = load_inputs(connections.catalog, computation, name.namespace)
+    known = {each: list(types_of(inputs[str(names[each])]).items()) for each in computation.inputs}
+    try:
+        origins = lineage(computation.query, known)
+    except FrazilError as e:
+        return None, e.what
+    plain = set(_plain(computation.query, list(origins)))
+    as_is = {of[0][1]: out for out, of in origins.items() if out in plain and of and of[0][0] == said}
+    if missing := [column for column in condition.columns if column not in as_is]:
+        return None, f"its query does not hand on {', '.join(missing)} as it is; {anew}"
+    return condition.renamed(as_is), ""
+
+
+def _plain(query: Query, columns: Sequence[str]) -> Iterator[str]:
+    """The columns of the output that are columns of a table that the query reads, unchanged."""
+    if not isinstance(query.tree, exp.Select) or query.tree.find(exp.CTE, exp.Subquery, exp.Lateral):
+        return
+    named = {name: item for item in output_of(query.tree) for name in names_of(item)}
+    for column in columns:
+        item = named.get(column, named.get("*"))
+        if item is not None and (isinstance(item.unalias(), exp.Column | exp.Star)):
+            yield column

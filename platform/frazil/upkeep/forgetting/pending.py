@@ -1,0 +1,49 @@
+"""What a table remembers of rows that were forgotten: until when its older snapshots may be kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from frazil.tables.ledger import read
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyiceberg.table.metadata import TableMetadata
+
+_PROPERTY = "frazil.upkeep-forgotten"
+"""Table property: `[[sequence number, due], ...]`; what is older than a snapshot goes at that time (ms)."""
+
+Pending = list[tuple[int, int]]
+
+
+def pending(metadata: TableMetadata) -> Pending:
+    """Sequence numbers of snapshots that forgot rows, with when all before them must go (ms since 1970)."""
+    text = metadata.properties.get(_PROPERTY, "[]")
+    return read(_PROPERTY, text, lambda told: [(int(s), int(due)) for s, due in json.loads(told)])
+
+
+def noted(table: Table, due: int, sequence: int) -> dict[str, str]:
+    """The property once the snapshot of a sequence number holds nothing that is to be forgotten.
+
+    What is over, for no older snapshot is left, goes.
+    """
+    oldest = min((s.sequence_number or 0 for s in table.metadata.snapshots), default=0)
+    left = [(number, at) for number, at in pending(table.metadata) if number > oldest]
+    return {_PROPERTY: json.dumps(sorted({*left, (sequence, due)}))}
+
+
+def must_go(metadata: TableMetadata, now: float) -> set[int]:
+    """Snapshots from before rows were forgotten whose time is up; `now` in seconds since the epoch."""
+    due = max((sequence for sequence, at in pending(metadata) if at <= now * 1000), default=0)
+    return {s.snapshot_id for s in metadata.snapshots if (s.sequence_number or 0) < due}
+
+
+def older_than_forgotten(metadata: TableMetadata) -> Iterator[str]:
+    """Branches and tags, in words, that name a snapshot from before rows were forgotten."""
+    newest = max((sequence for sequence, _ in pending(metadata)), default=0)
+    for name, ref in metadata.refs.items():
+        snapshot = metadata.snapshot_by_id(ref.snapshot_id)
+        if name != "main" and snapshot and (snapshot.sequence_number or 0) < newest:
+            yield f"{ref.snapshot_ref_type.value} {name} keeps snapshot {ref.snapshot_id}"

@@ -1,0 +1,173 @@
+"""Rows leave one table: only the files that hold them are written anew, in one commit bound to the head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from frazil.connections import Connections
+from frazil.errors import CommitConflictError
+from frazil.spec.names import TableName
+from frazil.tables.branches import FORGETTING, leave_branch, new_branch
+from frazil.tables.catalog import load_table
+from frazil.tables.commit import set_properties
+from frazil.tables.faults import Job, spark_job
+from frazil.tables.files import leaner
+from frazil.tables.ledger import copied
+from frazil.tables.manifests import files_matching, manifests_of
+from frazil.tables.spark import spark_name
+from frazil.upkeep.forgetting.pending import noted
+from frazil.upkeep.row_expiry.plan import PastRows
+from frazil.upkeep.survivors import Leaving, put_survivors, write_survivors
+from frazil.upkeep.work import SUMMARY
+
+if TYPE_CHECKING:
+    from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.table import Table
+
+_TRIES = 5  # how often files are written anew, because others changed one of them meanwhile
+
+_TODO = "Forget again: it goes on from what is there."
+
+Books = Callable[["Table", int, str], Mapping[str, str]]
+"""What a ledger says behind a head of which so many rows go, by work of a name; empty: there is none."""
+
+
+@dataclass(frozen=True)
+class Going:
+    """Rows of one table that are to go."""
+
+    name: TableName
+    sql: str  # true of these rows
+    expression: BooleanExpression  # true of these rows at least: tells the files that can hold them
+    books: Books = lambda *_: {}
+
+    @property
+    def leaving(self) -> Leaving:
+        """The same as their work is named."""
+        return Leaving(self.sql, "forgetting", _TODO)
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What went of one table or, on a dry run, would go."""
+
+    table: str
+    rows: int = 0
+    files: tuple[str, ...] = ()  # paths of the files that held the rows
+    written: tuple[str, ...] = ()  # paths of those in their place
+    snapshot_id: int | None = None
+    sequence: int = 0  # of that snapshot
+
+
+def count_going(going: Going, connections: Connections) -> Gone:
+    """Counts the rows, and the files that hold them; changes nothing."""
+    found = _counted(going, connections, load_table(connections.catalog, going.name))
+    return Gone(str(going.name), sum(found.values()), tuple(sorted(found)))
+
+
+def take_rows(going: Going, connections: Connections, due: int) -> Gone:
+    """Takes the rows out of `main`; all that is older than that commit goes at `due` (ms since 1970).
+
+    The commit is made also where no row is left at the head, as long as older snapshots may hold some.
+
+    Raises:
+        CommitConflictError: Others changed the same files time and again.
+    """
+    for _ in range(_TRIES):
+        branch = new_branch(FORGETTING)
+        try:
+            return _once(going, connections, due, branch)
+        except CommitConflictError as e:
+            refused = e
+        finally:
+            leave_branch(connections.catalog, going.name, branch)
+    raise refused
+
+
+def _once(going: Going, connections: Connections, due: int, branch: str) -> Gone:
+    find = _Finder(going, connections)
+    survivors = write_survivors(connections, going.name, find, going.leaving, branch)
+
+    def says(table: Table, past: PastRows) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        books = going.books(table, past.rows + survivors.expired, branch)
+        copy = copied(books, table.metadata.next_sequence_number()) if books else {}
+        properties = noted(table, due, table.metadata.next_sequence_number())
+        return {SUMMARY: "forgetting", **books}, {**copy, **properties}
+
+    put = partial(put_survivors, connections.catalog, going.name, survivors, find, says, going.leaving)
+    done, past = put(untold=True)
+    if done.snapshot_id is None:
+        # Another engine deleted them, or newer rows of their keys came: older snapshots may hold some.
+        return leave_behind(going.name, connections, due)
+    made = done.table.metadata.snapshot_by_id(done.snapshot_id)
+    written = tuple(file.file_path for file in survivors.staged.files)
+    rows, sequence = past.rows + survivors.expired, (made.sequence_number or 0) if made else 0
+    return Gone(str(going.name), rows, tuple(sorted(past.paths)), written, done.snapshot_id, sequence)
+
+
+def leave_behind(name: TableName, connections: Connections, due: int) -> Gone:
+    """Has all that is older than a table's head go at `due`: the head holds nothing to be forgotten."""
+    table = load_table(connections.catalog, name)
+    head = table.current_snapshot()
+    if head is None:
+        return Gone(str(name))
+    sequence = head.sequence_number or 0
+    set_properties(connections.catalog, name, noted(table, due, sequence))
+    return Gone(str(name), snapshot_id=head.snapshot_id, sequence=sequence)
+
+
+@dataclass
+class _Finder:
+    """Finds the files of a head that hold such rows, by reading the columns in question; once per head."""
+
+    going: Going
+    connections: Connections
+    head: int | None = None
+    found: PastRows | None = None
+
+    def __call__(self, table: Table) -> PastRows:
+        if self.found is None or self.head != table.metadata.current_snapshot_id:
+            self.head, self.found = table.metadata.current_snapshot_id, self._find(table)
+        return self.found
+
+    def _find(self, table: Table) -> PastRows:
+        from pyiceberg.manifest import ManifestContent
+
+        counts = _counted(self.going, self.connections, table)
+        if not counts:
+            return PastRows()
+        candidates = files_matching(table, self.going.expression)
+        held = [e for e in candidates.entries if e.data_file.file_path in counts]
+        if len(held) < len(counts):
+            raise CommitConflictError(
+                f"Statistics of {self.going.name} leave out a file that holds rows to be forgotten.",
+                where=", ".join(sorted(counts.keys() - {e.data_file.file_path for e in held})),
+                meaning="No row was deleted.",
+                todo=f"`frazil compact {self.going.name} --everything` writes it anew; then forget again.",
+            )
+        deletes = manifests_of(table, table.current_snapshot(), ManifestContent.DELETES)
+        whole = [e for e in held if not deletes and counts[e.data_file.file_path] == e.data_file.record_count]
+        mixed = [e for e in held if e not in whole]
+        for entry in held:  # no bound of them is handed on
+            leaner(entry, ())
+        return PastRows(
+            whole=tuple(whole),
+            mixed=tuple(mixed),
+            named=candidates.named,
+            deletes=frozenset(m.manifest_path for m in deletes),
+        )
+
+
+def _counted(going: Going, connections: Connections, table: Table) -> dict[str, int]:
+    """Rows by the path of the file that holds them."""
+    head = table.metadata.current_snapshot_id
+    if head is None:
+        return {}
+    job = Job("forgetting", str(going.name), "Nothing was changed.", "Try again.")
+    with spark_job(job):
+        rows = connections.background_spark.read.option("versionAsOf", str(head))
+        each = rows.table(spark_name(going.name)).where(going.sql).groupBy("_file").count()
+        return {row["_file"]: row["count"] for row in each.collect()}

@@ -1,0 +1,235 @@
+"""A person who must be forgotten: the planted name is searched for in every object, before and after."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.table import Table
+
+from frazil.checks.run import run_check
+from frazil.errors import RetryError, UsageError
+from frazil.landing.land import land
+from frazil.landing.ledger import read_ledger
+from frazil.landing.redrive import redrive
+from frazil.landing.rollback import roll_back
+from frazil.spec.derived import DerivedSpec
+from frazil.tables.catalog import load_table
+from frazil.upkeep.expiry import expire
+from frazil.upkeep.forgetting import rows
+from frazil.upkeep.forgetting.condition import condition_of
+from frazil.upkeep.forgetting.forget import forget, proofs
+from frazil.upkeep.forgetting.report import ForgetReport, read_report
+from kit.made import Made, make_made
+from kit.opened import table_of
+from kit.stored import files_under
+from kit.targets import read_snowflake, sync_glue, sync_snowflake
+from kit.topics import MakeTopic, Topic
+from kit.upserts import upserts
+
+PLANTED = "planted-person-7731"
+DAY = 86_400.0
+
+
+def trade(topic: Topic, quantity: int, symbol: str) -> bytes:
+    return topic.encode({"side": "BUY", "quantity": quantity, "symbol": symbol})
+
+
+@pytest.fixture
+def topic(make_topic: MakeTopic) -> Topic:
+    """Three landings; the person stands in two of them, and in a dead letter."""
+    topic = make_topic(on_bad_record="dead_letter")
+    for at in range(3):
+        symbols = [PLANTED if at != 1 and n == 2 else f"ZTEST{n}" for n in range(5)]
+        good = [trade(topic, 10 * at + n, symbol) for n, symbol in enumerate(symbols)]
+        topic.send([*good, trade(topic, 99, PLANTED) + b"Z"] if at == 1 else good)
+        land(topic.spec, topic.connections)
+    return topic
+
+
+def forgotten(topic: Topic, *derived: DerivedSpec, where: str = "", **options: Any) -> ForgetReport:
+    condition = condition_of(table_of(topic).schema(), where or f"symbol = '{PLANTED}'")
+    return forget(topic.spec, topic.connections, condition, derived, **{"after": 0.0, **options})
+
+
+def texts_of(table: Table, path: str) -> Iterator[str]:
+    """All that an object holds, read without Frazil."""
+    content = table.io.new_input(path).open().read()
+    yield repr(content)
+    if path.endswith(".parquet"):
+        yield repr(pq.read_table(io.BytesIO(content)).to_pylist())
+    if path.endswith(".avro"):
+        yield repr(list(fastavro.reader(io.BytesIO(content))))
+
+
+def objects_with(table: Table, text: str) -> set[str]:
+    """The objects below a table's location that hold a text, or the sixteen signs that bounds keep of it."""
+    return {path for path in files_under(table) if any(text[:16] in each for each in texts_of(table, path))}
+
+
+def test_a_forgotten_person_is_in_no_object_of_the_bucket_and_the_rows_add_up(topic: Topic) -> None:
+    letters = topic.things.table.dead_letters
+    shown = (sync_glue(topic.connections, topic.things), sync_snowflake(topic.connections, topic.things))
+    before = read_ledger(table_of(topic).metadata)
+    counted = forgotten(topic, dry_run=True)
+    assert objects_with(table_of(topic), PLANTED)
+    assert objects_with(load_table(topic.connections.catalog, letters), PLANTED)
+
+    report = forgotten(topic, by="ann")
+
+    assert shown
+    assert [(gone.table, gone.rows) for gone in counted.gone] == [
+        (str(letters), 1),
+        (str(topic.things.table), 2),
+    ]
+    assert [(gone.rows, len(gone.files)) for gone in report.gone] == [(1, 1), (2, 2)]
+    assert not objects_with(table_of(topic), PLANTED)
+    assert not objects_with(load_table(topic.connections.catalog, letters), PLANTED)
+    assert PLANTED not in json.dumps(report.document)
+    after = read_ledger(table_of(topic).metadata)
+    assert before
+    assert after
+    assert (after.position, after.forgotten) == (before.position, 2)
+    for check in ("row_count", "row_count_deep", "glue_pointer", "snowflake_current"):
+        assert run_check(check, topic.spec, topic.connections).passed, check
+    seen = read_snowflake(topic.connections, topic.things)
+    assert seen
+    assert seen.rows == 13
+    assert redrive(topic.spec, topic.connections).chosen == 0
+    topic.trades(2)
+    assert land(topic.spec, topic.connections).records == 2
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
+
+
+def test_only_files_that_hold_the_rows_are_written_anew_and_older_snapshots_go_when_the_time_is_up(
+    topic: Topic, tmp_path: Path
+) -> None:
+    table = table_of(topic)
+    files = {task.file.file_path for task in table.scan().plan_files()}
+    table.manage_snapshots().create_tag(table.metadata.current_snapshot_id or 0, "audit").commit()
+
+    report = forgotten(topic, after=DAY)
+
+    gone = report.gone[-1]
+    left = {task.file.file_path for task in table_of(topic).scan().plan_files()}
+    assert (len(files - left), len(left - files)) == (2, len(gone.written))
+    assert set(gone.files) == files - left
+    assert any("tag audit keeps snapshot" in text for text in report.in_the_way)
+    condition = condition_of(table.schema(), f"symbol = '{PLANTED}'")
+
+    def still_held() -> bool:
+        return any(proof.found for proof in proofs(topic.spec, topic.connections, condition, ()))
+
+    expire(topic.spec, topic.connections, time.time())
+    assert still_held()
+    expire(topic.spec, topic.connections, time.time() + 2 * DAY)
+    assert still_held()
+    table_of(topic).manage_snapshots().remove_tag("audit").commit()
+    expire(topic.spec, topic.connections, time.time() + 2 * DAY)
+    assert not still_held()
+    assert not objects_with(table_of(topic), PLANTED)
+
+    file = tmp_path / "report.json"
+    file.write_text(json.dumps(report.document))
+    assert read_report(file)["table"] == str(topic.things.table)
+    file.write_text(json.dumps({**report.document, "by": "somebody else"}))
+    with pytest.raises(UsageError, match="was changed"):
+        read_report(file)
+
+
+@pytest.fixture
+def made(topic: Topic, tmp_path: Path) -> Made:
+    """Rows by themselves, with the column that tells the person."""
+    name = topic.things.table
+    sql = f"SELECT symbol AS person, quantity FROM {name}"
+    table = make_made(topic.connections, tmp_path, f"{name.table}_out", sql)
+    table.derive()
+    return table
+
+
+def test_what_was_made_of_the_rows_goes_by_lineage_and_derivations_go_on(
+    topic: Topic, made: Made, tmp_path: Path
+) -> None:
+    name = topic.things.table
+    sums = make_made(
+        topic.connections, tmp_path, f"{name.table}_sums",
+        f"SELECT side, sum(quantity) AS n FROM {name} GROUP BY side", kind="totals",
+    )  # fmt: skip
+    sums.derive()
+    topic.trades(1)
+    land(topic.spec, topic.connections)
+    with pytest.raises(RetryError, match="frazil derive"):
+        forgotten(topic, made.spec)
+    made.derive()
+    sums.derive()
+
+    report = forgotten(topic, made.spec, sums.spec)
+
+    assert (report.gone[-1].table, report.gone[-1].rows) == (str(made.name), 2)
+    assert "does not hand on symbol" in report.not_told[str(sums.name)]
+    assert not objects_with(made.table, PLANTED)
+    assert run_check("row_count", made.spec, made.connections).passed
+    topic.trades(1)
+    land(topic.spec, topic.connections)
+    assert (made.derive().rows, sums.derive().input_rows) == (1, 1)
+    assert run_check("row_count", made.spec, made.connections).passed
+    assert PLANTED not in {row[0] for row in made.rows("person")}
+    sums.derive(rebuild=True)
+    assert sums.rows("n") == [(sum(r["quantity"] for r in topic.rows()),)]
+
+
+def test_rows_of_an_upsert_table_are_forgotten_by_their_key_in_every_older_snapshot(
+    make_topic: MakeTopic,
+) -> None:
+    changes = upserts(make_topic)
+    topic = changes.topic
+    for quantity in (1, 2):
+        changes.send([(PLANTED, quantity), ("other", quantity)])
+        land(topic.spec, topic.connections)
+    changes.send([(PLANTED, None)])
+    land(topic.spec, topic.connections)
+    assert objects_with(table_of(topic), PLANTED), "older snapshots hold what was deleted"
+
+    report = forgotten(topic, where=f"key = '{PLANTED}'")
+
+    assert report.rows == 0
+    assert not objects_with(table_of(topic), PLANTED)
+    assert changes.held() == {"other": 2}
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
+
+
+def test_a_rollback_goes_not_past_what_was_forgotten(topic: Topic) -> None:
+    old = table_of(topic).metadata.snapshots[1].snapshot_id
+    forgotten(topic)
+
+    with pytest.raises(Exception, match="no snapshot"):
+        roll_back(topic.spec, topic.connections, old)
+
+
+def test_a_landing_between_the_look_and_the_commit_loses_nothing(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = rows.write_survivors
+    more = iter([trade(topic, 7, PLANTED)])
+
+    def beside(*args: Any) -> Any:
+        found = whole(*args)
+        for value in more:
+            topic.send([value])
+            land(topic.spec, topic.connections)
+        return found
+
+    monkeypatch.setattr(rows, "write_survivors", beside)
+
+    report = forgotten(topic)
+
+    assert report.gone[-1].rows == 3
+    assert not objects_with(table_of(topic), PLANTED)
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
