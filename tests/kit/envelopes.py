@@ -24,11 +24,13 @@ Written = Literal["avro", "json", "embedded"]
 
 KEY_FIELDS = [{"name": "key", "type": "string"}]
 MICROS = {"type": "long", "connect.version": 1, "connect.name": "io.debezium.time.MicroTimestamp"}
+ZONED = {"type": "string", "connect.version": 1, "connect.name": "io.debezium.time.ZonedTimestamp"}
 FIELDS: list[dict[str, Any]] = [
     *KEY_FIELDS,
     {"name": "quantity", "type": "int"},
     {"name": "note", "type": ["null", "string"], "default": None},
     {"name": "at", "type": ["null", MICROS], "default": None},
+    {"name": "seen", "type": ["null", ZONED], "default": None},
 ]
 ORIGIN = {
     "version": "3.2.0.Final", "connector": "postgresql", "name": "shop", "snapshot": "false", "db": "shop",
@@ -40,6 +42,7 @@ SOURCE: list[dict[str, Any]] = [
     {"name": "txId", "type": ["null", "long"], "default": None},
     {"name": "lsn", "type": ["null", "long"], "default": None},
 ]
+SEEN = "2025-10-09T08:53:20.5+02:00"
 AT = 1_760_000_000_123_456
 """Microseconds of the column `at` of each row: 2025-10-09 08:53:20.123456."""
 
@@ -86,6 +89,7 @@ JSON_ROW = {
             "connect.index": 3,
             **_optional({**_LONG, "title": "io.debezium.time.MicroTimestamp", "connect.version": 1}),
         },
+        "seen": {"connect.index": 4, **_optional({**_TEXT, "title": "io.debezium.time.ZonedTimestamp"})},
     },
     "required": ["key", "quantity"],
 }
@@ -123,7 +127,6 @@ class Captured(Upserts):
 
     written: Written = "avro"
     tombstones: bool = True
-    full: bool = False  # whether `before` is the whole row
     chance: random.Random = field(default_factory=lambda: random.Random(7))
     lsn: int = 1000
 
@@ -157,7 +160,9 @@ class Captured(Upserts):
     def row(self, key: str, quantity: int | None) -> dict[str, Any] | None:
         """A row of the source."""
         return (
-            None if quantity is None else {"key": key, "quantity": quantity, "note": f"n{quantity}", "at": AT}
+            None
+            if quantity is None
+            else {"key": key, "quantity": quantity, "note": f"n{quantity}", "at": AT, "seen": SEEN}
         )
 
     def key(self, key: str) -> bytes:
@@ -168,9 +173,10 @@ class Captured(Upserts):
     ) -> bytes:
         """An envelope as bytes."""
         self.lsn += 8
+        told = before if op == "d" or self.chance.random() < 0.5 else None  # as REPLICA IDENTITY says
         source = {**ORIGIN, "ts_ms": AT // 1000, "txId": 7, "lsn": self.lsn}
         change = {
-            "before": before if self.full or op == "d" else None,
+            "before": told,
             "after": after,
             "source": source,
             "op": op,

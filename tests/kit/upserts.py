@@ -24,12 +24,16 @@ class Upserts:
     rows: dict[str, int] = field(default_factory=dict)
     sent: int = 0
 
-    def send(self, changes: Iterable[Change], partition: int | None = None, **more: Any) -> None:
-        """Produces changes; a key's partition follows from it, unless one is given."""
+    def send(self, changes: Iterable[Change], partition: int | None = None, **more: Any) -> list[Change]:
+        """Produces changes; a key's partition follows from it, unless one is given.
+
+        Returns the change that each record says, in order.
+        """
         topic, schema_id = self.topic, self.topic.register(self.topic.schema)
         producer = Producer({**client_config(topic.connections.settings), "linger.ms": 5})
         partitions = len(producer.list_topics(topic.name).topics[topic.name].partitions)
-        for key, quantity in changes:
+        told = list(changes)
+        for key, quantity in told:
             value = None if quantity is None else self.value(quantity, schema_id)
             place = sum(key.encode()) % partitions if partition is None else partition
             producer.produce(topic.name, value, key.encode(), place, **more)
@@ -39,6 +43,7 @@ class Upserts:
             if quantity is None:
                 self.rows.pop(key, None)
         assert producer.flush(PATIENCE) == 0
+        return told
 
     def value(self, quantity: int, schema_id: int) -> bytes:
         return self.topic.encode({"side": "BUY", "quantity": quantity, "symbol": "Z"}, schema_id)

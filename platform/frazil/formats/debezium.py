@@ -14,6 +14,7 @@ from typing import Any
 
 from frazil.formats.json.nodes import MICROS
 from frazil.formats.protocol import WriterSchema
+from frazil.formats.zoned import ZONED
 
 _TIME = "io.debezium.time."
 _AVRO = {
@@ -22,6 +23,7 @@ _AVRO = {
     ("long", "MicroTime"): "time-micros",
     ("long", "Timestamp"): "local-timestamp-millis",
     ("long", "MicroTimestamp"): "local-timestamp-micros",
+    ("string", "ZonedTimestamp"): ZONED,
 }
 _CONNECT = "org.apache.kafka.connect.data."
 _JSON: dict[tuple[str, str], dict[str, Any]] = {
@@ -29,6 +31,7 @@ _JSON: dict[tuple[str, str], dict[str, Any]] = {
     ("int32", "Time"): {"title": f"{_CONNECT}Time"},
     ("int64", "Timestamp"): {"title": f"{_CONNECT}Timestamp", "flink.type": "timestamp"},
     ("int64", "MicroTimestamp"): {"title": MICROS},
+    ("string", "ZonedTimestamp"): {"title": ZONED},
 }
 
 
@@ -55,7 +58,7 @@ def _avro(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _json(node: dict[str, Any]) -> dict[str, Any]:
-    kind = node.get("connect.type")
+    kind = node.get("connect.type", node.get("type"))  # of a text Connect says no more than its title
     found = _JSON.get((kind, _name(node.get("title")))) if isinstance(kind, str) else None
     return {**node, **found} if found else node
 

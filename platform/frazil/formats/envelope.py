@@ -97,7 +97,7 @@ class Envelope:
 
 
 _REASONS = {
-    "truncate": "the source emptied its table (op t), which Frazil can't follow: rows are as they were",
+    "truncate": "the source emptied its table (op t): docs/cdc.md says how to follow it by hand",
     "operation": "op is {}, which is none of c, u, r and d",
     "no_row": "after is null, and op says that there is a row",
     "unavailable_value": "{} holds Debezium's mark for a value that it lacks; set REPLICA IDENTITY FULL",

@@ -159,6 +159,8 @@ class TableSpec(AnyTable):
     def _enveloped(self) -> Self:
         if self.mode == "cdc" and self.key_format == "none":
             raise ValueError("key_format: none leaves nothing that tells rows apart; mode: cdc needs the key")
+        if self.mode == "cdc" and "protobuf" in (self.key_format, self.value_format):
+            raise ValueError("mode: cdc takes changes in Avro and JSON, not in protobuf")
         if self.mode == "cdc" and self.value_format in ("string", "bytes", "none"):
             raise ValueError(f"value_format: {self.value_format} has no fields; mode: cdc needs op and after")
         return self

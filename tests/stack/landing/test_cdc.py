@@ -9,9 +9,13 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import SchemaRefusedError, SuspendedError
+from frazil.landing.acceptance import accept, foreign_commits
 from frazil.landing.land import land
+from frazil.landing.resume import resume
 from frazil.spec.migrations import Migration
+from frazil.tables.spark import spark_name
 from kit.envelopes import AT, FIELDS, Captured, Written, avro_envelope, captured
+from kit.opened import table_of
 from kit.topics import MakeTopic, topic_maker
 
 
@@ -49,6 +53,7 @@ def test_rows_are_what_the_source_has(make_one: MakeTopic, written: Written) -> 
     row = next(r for r in made.topic.rows() if r["key"] == "k1")
     moment = datetime.fromtimestamp(AT / 1e6, UTC)
     assert (row["quantity"], row["note"], row["at"]) == (1000, "n1000", moment.replace(tzinfo=None))
+    assert row["seen"] == datetime(2025, 10, 9, 6, 53, 20, 500_000, UTC)
     assert (row["$$op"], row["$$source-lsn"] > 1000) == ("u", True)
     assert row["$$source-time"] == moment.replace(microsecond=123_000)
     assert sound(made)
@@ -75,6 +80,7 @@ def test_an_envelope_that_says_no_row_is_a_bad_record(make_one: MakeTopic, writt
         (made.key("k1"), made.value("x", None, row)),
         (made.key("k1"), made.value("u", None, mark)),
         (made.key("k1"), made.value("u", None, row)[:-1]),
+        (made.key("k1"), made.value("u", None, {**row, "seen": "yesterday"})),
         (None, made.value("t", None, None)),
         (None, made.value("u", None, row)),
         (made.key("k1"), made.value("d", mark, None)),
@@ -82,19 +88,20 @@ def test_an_envelope_that_says_no_row_is_a_bad_record(make_one: MakeTopic, writt
     topic.send_keyed(values)
     made.rows.pop("k1")
 
-    assert land(topic.spec, topic.connections).dead_letters == 6
+    assert land(topic.spec, topic.connections).dead_letters == 7
     letters = topic.connections.catalog.load_table(("landing_tests", f"{topic.name}__dead_letters"))
     told = letters.scan().to_arrow().sort_by("offset").to_pylist()
     codes = [row["reason_code"] for row in told]
     assert codes[:3] == ["no_row", "operation", "unavailable_value"]
-    assert codes[4:] == ["truncate", "null_key"]
+    assert codes[5:] == ["truncate", "null_key"]
+    assert "'yesterday' is no moment with a zone" in told[4]["reason"]
     assert "op is x" in told[1]["reason"]
     assert "note holds" in told[2]["reason"]
     assert made.held() == made.rows
     assert sound(made)
 
 
-def test_a_truncate_suspends_and_what_is_before_it_is_landed(make_one: MakeTopic) -> None:
+def test_a_truncate_suspends_until_its_rows_are_deleted_by_hand(make_one: MakeTopic) -> None:
     made = ten(make_one, partitions=1)
     topic = made.topic
     made.send([("k1", 11)])
@@ -105,6 +112,12 @@ def test_a_truncate_suspends_and_what_is_before_it_is_landed(make_one: MakeTopic
         land(topic.spec, topic.connections)
 
     assert {key: made.held()[key] for key in ("k1", "k2")} == {"k1": 11, "k2": 2}
+    made.topic.connections.spark.sql(f"DELETE FROM {spark_name(topic.things.table)}").collect()
+    (foreign,) = foreign_commits(table_of(topic).metadata)
+    accept(topic.spec, topic.connections, foreign.snapshot_id, "truncated")
+    resume(topic.spec, topic.connections, past=[(0, 11)])
+    assert made.held() == {"k2": 12}
+    assert sound(made)
 
 
 def test_columns_follow_the_source_and_migrations_speak_of_the_row(make_one: MakeTopic) -> None:
@@ -114,7 +127,7 @@ def test_columns_follow_the_source_and_migrations_speak_of_the_row(make_one: Mak
     more = {"name": "price", "type": {"type": "int", "connect.default": 0}, "default": 0}
     named = [{**f, "name": "remark"} if f["name"] == "note" else f for f in FIELDS]
     made.register("value", avro_envelope([*named, more]))
-    row = {"key": "k2", "quantity": 12, "remark": "later", "at": None, "price": 3}
+    row = {"key": "k2", "quantity": 12, "remark": "later", "at": None, "seen": None, "price": 3}
     topic.send_keyed([(made.key("k2"), made.value("u", None, row))])
 
     with pytest.raises(SchemaRefusedError, match="does not fit"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from frazil.errors import SchemaRefusedError
+from frazil.errors import ConfigureError, SchemaRefusedError
 from frazil.formats.columns import metadata_names, table_fields
 from frazil.formats.envelope import Envelope, envelope
 from frazil.formats.logical import Field, Primitive, Struct, Type
@@ -34,6 +34,7 @@ COLUMNS = {
     "quantity": INT,
     "note": TEXT,
     "at": Primitive("timestamp"),
+    "seen": Primitive("timestamptz"),
 }
 
 
@@ -59,7 +60,7 @@ def test_the_table_has_the_columns_of_the_row(kind: str, key: Any, value: Any) -
     found = row_columns(SPEC, columns(KEY, kind, key), columns(VALUE, kind, value))
 
     assert types(found.fields) == COLUMNS
-    assert {f.name for f in found.fields if f.optional} == {"note", "at"}
+    assert {f.name for f in found.fields if f.optional} == {"note", "at", "seen"}
     assert list(row_key(SPEC, found).columns) == ["key"]
 
 
@@ -83,7 +84,8 @@ def test_the_table_says_what_was_done_last_and_when_by_the_source() -> None:
         ("long", "Timestamp", Primitive("timestamp")),
         ("long", "MicroTimestamp", Primitive("timestamp")),
         ("long", "NanoTimestamp", LONG),
-        ("string", "ZonedTimestamp", TEXT),
+        ("string", "ZonedTimestamp", Primitive("timestamptz")),
+        ("string", "ZonedTime", TEXT),
         ("string", "Date", TEXT),
         ("int", "Year", INT),
     ],
@@ -92,10 +94,11 @@ def test_numbers_that_debezium_names_are_times(kind: str, name: str, expected: T
     noted = {"type": kind, "connect.name": f"io.debezium.time.{name}"}
     avro = avro_envelope([*KEY_FIELDS, {"name": "f", "type": noted}])
     connect = {"int": "int32", "long": "int64"}.get(kind)
-    titled = {"type": "integer", "connect.type": connect, "title": f"io.debezium.time.{name}"}
+    number = {"type": "integer", "connect.type": connect} if connect else {"type": "string"}
+    titled = {**number, "title": f"io.debezium.time.{name}"}
     row = {
         "type": "object",
-        "properties": {"f": titled if connect else {"type": "string"}},
+        "properties": {"f": titled},
         "required": ["f"],
     }
     shape = {"type": "object", "properties": {"op": {"type": "string"}, "after": row}}
@@ -167,6 +170,11 @@ def test_what_the_source_does_not_tell_is_null() -> None:
 
     assert bare.lsn == told.lsn == "CAST(NULL AS bigint)"
     assert told.time.startswith("CASE WHEN CAST(_value.`source`.`ts_ms` AS bigint) BETWEEN")
+
+
+def test_protobuf_is_refused() -> None:
+    with pytest.raises(ConfigureError, match="written in Protobuf"):
+        columns(VALUE, "PROTOBUF", "")
 
 
 def test_faults_are_told_in_words() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from frazil.formats.avro.schema import is_entries, scalar_column
 from frazil.formats.logical import stored, wider
+from frazil.formats.zoned import ZONED
 
 _NULL, _TEXT = {"type": "null"}, {"type": "string"}
 _PROMOTIONS = {
@@ -25,6 +26,7 @@ _FAMILIES = {
     "timestamp-millis": "timestamp", "timestamp-micros": "timestamp",
     "timestamp-nanos": "timestamp in nanoseconds", "local-timestamp-millis": "local timestamp",
     "local-timestamp-micros": "local timestamp", "local-timestamp-nanos": "local timestamp in nanoseconds",
+    ZONED: "timestamp as text",
 }  # fmt: skip
 _DIGITS = 38  # of a decimal in Spark and in Iceberg
 

@@ -17,6 +17,7 @@ from frazil.formats.avro.parser import avro_text
 from frazil.formats.avro.values import BOOLEAN, DATE, DAY, INT, exact_pair
 from frazil.formats.logical import Decimal, List, Map, Struct, Type
 from frazil.formats.protocol import Reason
+from frazil.formats.zoned import ZONED, is_moment
 
 
 class AvroReasons:
@@ -118,6 +119,8 @@ def _scalar(writer: dict[str, Any], wanted: Type, value: Any, path: str) -> str 
         return _decimal(writer["scale"], wanted, value, path)
     if logical in DAY and not 0 <= value <= DAY[logical]:
         return f"field {path}: {value} is no time of a day ({logical})"
+    if logical == ZONED and not is_moment(str(value)):
+        return f"field {path}: {value!r:.100} is no moment with a zone, as ISO 8601 writes it"
     if writer in (INT, DATE) and not -(2**31) <= value < 2**31:
         return f"field {path}: {value} is no int, which has 32 bits"
     kind = getattr(wanted, "kind", "")

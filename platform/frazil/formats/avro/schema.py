@@ -17,6 +17,7 @@ from frazil.errors import SchemaRefusedError, SpecError
 from frazil.formats.avro.parser import parse_avro
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.protocol import VARIANT_NEEDS_V3, Mapping, decimal_type, doc_text
+from frazil.formats.zoned import ZONED
 
 _PLAIN = {
     "boolean": Primitive("boolean"), "int": Primitive("int"), "long": Primitive("long"),
@@ -31,6 +32,7 @@ _LOGICAL = {
     ("long", "timestamp-micros"): Primitive("timestamptz"),
     ("long", "local-timestamp-millis"): Primitive("timestamp"),
     ("long", "local-timestamp-micros"): Primitive("timestamp"),
+    ("string", ZONED): Primitive("timestamptz"),
 }
 _WRITTEN: dict[str, Any] = {
     "boolean": "boolean", "int": "int", "long": "long", "float": "float", "double": "double",

@@ -19,6 +19,7 @@ from frazil.formats.avro.pairs import is_lossy
 from frazil.formats.avro.parser import children, most_digits
 from frazil.formats.logical import Decimal, List, Map, Primitive, Struct, Type
 from frazil.formats.types import spark_type
+from frazil.formats.zoned import ZONED, moment
 from frazil.quoting import literal, quoted
 
 BOOLEAN = {"type": "fixed", "name": "frazil.boolean", "size": 1}
@@ -178,6 +179,8 @@ def _scalar(node: dict[str, Any], wanted: Type, x: str) -> Conversion:
     if (most := DAY.get(node.get("logicalType", ""))) and wanted == Primitive("long"):
         value = f"try_cast({x} AS int) * 1000L" if node["logicalType"] == "time-millis" else None
         return Conversion(value, f"coalesce({x} BETWEEN 0 AND {most}, true)")
+    if node.get("logicalType") == ZONED and wanted == Primitive("timestamptz"):
+        return Conversion(moment(x), f"({x} IS NULL OR {moment(x)} IS NOT NULL)")
     if node == DATE and wanted == Primitive("date"):
         return Conversion(f"date_from_unix_date(try_cast({x} AS int))", f"coalesce({x} {_INTS}, true)")
     if isinstance(wanted, Decimal) and node.get("logicalType") == "decimal":

@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.protocol import Refuse, decimal_type
+from frazil.formats.zoned import ZONED
 
 Wire = Literal[
     "boolean", "integer", "float", "double", "number", "string", "base64", "base64_number",
-    "days", "time_millis", "millis", "local_millis", "local_micros",
+    "days", "time_millis", "millis", "local_millis", "local_micros", "zoned",
 ]  # fmt: skip
 """How a scalar is written; `number` is an exact one, `base64_number` Connect's bytes of one."""
 
@@ -127,6 +128,8 @@ def scalar(kind: str, schema: dict[str, Any], refuse: Refuse) -> Scalar:
             return _number(kind, schema, refuse)
         case "string" if schema.get("connect.type") == "bytes":
             return _bytes(schema, refuse)
+        case "string" if schema.get("title") == ZONED:
+            return Scalar(Primitive("timestamptz"), "zoned")
         case "string":
             return Scalar(Primitive("string"), "string", None, _allowed(schema))
         case _:

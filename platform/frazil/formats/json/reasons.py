@@ -14,6 +14,7 @@ from typing import Any
 from frazil.formats import logical
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar, is_text
 from frazil.formats.protocol import Reason, WriterSchema
+from frazil.formats.zoned import is_moment
 
 _TYPES = frozenset({"type", "required", "enum", "const", "oneOf", "anyOf"})
 """Rules that every record is checked for; the others only where validation is strict."""
@@ -172,6 +173,9 @@ def _scalar(node: Scalar, found: Any) -> Iterator[Reason]:
             yield from _binary(node, found)
         case "integer" | "days" | "time_millis" | "millis" | "local_millis" | "local_micros":
             yield from _integer(node, found)
+        case "zoned" if isinstance(found, str):
+            if not is_moment(found):
+                yield "range", f"{found!r:.100} is no moment with a zone, as ISO 8601 writes it"
         case "string" | "boolean" if isinstance(found, str | bool):
             return
         case wire:

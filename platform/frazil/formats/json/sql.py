@@ -12,14 +12,24 @@ from collections.abc import Mapping
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar
 from frazil.formats.logical import Decimal, Fixed, Type
 from frazil.formats.types import spark_type
+from frazil.formats.zoned import moment
 from frazil.quoting import literal, quoted
 
 _PARSED = {
     "boolean": "boolean", "integer": "bigint", "float": "float", "double": "double",
     "number": "variant", "string": "string", "base64": "string", "base64_number": "string",
     "days": "bigint", "time_millis": "bigint", "millis": "bigint", "local_millis": "bigint",
-    "local_micros": "bigint",
+    "local_micros": "bigint", "zoned": "string",
 }  # fmt: skip
+_COUNTED = {
+    "days": "date_from_unix_date(CAST({} AS int))",
+    "time_millis": "{} * 1000L",
+    "millis": "timestamp_millis({})",
+    "local_millis": "timestampadd(MILLISECOND, {}, TIMESTAMP_NTZ '1970-01-01')",
+    "local_micros": "timestampadd(MICROSECOND, {}, TIMESTAMP_NTZ '1970-01-01')",
+}
+"""Moments that are written as numbers, within their bounds."""
+
 _INT = (-(2**31), 2**31 - 1)
 _DIGITS = 15  # digits that a double holds exactly; a variant keeps no more of a number with an exponent
 _LONG_EXPONENTIAL = r"[:,\[\s](-?[0-9.]{17,}[eE][+-]?[0-9]+)"
@@ -98,7 +108,7 @@ def scalar_check(node: Scalar, x: str, text: str, in_union: bool) -> str:
             return _exact(node, x, text, in_union)
         case "base64" if isinstance(node.type, Fixed):
             return f"length({_binary(x, in_union)}) = {node.type.length}"
-        case "base64" | "base64_number":
+        case "base64" | "base64_number" | "zoned":
             return f"{scalar_value(node, x, in_union)} IS NOT NULL"
         case _:
             return all_of(_inside(x, node), _in(x, node))
@@ -141,8 +151,9 @@ def _kept(x: str, text: str) -> str:
 
 def scalar_value(node: Scalar, x: str, in_union: bool) -> str:
     """The column's value, null where the parsed one can't be it."""
-    low, high = node.bounds or (0, 0)
-    inside = f"CASE WHEN {x} BETWEEN {low}L AND {high}L THEN"
+    if counted := _COUNTED.get(node.wire):
+        low, high = node.bounds or (0, 0)
+        return f"CASE WHEN {x} BETWEEN {low}L AND {high}L THEN {counted.format(x)} END"
     match node.wire:
         case "string":
             return f"CAST({x} AS string)" if in_union else x
@@ -152,16 +163,8 @@ def scalar_value(node: Scalar, x: str, in_union: bool) -> str:
             return _unscaled(node.type, _binary(x, in_union))
         case "base64":
             return _binary(x, in_union)
-        case "days":
-            return f"{inside} date_from_unix_date(CAST({x} AS int)) END"
-        case "time_millis":
-            return f"{inside} {x} * 1000L END"
-        case "millis":
-            return f"{inside} timestamp_millis({x}) END"
-        case "local_millis":
-            return f"{inside} timestampadd(MILLISECOND, {x}, TIMESTAMP_NTZ '1970-01-01') END"
-        case "local_micros":
-            return f"{inside} timestampadd(MICROSECOND, {x}, TIMESTAMP_NTZ '1970-01-01') END"
+        case "zoned":
+            return moment(f"CAST({x} AS string)" if in_union else x)
         case _:
             return x
 
