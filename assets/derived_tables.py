@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from assets.checks import table_checks
-from assets.component import PipelineComponent, as_written
+from assets.component import PipelineComponent, as_written, only_a_list
 from assets.derived import KNOWN, DerivedTable, derived_asset
 from assets.downstream import downstream_assets
 from frazil.settings.profile import Settings
@@ -23,7 +23,9 @@ Specs = TypeAliasType("Specs", Sequence[DerivedSpec])
 class DerivedTables(PipelineComponent):
     """Iceberg tables that are made of other tables, shown wherever their specs say."""
 
-    tables: Annotated[Specs, as_written(DerivedSpec)] = Field(description="One entry per table.")
+    tables: Annotated[Specs, as_written(DerivedSpec)] = Field(
+        description="One entry per table.", json_schema_extra=only_a_list
+    )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Assets and checks of all tables, but for those that wait for a broken pipeline."""

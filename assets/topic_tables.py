@@ -11,7 +11,7 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from assets.checks import table_checks
-from assets.component import PipelineComponent, as_written
+from assets.component import PipelineComponent, as_written, only_a_list
 from assets.described import TopicTable
 from assets.downstream import downstream_assets
 from assets.iceberg import landing
@@ -28,7 +28,9 @@ Specs = TypeAliasType("Specs", Sequence[TableSpec])
 class TopicTables(PipelineComponent):
     """Kafka topics that become Iceberg tables, shown wherever their specs say."""
 
-    tables: Annotated[Specs, as_written(TableSpec)] = Field(description="One entry per topic.")
+    tables: Annotated[Specs, as_written(TableSpec)] = Field(
+        description="One entry per topic.", json_schema_extra=only_a_list
+    )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Assets and checks of all tables."""

@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 from click.testing import CliRunner
 from dagster._cli import cli
+from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
 from assets.derived_tables import DerivedTables
@@ -91,12 +92,21 @@ def test_editors_are_told_every_field_of_a_table(
     component: type[dg.Resolvable], spec: type[BaseModel]
 ) -> None:
     schema = component.model().model_json_schema()
-    table = schema["properties"]["tables"]["anyOf"][0]["items"]["properties"]
+    table = schema["properties"]["tables"]["items"]["properties"]
     upkeep = schema["$defs"]["Upkeep"]["properties"]
 
     assert table.keys() == {field.alias or name for name, field in spec.model_fields.items()}
     assert upkeep["compact_after"]["description"] == Upkeep.model_fields["compact_after"].description
     assert {"type": "string"} in upkeep["manifests"]["anyOf"], "{{ env('MANIFESTS') }} is refused"
+
+
+def test_dagsters_own_check_tells_which_name_is_a_mistake() -> None:
+    schema = TopicTables.model().model_json_schema()
+    written = {"tables": [{"topic": "orders"}, {"topic": "users", "partitons": 3}]}
+
+    (error,) = Draft202012Validator(schema).iter_errors(written)
+
+    assert ([*error.path], "'partitons' was unexpected" in error.message) == (["tables", 1], True)
 
 
 def test_a_users_python_assets_stand_beside_the_pipelines(own_pipeline: Path) -> None:
