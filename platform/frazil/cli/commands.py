@@ -68,6 +68,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "sample": "Show some rows of a table.",
         "query": "Run a SELECT over tables in DuckDB, which can read their rows and nothing else.",
     },
+    "changes": {
+        "changes": "Print what became of each row between two snapshots, a line of JSON each.",
+    },
     "metrics": {"metrics": "Print the state of all tables as metrics for Prometheus, or serve them."},
     "upkeep": {
         "census": "Count the files, snapshots and manifests of tables, or all details of one table.",

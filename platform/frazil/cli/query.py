@@ -63,7 +63,7 @@ def _run(sql: str, rows: int, as_of: str, seconds: float, as_json: bool) -> None
         with console.status("reading"):
             answer = duck.select(sql, rows=rows, seconds=seconds)
     if as_json:
-        found = [dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]
+        found = [dict(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows]
         print_json({"columns": answer.columns, "rows": found, "more": answer.more})
     else:
         _show(answer)
@@ -99,10 +99,10 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, bytes) and (text := value.decode(errors="replace")).isprintable():
         return text
-    return printable(str(_plain(value)))
+    return printable(str(plain(value)))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as JSON can say it: bytes in base64, and what is no number as text."""
     match value:
         case bytes():
@@ -110,9 +110,9 @@ def _plain(value: Any) -> Any:
         case float() if not math.isfinite(value):
             return str(value)
         case dict():
-            return {name: _plain(each) for name, each in value.items()}
+            return {name: plain(each) for name, each in value.items()}
         case list() | tuple():
-            return [_plain(each) for each in value]
+            return [plain(each) for each in value]
         case datetime():
             return value.isoformat()
         case _:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from frazil.errors import DifferentError
+from frazil.formats.columns import names_by_word
 from frazil.formats.logical import Field
 from frazil.formats.row_key import RowKey
 from frazil.landing.ledger import read_ledger
@@ -30,6 +31,12 @@ BUCKETS = 16
 def key_columns(table: Table) -> tuple[str, ...]:
     """The columns that tell a table's rows apart; none where every record is a row."""
     return read(KEY_COLUMNS, table.properties.get(KEY_COLUMNS, "[]"), lambda text: tuple(json.loads(text)))
+
+
+def row_identity(spec: TableSpec, table: Table) -> tuple[str, ...]:
+    """The columns that tell a table's rows apart: its key, or where each record is from."""
+    names = names_by_word(spec)
+    return key_columns(table) or (names["partition"], names["offset"], names["timestamp"])
 
 
 def key_properties(key: RowKey) -> dict[str, str]:

@@ -1,0 +1,43 @@
+"""`frazil changes`: what became of each row between two snapshots, a line of JSON each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from frazil.cli.console import print_json_line
+from frazil.cli.moment import moment_of
+from frazil.cli.query import plain
+from frazil.cli.selection import Name, select_topics
+from frazil.landing.upsert.key import row_identity
+from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.changelog import changelog
+from frazil.tables.rollback import snapshot_at
+from frazil.tables.snapshots import ancestors
+
+app = typer.Typer()
+
+From = Annotated[
+    str, typer.Option("--from", metavar="SNAPSHOT|TIME", help="Changes behind this state: an id, or a time.")
+]
+To = Annotated[
+    str, typer.Option("--to", metavar="SNAPSHOT|TIME", help="Changes up to this one. Default: the newest.")
+]
+
+
+@app.command("changes")
+def changes_command(table: Name, since: From, to: To = "") -> None:
+    """Print what became of each row between two snapshots, a line of JSON each."""
+    selection = select_topics([table], every=False)
+    ((spec, names),) = selection.pairs
+    connections, name = selection.connections.of(spec), names.table
+    with catalog_errors(connections.settings):
+        loaded = load_table(connections.catalog, name)
+        start = snapshot_at(name, loaded, moment_of(since))
+        end = snapshot_at(name, loaded, moment_of(to)) if to else next(ancestors(loaded.metadata))
+        key = row_identity(spec, loaded)
+        for change in changelog(connections.spark, name, loaded, start, end, key):
+            rows = {"before": change.before, "after": change.after}
+            told = {half: plain(row) for half, row in rows.items() if row is not None}
+            print_json_line({"change": change.kind, "snapshot_id": change.snapshot_id, **told})

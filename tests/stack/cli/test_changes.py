@@ -1,0 +1,113 @@
+"""`frazil changes`: each row's change between two snapshots, by the key or by where the record is from."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from frazil.connections import Connections
+from frazil.errors import MissingError, RepairError
+from frazil.landing.land import land
+from frazil.landing.upsert.key import row_identity
+from frazil.tables.changelog import Change, changelog
+from frazil.tables.spark import spark_name
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.forgetting.condition import condition_of
+from frazil.upkeep.forgetting.forget import forget
+from frazil.upkeep.kind import Order
+from kit.opened import table_of
+from kit.shell import Command
+from kit.topics import MakeTopic, Topic, topic_maker
+from kit.upserts import upserts
+
+
+@pytest.fixture
+def make_topic(connections: Connections, fresh_name: str) -> MakeTopic:
+    return topic_maker(connections, fresh_name, "changes_tests")
+
+
+def changes(topic: Topic, since: int, to: int | None = None) -> list[Change]:
+    table = table_of(topic)
+    one, two = (table.metadata.snapshot_by_id(i) for i in (since, to or head(topic)))
+    assert one
+    assert two
+    key = row_identity(topic.spec, table)
+    return list(changelog(topic.connections.spark, topic.things.table, table, one, two, key))
+
+
+def head(topic: Topic) -> int:
+    return table_of(topic).metadata.current_snapshot_id or 0
+
+
+def told(found: list[Change], column: str) -> Iterator[tuple[Any, ...]]:
+    for change in found:
+        halves = (change.before, change.after)
+        yield (change.kind, *(half[column] if half else None for half in halves))
+
+
+def test_updates_of_an_upsert_table_have_the_row_before_and_the_row_after(make_topic: MakeTopic) -> None:
+    sent = upserts(make_topic)
+    sent.send([("a", 1), ("b", 2), ("c", 3)])
+    land(sent.topic.spec, sent.topic.connections)
+    first = head(sent.topic)
+    sent.send([("a", 10), ("b", None), ("d", 4)])
+    land(sent.topic.spec, sent.topic.connections)
+    compact(sent.topic.spec, sent.topic.connections, time.time(), Order(everything=True))
+    sent.send([("a", 11)])
+    land(sent.topic.spec, sent.topic.connections)
+
+    found = changes(sent.topic, first)
+
+    quantities = list(told(found, "quantity"))
+    assert sorted(quantities[:3], key=repr) == [("delete", 2, None), ("insert", None, 4), ("update", 1, 10)]
+    assert quantities[3:] == [("update", 10, 11)]
+    assert found[-1].snapshot_id == head(sent.topic)
+    with pytest.raises(MissingError, match="no ancestor"):
+        changes(sent.topic, head(sent.topic), first)
+
+
+def test_what_was_forgotten_is_told_of_by_no_changelog(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    topic.trades(3)
+    land(topic.spec, topic.connections)
+    first = head(topic)
+    topic.trades(2)
+    land(topic.spec, topic.connections)
+    condition = condition_of(table_of(topic).schema(), "quantity = 1")
+    forget(topic.spec, topic.connections, condition, (), after=3600)
+    topic.trades(1)
+    land(topic.spec, topic.connections)
+
+    found = list(told(changes(topic, first), "quantity"))
+
+    assert found == [("insert", None, 3), ("insert", None, 4), ("insert", None, 5)]
+
+
+def test_delete_files_of_another_engine_are_named(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    topic.trades(3)
+    land(topic.spec, topic.connections)
+    first, name = head(topic), spark_name(topic.things.table)
+    topic.connections.spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.mode'='merge-on-read')")
+    topic.connections.spark.sql(f"DELETE FROM {name} WHERE quantity = 1").collect()
+
+    with pytest.raises(RepairError, match="delete files"):
+        changes(topic, first)
+
+
+def test_each_change_is_a_line_of_json_whose_values_are_those_of_a_sample(
+    frazil: Command, topic: Topic, name: str
+) -> None:
+    land(topic.spec, topic.connections)
+    first = table_of(topic).metadata.snapshots[0].snapshot_id
+
+    lines = [json.loads(line) for line in frazil("changes", name, "--from", str(first)).out.splitlines()]
+    sample = frazil("sample", name, "--json").document["rows"]
+
+    assert {line["change"] for line in lines} == {"insert"}
+    assert {line["snapshot_id"] for line in lines} == {str(head(topic))}
+    assert sorted(map(repr, (line["after"] for line in lines))) == sorted(map(repr, sample))
