@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from frazil.connections import Connections
 from frazil.deadline import call_all
 from frazil.errors import FrazilError, MissingError, explain
+from frazil.formats.record import topic_columns
 from frazil.formats.registry import subject_versions
 from frazil.kafka.clients import kafka_errors
 from frazil.kafka.facts import TopicFacts, topic_facts
@@ -139,6 +140,7 @@ def _finding(
     proposal, notes = None, [sample] if isinstance(sample, str) else []
     if not notes:
         proposal, notes = propose(facts.topic, seen, daily, _kinds(facts.topic, connections))
+        notes += _changes(facts.topic, connections)
     if proposal and (problem := _problem(proposal, connections.settings, taken)):
         proposal, notes = None, [*notes, problem]
     return Finding(
@@ -207,6 +209,14 @@ def _kinds(topic: str, connections: Connections) -> dict[str, str]:
             versions = subject_versions(connections.registry, subject_name(TableSpec(topic=topic), half))
             found[half] = versions[-1].kind
     return found
+
+
+def _changes(topic: str, connections: Connections) -> list[str]:
+    """A note where the values are changes of a database's rows."""
+    with suppress(FrazilError):
+        topic_columns(TableSpec(topic=topic, mode="cdc"), connections.registry)
+        return ["Values are Debezium's changes: add mode: cdc, and the table has the rows of the database's."]
+    return []
 
 
 def _problem(proposal: Mapping[str, Any], settings: Settings, taken: set[TableName]) -> str:

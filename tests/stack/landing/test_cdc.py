@@ -8,6 +8,7 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
+from frazil.discovery import discover
 from frazil.errors import SchemaRefusedError, SuspendedError
 from frazil.landing.acceptance import accept, foreign_commits
 from frazil.landing.land import land
@@ -139,6 +140,16 @@ def test_columns_follow_the_source_and_migrations_speak_of_the_row(make_one: Mak
     assert rows["k1"] == (11, "n11", 0)
     assert rows["k2"] == (12, "later", 3)
     assert rows["k3"] == (3, "n3", None)
+
+
+def test_discover_tells_which_topics_hold_changes(make_one: MakeTopic) -> None:
+    made, plain = captured(make_one, partitions=1), make_one()
+    made.send([("k1", 1)])
+    plain.trades(1)
+
+    found = discover([made.topic.name, plain.name], made.topic.connections, ())
+
+    assert ["add mode: cdc" in " ".join(finding.notes) for finding in found] == [True, False]
 
 
 def test_a_value_that_is_no_envelope_is_refused_with_its_fields(make_one: MakeTopic) -> None:

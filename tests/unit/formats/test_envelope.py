@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from frazil.formats.columns import metadata_names, table_fields
 from frazil.formats.envelope import Envelope, envelope
 from frazil.formats.logical import Field, Primitive, Struct, Type
 from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
-from frazil.formats.record import row_columns, schemas_of
+from frazil.formats.record import HalfSchemas, file_fields, row_columns, schemas_of
 from frazil.formats.row_key import row_key
 from frazil.spec.topic import TableSpec
 from kit.envelopes import (
@@ -62,6 +63,18 @@ def test_the_table_has_the_columns_of_the_row(kind: str, key: Any, value: Any) -
     assert types(found.fields) == COLUMNS
     assert {f.name for f in found.fields if f.optional} == {"note", "at", "seen"}
     assert list(row_key(SPEC, found).columns) == ["key"]
+
+
+def test_files_beside_the_pipeline_tell_the_same_columns(tmp_path: Path) -> None:
+    (tmp_path / "key.avsc").write_text(json.dumps(record("Key", KEY_FIELDS)))
+    (tmp_path / "value.avsc").write_text(json.dumps(avro_envelope()))
+    files = {"key_schema": tmp_path / "key.avsc", "value_schema": tmp_path / "value.avsc"}
+
+    found = file_fields(SPEC.model_copy(update=files))
+
+    assert found
+    assert COLUMNS.items() <= types(found).items()
+    assert "after" not in types(found)
 
 
 def test_the_table_says_what_was_done_last_and_when_by_the_source() -> None:
@@ -128,8 +141,6 @@ def test_what_older_records_of_the_source_lack_is_optional_or_has_its_default() 
 
 
 def test_a_rename_speaks_of_the_row_and_reads_what_was_written_before_it() -> None:
-    from frazil.formats.record import HalfSchemas
-
     rename = {"id": "one", "rename": {"from": "note", "to": "remark"}}
     spec = TableSpec.model_validate({"topic": "t", "mode": "cdc", "migrations": [rename]})
 
