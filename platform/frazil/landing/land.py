@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -23,7 +22,7 @@ from frazil.landing.faults import landing_job
 from frazil.landing.history import Accepted, look, recreated
 from frazil.landing.landed import Landed
 from frazil.landing.lane.job import lane_of
-from frazil.landing.ledger import Ledger, Span, bytes_per_record, read_ledger
+from frazil.landing.ledger import Span, bytes_per_record, read_ledger
 from frazil.landing.plan import Plan, cut, make_plan
 from frazil.landing.release import refuse_released
 from frazil.landing.report import LandingReport, report_of, sum_of
@@ -235,7 +234,7 @@ class _Landing:
     def _note(self, plan: Plan) -> LandingReport:
         """Publishes a position, and what was lost before it, without a record."""
         nothing = Written(new_branch(LANDING), 0, 0, 0, 0, (), None)
-        entry = self._ledger(plan, nothing, {}, 0)
+        entry = nothing.entry(plan, {}, 0, self._run_id)
         published = publish(self._connections.catalog, self._name, Landed(StagedFiles(), entry, plan.before))
         self._done("published")
         return report_of(self._name, entry, published, 0)
@@ -249,7 +248,7 @@ class _Landing:
         else:
             staged = self._of_branch(plan, before, written, held)
         self._done("audited")
-        entry = self._ledger(plan, written, gaps_of(plan, held), len(bad))
+        entry = written.entry(plan, gaps_of(plan, held), len(bad), self._run_id)
         if bad:
             keep_dead_letters(self._connections.catalog, self._name, entry, bad)
         work = written.landed(staged, entry, plan.before)
@@ -266,29 +265,6 @@ class _Landing:
             raise branch_gone(landing_job(plan, before, written.branch))
         audit(plan, written, branch_rows(plan, table.metadata.snapshot_by_id(staged.tip)), held)
         return staged
-
-    def _ledger(self, plan: Plan, written: Written, gaps: Mapping[int, int], dead: int) -> Ledger:
-        start = dict(plan.upon.start) if plan.upon else {}
-        return Ledger(
-            topic=plan.topic,
-            topic_id=plan.topic_id,
-            spans=plan.spans,
-            start={p: start.get(p, plan.lost.get(p, span)[0]) for p, span in plan.spans.items()},
-            records=written.good,
-            dead_letters=dead,
-            skipped=written.bad + written.skipped - dead,
-            gaps=gaps,
-            lost={p: to - first for p, (first, to) in plan.lost.items()},
-            leader_epochs=plan.epochs,
-            earlier_logs=plan.upon.earlier_logs if plan.upon else (),
-            bytes=written.bytes,
-            schema_ids=written.schema_ids,
-            max_timestamp=written.max_timestamp,
-            landing=written.branch,
-            run_id=self._run_id,
-            version=version("frazil"),
-            **written.changed,
-        )
 
     def _cap(self, table: Table) -> int:
         """Records of one landing, by both of the spec's caps; bytes are judged by the last landing."""

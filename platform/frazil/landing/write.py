@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from frazil.formats.columns import metadata_columns
@@ -65,6 +66,37 @@ class Written:
     def changed(self) -> Mapping[str, Any]:
         """What the ledger says of rows that were changed, by field."""
         return {}
+
+    def entry(self, plan: Plan, gaps: Mapping[int, int], dead: int, run_id: str) -> Ledger:
+        """What the snapshot will say of the landing.
+
+        Args:
+            plan: What was planned.
+            gaps: By partition, how many planned offsets hold no record.
+            dead: Bad records that become dead letters.
+            run_id: Of whoever lands.
+        """
+        start = dict(plan.upon.start) if plan.upon else {}
+        return Ledger(
+            topic=plan.topic,
+            topic_id=plan.topic_id,
+            spans=plan.spans,
+            start={p: start.get(p, plan.lost.get(p, span)[0]) for p, span in plan.spans.items()},
+            records=self.good,
+            dead_letters=dead,
+            skipped=self.bad + self.skipped - dead,
+            gaps=gaps,
+            lost={p: to - first for p, (first, to) in plan.lost.items()},
+            leader_epochs=plan.epochs,
+            earlier_logs=plan.upon.earlier_logs if plan.upon else (),
+            bytes=self.bytes,
+            schema_ids=self.schema_ids,
+            max_timestamp=self.max_timestamp,
+            landing=self.branch,
+            run_id=run_id,
+            version=version("frazil"),
+            **self.changed,
+        )
 
     def landed(self, staged: StagedFiles, entry: Ledger, base: Ledger | None) -> Landed:
         """The same as it is published, behind the ledger `base`."""
