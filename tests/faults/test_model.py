@@ -16,7 +16,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.model.catalog import FATES
 from kit.model.edges import Edges, edges
 from kit.model.round import Case, drawn, every, played
 from kit.model.world import World
@@ -47,7 +46,7 @@ def test_whatever_comes_between_each_record_is_there_once_and_every_message_is_t
         told.update(_outcomes(world))
     print(f"{ROUNDS} rounds, {1000 * (time.process_time() - began) / ROUNDS:.0f} ms of CPU each")
     print(dict(met), *sorted(told.items()), sep="\n  ")
-    assert met.keys() == {*FATES[1:]}
+    assert met.total() > ROUNDS // 8, "too little failed"
 
 
 @pytest.mark.timeout(0)

@@ -7,13 +7,16 @@ not arrive, or whoever sent it dies before or after it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyiceberg.catalog import MetastoreCatalog
 from pyiceberg.catalog.noop import NoopCatalog
-from pyiceberg.exceptions import NoSuchTableError, TableAlreadyExistsError
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, TableAlreadyExistsError
 from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.table.update import AddSnapshotUpdate
+from requests.exceptions import ReadTimeout
 
 from kit.lying import LIES
 from kit.model.stage import Stage
@@ -21,8 +24,10 @@ from kit.model.store import ModelIO, Store
 
 __all__ = ["FATES", "Applied", "ModelCatalog"]
 
-FATES = ("answered", "dropped", "failed", "replayed", "unsent", "refused", "killed before", "killed after")
-"""Of a commit; the first one is the dull one."""
+FATES = (
+    "answered", "dropped", "failed", "replayed", "unsent", "refused", "killed before", "killed after", "late",
+)  # fmt: skip
+"""Of a commit; the first one is the dull one. One that is late arrives when its sender has given it up."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,12 @@ class Applied:
     actor: str
     table: Table
     fate: str
-    moved: bool  # whether `main` has another head than before
+    before: int | None  # the head of `main` before
+
+    @property
+    def moved(self) -> bool:
+        """Whether `main` has another head than before."""
+        return self.table.metadata.current_snapshot_id != self.before
 
 
 @dataclass
@@ -40,6 +50,16 @@ class _Law:
     """What holds of every commit."""
 
     seen: Callable[[Applied], None] = field(default=lambda _: None)
+
+
+def renumbered(update: Any, before: Table) -> Any:
+    """A snapshot with a number that the table takes."""
+    if not isinstance(update, AddSnapshotUpdate):
+        return update
+    number = max(update.snapshot.sequence_number or 0, before.metadata.last_sequence_number + 1)
+    return update.model_copy(
+        update={"snapshot": update.snapshot.model_copy(update={"sequence_number": number})}
+    )
 
 
 class ModelCatalog(NoopCatalog, MetastoreCatalog):
@@ -58,10 +78,13 @@ class ModelCatalog(NoopCatalog, MetastoreCatalog):
         self.applied: list[Applied] = []
         self.met: list[str] = []
         self.law = _Law()
+        self.checks_numbers = True  # that of snapshots grow, which is not a catalog's duty
+        self._late: list[tuple[str, Callable[[], object]]] = []
 
     def load_table(self, identifier: Any) -> Table:
         """See `Catalog.load_table`."""
         self.stage.step()
+        self.arrive()
         return self.look(self.identifier_to_tuple(identifier))
 
     def look(self, identifier: tuple[str, ...]) -> Table:
@@ -96,16 +119,31 @@ class ModelCatalog(NoopCatalog, MetastoreCatalog):
     def commit_table(self, table: Table, requirements: Any, updates: Any) -> CommitTableResponse:
         """See `Catalog.commit_table`."""
         self.stage.step()
+        self.arrive()
         fate = FATES[self.stage.dice.choose(len(FATES), self.fates)] if self.stage.now else FATES[0]
         if fate != FATES[0]:
             self.met.append(fate)
         if fate == "killed before":
             self.stage.kill()
+        if fate == "late":
+            self._late.append((self.stage.now, lambda: self._commit(table, requirements, updates, fate)))
+            raise ReadTimeout("Read timed out.")
         answer = self._told(fate, lambda: self._commit(table, requirements, updates, fate))
         if fate == "killed after":
             self.stage.kill()
         self.stage.step()
         return answer
+
+    def arrive(self) -> None:
+        """What is late arrives now, or later still."""
+        for actor, send in self._late:
+            if self.stage.now and self.stage.dice.choose(2, 0.5):
+                continue
+            now, self.stage.now = self.stage.now, actor
+            with suppress(CommitFailedException, ValueError):
+                send()
+            self.stage.now = now
+            self._late.remove((actor, send))
 
     def _told(self, fate: str, send: Callable[[], CommitTableResponse]) -> CommitTableResponse:
         answer: CommitTableResponse = LIES[fate](send, True) if fate in LIES else send()
@@ -113,10 +151,11 @@ class ModelCatalog(NoopCatalog, MetastoreCatalog):
 
     def _commit(self, table: Table, requirements: Any, updates: Any, fate: str) -> CommitTableResponse:
         before = self.look(tuple(table.name()))
+        if not self.checks_numbers:
+            updates = tuple(renumbered(update, before) for update in updates)
         staged = self._update_and_stage_table(before, before.name(), requirements, updates)
         after = self._keep(staged)
-        moved = after.metadata.current_snapshot_id != before.metadata.current_snapshot_id
-        applied = Applied(self.stage.now, after, fate, moved)
+        applied = Applied(self.stage.now, after, fate, before.metadata.current_snapshot_id)
         self.applied.append(applied)
         self.law.seen(applied)
         return CommitTableResponse(metadata=after.metadata, metadata_location=after.metadata_location)

@@ -104,7 +104,7 @@ class Edges:
         def read() -> list[Record]:
             self.world.stage.step()
             try:
-                return [record for part in slices for record in self.world.topic.read(part)]
+                return self._spoiled([r for part in slices for r in self.world.topic.read(part)])
             except ValueError as e:
                 raise PySparkException(f"OffsetOutOfRange {e}") from e
 
@@ -119,8 +119,8 @@ class Edges:
         self, records: Any, _decoder: Any, _spec: Any, name: Any, table: Table, plan: Plan, branch: str
     ) -> Written:
         with spark_job(landing_job(plan, table, branch)):
-            found = self._spoiled(records())
-            good = [[*r.at] for r in found if not r.bad]
+            found = records()
+            good = self._cut([[*r.at] for r in found if not r.bad])
             append_to(self.world, name, branch, good, {PLAN: str_of(plan)})
         return _written(branch, found)
 
@@ -129,7 +129,7 @@ class Edges:
 
     def _lane(self, records: Any, _spec: Any, table: Table, plan: Plan, landing: str) -> Written:
         with spark_job(landing_job(plan, table, landing)):
-            found = self._spoiled(records())
+            found = records()
         good = [[*r.at] for r in found if not r.bad]
         files = (self.world.store.write_rows(table, good),) if good else ()
         self.world.stage.step()
@@ -139,6 +139,11 @@ class Edges:
         """What a reader may do wrong without saying so: it loses a record, or reads one twice."""
         how = self.world.stage.dice.choose(3, self.world.spoils) if self.world.stage.now else 0
         return {0: records, 1: records[:-1], 2: [*records, *records[-1:]]}[how]
+
+    def _cut(self, rows: list[Any]) -> list[Any]:
+        """What a writer may do wrong: a row that was counted is not in its file."""
+        cut = self.world.stage.dice.choose(2, self.world.spoils) if self.world.stage.now else 0
+        return rows[cut:]
 
     def find_bad(self, records: Any, _decoder: Any, _plan: Any, written: Written) -> list[BadRecord]:
         bad = {key: Record("", *key, bad=True) for key in written.bad_at}
@@ -172,7 +177,7 @@ class Edges:
         ref = table.metadata.refs.get(branch)
         with spark_job(frazil.upkeep.compaction.rewrite._job(name)):
             rows = self._of_branch(table, ref)
-            append_to(self.world, name, branch, rows, {})
+            append_to(self.world, name, branch, self._cut(rows), {})
 
     def _of_branch(self, table: Table, ref: Any) -> list[Any]:
         """What a rewrite finds upon a branch: the files of the one before, whose answer was lost, if any."""

@@ -33,6 +33,7 @@ class _Head:
     rows: frozenset[Place] = frozenset()
     deleted: frozenset[Place] = frozenset()
     logs: dict[str, dict[int, int]] = field(default_factory=dict)  # by log the claimed positions
+    at: int = 0  # when it was made, in milliseconds
 
 
 @dataclass
@@ -40,7 +41,8 @@ class Oracle:
     """Checks each head at the moment at which it comes to be.
 
     Args:
-        foreign: What another engine's next commit adds, and what it deletes.
+        adds: The rows that another engine's next commit adds.
+        deletes: Those that it deletes.
     """
 
     topic: Topic
@@ -48,6 +50,7 @@ class Oracle:
     adds: set[Place] = field(default_factory=set)
     deletes: set[Place] = field(default_factory=set)
     heads: dict[int, _Head] = field(default_factory=dict)
+    broken: Broken | None = None  # the first law that was
 
     def seen(self, applied: Applied) -> None:
         """A commit was carried out."""
@@ -57,9 +60,14 @@ class Oracle:
         head = table.current_snapshot()
         if head is None or head.snapshot_id in self.heads:
             return  # a rollback
+        if head.parent_snapshot_id != applied.before:
+            self.broken = self.broken or Broken("main forgot the head that it had")
         before = self.heads.get(head.parent_snapshot_id or 0, _Head())
         by_engine = applied.actor == "engine"
-        self.heads[head.snapshot_id] = self._checked(table, before, by_engine=by_engine)
+        try:
+            self.heads[head.snapshot_id] = self._checked(table, before, by_engine=by_engine)
+        except Broken as e:  # raised here it would be taken for the catalog's answer
+            self.heads[head.snapshot_id], self.broken = before, self.broken or e
 
     def _checked(self, table: Table, before: _Head, *, by_engine: bool) -> _Head:
         head = table.current_snapshot()
@@ -71,7 +79,9 @@ class Oracle:
         rows = frozenset(counted)
         adds, deletes = (self.adds, self.deletes) if by_engine else (set(), set())
         logs = _claimed(head.summary.additional_properties) or before.logs
-        now = _Head(rows, before.deleted | deletes, logs)
+        now = _Head(rows, before.deleted | deletes, logs, head.timestamp_ms)
+        if now.at < before.at:
+            raise Broken(f"time goes back by {before.at - now.at} ms")
         if lost := before.rows - rows - now.deleted:
             raise Broken(f"rows that were there are gone: {sorted(lost)}")
         self._complete(now)

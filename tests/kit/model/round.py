@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from frazil.errors import PositionLostError
 from frazil.landing.land import land
+from frazil.tables.branches import LANDING
 from frazil.upkeep.orphans import remove_orphans
 from kit.model.edges import Edges
+from kit.model.oracle import Broken
 from kit.model.stage import Dice
 from kit.model.works import do
 from kit.model.world import SPEC, World
@@ -42,9 +45,19 @@ class Case:
 _LANDERS = (("land",), ("few", "land"), ("land", "land"), ("produce", "land"))
 _OTHERS = (
     ("compact",), ("expire",), ("compact", "expire"), ("orphans",), ("redrive",), ("roll back",),
-    ("seven hours",), ("retain",), ("seven hours", "expire"), ("seven hours", "orphans"), ("produce",),
+    ("seven hours",), ("retain",), ("seven hours", "expire"), ("seven hours", "seven hours", "orphans"),
+    ("produce",), ("recreate",), ("compact", "compact"),
 )  # fmt: skip
-_ENGINE = ((), (), ("append",), ("turn back",))
+_ENGINE = (
+    (),
+    (),
+    (),
+    ("append",),
+    ("turn back",),
+    ("delete",),
+    ("append", "forget"),
+    ("turn back", "forget"),
+)
 
 
 def drawn(seed: int) -> tuple[Case, Dice]:
@@ -63,6 +76,7 @@ def play(edges: Edges, case: Case, dice: Dice | None = None) -> World:
     """Plays a round to its end; raises what was broken."""
     world = World(dice or Dice(dict(case.plan)), spoils=case.spoils, lane=case.lane)
     world.goes_on_from(_begun(edges))
+    world.may_lose_its_position = "turn back" in case.works.get("engine", ())
     edges.world = world
     own = random.Random(case.seed)
     for n in range(3):
@@ -71,8 +85,15 @@ def play(edges: Edges, case: Case, dice: Dice | None = None) -> World:
         actor: partial(_act, world, actor, todo, f"{case.seed} {actor}") for actor, todo in case.works.items()
     }
     world.stage.play(actors)
+    _lawful(world)
     _settle(world)
+    _lawful(world)
     return world
+
+
+def _lawful(world: World) -> None:
+    if world.oracle.broken:
+        raise world.oracle.broken
 
 
 def _begun(edges: Edges) -> World:
@@ -94,12 +115,23 @@ def _act(world: World, actor: str, todo: tuple[str, ...], seed: str) -> None:
 
 def _settle(world: World) -> None:
     """Nothing fails any more: two landings later all is as it should be, and no needed file ever goes."""
+    world.catalog.arrive()
     world.named_files_exist()
+    if not world.catalog.met and (left := world.branches):
+        raise Broken(f"nothing failed, and branches are left: {left}")
     if world.stuck:
         return
-    world.store.now += 7 * 3600
-    for _ in range(2):
-        land(SPEC, world.connections)
+    world.topic.produce(0)
+    for hours in (0, 7):
+        world.store.now += hours * 3600
+        try:
+            land(SPEC, world.connections, adopt_topic=True)
+        except PositionLostError:
+            if world.may_lose_its_position:
+                return
+            raise
+        if left := [branch for branch in world.branches if branch.startswith(LANDING) or hours]:
+            raise Broken(f"branches are left: {left}")
     world.at_rest()
     if len(world.dice.asked) % 4:
         return

@@ -6,20 +6,30 @@ import random
 from collections.abc import Callable
 
 from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.manifest import DataFile, ManifestWriter
+from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table import Table
-from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.table.snapshots import Operation, Snapshot
+from pyiceberg.table.update.snapshot import _FastAppendFiles
 
-from frazil.errors import CommitUnknownError, FrazilError, PositionLostError, TopicChangedError
+from frazil.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    FrazilError,
+    PositionLostError,
+    TopicChangedError,
+)
 from frazil.landing.land import land
 from frazil.landing.redrive import redrive
 from frazil.landing.rollback import roll_back
-from frazil.tables.commit import move_ref
+from frazil.tables.commit import move_ref, remove_snapshots
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.snapshots import ancestors
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry import expire
 from frazil.upkeep.kind import Order
 from frazil.upkeep.orphans import remove_orphans
+from kit.equality_deletes import DeleteManifestWriter
 from kit.model.oracle import Broken
 from kit.model.world import NAME, SPEC, World
 
@@ -76,8 +86,18 @@ def _retain(world: World, dice: random.Random) -> object:
     return world.topic.retain(partition, world.topic.first[partition] + dice.randrange(4))
 
 
-def _six_hours(world: World, _: random.Random) -> object:
+def _seven_hours(world: World, _: random.Random) -> object:
     world.store.now += 7 * 3600
+    return None
+
+
+def _recreate(world: World, dice: random.Random) -> object:
+    """The topic is deleted and made again, and is as long as before."""
+    ends = dict(world.topic.end)
+    world.topic.begin_anew()
+    for partition, end in ends.items():
+        for _ in range(end):
+            world.topic.produce(partition)
     return None
 
 
@@ -86,7 +106,8 @@ def _append(world: World, dice: random.Random) -> object:
     table = world.catalog.load_table(NAME.identifier)
     row = ("", -1, dice.randrange(10**9))
     file = world.store.write_rows(table, [[*row]])
-    world.oracle.adds = {row}
+    world.oracle.adds.add(row)
+    world.oracle.deletes = set()
     for _ in range(4):
         tx = transaction(table)
         with tx.update_snapshot().fast_append() as append:
@@ -111,12 +132,61 @@ def _turn_back(world: World, dice: random.Random) -> object:
         return None
 
 
+def _delete(world: World, _: random.Random) -> object:
+    """Another engine deletes a row by its position."""
+    table = world.catalog.load_table(NAME.identifier)
+    head = table.metadata.current_snapshot_id
+    gone = {*map(tuple, world.store.rows(table, head))}
+    files = [e for m in world.store.manifests(table, table.current_snapshot()) for e in world.store.named(m)]
+    for file in (file for file in files if not file.deletes):
+        for at, row in enumerate(map(tuple, world.store.rows_of(file.path))):
+            record = world.topic.ever.get(row)
+            if record and not record.bad and row in gone:
+                world.oracle.deletes = {row}
+                return _committed(world, table, world.store.write_deletes(table, [(file.path, at)]))
+    return None
+
+
+def _committed(world: World, table: Table, deletes: DataFile) -> object:
+    tx = transaction(table)
+    with DeletesByPosition(Operation.DELETE, tx, table.io) as snapshot:
+        snapshot.append_data_file(deletes)
+    try:
+        return world.catalog.commit_table(table, tx._requirements, tx._updates)
+    except Exception:  # noqa: BLE001 - another engine gives up
+        return None
+
+
+class DeletesByPosition(_FastAppendFiles):
+    """PyIceberg writes manifests of data files only."""
+
+    def new_manifest_writer(self, spec: PartitionSpec) -> ManifestWriter:
+        """See `_SnapshotProducer.new_manifest_writer`."""
+        output = self.new_manifest_output()
+        return DeleteManifestWriter(spec, self.schema(), output, self._snapshot_id, "null")
+
+
+def _forget(world: World, _: random.Random) -> object:
+    """Another engine's expiry: it leaves the heads, and deletes no file."""
+    table = world.catalog.load_table(NAME.identifier)
+    kept = {ref.snapshot_id for ref in table.metadata.refs.values()}
+    tx = transaction(table)
+    if gone := [s.snapshot_id for s in table.metadata.snapshots if s.snapshot_id not in kept]:
+        remove_snapshots(tx, gone)
+        try:
+            return world.catalog.commit_table(table, tx._requirements, tx._updates)
+        except Exception:  # noqa: BLE001 - another engine gives up
+            return None
+    return None
+
+
 WORKS: dict[str, Work] = {
     "land": _land, "few": _few, "compact": _compact, "expire": _expire, "orphans": _orphans,
     "redrive": _redrive, "roll back": _roll_back, "produce": _produce, "retain": _retain,
-    "seven hours": _six_hours, "append": _append, "turn back": _turn_back,
+    "seven hours": _seven_hours, "recreate": _recreate,
+    "append": _append, "turn back": _turn_back, "delete": _delete, "forget": _forget,
 }  # fmt: skip
-"""By name. Who does the last two is called `engine`."""
+"""By name. Who does the last four is called `engine`."""
 
 
 def do(world: World, actor: str, work: str, dice: random.Random) -> None:
@@ -130,21 +200,25 @@ def do(world: World, actor: str, work: str, dice: random.Random) -> None:
         told, report, error = " ".join(str(e).split()), None, e
         world.told.append(f"{actor} {work}: {type(e).__name__}: {told}")
         if isinstance(e, PositionLostError):
-            world.stuck = True
+            world.stuck = world.may_lose_its_position
         if isinstance(e, CommitUnknownError):
             return
     else:
         world.told.append(f"{actor} {work}: done")
     own = [a for a in world.catalog.applied[before:] if a.actor == actor and a.moved]
+    if isinstance(error, CommitConflictError) and " times" in error.what:
+        raise Broken(f"{actor} {work} was refused time and again: {told}")
     made = [a for a in own if a.table.name()[-1] == NAME.table]
-    if isinstance(error, TopicChangedError):
+    if isinstance(error, TopicChangedError) and world.topic.log == "log1":
         raise Broken(f"{actor} {work} said of a topic that nobody touched: {told}")
-    if made and any(words in told.lower() for words in INVISIBLE):
+    visible = {s.snapshot_id for s in ancestors(world.table.metadata)}
+    seen = [a for a in made if a.table.metadata.current_snapshot_id in visible]  # nobody rolled it back
+    if seen and any(words in told.lower() for words in INVISIBLE):
         raise Broken(f"{actor} {work} moved main and said: {told}")
-    if work in ("land", "few") and report is not None:
-        added = sum(_added(a) for a in made)
-        if added != report.records:
-            raise Broken(f"{actor} told of {report.records} records and added {added}")
+    if work in ("land", "few", "redrive") and report is not None:
+        brought = report.redriven if work == "redrive" else report.records
+        if brought != (added := sum(_added(a) for a in made)):
+            raise Broken(f"{actor} told of {brought} records and added {added}")
 
 
 def _added(applied: object) -> int:

@@ -24,7 +24,7 @@ __all__ = ["NAME", "SPEC", "World"]
 NAME = TableName("n", "t")
 SPEC = TableSpec(
     topic="t", namespace="n", publish=[], on_bad_record="dead_letter", on_lost_records="record",
-    upkeep=Upkeep(min_snapshots=1, keep_snapshots_for=timedelta(0)),
+    upkeep=Upkeep(min_snapshots=1, keep_snapshots_for=timedelta(0), orphans_after=timedelta(hours=12)),
 )  # fmt: skip
 _SETTINGS: list[Settings] = []
 _BEGUN = 1_800_000_000.0
@@ -42,6 +42,7 @@ class World:
     topic: Topic = field(default_factory=Topic)
     told: list[str] = field(default_factory=list)
     stuck: bool = False  # whether the position is lost, as another engine's rollback may do
+    may_lose_its_position: bool = False
 
     def __post_init__(self) -> None:
         self.stage = Stage(self.dice, self.turns)
@@ -69,6 +70,11 @@ class World:
         """The topic's table as it is; nobody moves."""
         return self.catalog.look(NAME.identifier)
 
+    @property
+    def branches(self) -> list[str]:
+        """Those of works, dead or alive."""
+        return sorted(at_work(self.table.metadata))
+
     def named_files_exist(self) -> None:
         """Every file that any kept snapshot names is there."""
         for name in self.catalog.tables:
@@ -88,8 +94,6 @@ class World:
         ledger = read_ledger(table.metadata)
         if not ledger or dict(ledger.position) != self.topic.end:
             raise Broken(f"behind: {ledger and ledger.position} of {self.topic.end}")
-        if left := at_work(table.metadata):
-            raise Broken(f"branches are left: {sorted(left)}")
         self.named_files_exist()
         self._letters()
 
@@ -99,7 +103,11 @@ class World:
         if own in self.catalog.tables:
             table = self.catalog.look(own)
             rows = [tuple(row) for row in self.store.rows(table, table.metadata.current_snapshot_id)]
-        gone = self.topic.gone.get(self.topic.log, {})
-        bad = {r.at for r in self.topic.ever.values() if r.bad and r.offset >= gone.get(r.partition, 0)}
+        gone = self.topic.gone
+        bad = {
+            r.at
+            for r in self.topic.ever.values()
+            if r.bad and r.offset >= gone.get(r.log, {}).get(r.partition, 0)
+        }
         if len(rows) != len({*rows}) or not bad <= {*rows}:
             raise Broken(f"dead letters {sorted(rows)}, bad records {sorted(bad)}")
