@@ -92,20 +92,20 @@ def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
 ) -> None:
     if len(cluster.workers) < 2:
         workers.append(cluster.start_worker())
-    wait_for(lambda: cluster.executors(workers[-1]))
+    doomed = next(each for each in reversed(workers) if each.is_running() and cluster.executors(each))
     topic = make_topic(partitions=2)
     topic.trades(50_000, partition=0)
     topic.trades(50_000, partition=1)
     told = {"FRAZIL_SPARK__REMOTE": cluster.remote, "FRAZIL_SPARK__LANE": lane}
     landing = landing_process(topic.name, "rest", **told)
-    idle = {each: spent(each) for each in cluster.executors(workers[-1])}
+    idle = {each: spent(each) for each in cluster.executors(doomed)}
 
     def is_busy() -> bool:
         return any(spent(each) > before + BUSY for each, before in idle.items())
 
     wait_for(lambda: landing.poll() is not None or is_busy())
     was_landing = landing.poll() is None
-    kill([workers[-1], *idle])
+    kill([doomed, *idle])
     out, err = landing.communicate(timeout=PATIENCE)
 
     assert was_landing, subprocess.list2cmdline(landing.args)
