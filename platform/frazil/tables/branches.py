@@ -88,6 +88,7 @@ def branch_from_head(catalog: Catalog, name: TableName, branch: str) -> None:
             )
         tx = transaction(table)
         add_branch(tx, branch, head.snapshot_id)
+        assert_ref(tx, "main", head.snapshot_id)  # once it is not the head it may expire
         return tx
 
     commit(catalog, name, stage, work="branch")

@@ -6,9 +6,10 @@ import pytest
 
 from frazil.errors import FrazilError
 from frazil.landing.landed import Landed
-from frazil.tables.branches import drop_outlived, new_branch
+from frazil.tables.branches import branch_from_head, drop_outlived, new_branch
 from frazil.tables.stage import publish
 from kit.commits import NAME, Lake, landed, stage
+from kit.lying import LyingCatalog, between
 
 
 def branches(lake: Lake) -> set[str]:
@@ -74,3 +75,13 @@ def test_a_clean_up_drops_what_is_older_than_any_work_and_nothing_else(lake: Lak
     drop_outlived(lake.catalog, NAME, lake.table)
 
     assert branches(lake) == {young, "mine"}
+
+
+def test_a_branch_is_made_of_the_head_that_there_is_then_as_an_older_one_may_have_expired(
+    lying: LyingCatalog, lake: Lake
+) -> None:
+    lying.lies.append(between(lambda: lake.append(4)))
+
+    branch_from_head(lying, NAME, "redrive_1")
+
+    assert lake.table.metadata.refs["redrive_1"].snapshot_id == lake.head
