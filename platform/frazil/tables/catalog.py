@@ -30,7 +30,10 @@ STALE = "can't add snapshot with sequence number"
 """What SeaweedFS says, with 400 and not 409, where another ref was committed in between."""
 
 _OLDER = "older than last sequence number"
-"""What PyIceberg itself says where Glue owns the table and another ref was committed in between."""
+"""What catalogs in Java say of the same, and PyIceberg itself where Glue owns the table."""
+
+_GONE = "Snapshot with snapshot id"
+"""What PyIceberg says, where Glue owns the table, of a snapshot that another expiry removed in between."""
 
 _S3_DOWN = ("AWS Error NETWORK_CONNECTION", "AWS Error INTERNAL_FAILURE", "AWS Error SERVICE_UNAVAILABLE")
 
@@ -41,8 +44,10 @@ def is_conflict(error: Exception) -> bool:
     """Whether the catalog says that another commit came in between; a replayed answer says so, too."""
     from pyiceberg.exceptions import CommitFailedException
 
-    known = isinstance(error, CommitFailedException)
-    return known or STALE in str(error) or (isinstance(error, ValueError) and _OLDER in str(error))
+    if isinstance(error, CommitFailedException):
+        return True
+    said = str(error)
+    return STALE in said or _OLDER in said or (isinstance(error, ValueError) and said.startswith(_GONE))
 
 
 def is_lost(error: Exception) -> bool:

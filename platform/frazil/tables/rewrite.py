@@ -49,7 +49,7 @@ def stage_branch(
 ) -> int:
     """Makes a new branch that holds some files of `main`, and what deletes rows in them.
 
-    `named` has the manifests that name the files. Returns the id of its snapshot, which has no parent.
+    `named` has the manifests that name the files. Returns the id of its snapshot.
 
     Raises:
         OvertakenError: Others wrote those manifests anew.
@@ -81,6 +81,11 @@ class _Rewrite(_SnapshotProducer[Any]):
         within: frozenset[str] | None = None,
     ) -> None:
         super().__init__(operation, tx, tx._table.io, snapshot_properties=dict(says), branch=branch)
+        self._is_new = self._parent_snapshot_id is None  # the branch, which begins with some files only
+        if self._is_new:
+            # Of a snapshot without a parent no catalog asks that its number is greater than all others, and
+            # the table's own would go back to it: then deletes of other engines miss rows.
+            self._parent_snapshot_id = tx.table_metadata.current_snapshot_id
         self._what = what
         self._within = what.gone if within is None else within  # manifests that name the files that stay
         self._dropped: list[ManifestEntry] = []
@@ -167,7 +172,7 @@ class _Rewrite(_SnapshotProducer[Any]):
         )
 
     def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
-        parent = self._parent_snapshot_id
+        parent = None if self._is_new else self._parent_snapshot_id
         before = summary_of(self._transaction.table_metadata.snapshot_by_id(parent) if parent else None)
         dropped = [e.data_file for e in self._dropped]
         plus, gone = _sums(self._what.added), _sums(dropped)

@@ -35,7 +35,7 @@ from frazil.formats.columns import RecordColumns
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.row_key import NO_KEY
 from frazil.landing.bad_records import BadRecord
-from frazil.landing.dead_letters import DeadLetter
+from frazil.landing.dead_letters import DeadLetter, of_log
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.write import PLAN, Written
@@ -43,6 +43,7 @@ from frazil.tables.branches import started_at
 from frazil.tables.faults import spark_job
 from frazil.tables.manifests import added_files
 from frazil.tables.pyiceberg import transaction
+from frazil.tables.snapshots import ancestors
 from frazil.tables.stage import StagedFiles
 from kit.model.haste import make_haste
 from kit.model.topic import Record, tally_of
@@ -163,9 +164,11 @@ class Edges:
         chosen = sorted({(p, at, log) for log, p, at in rows if (p, at) in keys})
         return [DeadLetter("t", p, at, *raw, topic_id=log) for p, at, log in chosen]
 
-    def offsets_in(self, table: Table, partition: int, offsets: Any, _names: Any, _rows: Any) -> list[int]:
+    def offsets_in(self, table: Table, partition: int, offsets: Any, _names: Any, of: Any) -> list[int]:
         rows = self.world.store.rows(table, table.metadata.current_snapshot_id)
-        return [at for log, p, at in rows if log == self.world.topic.log and p == partition and at in offsets]
+        # `of_log` names the log of dead letters, which need not be the topic's present one.
+        named = next((log for log in ("log1", "log2", "log3") if of == of_log(log)), self.world.topic.log)
+        return [at for log, p, at in rows if log == named and p == partition and at in offsets]
 
     def list_files(self, table: Table, folders: Any = ("data", "metadata")) -> Any:
         files = self.world.store.listed(table.location())
@@ -182,7 +185,8 @@ class Edges:
     def _of_branch(self, table: Table, ref: Any) -> list[Any]:
         """What a rewrite finds upon a branch: the files of the one before, whose answer was lost, if any."""
         tip = table.metadata.snapshot_by_id(ref.snapshot_id) if ref else None
-        if tip and tip.parent_snapshot_id:
+        of_main = {s.snapshot_id for s in ancestors(table.metadata)}
+        if tip and tip.parent_snapshot_id and tip.parent_snapshot_id not in of_main:
             return [r for file in added_files(table, tip) for r in self.world.store.rows_of(file.file_path)]
         return self.world.store.rows(table, tip and tip.snapshot_id)
 
@@ -212,18 +216,22 @@ def append_to(
     """What Iceberg's Java does: an append that is tried again upon a newer head, and not if unanswered."""
     table = world.catalog.load_table(name.identifier)
     file = world.store.write_rows(table, rows)
+    world.stage.step()  # files take their time
     for _ in range(5):
         if branch not in table.metadata.refs:
             raise PySparkException(f"Cannot use branch (does not exist): {branch}")
         tx = transaction(table)
-        with tx.update_snapshot(branch=branch, snapshot_properties=dict(says)).fast_append() as append:
-            append.append_data_file(file)
         try:
+            with tx.update_snapshot(branch=branch, snapshot_properties=dict(says)).fast_append() as append:
+                append.append_data_file(file)
             world.catalog.commit_table(table, tx._requirements, tx._updates)
         except CommitFailedException:
             table = world.catalog.load_table(name.identifier)
         except Exception as e:
-            raise PySparkException(f"CommitStateUnknownException: {e}") from e
+            name_of = (
+                "NotFoundException" if isinstance(e, FileNotFoundError) else "CommitStateUnknownException"
+            )
+            raise PySparkException(f"{name_of}: {e}") from e
         else:
             return
     raise PySparkException("CommitFailedException: five times")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from pyiceberg.expressions import AlwaysTrue
 
 from frazil.errors import FrazilError
 from frazil.landing.landed import Landed
 from frazil.tables.branches import branch_from_head, drop_outlived, new_branch
-from frazil.tables.stage import publish
+from frazil.tables.manifests import files_matching
+from frazil.tables.stage import branch_of_files, publish
 from kit.commits import NAME, Lake, landed, stage
 from kit.lying import LyingCatalog, between
 
@@ -85,3 +87,19 @@ def test_a_branch_is_made_of_the_head_that_there_is_then_as_an_older_one_may_hav
     branch_from_head(lying, NAME, "redrive_1")
 
     assert lake.table.metadata.refs["redrive_1"].snapshot_id == lake.head
+
+
+def test_a_branch_of_some_files_never_turns_back_the_tables_sequence_number(
+    lying: LyingCatalog, lake: Lake
+) -> None:
+    """Catalogs take a snapshot without a parent with any number: deletes of other engines would miss rows."""
+    for _ in range(3):
+        lake.append(branch="another")
+    lying.lies.append(between(lambda: [lake.append(n, branch="another") for n in (8, 9)]))
+
+    branch_of_files(lying, NAME, lake.table, "compaction_1", files_matching(lake.table, AlwaysTrue()), {})
+
+    metadata = lake.table.metadata
+    numbers = [s.sequence_number for s in metadata.snapshots]
+    assert metadata.last_sequence_number == max(n or 0 for n in numbers)
+    assert len(set(numbers)) == len(numbers)

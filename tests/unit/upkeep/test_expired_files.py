@@ -240,3 +240,24 @@ def test_many_snapshots_go_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> No
         assert (report.numbers["snapshots_before"], report.numbers["snapshots_after"]) == (6, 1)
         assert report.numbers["manifest_lists_deleted"] == 5
         assert strays(table) == []
+
+
+def test_snapshots_that_another_expiry_takes_meanwhile_are_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    with lake() as (connections, table):
+        three_rows(table)
+        first = min(table.snapshots(), key=lambda s: s.sequence_number or 0).snapshot_id
+        other = table.maintenance.expire_snapshots().by_id(first).commit
+        commit, others = connections.catalog.commit_table, [other]
+
+        def commit_table(*told: Any) -> Any:
+            if others:
+                others.pop()()
+            return commit(*told)
+
+        monkeypatch.setattr(connections.catalog, "commit_table", commit_table)
+
+        expire(SPEC, connections, next_week())
+
+        assert others == []
+        assert len(table.refresh().snapshots()) == 1
+        assert strays(table) == []
