@@ -3,7 +3,7 @@
 The newest ancestor of `main` whose summary holds a ledger is the truth. Expiry may remove that snapshot, so
 the commit that makes it sets the same properties on the table, with its own sequence number. The copy counts
 only while the line of `main` begins behind that number: else another engine rolled the table back, and the
-copy speaks of rows that are gone.
+copy speaks of rows that are gone. Work that has no ledger ends such a copy (`disown_copy`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ FORMAT = "frazil.ledger"
 
 SEQUENCE = "frazil.ledger-sequence"
 """In the table's properties only: the sequence number of the snapshot that the copy was made of."""
+
+_NEVER = 2**63 - 1  # no snapshot comes to have it
 
 _VERSION = (2, 1)
 _OTHERS = (
@@ -171,6 +173,19 @@ def rewind(tx: Transaction, kind: type[Entry], to: Told[Any]) -> None:
         tx.remove_properties(*gone)
     if said:
         tx.set_properties(said)
+
+
+def disown_copy(tx: Transaction) -> None:
+    """Has a commit that moves no position end a copy that `main` never held, or holds no longer.
+
+    Another engine rolled the table back. The commit's own snapshot is newer than the copy: once no other is
+    left of the line, the copy would seem to be of the line.
+    """
+    metadata = tx.table_metadata
+    made = read(SEQUENCE, metadata.properties.get(SEQUENCE, "0"), int)
+    held = any(s.sequence_number == made for s in ancestors(metadata))
+    if not held and _is_newer(metadata):
+        tx.set_properties({SEQUENCE: str(_NEVER)})
 
 
 def read(name: str, text: str, parse: Callable[[str], T]) -> T:

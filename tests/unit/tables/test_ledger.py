@@ -13,7 +13,7 @@ from pyiceberg.table import Table
 from frazil.derive.ledger import DerivedLedger, Position
 from frazil.errors import ConfigureError, PositionLostError
 from frazil.landing.ledger import Ledger
-from frazil.tables.ledger import SEQUENCE, Entry, copied, rewind
+from frazil.tables.ledger import SEQUENCE, Entry, copied, disown_copy, rewind
 from frazil.tables.snapshots import ancestors
 
 KINDS: Mapping[str, Entry] = {
@@ -133,6 +133,43 @@ def test_a_copy_that_is_newer_than_what_main_holds_is_refused_with_a_way_out(
     assert f"--to {newer}" in told.value.todo
     assert "--rebuild" in told.value.todo
     assert type(entry).newest(table.metadata, whatever_it_holds=True) == entry
+
+
+@each_kind
+def test_a_compaction_after_another_engines_rollback_never_makes_a_newer_copy_count(
+    entry: Entry, table: Table
+) -> None:
+    older = touch(table, entry.properties())
+    newer = entry.following(entry)
+    touch(table, newer.properties())
+    roll_back(table, older)
+    assert type(entry).newest(table.metadata) == entry
+
+    with table.transaction() as tx:
+        disown_copy(tx)
+        with tx.update_snapshot().fast_append():
+            pass
+    assert type(entry).newest(table.metadata) == entry
+    expire_all_but(table)
+
+    with pytest.raises(PositionLostError, match="rolled the table back"):
+        type(entry).newest(table.metadata)
+
+
+@each_kind
+def test_a_compaction_leaves_a_copy_that_main_holds(entry: Entry, table: Table) -> None:
+    touch(table, entry.properties())
+    before = dict(table.properties)
+
+    for _ in range(2):
+        with table.transaction() as tx:
+            disown_copy(tx)
+            with tx.update_snapshot().fast_append():
+                pass
+        expire_all_but(table)
+
+    assert table.properties == before
+    assert type(entry).newest(table.metadata) == entry
 
 
 @each_kind

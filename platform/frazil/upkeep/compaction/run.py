@@ -19,6 +19,7 @@ from frazil.spec.table import AnyTable
 from frazil.tables.branches import COMPACTING, drop_outlived, leave_branch, new_branch, publish_branch
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.commit import Committed, commit
+from frazil.tables.ledger import disown_copy
 from frazil.tables.manifests import Head, HeadReader
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import Replacement, upon
@@ -184,6 +185,7 @@ def put_in_place(
 
     def stage(table: Table) -> Transaction:
         tx = transaction(table)
+        disown_copy(tx)
         stage_same_rows(tx, what(table), says)
         if staged:
             publish_branch(tx, name, staged.branch, staged.tip)
