@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -15,6 +16,7 @@ from frazil.landing.bad_records import BadRecord
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName
+from frazil.tables.branches import LONGEST
 from frazil.tables.catalog import load_table_or_none
 from frazil.tables.commit import commit
 from frazil.tables.keys import Key, keys_in
@@ -121,6 +123,7 @@ def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Se
 
     Raises:
         OvertakenError: Another landing keeps the same records.
+        RetryError: It took hours, after which orphan removal may have taken the files.
     """
     table = _table(catalog, name.dead_letters)
     before = read_ledger(table.metadata) or EMPTY
@@ -128,8 +131,8 @@ def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Se
     kept = _kept(table, ledger.log, ahead, bad)
     rows = [_row(ledger, b) for b in bad if b.key not in kept]
     if rows:
-        entry = _ahead(ledger, ahead, len(rows))
-        staged = _Kept(StagedFiles(_data_files(table, rows)), entry, before, last=before.landing)
+        entry, until = _ahead(ledger, ahead, len(rows)), time.time() + LONGEST
+        staged = _Kept(StagedFiles(_data_files(table, rows), until=until), entry, before, last=before.landing)
         publish(catalog, name.dead_letters, staged)
 
 

@@ -29,6 +29,10 @@ TRIES = 30
 _LONGEST_WAIT = 1.0
 _PATIENCE = 180.0  # seconds that the outcome of a commit is looked for while the catalog does not answer
 
+_STALE = 6 * 3600.0
+"""Seconds after which what was staged is not sent: a machine slept meanwhile, and orphan removal may have
+taken the new manifests, which no snapshot names yet."""
+
 _SKEW = 60_000
 """Milliseconds that clocks may disagree: Java's metadata reader refuses a log that goes back by more
 (TableMetadata: ONE_MINUTE)."""
@@ -70,11 +74,12 @@ def commit(
         table = sending.look(conflicts)
         if done := sending.done(table):
             return Committed(table, done, conflicts)
+        began = time.time()
         tx = stage(table)
         if tx is None or not is_staged(tx):
             return Committed(table, None, conflicts)
         sending.reconsider()
-        if after := sending.send(table, tx):
+        if time.time() - began < _STALE and (after := sending.send(table, tx)):
             return Committed(after, sending.done(after), conflicts)
     raise sending.refused(todo)
 

@@ -185,7 +185,7 @@ def _still_there(name: TableName, staged: Staged) -> None:
     if time.time() > staged.staged.until:
         raise RetryError(
             f"A {staged.work} of {name} took so long that its files may be gone.",
-            where="files that no snapshot names go after upkeep.orphans_after; half of that is its limit",
+            where="half of upkeep.orphans_after, after which files that no snapshot names go, or six hours",
             meaning="Nothing of it is visible; the table is as it was.",
             todo="Try again; if it takes as long, lower max_records or max_bytes.",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.expressions import AlwaysTrue
 
+from frazil.errors import RetryError
 from frazil.landing import dead_letters
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.dead_letters import keep_dead_letters, letters_schema, of_log, read_letters, survey
@@ -20,6 +22,9 @@ from frazil.tables.keys import keys_in
 
 NAME = TableName("tests", "trades")
 LEDGER = Ledger("trades", "id", {0: (0, 10), 1: (0, 3)}, {0: 0, 1: 0}, landing="landing_1_a")
+
+
+DAY = 86_400.0
 
 
 @pytest.fixture
@@ -76,6 +81,25 @@ def test_a_landing_repeated_after_a_crash_writes_nothing_twice(catalog: Catalog)
     keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)])
     again = replace(LEDGER, landing="landing_2_b")
     keep_dead_letters(catalog, NAME, again, [bad(0, 1)])
+
+    assert kept(catalog) == [(0, 1)]
+
+
+def test_files_of_dead_letters_that_waited_for_hours_are_not_named_as_orphan_removal_may_have_taken_them(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)])
+    write, real = dead_letters.write_files, time.time
+
+    def and_sleep(*told: Any) -> Any:
+        monkeypatch.setattr("time.time", lambda: real() + DAY)
+        return write(*told)
+
+    monkeypatch.setattr(dead_letters, "write_files", and_sleep)
+    later = replace(LEDGER, spans={0: (10, 20), 1: (3, 3)}, landing="landing_2_b")
+
+    with pytest.raises(RetryError, match="may be gone"):
+        keep_dead_letters(catalog, NAME, later, [bad(0, 11)])
 
     assert kept(catalog) == [(0, 1)]
 

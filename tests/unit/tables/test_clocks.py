@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
+from pyiceberg.table import Table, Transaction
 
 from frazil.errors import FrazilError
-from kit.commits import COMMITS, Lake, landed
+from frazil.tables.commit import commit
+from frazil.tables.pyiceberg import transaction
+from kit.commits import COMMITS, NAME, Lake, landed
 from kit.sound import refusals_of_java
 
 DAY = 86_400.0
@@ -87,3 +90,24 @@ def test_two_machines_less_than_a_minute_apart_land_in_turn(
 
     assert lake.quantities == list(range(10))
     assert refusals_of_java(lake.table) == []
+
+
+def test_what_was_staged_before_the_machine_slept_for_hours_is_staged_anew(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Orphan removal of another machine may have taken the manifests that were staged."""
+    staged: list[str] = []
+    with monkeypatch.context() as patch:
+
+        def stage(table: Table) -> Transaction:
+            tx = transaction(table).set_properties(turn=str(len(staged)))
+            if not staged:
+                real = time.time
+                patch.setattr("time.time", lambda: real() + DAY)
+            staged.append(table.metadata_location)
+            return tx
+
+        commit(lake.catalog, NAME, stage, work="change of properties")
+
+    assert len(staged) == 2
+    assert lake.table.properties["turn"] == "1"
