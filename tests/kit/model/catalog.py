@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pyiceberg.catalog import MetastoreCatalog
@@ -28,6 +29,9 @@ FATES = (
     "answered", "dropped", "failed", "replayed", "unsent", "refused", "killed before", "killed after", "late",
 )  # fmt: skip
 """Of a commit; the first one is the dull one. One that is late arrives when its sender has given it up."""
+
+ON_THE_WAY = 6 * 3600.0
+"""Seconds after which a request that did not arrive is lost: orphan removal waits longer than that."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class ModelCatalog(NoopCatalog, MetastoreCatalog):
         self.met: list[str] = []
         self.law = _Law()
         self.checks_numbers = True  # that of snapshots grow, which is not a catalog's duty
-        self._late: list[tuple[str, Callable[[], object]]] = []
+        self._late: list[tuple[str, float, Callable[[], object]]] = []
 
     def load_table(self, identifier: Any) -> Table:
         """See `Catalog.load_table`."""
@@ -117,16 +121,20 @@ class ModelCatalog(NoopCatalog, MetastoreCatalog):
         return self._keep(self._create_staged_table(name, *args, **kwargs))
 
     def commit_table(self, table: Table, requirements: Any, updates: Any) -> CommitTableResponse:
-        """See `Catalog.commit_table`."""
+        """See `Catalog.commit_table`. A request that is hours on its way is lost."""
+        sent = self.store.now
         self.stage.step()
         self.arrive()
+        if self.store.now - sent > ON_THE_WAY:
+            raise ReadTimeout("Read timed out.")
         fate = FATES[self.stage.dice.choose(len(FATES), self.fates)] if self.stage.now else FATES[0]
         if fate != FATES[0]:
             self.met.append(fate)
         if fate == "killed before":
             self.stage.kill()
         if fate == "late":
-            self._late.append((self.stage.now, lambda: self._commit(table, requirements, updates, fate)))
+            send = partial(self._commit, table, requirements, updates, fate)
+            self._late.append((self.stage.now, sent, send))
             raise ReadTimeout("Read timed out.")
         answer = self._told(fate, lambda: self._commit(table, requirements, updates, fate))
         if fate == "killed after":
@@ -136,14 +144,17 @@ class ModelCatalog(NoopCatalog, MetastoreCatalog):
 
     def arrive(self) -> None:
         """What is late arrives now, or later still."""
-        for actor, send in self._late:
+        for late in [*self._late]:
+            actor, sent, send = late
             if self.stage.now and self.stage.dice.choose(2, 0.5):
+                continue
+            self._late.remove(late)
+            if self.store.now - sent > ON_THE_WAY:
                 continue
             now, self.stage.now = self.stage.now, actor
             with suppress(CommitFailedException, ValueError):
                 send()
             self.stage.now = now
-            self._late.remove((actor, send))
 
     def _told(self, fate: str, send: Callable[[], CommitTableResponse]) -> CommitTableResponse:
         answer: CommitTableResponse = LIES[fate](send, True) if fate in LIES else send()
