@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
-from frazil.cli.console import print_json_line
+from frazil.cli.console import print_json, print_json_line
 from frazil.cli.moment import moment_of
 from frazil.cli.query import plain
-from frazil.cli.selection import Name, select_topics
+from frazil.cli.selection import Json, Name, select_topics
 from frazil.landing.upsert.key import row_identity
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.changelog import changelog
@@ -27,8 +28,20 @@ To = Annotated[
 
 
 @app.command("changes")
-def changes_command(table: Name, since: From, to: To = "") -> None:
-    """Print what became of each row between two snapshots, a line of JSON each."""
+def changes_command(table: Name, since: From, to: To = "", as_json: Json = False) -> None:
+    """Print what became of each row between two snapshots, a line of JSON each.
+
+    With --json all of them are one document, which is held in memory first.
+    """
+    found = _changes(table, since, to)
+    if as_json:
+        print_json([*found])
+        return
+    for change in found:
+        print_json_line(change)
+
+
+def _changes(table: str, since: str, to: str) -> Iterator[dict[str, Any]]:
     selection = select_topics([table], every=False)
     ((spec, names),) = selection.pairs
     connections, name = selection.connections.of(spec), names.table
@@ -40,4 +53,4 @@ def changes_command(table: Name, since: From, to: To = "") -> None:
         for change in changelog(connections.spark, name, loaded, start, end, key):
             rows = {"before": change.before, "after": change.after}
             told = {half: plain(row) for half, row in rows.items() if row is not None}
-            print_json_line({"change": change.kind, "snapshot_id": change.snapshot_id, **told})
+            yield {"change": change.kind, "snapshot_id": change.snapshot_id, **told}

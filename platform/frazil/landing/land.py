@@ -42,7 +42,7 @@ from frazil.tables.branches import (
 )
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.commit import set_properties
-from frazil.tables.faults import branch_gone
+from frazil.tables.faults import branch_gone, spark_job
 from frazil.tables.keys import Key
 from frazil.tables.stage import SUSPENDED, StagedFiles, publish, staged_files
 from frazil.tracing import traced
@@ -187,7 +187,8 @@ class _Landing:
         self, records: DataFrame, decoder: RecordDecoder, table: Table, plan: Plan, landing: str
     ) -> Written | None:
         settings, spark = self._connections.settings, self._connections.spark
-        lane = lane_of(settings, spark, self._spec, decoder, table)
+        with spark_job(landing_job(plan, table, landing)):
+            lane = lane_of(settings, spark, self._spec, decoder, table)
         written = lane.write(records, self._spec, table, plan, landing) if lane else None
         if written:
             self._done("written")

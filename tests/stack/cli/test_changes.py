@@ -108,6 +108,7 @@ def test_each_change_is_a_line_of_json_whose_values_are_those_of_a_sample(
     lines = [json.loads(line) for line in frazil("changes", name, "--from", str(first)).out.splitlines()]
     sample = frazil("sample", name, "--json").document["rows"]
 
+    assert frazil("changes", name, "--from", str(first), "--json").document == lines
     assert {line["change"] for line in lines} == {"insert"}
     assert {line["snapshot_id"] for line in lines} == {str(head(topic))}
     assert sorted(map(repr, (line["after"] for line in lines))) == sorted(map(repr, sample))
