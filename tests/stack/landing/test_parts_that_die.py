@@ -123,7 +123,7 @@ def values(table: Table) -> list[int]:
 @pytest.mark.parametrize(
     ("part", "step", "named"),
     [
-        ("kafka", "planned", "Kafka stopped answering"),
+        ("kafka", "planned", "Kafka (stopped answering|does not answer)"),
         ("storage", "planned", "catalog or its storage stopped answering"),
         ("storage", "branched", "catalog or its storage stopped answering"),
         ("storage", "audited", "catalog does not answer"),
