@@ -70,12 +70,10 @@ def forget_command(
         _prove(selection, spec, condition, prove, as_json)
         return
     seconds = 0.0 if now else _seconds(after, spec)
-    told = _forget(selection, spec, condition, seconds, dry_run=True)
-    if not dry_run:
-        if not yes:
-            _show(told)
-            typer.confirm("These rows can't be brought back. Forget them?", abort=True, err=True)
-        told = _forget(selection, spec, condition, seconds, dry_run=False)
+    if not (dry_run or yes):
+        _show(_forget(selection, spec, condition, seconds, dry_run=True))
+        typer.confirm("These rows can't be brought back. Forget them?", abort=True, err=True)
+    told = _forget(selection, spec, condition, seconds, dry_run=dry_run)
     if report:
         report.write_text(json.dumps(told.document, indent=2) + "\n", encoding="utf-8")
     print_json(told.document) if as_json else _show(told)

@@ -16,9 +16,8 @@ from frazil.landing.bad_records import BadRecord
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName
-from frazil.tables.branches import LONGEST
 from frazil.tables.catalog import load_table_or_none
-from frazil.tables.commit import commit
+from frazil.tables.commit import LONGEST, commit
 from frazil.tables.keys import Key, keys_in
 from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.pyiceberg import transaction, write_files

@@ -13,7 +13,7 @@ import stamina
 
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
-from frazil.tables.commit import add_branch, assert_ref, commit, remove_ref
+from frazil.tables.commit import LONGEST, add_branch, assert_ref, commit, remove_ref
 from frazil.tables.pyiceberg import transaction
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ LANDING, REDRIVE, DERIVING, REBUILDING = "landing_", "redrive_", "deriving_", "r
 
 EXPIRING, FORGETTING, COMPACTING = "expiring_", "forgetting_", "compaction_"
 """Prefixes of branches of upkeep."""
-
-LONGEST = 6 * 3600.0
-"""Seconds after which work is taken for dead."""
 
 Args = TypeVarTuple("Args")
 T = TypeVar("T")

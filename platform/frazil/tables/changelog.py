@@ -16,7 +16,7 @@ from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.redaction import SPARK_CATALOG
-from frazil.tables.snapshots import number, summary_of
+from frazil.tables.snapshots import line_of, number, summary_of
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -107,7 +107,7 @@ def changelog(
         MissingError: `since` is no ancestor of `to`, or what came between has expired.
         RepairError: Another engine deleted rows by delete files, of which Iceberg tells no changes.
     """
-    line = list(_line(table, to))
+    line = list(line_of(table.metadata, to))
     news = list(takewhile(lambda s: s.snapshot_id != since.snapshot_id, line))
     if len(news) == len(line):
         raise MissingError(
@@ -123,12 +123,6 @@ def changelog(
             todo="Ask for the changes before it and behind it; or have that engine write copy-on-write.",
         )
     return Changelog(spark, name, tuple(_parts(since, news)), tuple(key))
-
-
-def _line(table: Table, to: Snapshot) -> Iterator[Snapshot]:
-    from pyiceberg.table.snapshots import ancestors_of
-
-    return iter(ancestors_of(to, table.metadata))
 
 
 def _parts(since: Snapshot, news: Sequence[Snapshot]) -> Iterator[tuple[int, int]]:

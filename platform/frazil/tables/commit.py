@@ -29,9 +29,9 @@ TRIES = 30
 _LONGEST_WAIT = 1.0
 _PATIENCE = 180.0  # seconds that the outcome of a commit is looked for while the catalog does not answer
 
-_STALE = 6 * 3600.0
-"""Seconds after which what was staged is not sent: a machine slept meanwhile, and orphan removal may have
-taken the new manifests, which no snapshot names yet."""
+LONGEST = 6 * 3600.0
+"""Seconds after which work is taken for dead. What was staged before is not sent: a machine slept meanwhile,
+and orphan removal may have taken the new manifests, which no snapshot names yet."""
 
 _SKEW = 60_000
 """Milliseconds that clocks may disagree: Java's metadata reader refuses a log that goes back by more
@@ -79,7 +79,7 @@ def commit(
         if tx is None or not is_staged(tx):
             return Committed(table, None, conflicts)
         sending.reconsider()
-        if time.time() - began < _STALE and (after := sending.send(table, tx)):
+        if time.time() - began < LONGEST and (after := sending.send(table, tx)):
             return Committed(after, sending.done(after), conflicts)
     raise sending.refused(todo)
 

@@ -13,7 +13,7 @@ from frazil.spec.names import TableName
 from frazil.tables.commit import commit, move_ref
 from frazil.tables.ledger import Entry, Told, rewind
 from frazil.tables.pyiceberg import transaction
-from frazil.tables.snapshots import ancestors, number, summary_of
+from frazil.tables.snapshots import ancestors, line_of, number, summary_of
 from frazil.tables.stage import SUSPENDED
 
 if TYPE_CHECKING:
@@ -135,18 +135,12 @@ def _ahead(metadata: TableMetadata) -> Iterator[Snapshot]:
         snapshot
         for snapshot in metadata.snapshots
         if snapshot.snapshot_id in held
-        and any(s.snapshot_id == metadata.current_snapshot_id for s in _line(metadata, snapshot))
+        and any(s.snapshot_id == metadata.current_snapshot_id for s in line_of(metadata, snapshot))
     )
 
 
-def _line(metadata: TableMetadata, snapshot: Snapshot) -> Iterator[Snapshot]:
-    from pyiceberg.table.snapshots import ancestors_of
-
-    return iter(ancestors_of(snapshot, metadata))
-
-
 def _told(name: TableName, table: Table, target: Snapshot, kind: type[E]) -> Told[E]:
-    if told := kind.told(_line(table.metadata, target)):
+    if told := kind.told(line_of(table.metadata, target)):
         return told
     if kind.copy(table.properties) is None:
         return Told(None, 0)

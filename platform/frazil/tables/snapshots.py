@@ -21,6 +21,13 @@ def ancestors(metadata: TableMetadata, ref: str = "main") -> Iterator[Snapshot]:
         snapshot = kept.pop(parent, None) if parent else None  # once each: a broken line may end in itself
 
 
+def line_of(metadata: TableMetadata, snapshot: Snapshot) -> Iterator[Snapshot]:
+    """A snapshot, whatever names it, and those that it stands upon, newest first."""
+    from pyiceberg.table.snapshots import ancestors_of
+
+    return iter(ancestors_of(snapshot, metadata))
+
+
 def is_first(snapshot: Snapshot) -> bool:
     """Whether it is the table's first one; False too where expiry may have removed others before it."""
     return snapshot.parent_snapshot_id is None and snapshot.sequence_number == 1

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
 
-AGAIN = "Nothing: the upkeep sensor tries again; so does `frazil expire --rows`."
-"""What to do where others commit all the time."""
-
 _MARK = "frazil.plan"  # in summaries of snapshots that are a branch's, and never on `main`
 
 
@@ -52,7 +49,7 @@ class Leaving:
 
     sql: str  # true of rows that go
     work: str  # such as `row expiry`
-    again: str = AGAIN  # what to do where others commit all the time
+    again: str  # what to do where others commit all the time
 
 
 def write_survivors(

@@ -23,7 +23,8 @@ from frazil.landing.plan import Plan
 from frazil.landing.write import Written
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import LONGEST, started_at
+from frazil.tables.branches import started_at
+from frazil.tables.commit import LONGEST
 from frazil.tables.data_files import data_file, file_layout, takes_files
 from frazil.tables.faults import spark_job
 from frazil.tables.stage import StagedFiles

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -97,8 +96,9 @@ def _once(going: Going, connections: Connections, due: int, branch: str) -> Gone
         properties = noted(table, due, table.metadata.next_sequence_number())
         return {SUMMARY: "forgetting", **books}, {**copy, **properties}
 
-    put = partial(put_survivors, connections.catalog, going.name, survivors, find, says, going.leaving)
-    done, past = put(untold=True)
+    done, past = put_survivors(
+        connections.catalog, going.name, survivors, find, says, going.leaving, untold=True
+    )
     if done.snapshot_id is None:
         # Another engine deleted them, or newer rows of their keys came: older snapshots may hold some.
         return leave_behind(going.name, connections, due)

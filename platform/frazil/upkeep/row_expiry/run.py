@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 Step = Callable[[str], None]
 
+AGAIN = "Nothing: the upkeep sensor tries again; so does `frazil expire --rows`."
+"""What to do where others commit all the time."""
+
 _EVERY = timedelta(hours=1)
 _TRIES = 5  # how often files are written anew, because others took one of them or kept committing
 
@@ -120,7 +123,7 @@ class _RowExpiry:
         self._max_bytes = int(spec.upkeep.max_bytes)
         at = int(now * 1000) - int(age.most.total_seconds() * 1000)
         self._cutoff = Cutoff(age.column, at)
-        self._leaving = Leaving(self._cutoff.sql, "row expiry")
+        self._leaving = Leaving(self._cutoff.sql, "row expiry", AGAIN)
         self._done = on_step
         self._branches: list[str] = []
 
