@@ -43,10 +43,22 @@ class _Channel(DefaultChannelBuilder):
         return self._secure_channel(self.endpoint, channel)
 
 
+class _Session(RemoteSession):
+    """PySpark's own, but the garbage collector ends it without a word to the threads of all sessions."""
+
+    def __del__(self) -> None:
+        """The channel, which nobody holds any more, is closed by gRPC.
+
+        PySpark's waits for the lock of the threads that all sessions share. Where the collector runs in
+        the thread that holds it (`submit` makes objects), that thread waits for itself, for ever.
+        """
+
+
 def connect_session(settings: Settings) -> SparkSession:
     """A new session on the server of `settings.spark.remote`, with the token that it asks for."""
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # PySpark's functions go by it
-    session = RemoteSession.builder.channelBuilder(_Channel(settings)).create()
+    session = _Session(connection=_Channel(settings))
+    _Session._set_default_and_active_session(session)
     # At its end PySpark asks for models to be deleted; where no server answers, the process hung there.
     atexit.unregister(session.client._cleanup_ml_cache)
     session.client.set_retry_policies([DefaultPolicy(**_PATIENCE)])

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.logger import PySparkLogger
+from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator as Responses
 
 from frazil.errors import ConfigureError, PartDownError
 from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
+from frazil.tables.connect import connect_session
 from frazil.tables.spark import open_spark
 from kit.connect_server import connect_server
+from kit.waiting import PATIENCE
 
 TOKEN = "planted-5f0c9d"
 
@@ -118,3 +123,24 @@ def test_an_error_of_a_query_is_not_printed_by_pyspark_before_it_is_raised(
         PySparkLogger.getLogger(name).exception("no such column", errorClass="UNRESOLVED_COLUMN")
 
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_session_that_is_collected_while_pyspark_hands_work_to_its_threads_blocks_nobody(
+    plain: int,
+) -> None:
+    """Collection may begin anywhere: so too in `submit`, by the thread that holds the lock of the pool."""
+    connect_session(settings(f"sc://127.0.0.1:{plain}"))  # PySpark itself keeps the first one
+    held = [connect_session(settings(f"sc://127.0.0.1:{plain}"))]
+    pool = Responses._get_or_create_release_thread_pool()
+
+    def collect() -> None:
+        with pool._shutdown_lock:
+            held.clear()
+            gc.collect()
+
+    collecting = threading.Thread(target=collect, daemon=True)
+    collecting.start()
+    collecting.join(PATIENCE)
+
+    assert not collecting.is_alive()
+    assert pool.submit(lambda: "still at work").result(PATIENCE) == "still at work"
