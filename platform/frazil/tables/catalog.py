@@ -16,7 +16,7 @@ from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import pyiceberg_properties
-from frazil.tables.pyiceberg import open_rest
+from frazil.tables.pyiceberg import open_glue, open_rest
 
 if TYPE_CHECKING:
     from botocore.session import Session
@@ -34,6 +34,8 @@ _OLDER = "older than last sequence number"
 
 _GONE = "Snapshot with snapshot id"
 """What PyIceberg says, where Glue owns the table, of a snapshot that another expiry removed in between."""
+
+_PLACES = "write.py-location-provider.impl"
 
 _S3_DOWN = ("AWS Error NETWORK_CONNECTION", "AWS Error INTERNAL_FAILURE", "AWS Error SERVICE_UNAVAILABLE")
 
@@ -72,10 +74,7 @@ def open_catalog(settings: Settings) -> Catalog:
                 keys_of_now(session)
             with answers():
                 return open_rest(properties, session, settings.rest, (CONNECT_SECONDS, READ_SECONDS))
-        from pyiceberg.catalog.glue import GlueCatalog  # imports boto3, which REST does not need
-
-        client = glue_client(settings, session)
-        return GlueCatalog("frazil", client=client, botocore_session=session, **properties)
+        return open_glue(properties, session, glue_client(settings, session))
 
 
 def glue_client(settings: Settings, session: Session | None = None) -> Any:
@@ -116,7 +115,7 @@ def load_table_or_none(catalog: Catalog, name: TableName) -> Table | None:
     try:
         for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
             with attempt, answers():
-                return catalog.load_table(name.identifier)
+                return _vouched(name, catalog.load_table(name.identifier))
     except (NoSuchTableError, NoSuchNamespaceError):
         pass
     return None
@@ -135,9 +134,22 @@ def load_table_once(catalog: Catalog, name: TableName) -> Table:
 
     try:
         with answers():
-            return catalog.load_table(name.identifier)
+            return _vouched(name, catalog.load_table(name.identifier))
     except (NoSuchTableError, NoSuchNamespaceError):
         raise _missing(name) from None
+
+
+def _vouched(name: TableName, table: Table) -> Table:
+    """The table, unless PyIceberg would run code that it names, at the next commit."""
+    code = table.properties.get(_PLACES)
+    if code is None:
+        return table
+    raise RepairError(
+        f"{name} names code that says where its files go, and Frazil runs none that a table names.",
+        where=f"property {_PLACES}: {code:.300}",
+        meaning="What was published before stays; nothing is read or written.",
+        todo=f"`ALTER TABLE {name} UNSET TBLPROPERTIES ('{_PLACES}')` in Spark; ask who set it.",
+    )
 
 
 def _missing(name: TableName) -> NotYetError:

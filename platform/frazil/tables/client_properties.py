@@ -8,6 +8,7 @@ from __future__ import annotations
 from frazil.settings.profile import Settings
 from frazil.settings.rest import RestSettings
 from frazil.settings.secret import revealed
+from frazil.tables.pyiceberg import OWN_CODE
 
 _DELEGATION = "header.X-Iceberg-Access-Delegation"
 
@@ -19,7 +20,7 @@ def pyiceberg_properties(settings: Settings) -> dict[str, str]:
     """The owning catalog for PyIceberg, but for the identity: that is a session, see `open_catalog`."""
     both, own, _ = _CATALOGS[settings.catalog](settings)
     storage = {
-        "py-io-impl": "frazil.tables.file_io.LateFileIO",
+        **OWN_CODE,
         "s3.region": settings.aws.region,
         "s3.connect-timeout": "5",
         "s3.request-timeout": "60",

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 _MB = 2**20
 _PARQUET = "write.parquet."
-_SPARKS = (
-    f"{_PARQUET}bloom-filter", "encryption.", "write.location-provider.impl",
-    "write.py-location-provider.impl",  # it names code, which nobody but the table's owner vouches for
-)  # fmt: skip
+_SPARKS = (f"{_PARQUET}bloom-filter", "encryption.", "write.location-provider.impl")
 """Properties that Spark's writer honours and this one does not."""
 
 _STORES = ("s3.sse.", "s3.write.", "s3.acl", "s3.access-grants.", "s3.remote-signing-enabled", "s3.signer")

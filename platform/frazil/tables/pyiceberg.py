@@ -15,6 +15,7 @@ from frazil.settings.rest import RestSettings
 if TYPE_CHECKING:
     from botocore.session import Session as BotocoreSession
     from pyiceberg.catalog import Catalog
+    from pyiceberg.catalog.glue import GlueCatalog
     from pyiceberg.catalog.rest import RestCatalog
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.io import FileIO
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from pyiceberg.types import IcebergType
     from requests import Response, Session
     from requests.adapters import HTTPAdapter
+
+OWN_CODE = {"py-io-impl": "frazil.tables.file_io.LateFileIO", "s3.retry-strategy-impl": ""}
+"""What PyIceberg imports and calls to open files. A table's properties and a catalog's answers may name
+other classes, but whoever may alter a table must not run code in this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +178,27 @@ def open_rest(
         ) -> FileIO:
             """What the settings say of S3 holds, unless the catalog was asked to say it."""
             own = {} if rest.vended_credentials else {n: v for n, v in told.items() if n.startswith("s3.")}
-            return super()._load_file_io({**properties, **own}, location)
+            return super()._load_file_io({**properties, **own, **OWN_CODE}, location)
 
     rest.check_files("REST")
     by_certificate = _by_certificate(rest)
     own_ca = {"ssl": {"cabundle": str(rest.ca)}} if rest.ca else {}
     told: dict[str, Any] = {**properties, **own_ca, **_client_credentials(rest, limits[1])}
     return LimitedRestCatalog("frazil", botocore_session=identity, **told)
+
+
+def open_glue(properties: Mapping[str, str], identity: BotocoreSession, client: Any) -> GlueCatalog:
+    """A catalog in Glue; `identity` opens S3."""
+    from pyiceberg.catalog.glue import GlueCatalog
+    from pyiceberg.typedef import EMPTY_DICT
+
+    class OwnGlueCatalog(GlueCatalog):
+        def _load_file_io(
+            self, properties: Mapping[str, str] = EMPTY_DICT, location: str | None = None
+        ) -> FileIO:
+            return super()._load_file_io({**properties, **OWN_CODE}, location)
+
+    return OwnGlueCatalog("frazil", client=client, botocore_session=identity, **properties)
 
 
 def _by_certificate(rest: RestSettings) -> HTTPAdapter | None:

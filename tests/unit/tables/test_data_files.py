@@ -243,15 +243,13 @@ def test_columns_whose_values_hardly_repeat_have_no_dictionary(catalog: InMemory
         {"write.format.default": "orc"},
         {"write.parquet.bloom-filter-enabled.column.id": "true"},
         {"encryption.key-id": "k"},
-        {"write.py-location-provider.impl": "os.path"},
     ],
     ids=str,
 )
 def test_what_only_sparks_writer_honours_stays_with_spark(
     catalog: InMemoryCatalog, said: dict[str, str]
 ) -> None:
-    table = create_table(catalog, NAME, [Field("id", kind("long"))], [], {})
-    table.metadata.properties.update(said)  # by hand: PyIceberg would run what a new table names
+    table = create_table(catalog, NAME, [Field("id", kind("long"))], [], said)
 
     assert not takes_files(table)
 

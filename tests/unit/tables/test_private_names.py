@@ -29,6 +29,7 @@ NAMES: list[tuple[Any, str]] = [
     (RestCatalog, "_create_session"),
     (RestCatalog, "_load_file_io"),
     (Catalog, "_load_file_io"),
+    (glue_module.GlueCatalog, "_load_file_io"),
     (RestCatalog, "_split_identifier_for_path"),
     (glue_module, "_IcebergSchemaToGlueType"),
     (glue_module, "_construct_table_input"),
