@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from frazil.cli.console import print_json, print_json_line
+from frazil.cli.console import Row, print_json, print_json_line
 from frazil.cli.moment import moment_of
 from frazil.cli.query import plain
 from frazil.cli.selection import Json, Name, select_topics
@@ -52,5 +52,5 @@ def _changes(table: str, since: str, to: str) -> Iterator[dict[str, Any]]:
         key = row_identity(spec, loaded)
         for change in changelog(connections.spark, name, loaded, start, end, key):
             rows = {"before": change.before, "after": change.after}
-            told = {half: plain(row) for half, row in rows.items() if row is not None}
+            told = {half: Row(plain(row)) for half, row in rows.items() if row is not None}
             yield {"change": change.kind, "snapshot_id": change.snapshot_id, **told}

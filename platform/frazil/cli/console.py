@@ -53,6 +53,10 @@ def prepare() -> None:
     configure_logs(log_settings())
 
 
+class Row(dict[str, Any]):
+    """A row of a user's table: whatever its columns are called, none of them is an id of ours."""
+
+
 def print_json(data: Any) -> None:
     """Prints the one JSON document of a command.
 
@@ -68,6 +72,8 @@ def print_json_line(data: Any) -> None:
 
 
 def _for_scripts(data: Any, *, is_id: bool = False) -> Any:
+    if isinstance(data, Row):
+        return data
     if isinstance(data, dict):
         return {k: _for_scripts(v, is_id=is_id or k in IDS) for k, v in data.items()}
     if isinstance(data, list | tuple):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from frazil.cli.console import console, print_json, print_table
+from frazil.cli.console import Row, console, print_json, print_table
 from frazil.cli.moment import moment_of
 from frazil.cli.selection import Json, Name, select
 from frazil.errors import printable
@@ -63,7 +63,7 @@ def _run(sql: str, rows: int, as_of: str, seconds: float, as_json: bool) -> None
         with console.status("reading"):
             answer = duck.select(sql, rows=rows, seconds=seconds)
     if as_json:
-        found = [dict(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows]
+        found = [Row(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows]
         print_json({"columns": answer.columns, "rows": found, "more": answer.more})
     else:
         _show(answer)

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from frazil.cli.console import console, print_json, print_table
+from frazil.cli.console import Row, console, print_json, print_table
 
 
 def table_of(*rows: tuple[str, ...]) -> Table:
@@ -84,4 +84,15 @@ def test_ids_of_snapshots_are_texts_in_a_document(capsys: pytest.CaptureFixture[
         "rows": 3,
         "inputs": {"a": "5"},
         "last": [{"head": None}],
+    }
+
+
+def test_numbers_of_a_users_row_stay_numbers_whatever_its_columns_are_called(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_json({"snapshot_id": 5, "rows": [Row({"head": 3, "inputs": {"a": [4]}})]})
+
+    assert json.loads(capsys.readouterr().out) == {
+        "snapshot_id": "5",
+        "rows": [{"head": 3, "inputs": {"a": [4]}}],
     }
