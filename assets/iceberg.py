@@ -10,7 +10,7 @@ from assets.described import TopicTable, asset_spec
 from assets.outcome import failure
 from frazil.checks.run import run_check
 from frazil.connections import Connections
-from frazil.errors import OvertakenError, RepairError
+from frazil.errors import OvertakenError, PausedError, RepairError
 from frazil.landing.land import land
 from frazil.landing.ledger import ledgers
 from frazil.landing.many import land_many
@@ -75,19 +75,20 @@ def _landed(
     outcome: LandingReport | TableState | Exception,
     connections: Connections,
 ) -> dg.MaterializeResult[Any]:
-    """The table as it stands, and what this landing brought; nothing, if another was quicker."""
-    names, overtaken = table.things, isinstance(outcome, OvertakenError)
+    """The table as it stands, and what this landing brought; nothing, if it is paused or was overtaken."""
+    names, nothing = table.things, isinstance(outcome, OvertakenError | PausedError)
     key = dg.AssetKey(names.iceberg_path)
     if isinstance(outcome, TableState):
         return dg.MaterializeResult(asset_key=key, metadata={"rows_landed": 0, **state_metadata(outcome)})
-    if overtaken:
+    if nothing:
         context.log.warning(str(outcome))
     elif isinstance(outcome, Exception):
         raise outcome
     brought = {"rows_landed": 0} if isinstance(outcome, Exception) else landing_metadata(outcome)
     metadata = {
         **brought,
-        **({"overtaken": True} if overtaken else {}),
+        **({"overtaken": True} if isinstance(outcome, OvertakenError) else {}),
+        **({"paused": str(outcome)} if isinstance(outcome, PausedError) else {}),
         **table_metadata(table.spec, connections),
     }
     return dg.MaterializeResult(asset_key=key, metadata=metadata)

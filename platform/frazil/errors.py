@@ -181,6 +181,12 @@ class StopError(FrazilError):
     """There is nothing to do here any more."""
 
 
+class PausedError(StopError):
+    """A person paused the table; nothing is landed until it is resumed."""
+
+    exit_code = 3
+
+
 class InterruptedWorkError(StopError):
     """Somebody stopped the command by Ctrl-C."""
 

@@ -111,7 +111,9 @@ def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
         return Verdict(False, gone, {"lag": -1, "seconds": -1.0}, severity="WARN")
     if state.state in BLOCKED:
         stopped = f"{state.identifier} is stopped ({state.state}): {state.reason}"
-        return Verdict(False, stopped, {"lag": state.lag, "seconds": -1.0}, severity="ERROR")
+        intended = state.state == "paused"
+        numbers: dict[str, Number] = {"lag": state.lag, "seconds": -1.0}
+        return Verdict(False, stopped, numbers, severity="WARN" if intended else "ERROR")
     limit = spec.freshness
     late = "never landed" if state.freshness is None else f"last landing {state.freshness:.0f} s ago"
     age = float("inf") if state.freshness is None and state.lag else state.freshness or 0.0

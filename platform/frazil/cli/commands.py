@@ -44,9 +44,12 @@ COMMANDS: dict[str, dict[str, str]] = {
         "derive": "Update tables that are made of other tables.",
     },
     "run": {"run": "Land topics without a pause, and update all that follows, until it is stopped."},
+    "pause": {
+        "pause": "Stop landing into tables, by whomever, until they are resumed. Upkeep goes on.",
+        "resume": "Lift tables' suspensions or pauses, and land what waits.",
+    },
     "repair": {
         "redrive": "Land the dead letters of a table that can be decoded now, each one once.",
-        "resume": "Lift a table's suspension and land what waits.",
         "accept": "Accept that another engine deleted rows, so that the checks no longer miss them.",
         "rollback": "Roll a table back to an earlier snapshot and its position in the topic.",
     },

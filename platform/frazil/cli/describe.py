@@ -172,6 +172,7 @@ def _landing(snapshot: Snapshot, ledger: Ledger) -> dict[str, Any]:
         "redriven": ledger.redriven,
         "expired": ledger.expired,
         "gaps": sum(ledger.gaps.values()),
+        "because": ledger.because,
         "run_id": ledger.run_id,
         "log": ledger.log,
         "spans": {str(p): list(s) for p, s in ledger.spans.items()},

@@ -1,8 +1,7 @@
-"""`frazil redrive`, `resume` and `rollback`: the way on from bad records, and back to an earlier state."""
+"""`frazil redrive`, `accept` and `rollback`: the way on from bad records, and back to an earlier state."""
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import asdict
 from datetime import datetime
@@ -13,7 +12,6 @@ import typer
 from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
-from frazil.cli.land import landed, show_landings
 from frazil.cli.moment import moment_of
 from frazil.cli.results import person, run_id
 from frazil.cli.selection import Json, Name, Selection, select, select_topics
@@ -24,12 +22,10 @@ from frazil.landing.acceptance import accept
 from frazil.landing.redrive import RedriveReport, redrive
 from frazil.landing.repair import find_repair
 from frazil.landing.report import LandingReport
-from frazil.landing.resume import refuse_running, resume
 from frazil.landing.rollback import RollbackReport, roll_back
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
-from frazil.tables.keys import Key
 
 app = typer.Typer()
 
@@ -46,10 +42,6 @@ With = Annotated[
 ]
 SnapshotId = Annotated[int, typer.Option(help="The snapshot of that commit. `frazil check` names it.")]
 Because = Annotated[str, typer.Option(help="The reason. The table keeps it for good.")]
-Past = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PARTITION:OFFSET", help="Leave out this bad record. May be repeated."),
-]
 To = Annotated[
     str,
     typer.Option(
@@ -76,20 +68,6 @@ def redrive_command(table: Name, where: Where = "", repair: With = "", as_json: 
     if report.redriven:
         selection.tell(spec, report.as_landing())
     print_json(asdict(report)) if as_json else _show(report)
-
-
-@app.command("resume")
-def resume_command(table: Name, past: Past = None, as_json: Json = False) -> None:
-    """Lift a table's suspension and land what waits."""
-    selection = select_topics([table], every=False)
-    ((spec, names),) = selection.pairs
-    keys = [_key(text) for text in past or ()]
-    if not keys:
-        refuse_running(spec, selection.connections.of(spec))
-    with console.status(f"landing {names.table}"):
-        report = resume(spec, selection.connections.of(spec), past=keys, run_id=run_id())
-    selection.tell(spec, report)
-    print_json([landed(report)]) if as_json else show_landings([report])
 
 
 @app.command("accept")
@@ -123,13 +101,6 @@ def rollback_command(table: Name, to: To, accept_loss: AcceptLoss = False, as_js
     console.print(report.text)
     if report.done:
         console.print(f"Rows: {report.rows_before:,} before, {report.rows:,} now.")
-
-
-def _key(text: str) -> Key:
-    found = re.fullmatch(r"(\d+):(\d+)", text)
-    if not found:
-        raise typer.BadParameter(f"{text!r}: write PARTITION:OFFSET, such as 0:1234.")
-    return int(found[1]), int(found[2])
 
 
 def _show(report: RedriveReport) -> None:

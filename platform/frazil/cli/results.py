@@ -14,13 +14,21 @@ from rich.status import Status
 
 from frazil.cli.console import complain, console
 from frazil.cli.selection import Selection
-from frazil.errors import FrazilError, InterruptedWorkError, NotYetError, explain, interruptible
+from frazil.errors import (
+    FrazilError,
+    InterruptedWorkError,
+    NotYetError,
+    PausedError,
+    explain,
+    interruptible,
+)
+from frazil.landing.pause import PauseReport
 from frazil.reporting import Done, is_news
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 
 S = TypeVar("S", bound=AnyTable)
-R = TypeVar("R", bound="Done")
+R = TypeVar("R", bound="Done | PauseReport")
 T = TypeVar("T")
 
 OnStep = Callable[[str], None]
@@ -31,12 +39,12 @@ OnStep = Callable[[str], None]
 class Results(Generic[T]):
     """By table what was done, and what failed; a table whose report nobody could be told is in both.
 
-    `awaited`: those of a whole folder whose topic, or which themselves, nobody has made yet.
+    `awaited`: those of a whole folder that are paused, or which nobody has made yet, or their topics.
     """
 
     done: dict[str, T] = field(default_factory=dict)
     failed: dict[str, FrazilError] = field(default_factory=dict)
-    awaited: dict[str, NotYetError] = field(default_factory=dict)
+    awaited: dict[str, NotYetError | PausedError] = field(default_factory=dict)
 
     @property
     def reports(self) -> list[T]:
@@ -81,7 +89,7 @@ def each(
 
     Args:
         verb: For the line that moves on a terminal: "landing".
-        every: All were asked for, none by its name: one that can't be there yet is no failure.
+        every: All were asked for, none by its name: one that is not there yet, or paused, is no failure.
     """
     results = Results[R](failed=dict(selection.broken))
     for spec, names in selection.pairs:
@@ -90,11 +98,11 @@ def each(
             with interruptible(), console.status(f"{verb} {names.table}") as status:
                 report = do(spec, partial(_note_step, steps, status, names))
             results.done[str(names.table)] = report
-            if is_news(report):
+            if not isinstance(report, PauseReport) and is_news(report):
                 selection.tell(spec, report)
         except Exception as e:  # noqa: BLE001 - it is the result of this table
             failure = explain(e)
-            if every and isinstance(failure, NotYetError):
+            if every and isinstance(failure, NotYetError | PausedError):
                 results.awaited[str(names.table)] = failure
             else:
                 results.failed[str(names.table)] = failure

@@ -12,7 +12,7 @@ from frazil.continuous.follower import Follower
 from frazil.continuous.progress import Progress, Say, failure, recovery
 from frazil.continuous.schedule import Pace, Schedule, Turn
 from frazil.continuous.work import Work
-from frazil.errors import FrazilError, OvertakenError, explain
+from frazil.errors import FrazilError, OvertakenError, PausedError, explain
 from frazil.landing.arrivals import Arrivals
 from frazil.landing.many import AT_ONCE
 from frazil.landing.report import LandingReport
@@ -128,6 +128,8 @@ class Runner:
         error = future.exception()
         if isinstance(error, OvertakenError):
             self._say(Progress("overtaken", table, f"{table}: another landing was quicker; nothing is lost."))
+        elif isinstance(error, PausedError):
+            return  # the next look tells it, as of every table that waits for a person
         elif isinstance(error, Exception):
             self._failed(table, explain(error))
             return

@@ -18,7 +18,7 @@ from frazil.tables.catalog import load_table_or_none
 from frazil.tables.commit import commit, is_staged, set_properties
 from frazil.tables.migrations import migrate, retired
 from frazil.tables.pyiceberg import transaction
-from frazil.tables.stage import SUSPENDED
+from frazil.tables.suspension import MARKS, SCHEMA, SUSPENDED, SUSPENDED_BY, is_halted
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.update.schema import UpdateSchema
 
-
-SUSPENDED_BY = "frazil.suspended-by"
-"""Table property `schema` where a schema suspends the table, and not a record."""
 
 T = TypeVar("T")
 
@@ -142,13 +139,13 @@ def fitting(catalog: Catalog, name: TableName, prepare: Callable[[], T]) -> T:
 
 def _marks(table: Table) -> tuple[str, ...]:
     """The properties that go when a fitting schema is there again."""
-    if table.properties.get(SUSPENDED_BY) != "schema":
+    if table.properties.get(SUSPENDED_BY) != SCHEMA:
         return ()
-    return tuple(p for p in (SUSPENDED, SUSPENDED_BY) if p in table.properties)
+    return tuple(p for p in MARKS if p in table.properties)
 
 
 def _suspend(catalog: Catalog, name: TableName, error: SchemaRefusedError) -> None:
     table = load_table_or_none(catalog, name)
-    said = {SUSPENDED: error.where, SUSPENDED_BY: "schema"}
+    said = {SUSPENDED: error.where, SUSPENDED_BY: SCHEMA}
     if table is not None and said.items() - table.properties.items():
-        set_properties(catalog, name, said)
+        set_properties(catalog, name, said, only=lambda now: not is_halted(now.properties))

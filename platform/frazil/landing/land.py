@@ -19,12 +19,12 @@ from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.evolve import fitting
 from frazil.landing.faults import landing_job
+from frazil.landing.halt import refuse_halted
 from frazil.landing.history import Accepted, look, recreated
 from frazil.landing.landed import Landed
 from frazil.landing.lane.job import lane_of
 from frazil.landing.ledger import Span, bytes_per_record, read_ledger
 from frazil.landing.plan import Plan, cut, make_plan
-from frazil.landing.release import refuse_released
 from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.landing.source import read_slices
 from frazil.landing.tables import ensure_table
@@ -44,7 +44,8 @@ from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.commit import set_properties
 from frazil.tables.faults import branch_gone, spark_job
 from frazil.tables.keys import Key
-from frazil.tables.stage import SUSPENDED, StagedFiles, publish, staged_files
+from frazil.tables.stage import StagedFiles, publish, staged_files
+from frazil.tables.suspension import SUSPENDED, is_halted
 from frazil.tracing import traced
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def land(
         OffsetsLostError: The topic no longer holds records that were not landed.
         TopicChangedError: The topic was recreated or cut, before the landing or while it ran.
         OvertakenError: Another landing published the same records first.
+        PausedError: A person paused the table, before the landing or while it ran.
         FrazilError: See docs/landing.md for the others. Never is a part of a landing visible.
     """
     begun = time.monotonic()
@@ -120,7 +122,6 @@ class _Landing:
         facts = self._facts()
         decoder, table = fitting(self._connections.catalog, self._name, self._prepared)
         self._done("evolved")
-        refuse_released(self._name, table)
         drop_outlived(self._connections.catalog, self._name, table)
         ledger = read_ledger(table.metadata)
         history = look(self._connections.settings, self._name, facts, ledger, self._accepted)
@@ -147,7 +148,8 @@ class _Landing:
     def _prepared(self) -> tuple[RecordDecoder, Table]:
         decoder = decoder_for(self._spec, self._connections.registry)
         catalog, key = self._connections.catalog, decoder.row_key
-        return decoder, ensure_table(self._spec, self._name, catalog, decoder.columns, key)
+        table = ensure_table(self._spec, self._name, catalog, decoder.columns, key, refuse_halted)
+        return decoder, table
 
     def _land(self, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
         branch = new_branch(LANDING)
@@ -214,9 +216,10 @@ class _Landing:
         error = suspended(self._name, plan.topic, first)
 
         def still(table: Table) -> bool:
-            """Whether nobody has landed, or left out, one of them meanwhile."""
+            """Whether nobody has landed, or left out, one of them meanwhile, or paused the table."""
             now = read_ledger(table.metadata)
-            return all((now.position if now else {}).get(p, 0) <= r.offset for p, r in first.items())
+            waits = all((now.position if now else {}).get(p, 0) <= r.offset for p, r in first.items())
+            return waits and not is_halted(table.properties)
 
         set_properties(catalog, self._name, {SUSPENDED: error.where}, only=still)
         return error

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from frazil.errors import OvertakenError
+from frazil.landing.halt import refuse_halted
 from frazil.landing.ledger import Ledger, read_ledger
-from frazil.landing.release import refuse_released
 from frazil.spec.names import TableName
 from frazil.tables.branches import LANDING
 from frazil.tables.keys import NAMES, Key, keys_in
@@ -29,7 +29,7 @@ class Landed(Staged):
 
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`."""
-        refuse_released(name, table)
+        refuse_halted(name, table)
         before = read_ledger(table.metadata)
         now, then = (ledger and ledger.place for ledger in (before, self.base))
         if now != then:

@@ -143,8 +143,8 @@ class Ledger(Entry):
 
     @property
     def is_landing(self) -> bool:
-        """Whether it brought records from the topic: no redrive, row expiry or acceptance does."""
-        return not (self.redriven or self.expired or self.forgotten or self.accepted)
+        """Whether it brought records from the topic: no redrive, row expiry, acceptance or pause does."""
+        return not (self.redriven or self.expired or self.forgotten or self.accepted or self.because)
 
     @property
     def known(self) -> int:

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from importlib.metadata import version
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
 
 from frazil.connections import Connections
-from frazil.errors import NotYetError, StopError
 from frazil.formats.columns import names_by_word
 from frazil.kafka.facts import topic_fact
-from frazil.landing.evolve import SUSPENDED_BY
-from frazil.landing.ledger import EMPTY, Ledger, read_ledger
+from frazil.landing.halt import halt
+from frazil.landing.ledger import Ledger
 from frazil.quoting import double_quoted
-from frazil.spec.names import TableName, writable
+from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import new_branch
-from frazil.tables.catalog import catalog_errors, load_table
-from frazil.tables.stage import SUSPENDED, Staged, StagedFiles, publish
-
-if TYPE_CHECKING:
-    from pyiceberg.table import Table, Transaction
-
-TABLEFLOW = "tableflow"
-"""The value of `SUSPENDED_BY` while a topic is released."""
+from frazil.tables.catalog import catalog_errors
+from frazil.tables.suspension import TABLEFLOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +42,12 @@ def release(spec: TableSpec, connections: Connections, *, run_id: str = "") -> R
 
     Raises:
         NotYetError: Nothing was landed yet: there is nothing to release.
+        StopError: It was released, or paused, before.
     """
     name = writable(spec, connections.settings)
     with catalog_errors(connections.settings):
         facts = topic_fact(connections.admin, spec.topic)
-        entry = replace(
-            EMPTY, because="released to Tableflow", landing=new_branch("release_"), run_id=run_id,
-            version=version("frazil"),
-        )  # fmt: skip
-        published = publish(connections.catalog, name, _Release(StagedFiles(), entry))
-        ledger = read_ledger(load_table(connections.catalog, name).metadata)
-    assert ledger, f"{published.snapshot_id} is one"
+        ledger = halt(connections, name, TABLEFLOW, "released to Tableflow", _released, run_id=run_id)
     spans = {p: (ledger.start[p], to) for p, to in ledger.position.items()}
     kept = {p: min(max(facts.first.get(p, to), start), to) for p, (start, to) in spans.items()}
     return ReleaseReport(
@@ -76,43 +61,9 @@ def release(spec: TableSpec, connections: Connections, *, run_id: str = "") -> R
     )
 
 
-def refuse_released(name: TableName, table: Table) -> None:
-    """Raises StopError where the topic is Tableflow's by now."""
-    if table.properties.get(SUSPENDED_BY) == TABLEFLOW:
-        raise StopError(
-            f"The topic of {name} was released to Tableflow.",
-            where=table.properties.get(SUSPENDED, ""),
-            meaning="Nothing was landed.",
-            todo=f"`frazil resume {name}` lands it by Frazil again, from where it stopped.",
-        )
-
-
-@dataclass(frozen=True)
-class _Release(Staged):
-    """No rows: only that this is the last position, and why."""
-
-    work: ClassVar[str] = "release"
-    resumes: ClassVar[bool] = False
-
-    entry: Ledger
-
-    def upon(self, name: TableName, table: Table) -> Ledger:
-        """See `Staged.upon`."""
-        before = read_ledger(table.metadata)
-        if before is None:
-            raise NotYetError(
-                f"Nothing was landed into {name} yet.",
-                meaning="There is nothing to release.",
-                todo="Write mode: tableflow.",
-            )
-        return self.entry.beside(before)
-
-    def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
-        """See `Staged.put`."""
-        super().put(tx, table, said)
-        before = read_ledger(table.metadata)
-        at = ", ".join(f"{p}:{to}" for p, to in sorted(before.position.items())) if before else ""
-        tx.set_properties({SUSPENDED: f"released to Tableflow at {at}", SUSPENDED_BY: TABLEFLOW})
+def _released(ledger: Ledger) -> str:
+    at = ", ".join(f"{p}:{to}" for p, to in sorted(ledger.position.items()))
+    return f"released to Tableflow at {at}"
 
 
 def _beyond(spec: TableSpec, position: Mapping[int, int]) -> str:

@@ -1,4 +1,4 @@
-"""Resume: a suspended table lands again, past the records that its owner gives up."""
+"""Resume: a suspended or paused table lands again, past the records that its owner gives up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Collection
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, StopError
 from frazil.kafka.facts import topic_fact
-from frazil.landing.evolve import SUSPENDED_BY
 from frazil.landing.history import starts
 from frazil.landing.land import Step, land
 from frazil.landing.ledger import read_ledger
@@ -17,7 +16,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.commit import remove_properties
 from frazil.tables.keys import Key
-from frazil.tables.stage import SUSPENDED
+from frazil.tables.suspension import MARKS
 
 
 def resume(
@@ -28,7 +27,7 @@ def resume(
     run_id: str = "",
     on_step: Step = lambda _: None,
 ) -> LandingReport:
-    """Lifts a table's suspension and lands what waits.
+    """Lifts a table's suspension, or pause, and lands what waits.
 
     Args:
         past: Bad records to leave out, once: they are counted as skipped. One that decodes after all
@@ -42,7 +41,7 @@ def resume(
     with catalog_errors(connections.settings):
         if past:
             _may_be_left_out(spec, connections, name, past)
-        remove_properties(connections.catalog, name, (SUSPENDED, SUSPENDED_BY))
+        remove_properties(connections.catalog, name, MARKS)
     return land(spec, connections, run_id=run_id, past=past, on_step=on_step)
 
 
@@ -50,14 +49,14 @@ def refuse_running(spec: TableSpec, connections: Connections) -> None:
     """Refuses a table that nothing stops: there is nothing to lift.
 
     Raises:
-        StopError: It is not suspended.
+        StopError: It is neither suspended nor paused.
     """
     name = writable(spec, connections.settings)
     with catalog_errors(connections.settings):
         known = load_table(connections.catalog, name).properties
-    if SUSPENDED not in known and SUSPENDED_BY not in known:
+    if not any(mark in known for mark in MARKS):
         raise StopError(
-            f"Table {name} is not suspended.",
+            f"Table {name} is neither suspended nor paused.",
             meaning="Nothing was done.",
             todo=f"`frazil land {name}` lands what waits.",
         )

@@ -16,7 +16,7 @@ from frazil.tables.branches import started_at
 from frazil.tables.catalog import catalog_errors, load_table_or_none
 from frazil.tables.pointers import Pointer, load_pointers
 from frazil.tables.snapshots import number, summary_of
-from frazil.tables.stage import SUSPENDED
+from frazil.tables.suspension import PAUSE, SUSPENDED, SUSPENDED_BY
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -34,7 +34,8 @@ class Standing:
     bytes: int = 0
     delete_files: int = 0
     ledger: Ledger | None = None
-    stopped: str = ""  # why it is suspended, or why its position can't be told
+    stopped: str = ""  # why it is suspended or paused, or why its position can't be told
+    paused: bool = False
     landed_at: float | None = None
     bytes_per_record: float | None = None
 
@@ -124,6 +125,7 @@ def _standing(pointer: Pointer) -> Standing:
         delete_files=number(summary, "total-delete-files"),
         ledger=ledger,
         stopped=unknown or metadata.properties.get(SUSPENDED, ""),
+        paused=not unknown and metadata.properties.get(SUSPENDED_BY) == PAUSE,
         landed_at=_landed_at(metadata, ledger) if ledger else None,
         bytes_per_record=None if unknown else bytes_per_record(metadata),
     )

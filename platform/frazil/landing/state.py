@@ -26,11 +26,12 @@ _PATIENCE = 15.0  # seconds: a look from a sensor must end within Dagster's minu
 
 
 State = Literal[
-    "new", "current", "behind", "suspended", "topic missing", "topic changed", "records lost", "unknown"
+    "new", "current", "behind", "suspended", "paused", "topic missing", "topic changed", "records lost",
+    "unknown",
 ]  # fmt: skip
 """Unknown: Kafka does not answer."""
 
-BLOCKED: frozenset[State] = frozenset({"suspended", "topic changed", "records lost"})
+BLOCKED: frozenset[State] = frozenset({"suspended", "paused", "topic changed", "records lost"})
 """No landing gets on before somebody does what the reason says."""
 
 
@@ -192,7 +193,7 @@ def _word(facts: TopicFacts | None, table: Standing, lag: int, refused: FrazilEr
     if facts is None:
         return "topic missing"
     if table.stopped:
-        return "suspended"
+        return "paused" if table.paused else "suspended"
     if refused:
         return "topic changed" if isinstance(refused, TopicChangedError) else "records lost"
     if table.ledger is None:

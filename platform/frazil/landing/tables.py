@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from frazil.errors import RepairError
@@ -22,9 +23,16 @@ if TYPE_CHECKING:
 
 
 def ensure_table(
-    spec: TableSpec, name: TableName, catalog: Catalog, columns: RecordColumns, key: RowKey = NO_KEY
+    spec: TableSpec,
+    name: TableName,
+    catalog: Catalog,
+    columns: RecordColumns,
+    key: RowKey = NO_KEY,
+    refuse: Callable[[TableName, Table], None] = lambda *_: None,
 ) -> Table:
     """The table, made if missing, evolved if the schema asks for it, with a head on `main`.
+
+    `refuse` looks at a table that is there before it is changed.
 
     Raises:
         RepairError: The table has rows, and nothing tells which records they are.
@@ -40,6 +48,7 @@ def ensure_table(
             catalog, name, fields, spec.transforms or default_buckets(spec, fields, key), properties
         )
     else:
+        refuse(name, table)
         _refuse_strange_rows(name, table)
         keep_key(catalog, name, table, key)
     return arrange(spec, name, catalog, evolve(spec, name, catalog, table, columns))

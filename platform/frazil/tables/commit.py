@@ -195,14 +195,17 @@ def set_properties(
     catalog: Catalog,
     name: TableName,
     properties: dict[str, str],
-    only: Callable[[Table], bool] = lambda _: True,
+    only: Callable[[Table], bool] | None = None,
 ) -> None:
-    """Sets table properties, if the table's present head is one that they are `only` for."""
+    """Sets table properties; those that are `only` for some heads, as long as the table has such a one."""
 
     def stage(table: Table) -> Transaction | None:
-        if not only(table) or not properties.items() - table.properties.items():
+        if (only and not only(table)) or not properties.items() - table.properties.items():
             return None
-        return transaction(table).set_properties(properties)
+        tx = transaction(table).set_properties(properties)
+        if only:
+            assert_ref(tx, "main", table.metadata.current_snapshot_id)
+        return tx
 
     commit(catalog, name, stage, work="change of properties")
 

@@ -14,7 +14,7 @@ from frazil.tables.commit import commit, move_ref
 from frazil.tables.ledger import Entry, Told, rewind
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.snapshots import ancestors, line_of, number, summary_of
-from frazil.tables.stage import SUSPENDED
+from frazil.tables.suspension import MARKS, is_halted
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -85,7 +85,8 @@ def turn_back(
 def move_main(table: Table, target: Snapshot, kind: type[Entry], told: Told[Any]) -> Transaction:
     """Stages that a snapshot becomes the head of `main`, and what it says the table's copy."""
     tx = transaction(table)
-    if lifted := [name for name in table.properties if name.startswith(SUSPENDED)]:
+    lifted = () if is_halted(table.properties) else [name for name in MARKS if name in table.properties]
+    if lifted:
         tx.remove_properties(*lifted)
     rewind(tx, kind, told)
     move_ref(tx, "main", target.snapshot_id)

@@ -22,14 +22,12 @@ from frazil.tables.manifests import Candidates, HeadReader, added_files
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import replacing
 from frazil.tables.snapshots import ancestors
+from frazil.tables.suspension import SUSPENDED
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
-
-SUSPENDED = "frazil.suspended"
-"""Table property that says why a table is suspended; gone with the next landing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,24 @@ def test_a_suspended_table_resumes_past_the_record_that_is_named(
     assert [(r["records"], r["skipped"]) for r in resumed.document] == [(1, 1)]
 
 
+def test_a_paused_table_is_left_alone_until_it_is_resumed(shell: Shell, topic: Topic, name: str) -> None:
+    shell("land", name)
+    paused = shell("pause", name, "--because", "the bucket moves", "--json")
+    topic.trades(3)
+
+    (state,) = shell("tables", "--json").document
+    named, every = shell("land", name), shell("land", "--all", "--json")
+    resumed = shell("resume", name, "--json")
+
+    (report,) = paused.document
+    assert (paused.code, report["changed"]) == (0, True)
+    assert (state["state"], state["lag"], state["reason"]) == ("paused", 3, report["reason"])
+    assert (named.code, "the bucket moves" in named.err, every.code) == (3, True, 0)
+    assert [list(told) for told in every.document] == [["table", "awaits"]]
+    assert [r["records"] for r in resumed.document] == [3]
+    assert run_check("row_count", topic.spec, topic.connections).passed
+
+
 def test_dead_letters_are_redriven_by_a_function_of_the_users(
     shell: Shell, connections: Connections, fresh_name: str, tmp_path: Path
 ) -> None:

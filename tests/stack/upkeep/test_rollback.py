@@ -19,7 +19,7 @@ from frazil.landing.redrive import redrive
 from frazil.landing.rollback import roll_back
 from frazil.tables.branches import branch_from_head
 from frazil.tables.commit import set_properties
-from frazil.tables.stage import SUSPENDED
+from frazil.tables.suspension import SUSPENDED
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.run import expire_rows

@@ -11,7 +11,7 @@ import pytest
 from frazil.continuous.bulletin import Bulletin
 from frazil.continuous.follower import Follower
 from frazil.continuous.runner import Runner
-from frazil.errors import OvertakenError, PartDownError, RepairError
+from frazil.errors import OvertakenError, PartDownError, PausedError, RepairError
 from frazil.spec.topic import TableSpec
 from kit.continuous import SETTINGS, FakeWork, Heard, name_of
 from kit.waiting import wait_for
@@ -77,6 +77,19 @@ def test_a_landing_that_another_runner_was_quicker_with_is_no_failure(work: Fake
     heard = run_until(work, lambda heard: heard.events(A).count("overtaken") > 2)
 
     assert set(heard.events(A)) == {"overtaken"}
+
+
+def test_a_table_that_is_paused_while_it_is_landed_is_no_failure(work: FakeWork) -> None:
+    work.fails[A] = PausedError("Table a is paused.")
+    heard = Heard()
+    with running(work, heard):
+        wait_for(lambda: work.done.count(("land", A)) > 2)
+        work.states[A] = "paused"
+        wait_for(lambda: heard.events(A))
+        told = heard.events(A)
+        del work.fails[A]
+
+    assert told == ["waits"]
 
 
 def test_a_silent_kafka_is_told_once_and_so_is_that_it_answers_again(work: FakeWork) -> None:

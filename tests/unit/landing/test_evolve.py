@@ -21,11 +21,11 @@ from frazil.formats.columns import RecordColumns, metadata_names, table_fields
 from frazil.formats.evolution import refused, verdicts
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
 from frazil.formats.types import as_stored, from_iceberg, to_iceberg
-from frazil.landing.evolve import SUSPENDED_BY, Evolution, plan_evolution
+from frazil.landing.evolve import Evolution, plan_evolution
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from frazil.spec.topic import TableSpec
 from frazil.tables.migrations import MIGRATIONS
-from frazil.tables.stage import SUSPENDED
+from frazil.tables.suspension import SUSPENDED, SUSPENDED_BY
 from kit.examples import examples
 
 SPEC = TableSpec(topic="t")

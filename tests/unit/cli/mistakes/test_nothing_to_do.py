@@ -40,5 +40,5 @@ def test_a_table_that_is_not_suspended_is_not_resumed(frazil: Command) -> None:
 
     assert said.code == 1
     assert said.is_clear
-    assert "Table local.orders is not suspended.\n  Data: Nothing was done." in said.err
+    assert "Table local.orders is neither suspended nor paused.\n  Data: Nothing was done." in said.err
     assert "`frazil land local.orders`" in said.err
