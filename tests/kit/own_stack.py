@@ -15,11 +15,16 @@ from typing import Any, TypeVar
 import psutil
 
 from frazil.local.home import Home
+from frazil.local.stack import Stack
 from frazil.settings.profile import Settings
 
 T = TypeVar("T")
 
 FRAZIL = Path(sys.executable).parent / "frazil"
+
+
+def names_of_parts(stack: Stack) -> set[str]:
+    return {each.name for each in stack.status()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class Own:
 
     @property
     def processes(self) -> list[psutil.Process]:
-        roots = [psutil.Process(pid) for pid in self.pids.values()]
+        roots = [psutil.Process(pid) for pid in self.pids.values() if pid]
         return [each for root in roots for each in (root, *root.children(recursive=True))]
 
     @property

@@ -93,8 +93,8 @@ def test_every_part_listens_on_the_ports_chosen_and_on_no_other_known_one(own: O
 
     of_spark = {port for port in listening if port > 32_000}  # drivers and block managers: any free one
     of_others = {
-        n for name, n in ports.items() if name == "catalog" or "cloud" in name
-    }  # locked, --with cloud
+        n for name, n in ports.items() if name in ("catalog", "postgres", "connect") or "cloud" in name
+    }  # locked, --with northwind, --with cloud
     assert listening - of_spark == set(ports.values()) - of_others
     assert len(of_spark) <= 2 * 2
 

@@ -45,14 +45,19 @@ class Group(StrEnum):
     """Parts that a stack has if it is asked for them."""
 
     CLOUD = "cloud"
+    NORTHWIND = "northwind"
 
 
 With = Annotated[
     list[Group] | None,
-    typer.Option("--with", help="Add stand-ins for the clouds to deploy to. Default: as at the last start."),
+    typer.Option(
+        "--with",
+        help="Add stand-ins for the clouds to deploy to, or a PostgreSQL whose tables change. "
+        "Default: as at the last start.",
+    ),
 ]
 Without = Annotated[
-    list[Group] | None, typer.Option("--without", help="Remove these stand-ins. Their data stays.")
+    list[Group] | None, typer.Option("--without", help="Remove these parts. Their data stays.")
 ]
 Only = Annotated[list[str] | None, typer.Option(help="Only this part. May be repeated.")]
 
@@ -74,8 +79,9 @@ def up(
     from frazil.local.parts import prepared_stack
     from frazil.local.ports import parse
 
+    groups = {group.value: _wanted(group, with_, without) for group in Group}
     stack = prepared_stack(
-        Home(frazil_home()), parse(port or ()), port_offset, secure, _wanted(Group.CLOUD, with_, without)
+        Home(frazil_home()), parse(port or ()), port_offset, secure, groups["cloud"], groups["northwind"]
     )
     with _progress() as report:
         stack.up(report, only or ())

@@ -20,6 +20,7 @@ class Home:
         self.root = root
         self.profile = root / "profile.json"  # what clients need to know, credentials included
         self.clouds = root / "clouds"  # there if the stack is started with clouds
+        self.northwind = root / "northwind"  # there if it is started with Northwind's database
         self.administrator = root / "cloud.json"  # a profile: who may make everything in those clouds
         self.ports = root / "stack.json"  # the ports chosen, remembered from one start to the next
         self.lock = root / "stack.lock"  # held by whoever starts or stops parts
@@ -52,7 +53,7 @@ class Home:
         for folder in (self.secrets, self.tls, self.running, self.logs, self.scratch, self.dagster):
             shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(self.root / "data", ignore_errors=True)
-        for file in (self.profile, self.clouds, self.administrator):
+        for file in (self.profile, self.clouds, self.northwind, self.administrator):
             file.unlink(missing_ok=True)
 
 

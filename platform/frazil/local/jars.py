@@ -28,6 +28,10 @@ _HEADER = "# set group:artifact:version[:classifier:packaging] sha256; written b
 WANTED = (
     ("kafka", "org.apache.kafka:kafka_2.13:4.3.1"),
     ("kafka", "org.slf4j:slf4j-simple:1.7.36"),
+    ("connect", "org.apache.kafka:connect-runtime:4.3.1"),
+    ("connect", "org.apache.kafka:connect-basic-auth-extension:4.3.1"),
+    ("connect", "org.slf4j:slf4j-simple:1.7.36"),
+    ("debezium", "io.debezium:debezium-connector-postgres:3.2.0.Final:plugin:tar.gz"),
     ("registry", "io.apicurio:apicurio-registry-app:3.3.3:all:tar.gz"),
     ("spark", "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"),
     ("spark", "org.apache.iceberg:iceberg-aws-bundle:1.12.0"),
@@ -37,7 +41,9 @@ WANTED = (
     ("spark", "org.apache.kafka:kafka-clients:3.9.1"),
     ("spark", "org.apache.commons:commons-pool2:2.12.1"),
 )
-"""Set and coordinates. Kafka's are locked with all that they need at run time, the others alone."""
+"""Set and coordinates. Those of `_WHOLE` are locked with all that they need at run time, the others alone."""
+
+_WHOLE = ("kafka", "connect")
 
 NO_CORE = "-XX:-CreateCoredumpOnCrash"
 """An option of every server. A core dump would hold all of its memory, with the secrets of its clients."""
@@ -92,7 +98,7 @@ def _wrapped(folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """One file of a Maven repository, and the set that it belongs to: kafka, registry or spark.
+    """One file of a Maven repository, and the set that it belongs to, as in `WANTED`.
 
     Its coordinates are group:artifact:version[:classifier:packaging].
     """
@@ -221,7 +227,7 @@ def _write_lock() -> None:
 def _resolve(context: Any) -> Iterator[tuple[str, str]]:
     for use, coordinates in WANTED:
         yield use, coordinates
-        if use == "kafka":
+        if use in _WHOLE:
             asked = context.create_dependency(coordinates)
             _, needed = context.resolver.resolve([asked])
             yield from ((use, f"{d.groupId}:{d.artifactId}:{d.version}") for d in needed)

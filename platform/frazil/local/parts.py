@@ -13,6 +13,7 @@ from frazil.local.home import Home, s3_credentials, secret, template, write_priv
 from frazil.local.jars import Jars, cache_folder, java_home, read_lock
 from frazil.local.kafka import kafka, kafka_access, registry, registry_access
 from frazil.local.locks import lock, locks_of, unlock
+from frazil.local.northwind.parts import add_northwind, has_northwind, leave_northwind, northwind_servers
 from frazil.local.ports import LOOPBACK, Ports, choose, recall, remember, url
 from frazil.local.server import Server
 from frazil.local.spark import Spark, cores
@@ -33,12 +34,13 @@ class _Mode:
     turns: tuple[Callable[[Home], None], Callable[[Home], None]]  # off, on
     words: tuple[str, str]
     options: tuple[str, str]
+    joins: bool = False  # whether its parts may join a stack that runs
 
     def turn(self, home: Home, known: Stack, wanted: bool | None) -> None:
         """Turns a stack that is down; its data stays as it is."""
         if wanted in (None, is_on := self.is_on(home)):
             return
-        if known.is_running():
+        if known.is_running() and not (wanted and self.joins):
             raise ConfigureError(
                 f"The stack runs, and it is {self.words[is_on]}.",
                 where=str(home.root),
@@ -57,6 +59,13 @@ _CLOUDS = _Mode(
     ("without clouds", "with clouds"),
     ("--without cloud", "--with cloud"),
 )
+_NORTHWIND = _Mode(
+    has_northwind,
+    (leave_northwind, add_northwind),
+    ("without northwind", "with northwind"),
+    ("--without northwind", "--with northwind"),
+    joins=True,
+)
 
 
 def known_stack(home: Home) -> Stack:
@@ -71,10 +80,12 @@ def prepared_stack(
     offset: int | None = None,
     locked: bool | None = None,
     clouds: bool | None = None,
+    northwind: bool | None = None,
 ) -> Stack:
     """The stack as it is to be started, its ports, locks and profile written.
 
-    For ports see `choose`; a stack is locked and has clouds as it did, unless `locked` or `clouds` say it.
+    For ports see `choose`; a stack is locked, has clouds and Northwind's database as it did, unless `locked`,
+    `clouds` or `northwind` say it.
     """
     home.make()
     known = known_stack(home)
@@ -83,8 +94,10 @@ def prepared_stack(
         raise ConfigureError(
             "The stack runs with other ports.", where=str(home.ports), todo="`frazil down` first."
         )
+    _refuse_locked_northwind(home, locked, northwind)
     _LOCKED.turn(home, known, locked)
     _CLOUDS.turn(home, known, clouds)
+    _NORTHWIND.turn(home, known, northwind)
     remember(home.ports, ports)
     write_profile(home, ports)
     make_dagster_home(home)
@@ -105,7 +118,23 @@ def _servers(home: Home, ports: Ports) -> list[Server]:
         spark.of_upkeep,
         snowflake(home, ports),
         *(cloud_servers(home, ports) if has_clouds(home) else []),
+        *(northwind_servers(home, ports, java, jars) if has_northwind(home) else []),
     ]
+
+
+def _refuse_locked_northwind(home: Home, locked: bool | None, northwind: bool | None) -> None:
+    """Its parts ask for a password, and show no certificates."""
+    will = [
+        was if said is None else said
+        for said, was in ((locked, locks_of(home)), (northwind, has_northwind(home)))
+    ]
+    if all(will):
+        raise ConfigureError(
+            "A locked stack can't have Northwind's database.",
+            where=str(home.root),
+            meaning="Nothing was changed.",
+            todo="`frazil up --no-secure`, or `frazil up --without northwind`.",
+        )
 
 
 def write_profile(home: Home, ports: Ports) -> None:

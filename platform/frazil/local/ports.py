@@ -26,6 +26,7 @@ DEFAULTS: Ports = {
     "glue": 5557, "snowflake": 5558,
     "spark": 15002, "spark-upkeep": 15003,
     "kafka-cloud": 9094, "cloud-aws": 5605, "cloud-confluent": 5606, "cloud-snowflake": 5607,
+    "postgres": 5434, "connect": 8083,
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from frazil.local.home import Home
 from frazil.local.parts import known_stack, prepared_stack
 from frazil.local.stack import Stack
 from frazil.settings.profile import Settings
+from kit.own_stack import names_of_parts
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def names(stack: Stack) -> set[str]:
-    return {each.name for each in stack.status() if each.name.startswith("cloud-")}
+    return {name for name in names_of_parts(stack) if name.startswith("cloud-")}
 
 
 def test_a_plain_stack_has_none(home: Home) -> None:

@@ -1,0 +1,1 @@
+"""A database that changes, and Debezium behind it: for stacks that are started `--with northwind`."""

@@ -1,0 +1,32 @@
+"""The parts that a stack `--with northwind` has besides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from frazil.local.home import Home
+from frazil.local.jars import Jars
+from frazil.local.northwind.connect import connect
+from frazil.local.northwind.postgres import postgres
+from frazil.local.ports import Ports
+from frazil.local.server import Server
+
+
+def has_northwind(home: Home) -> bool:
+    """Whether a stack is started with Northwind's database."""
+    return home.northwind.exists()
+
+
+def add_northwind(home: Home) -> None:
+    """Makes a stack start with it from now on."""
+    home.northwind.touch(mode=0o600)
+
+
+def leave_northwind(home: Home) -> None:
+    """Makes a stack that is down start without; the data stays until `wipe`."""
+    home.northwind.unlink(missing_ok=True)
+
+
+def northwind_servers(home: Home, ports: Ports, java: Path, jars: Jars) -> list[Server]:
+    """PostgreSQL, and Kafka Connect, which sends its changes to the stack's Kafka."""
+    return [postgres(home, ports), connect(home, ports, java, jars)]

@@ -1,0 +1,80 @@
+"""A stack has Northwind's database if it is asked for it, remembers it, and fills it with the same rows."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from frazil.errors import ConfigureError
+from frazil.local.home import Home
+from frazil.local.northwind.rows import COUNTS, customer, first_rows
+from frazil.local.parts import known_stack, prepared_stack
+from frazil.local.stack import Stack
+from kit.own_stack import names_of_parts
+
+OWN = {"postgres", "connect"}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "home")
+    home.make()
+    return home
+
+
+def test_a_plain_stack_has_none(home: Home) -> None:
+    assert not OWN & names_of_parts(prepared_stack(home, {}))
+
+
+def test_it_is_there_at_the_next_start_until_it_is_left_out_or_wiped(home: Home) -> None:
+    assert names_of_parts(prepared_stack(home, {}, northwind=True)) >= OWN
+    assert names_of_parts(known_stack(home)) >= OWN
+    assert names_of_parts(prepared_stack(home, {})) >= OWN
+    assert not OWN & names_of_parts(prepared_stack(home, {}, northwind=False))
+
+    prepared_stack(home, {}, northwind=True).wipe()
+    assert not OWN & names_of_parts(known_stack(home))
+
+
+def test_it_joins_a_stack_that_runs_and_leaves_one_that_is_down(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared_stack(home, {})
+    monkeypatch.setattr(Stack, "is_running", lambda _: True)
+
+    assert names_of_parts(prepared_stack(home, {}, northwind=True)) >= OWN
+    with pytest.raises(ConfigureError, match="it is with northwind") as refused:
+        prepared_stack(home, {}, northwind=False)
+    assert "frazil up --without northwind" in refused.value.todo
+
+
+def test_a_locked_stack_refuses_it(home: Home) -> None:
+    prepared_stack(home, {}, locked=True)
+
+    with pytest.raises(ConfigureError, match="locked stack"):
+        prepared_stack(home, {}, northwind=True)
+
+    assert not OWN & names_of_parts(known_stack(home))
+
+
+def test_its_tables_have_as_many_rows_as_the_sample_and_the_same_ones_each_time() -> None:
+    rows = first_rows()
+
+    assert {table: len(found) for table, found in rows.items()} == COUNTS
+    assert sum(COUNTS.values()) == 3362
+    assert rows == first_rows()
+
+
+def test_every_row_has_a_key_of_its_own() -> None:
+    rows = first_rows()
+    of_two = ("customer_customer_demo", "employee_territories", "order_details")
+
+    for table, found in rows.items():
+        assert len({row[: 2 if table in of_two else 1] for row in found}) == len(found)
+    assert len({row[0] for row in rows["customers"]} | {customer_id(n) for n in range(10_000)}) == 10_091
+
+
+def customer_id(number: int) -> str:
+    return str(customer(random.Random(0), 7919 * (92 + number))[0])
