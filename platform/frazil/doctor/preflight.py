@@ -11,6 +11,7 @@ from frazil.doctor.probe import Probe, Probes, Slow
 from frazil.errors import ConfigureError, FrazilError
 from frazil.formats.avro.limits import check_limits
 from frazil.tables.faults import first_line
+from frazil.tables.spark import shares_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,6 +41,7 @@ def probes(connections: Connections, *, kafka: bool) -> Probes:
             ("read Avro within limits", check_limits),
             ("let go of Kafka's consumers", _consumers),
             ("compile large methods", _compiler),
+            ("share Python workers between sessions", _sharing),
         ]
     for right, look in looks:
         yield Probe(right, partial(_asked, connections, look))
@@ -124,3 +126,12 @@ def _compiler(session: SparkSession) -> None:
     name = f"spark.{'driver' if here else 'executor'}.extraJavaOptions"
     if _COMPILES not in (session.conf.get(name, "") or ""):
         raise Slow(f"Decoders of many fields are interpreted: 2.5 times the CPU. Add {_COMPILES} to {name}.")
+
+
+def _sharing(session: SparkSession) -> None:
+    if not shares_workers(session):
+        raise Slow(
+            "It can't clone sessions, so each has Python workers of its own, and leaves 44 MB of them in each"
+            " executor. So the JVM writes all landings, at up to twice the CPU; Protobuf and Python functions"
+            " fill the memory. Run Spark 4.1, or later."
+        )

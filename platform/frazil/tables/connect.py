@@ -6,15 +6,17 @@ import atexit
 import os
 import warnings
 from typing import Any, cast
+from uuid import uuid4
 
 import grpc
 from pyspark.sql import SparkSession
-from pyspark.sql.connect.client.core import DefaultChannelBuilder
+from pyspark.sql.connect.client.core import DefaultChannelBuilder, SparkConnectClient
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession as RemoteSession
 
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
+from frazil.tables.spark import ISOLATED
 
 _PATIENCE: dict[str, Any] = {"max_retries": 5, "initial_backoff": 100, "backoff_multiplier": 2.0}
 """Three seconds. Spark's own ten minutes bring back no server whose sessions are gone with it."""
@@ -25,8 +27,9 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 class _Channel(DefaultChannelBuilder):
     """PySpark's own, which knows no authority but the known ones, and no loopback but `localhost`."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, session_id: str) -> None:
         super().__init__(settings.spark.remote)
+        self.set(self.PARAM_SESSION_ID, session_id)
         self._ca = settings.spark.ca.read_bytes() if settings.spark.ca else None
         if token := revealed(settings.spark.token):
             self.set(self.PARAM_TOKEN, token)
@@ -46,6 +49,10 @@ class _Channel(DefaultChannelBuilder):
 class _Session(RemoteSession):
     """PySpark's own, but the garbage collector ends it without a word to the threads of all sessions."""
 
+    def __init__(self, settings: Settings, session_id: str) -> None:
+        super().__init__(connection=_Channel(settings, session_id))
+        _make_patient(self.client)
+
     def __del__(self) -> None:
         """The channel, which nobody holds any more, is closed by gRPC.
 
@@ -57,11 +64,36 @@ class _Session(RemoteSession):
 def connect_session(settings: Settings) -> SparkSession:
     """A new session on the server of `settings.spark.remote`, with the token that it asks for."""
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # PySpark's functions go by it
-    session = _Session(connection=_Channel(settings))
-    _Session._set_default_and_active_session(session)
-    # At its end PySpark asks for models to be deleted; where no server answers, the process hung there.
-    atexit.unregister(session.client._cleanup_ml_cache)
-    session.client.set_retry_policies([DefaultPolicy(**_PATIENCE)])
     # Said where it gives up; the error that follows says it better.
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
+    session = _shared(settings, _Session(settings, str(uuid4())))
+    _Session._set_default_and_active_session(session)
     return cast("SparkSession", session)
+
+
+def _shared(settings: Settings, first: _Session) -> _Session:
+    """A session whose Python workers are those of all such sessions; the first one, where that can't be had.
+
+    Of each isolated session Spark keeps a process of 44 MB and a thread in each executor, as long as that
+    lives (SPARK-54055). The server isolates a session with its first call, so that no setting comes
+    early enough, but a clone's, which has those of the session that it is made of.
+    """
+    own = str(uuid4())
+    first.conf.set(ISOLATED, "false")
+    try:
+        clone = first.client.clone(own)
+    except grpc.RpcError as e:
+        if e.code() is not grpc.StatusCode.UNIMPLEMENTED:
+            raise
+        first.conf.unset(ISOLATED)
+        return first
+    _make_patient(clone)
+    clone.close()
+    first.stop()
+    return _Session(settings, own)
+
+
+def _make_patient(client: SparkConnectClient) -> None:
+    # At its end PySpark asks for models to be deleted; where no server answers, the process hung there.
+    atexit.unregister(client._cleanup_ml_cache)
+    client.set_retry_policies([DefaultPolicy(**_PATIENCE)])

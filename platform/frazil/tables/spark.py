@@ -36,6 +36,9 @@ _SESSION = {
 UPKEEP_POOL = "upkeep"
 """Pool of Spark's scheduler that gets what landings leave over; only where `spark.scheduler.mode` is FAIR."""
 
+ISOLATED = "spark.sql.artifact.isolation.enabled"
+"""Setting of a session: Python workers of its own. Spark Connect's server has it on."""
+
 _SILENT = (
     PartDownError,
     "Spark does not answer.",
@@ -91,6 +94,14 @@ def _silence_logs_of_errors() -> None:
 def is_connect(remote: str) -> bool:
     """Whether it is the address of a Spark Connect server."""
     return remote.startswith("sc://")
+
+
+def shares_workers(session: SparkSession) -> bool:
+    """Whether Python workers serve other sessions, too; else Spark keeps some of each session for ever.
+
+    A process of 44 MB and a thread in each executor, until that ends: SPARK-54055.
+    """
+    return session.conf.get(ISOLATED, "false") != "true"
 
 
 def in_background(session: SparkSession) -> SparkSession:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
 import pytest
 
 from frazil.errors import ConfigureError
 from frazil.settings.profile import Settings
-from frazil.tables.spark import open_spark
+from frazil.tables.spark import open_spark, shares_workers
 
 
 @pytest.fixture(params=["landings", "upkeep"])
@@ -23,3 +27,15 @@ def test_without_the_servers_token_nobody_gets_in(server: Settings, token: str |
 
 def test_with_it_a_session_opens(server: Settings) -> None:
     assert open_spark(server).conf.get("spark.app.name") == "frazil"
+
+
+def test_sessions_share_python_workers_and_leave_none_of_their_own(stack: Settings) -> None:
+    def daemon(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"pid": [os.getppid()]})
+
+    first, second = open_spark(stack), open_spark(stack)
+    found = [session.range(1).mapInArrow(daemon, "pid long").collect() for session in (first, second)]
+
+    assert shares_workers(first)
+    assert found[0] == found[1]

@@ -15,7 +15,7 @@ from frazil.errors import ConfigureError, PartDownError
 from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
 from frazil.tables.connect import connect_session
-from frazil.tables.spark import open_spark
+from frazil.tables.spark import open_spark, shares_workers
 from kit.connect_server import connect_server
 from kit.waiting import PATIENCE
 
@@ -112,6 +112,24 @@ def test_the_parameters_of_an_address_are_in_no_error() -> None:
 
 def test_the_token_is_in_no_repr() -> None:
     assert TOKEN not in repr(settings("sc://127.0.0.1:1"))
+
+
+def test_a_session_is_the_clone_of_one_that_wants_no_workers_of_its_own_and_that_one_is_ended() -> None:
+    sessions: dict[str, dict[str, str]] = {}
+    with connect_server(TOKEN, sessions=sessions) as port:
+        session = connect_session(settings(f"sc://127.0.0.1:{port}"))
+
+        assert shares_workers(session)
+    assert list(sessions.values()) == [{"spark.sql.artifact.isolation.enabled": "false"}]
+
+
+def test_a_server_that_clones_no_sessions_keeps_workers_of_each() -> None:
+    sessions: dict[str, dict[str, str]] = {}
+    with connect_server(TOKEN, sessions=sessions, clones=False) as port:
+        session = connect_session(settings(f"sc://127.0.0.1:{port}"))
+
+        assert not shares_workers(session)
+    assert list(sessions.values()) == [{}]
 
 
 def test_an_error_of_a_query_is_not_printed_by_pyspark_before_it_is_raised(

@@ -27,6 +27,7 @@ from frazil.tables.branches import started_at
 from frazil.tables.commit import LONGEST
 from frazil.tables.data_files import data_file, file_layout, takes_files
 from frazil.tables.faults import spark_job
+from frazil.tables.spark import shares_workers
 from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
@@ -131,13 +132,17 @@ def lane_of(
         return None
     records = decoder.arrow()
     shuffled_or_sealed = spec.write.sorts or settings.s3.kms_key
-    if records is None or shuffled_or_sealed or not takes_files(table) or spark.conf.get(_CLOSED, ""):
+    if records is None or shuffled_or_sealed or not takes_files(table) or not _is_open(spark):
         return None
     lives = spec.upkeep.orphans_after.total_seconds() / 2
     layout = _layout(decoder, table) if lives >= _SHORTEST else None
     if layout is None:
         return None
     return Lane(records, layout, tuple(decoder.value.writers), min(lives, LONGEST))
+
+
+def _is_open(spark: SparkSession) -> bool:
+    return shares_workers(spark) and not spark.conf.get(_CLOSED, "")
 
 
 def _layout(decoder: RecordDecoder, table: Table) -> FileLayout | None:

@@ -27,6 +27,9 @@ KEPT = 8 * 2**20
 MOST_PLACES = 100_000
 """Places of bad records that one task names: so many in all end the landing."""
 
+_LOADED = version("frazil")
+"""Of the modules in memory: a worker that serves many sessions may be older than what is installed by now."""
+
 _NUMBERS, _TYPES = (
     pa.array([0, 1], pa.int32()),
     pa.array(["CREATE_TIME", "LOG_APPEND_TIME", "NO_TIMESTAMP_TYPE"]),
@@ -75,8 +78,8 @@ class Task:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Writes a slice; one row of `RETURNS`."""
-        if self.version != version("frazil"):
-            raise ModuleNotFoundError(f"frazil {self.version}: Spark's workers have {version('frazil')}")
+        if self.version != _LOADED:
+            raise ModuleNotFoundError(f"frazil {self.version}: Spark's workers have {_LOADED}")
         pa.set_cpu_count(1)  # Spark has given this task one core
         yield _Slice(self).written(batches)
 

@@ -40,17 +40,18 @@ def decoder() -> RecordDecoder:
     return RecordDecoder(key, value, record_columns(SPEC, key.columns, value.columns))
 
 
-def session(closed: str = "") -> Any:
-    """All that is asked of a Spark session: whether its workers are known to lack something."""
-    return SimpleNamespace(conf=SimpleNamespace(get=lambda *_: closed))
+def session(**said: str) -> Any:
+    """All that is asked of a Spark session: whether its workers lack something, and whose they are."""
+    names = {"spark.frazil.lane": "closed", "spark.sql.artifact.isolation.enabled": "isolated"}
+    return SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: said.get(names[name], default)))
 
 
 def spec(**said: Any) -> TableSpec:
     return TableSpec.model_validate({**SPEC.model_dump(exclude_unset=True), **said})
 
 
-def takes(table: Table, spec: TableSpec = SPEC, settings: Settings = SETTINGS, closed: str = "") -> bool:
-    return lane_of(settings, session(closed), spec, decoder(), table) is not None
+def takes(table: Table, spec: TableSpec = SPEC, settings: Settings = SETTINGS, **said: str) -> bool:
+    return lane_of(settings, session(**said), spec, decoder(), table) is not None
 
 
 def test_a_plain_landing_takes_the_lane_and_its_files_live_until_half_of_an_orphans_age(table: Table) -> None:
@@ -83,6 +84,11 @@ def test_settings_that_keep_landings_off_the_lane(table: Table, settings: Settin
 
 def test_a_session_whose_workers_lack_something_is_not_asked_again(table: Table) -> None:
     assert not takes(table, closed="closed")
+
+
+def test_a_session_with_workers_of_its_own_would_leave_them_behind(table: Table) -> None:
+    assert not takes(table, isolated="true")
+    assert takes(table, isolated="false")
 
 
 def test_files_that_go_as_orphans_within_the_hour_need_a_branch(table: Table) -> None:

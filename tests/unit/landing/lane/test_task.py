@@ -175,3 +175,12 @@ def test_bad_records_that_are_too_large_are_named_and_not_handed_back(
 def test_workers_of_another_version_do_nothing(catalog: InMemoryCatalog) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"9\.9"):
         run(replace(task_of(catalog), version="9.9"), batch((b"k", b"v")))
+
+
+def test_workers_that_were_there_before_an_upgrade_do_nothing_though_it_is_installed(
+    catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane, "_LOADED", "0.0.9")
+
+    with pytest.raises(ModuleNotFoundError, match=r"0\.0\.9"):
+        run(task_of(catalog), batch((b"k", b"v")))
