@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -25,28 +26,31 @@ def world() -> Iterator[World]:
 
 
 def test_who_looked_at_the_topic_before_another_landing_does_not_say_that_its_log_was_cut(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World,
 ) -> None:
-    another_lands_after_the_look(world, monkeypatch, "frazil.landing.land.topic_fact")
-
-    assert land(SPEC, world.connections).records == 0
+    with another_lands_after_the_look(world, "frazil.landing.land.topic_fact"):
+        assert land(SPEC, world.connections).records == 0
 
 
 @pytest.mark.parametrize("module", ["arrivals", "state"])
 def test_who_looks_at_a_table_that_is_being_landed_does_not_say_that_its_log_was_cut(
-    world: World, monkeypatch: pytest.MonkeyPatch, module: str
+    world: World, module: str
 ) -> None:
-    another_lands_after_the_look(world, monkeypatch, f"frazil.landing.{module}.topic_facts")
     looks = {
         "arrivals": lambda: look_for_arrivals([SPEC], world.connections).seen[0][1],
         "state": lambda: table_states([SPEC], world.connections)[0],
     }
 
-    assert looks[module]().state in ("current", "behind")
+    with another_lands_after_the_look(world, f"frazil.landing.{module}.topic_facts"):
+        assert looks[module]().state in ("current", "behind")
 
 
-def another_lands_after_the_look(world: World, patch: pytest.MonkeyPatch, look: str) -> None:
-    """The first answer about the topic is old when it arrives."""
+@contextmanager
+def another_lands_after_the_look(world: World, look: str) -> Iterator[None]:
+    """The first answer about the topic is old when it arrives.
+
+    Undone before the world is: the fixture `monkeypatch` would put the world's stand-in back, for good.
+    """
     landed = []
 
     def tell(*_: object) -> TopicFacts | dict[str, TopicFacts]:
@@ -57,4 +61,6 @@ def another_lands_after_the_look(world: World, patch: pytest.MonkeyPatch, look: 
             land(SPEC, world.connections)
         return facts if look.endswith("topic_fact") else {SPEC.topic: facts}
 
-    patch.setattr(look, tell)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(look, tell)
+        yield
