@@ -1,7 +1,7 @@
 """Work in a process of its own, killed with SIGKILL right after a step.
 
-Run as a script: FRAZIL_* in the environment, then land, redrive, compact or derive, what, and step as
-arguments; what is the topic, or the spec of a derived table as JSON.
+Run as a script: FRAZIL_* in the environment, then land, land-together, redrive, compact or derive, what, and
+step as arguments; what is the topic, several with commas, or the spec of a table as JSON.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 
 from frazil.clients import Clients
 from frazil.derive.derive import derive
 from frazil.landing.land import land
+from frazil.landing.many import land_together
 from frazil.landing.redrive import redrive
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
@@ -36,6 +38,11 @@ def landing_process(
 ) -> subprocess.Popen[str]:
     """Starts a landing that is killed after a step, or goes through."""
     return _process("land", topic, catalog, step, environment)
+
+
+def joint_process(topics: Sequence[str], catalog: str, step: str) -> subprocess.Popen[str]:
+    """Starts landings that share Spark's jobs; killed when the first of them has done a step."""
+    return _process("land-together", ",".join(topics), catalog, step, {})
 
 
 def upsert_process(spec: TableSpec, catalog: str, step: str = "never") -> subprocess.Popen[str]:
@@ -92,6 +99,13 @@ def main(work: str, what: str, step: str) -> None:
     connections = Clients(Settings.load())
     if work == "derive":
         print(derive(DerivedSpec.model_validate_json(what), connections, on_step=stop).rows)
+        return
+    if work == "land-together":
+        specs = [
+            TableSpec(topic=each, namespace=NAMESPACE, on_bad_record="dead_letter")
+            for each in what.split(",")
+        ]
+        list(land_together(specs, lambda s, run: land(s, connections, on_step=stop, run_part=run)))
         return
     spec = (
         TableSpec(topic=what, namespace=NAMESPACE, on_bad_record="dead_letter")

@@ -12,14 +12,15 @@ import typer
 from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
-from frazil.cli.results import OnStep, Results, each, run_id
+from frazil.cli.results import OnStep, Results, each, each_as_it_ends, run_id
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_derived, select_topics
 from frazil.connections import Connections
 from frazil.errors import DifferentError
 from frazil.kafka.provisioning import ensure_subjects, ensure_topic
 from frazil.landing.land import land
+from frazil.landing.lane.joint import RunPart, alone
 from frazil.landing.ledger import Span
-from frazil.landing.many import quiet_tables
+from frazil.landing.many import land_together, quiet_tables
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
@@ -90,7 +91,7 @@ def land_command(
 
     quiet = _quiet(selection) if every and not make_topic else {}
 
-    def do(spec: TableSpec, on_step: OnStep) -> LandingReport:
+    def do(spec: TableSpec, on_step: OnStep = lambda _: None, run_part: RunPart = alone) -> LandingReport:
         connections = selection.connections.of(spec)
         if nothing := quiet.get(str(things(spec, connections.settings).table)):
             return nothing
@@ -98,10 +99,14 @@ def land_command(
             ensure_topic(spec, connections) if make_topic else _provide_subjects(spec, connections)
         return land(
             spec, connections, run_id=run_id(), max_records=max_records, accept_loss=lost,
-            adopt_topic=adopt_topic, on_step=on_step,
+            adopt_topic=adopt_topic, on_step=on_step, run_part=run_part,
         )  # fmt: skip
 
-    results = each(selection, "landing", do, every=every)
+    if len(selection.specs) > 1:
+        ended = land_together(selection.specs, lambda spec, run_part: do(spec, run_part=run_part))
+        results = each_as_it_ends(selection, "landing", ended, every=every)
+    else:
+        results = each(selection, "landing", do, every=every)
     if sync and not results.interrupted:
         landed_now = [spec for spec, names in selection.pairs if str(names.table) in results.done]
         shown = _sync(Selection(tuple(landed_now), selection.connections))

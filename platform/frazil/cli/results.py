@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import getpass
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -24,7 +24,7 @@ from frazil.errors import (
 )
 from frazil.landing.pause import PauseReport
 from frazil.reporting import Done, is_news
-from frazil.spec.names import Things
+from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
 
 S = TypeVar("S", bound=AnyTable)
@@ -97,19 +97,51 @@ def each(
         try:
             with interruptible(), console.status(f"{verb} {names.table}") as status:
                 report = do(spec, partial(_note_step, steps, status, names))
-            results.done[str(names.table)] = report
-            if not isinstance(report, PauseReport) and is_news(report):
-                selection.tell(spec, report)
+            _note(results, selection, spec, report, every=every)
         except Exception as e:  # noqa: BLE001 - it is the result of this table
-            failure = explain(e)
-            if every and isinstance(failure, NotYetError | PausedError):
-                results.awaited[str(names.table)] = failure
-            else:
-                results.failed[str(names.table)] = failure
+            _note(results, selection, spec, e, every=every)
         except KeyboardInterrupt:
             results.failed[str(names.table)] = _interrupted(verb, names, steps)
             break
     return results
+
+
+def each_as_it_ends(
+    selection: Selection[S], verb: str, ended: Iterable[tuple[S, R | Exception]], *, every: bool = False
+) -> Results[R]:
+    """Takes in tables that are worked on at the same time; the arguments are those of `each`."""
+    results = Results[R](failed=dict(selection.broken))
+    tables = {id(spec): str(names.table) for spec, names in selection.pairs}
+    left = dict(tables)
+    try:
+        with interruptible(), console.status(f"{verb} {len(tables)} tables") as status:
+            for spec, outcome in ended:
+                _note(results, selection, spec, outcome, every=every)
+                del left[id(spec)]
+                status.update(f"{verb} {len(tables)} tables, {len(left)} left")
+    except KeyboardInterrupt:
+        results.failed.update(dict.fromkeys(left.values(), _interrupted_together(verb)))
+    done = {table: results.done[table] for table in tables.values() if table in results.done}
+    return replace(results, done=done)
+
+
+def _note(
+    results: Results[R], selection: Selection[S], spec: S, outcome: R | Exception, *, every: bool
+) -> None:
+    """Takes in what came of one table, and tells of it those who want to hear."""
+    table = str(things(spec, selection.connections.settings).table)
+    try:
+        if isinstance(outcome, Exception):
+            raise outcome
+        results.done[table] = outcome
+        if not isinstance(outcome, PauseReport) and is_news(outcome):
+            selection.tell(spec, outcome)
+    except Exception as e:  # noqa: BLE001 - it is the result of this table
+        failure = explain(e)
+        if every and isinstance(failure, NotYetError | PausedError):
+            results.awaited[table] = failure
+        else:
+            results.failed[table] = failure
 
 
 def _note_step(steps: list[str], status: Status, names: Things, step: str) -> None:
@@ -129,6 +161,14 @@ def _interrupted(verb: str, names: Things, steps: Sequence[str]) -> InterruptedW
         f"Stopped by Ctrl-C while {verb} {names.table}.",
         meaning=meaning,
         todo=f"`frazil describe {names.table}` tells how it stands; the same command goes on.",
+    )
+
+
+def _interrupted_together(verb: str) -> InterruptedWorkError:
+    return InterruptedWorkError(
+        f"Stopped by Ctrl-C while {verb} these tables.",
+        meaning="Those that had begun were let end; of each all is visible, or nothing.",
+        todo="`frazil tables` tells how they stand; the same command goes on.",
     )
 
 

@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError
 from frazil.kafka.facts import topic_facts
+from frazil.landing.ledger import GUESS
 from frazil.landing.standing import Standings, ask_tables
 from frazil.landing.state import BLOCKED, TableState, raise_first, state_of
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-
-_GUESS = 1024.0
 
 MOST_ASKED = 200
 """Tables that one look asks: 2 ms of CPU each here, and up to 50 ms at a server that reads all metadata."""
@@ -166,7 +165,7 @@ def _wanted(
 def _due(spec: TableSpec, state: TableState, now: float) -> Due | None:
     if not state.lag or state.state in BLOCKED:
         return None
-    size = int(state.lag * (state.bytes_per_record or _GUESS))
+    size = int(state.lag * (state.bytes_per_record or GUESS))
     age = now - state.landed_at if state.landed_at else float("inf")
     reason = _reason(spec, state.lag, size, age)
     if not reason:

@@ -23,10 +23,11 @@ from frazil.landing.halt import refuse_halted
 from frazil.landing.history import Accepted, look, recreated
 from frazil.landing.landed import Landed
 from frazil.landing.lane.job import lane_of
-from frazil.landing.ledger import Span, bytes_per_record, read_ledger
-from frazil.landing.plan import Plan, cut, make_plan
+from frazil.landing.lane.joint import RunPart, alone
+from frazil.landing.ledger import GUESS, Span, bytes_per_record, read_ledger
+from frazil.landing.plan import Plan, make_plan
 from frazil.landing.report import LandingReport, report_of, sum_of
-from frazil.landing.source import read_slices
+from frazil.landing.source import Reading
 from frazil.landing.tables import ensure_table
 from frazil.landing.upsert.merge import write_upserts
 from frazil.landing.write import Written, write_branch
@@ -50,14 +51,12 @@ from frazil.tracing import traced
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
-    from pyspark.sql import DataFrame
 
 
 Step = Callable[[str], None]
 """Told the name of each step that is done: evolved, planned, branched, written, audited, published."""
 
 _log = logging.getLogger(__name__)
-_GUESS = 1024  # bytes of a record of which nothing is known yet
 
 
 def land(
@@ -70,12 +69,14 @@ def land(
     accept_loss: Mapping[int, Span] | None = None,
     adopt_topic: bool = False,
     on_step: Step = lambda _: None,
+    run_part: RunPart = alone,
 ) -> LandingReport:
     """Lands a topic up to its last stable offsets, or `max_records` of it.
 
     Several landings follow each other while the spec's caps are in the way. A bad record that is named
     in `past` stops nothing: it is left out, and counted. So are offsets in `accept_loss` that the topic no
-    longer holds. With `adopt_topic` a topic that was made again, or cut, is landed as it is now.
+    longer holds. With `adopt_topic` a topic that was made again, or cut, is landed as it is now. `run_part`
+    runs the lane's Spark jobs: others than `alone` let small landings share them.
 
     Raises:
         SuspendedError: A bad record stops the table; what was good before it is published.
@@ -90,7 +91,7 @@ def land(
     settings = connections.settings
     about = {"table": str(things(spec, settings).table), "topic": spec.topic}
     with traced(settings.tracing, "land", about, on_step) as trace, catalog_errors(settings):
-        landing = _Landing(spec, connections, run_id, trace.step, past, accepted)
+        landing = _Landing(spec, connections, run_id, trace.step, past, accepted, run_part)
         report, more = landing.once(max_records)
         while more and max_records is None:
             following, more = landing.once(None)
@@ -107,7 +108,7 @@ class _Landing:
 
     def __init__(
         self, spec: TableSpec, connections: Connections, run_id: str, on_step: Step, past: Collection[Key],
-        accepted: Accepted,
+        accepted: Accepted, run_part: RunPart,
     ) -> None:  # fmt: skip
         self._spec = spec
         self._past = frozenset(past)
@@ -116,6 +117,7 @@ class _Landing:
         self._name = writable(spec, connections.settings)
         self._run_id = run_id
         self._done = on_step
+        self._run_part = run_part
 
     def once(self, max_records: int | None) -> tuple[LandingReport, bool]:
         """One landing; also whether its cap left something behind."""
@@ -154,9 +156,9 @@ class _Landing:
     def _land(self, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
         branch = new_branch(LANDING)
         try:
-            records = self._records(plan)
-            written = self._write(records, decoder, table, plan, branch)
-            bad = self._bad(records, decoder, plan, written)
+            reading = self._reading(plan)
+            written = self._write(reading, decoder, table, plan, branch)
+            bad = self._bad(reading, decoder, plan, written)
             self._same_topic(plan)
             if not bad or self._spec.on_bad_record != "suspend":
                 return self._publish(plan, table, written, bad)
@@ -166,42 +168,39 @@ class _Landing:
         leave_branch(self._connections.catalog, self._name, branch)
         raise self._suspend(bad, plan, decoder)
 
-    def _records(self, plan: Plan) -> DataFrame:
+    def _reading(self, plan: Plan) -> Reading:
         settings = self._connections.settings
         epochs = leader_epochs(settings, plan.busy, plan.topic, plan.leader_epochs)
-        slices = cut(plan.busy, settings.spark.parallelism)
-        return read_slices(self._connections.spark, settings, plan.topic, slices, epochs)
+        return Reading(self._connections.spark, settings, plan.topic, plan.busy, epochs)
 
     def _write(
-        self, records: DataFrame, decoder: RecordDecoder, table: Table, plan: Plan, branch: str
+        self, reading: Reading, decoder: RecordDecoder, table: Table, plan: Plan, branch: str
     ) -> Written:
-        if by_lane := self._by_lane(records, decoder, table, plan, branch):
+        if by_lane := self._by_lane(reading, decoder, table, plan, branch):
             return by_lane
         branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
-        told = records, decoder, self._spec, self._name, table, plan, branch
+        told = reading.frame, decoder, self._spec, self._name, table, plan, branch
         upserts = self._spec.is_keyed
         written = write_upserts(*told) if upserts else until_settled(write_branch, *told)
         self._done("written")
         return written
 
     def _by_lane(
-        self, records: DataFrame, decoder: RecordDecoder, table: Table, plan: Plan, landing: str
+        self, reading: Reading, decoder: RecordDecoder, table: Table, plan: Plan, landing: str
     ) -> Written | None:
         settings, spark = self._connections.settings, self._connections.spark
         with spark_job(landing_job(plan, table, landing)):
             lane = lane_of(settings, spark, self._spec, decoder, table)
-        written = lane.write(records, self._spec, table, plan, landing) if lane else None
+        written = lane.write(reading, self._spec, table, plan, landing, self._run_part) if lane else None
         if written:
             self._done("written")
         return written
 
-    def _bad(
-        self, records: DataFrame, decoder: RecordDecoder, plan: Plan, written: Written
-    ) -> list[BadRecord]:
+    def _bad(self, reading: Reading, decoder: RecordDecoder, plan: Plan, written: Written) -> list[BadRecord]:
         if not written.bad or self._spec.on_bad_record == "skip":
             return []
-        found = find_bad(records, decoder, plan, written)
+        found = find_bad(reading.frame, decoder, plan, written)
         return [b for b in found if b.key not in self._past]
 
     def _suspend(self, bad: Sequence[BadRecord], plan: Plan, decoder: RecordDecoder) -> FrazilError:
@@ -272,7 +271,7 @@ class _Landing:
 
     def _cap(self, table: Table) -> int:
         """Records of one landing, by both of the spec's caps; bytes are judged by the last landing."""
-        each = bytes_per_record(table.metadata) or _GUESS
+        each = bytes_per_record(table.metadata) or GUESS
         return max(1, min(self._spec.max_records, int(self._spec.max_bytes / each)))
 
     def _nothing(self) -> LandingReport:

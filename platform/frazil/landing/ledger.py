@@ -213,6 +213,10 @@ def read_ledger(metadata: TableMetadata) -> Ledger | None:
     return Ledger.newest(metadata)
 
 
+GUESS = 1024
+"""Bytes of a record of which nothing is known yet."""
+
+
 def bytes_per_record(metadata: TableMetadata) -> float | None:
     """By the newest work that read any record; None where nothing is known."""
     told = (ledger for _, ledger in ledgers(metadata) if ledger.read)

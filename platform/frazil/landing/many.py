@@ -1,17 +1,19 @@
 """Lands many tables at once, a few at a time; one that fails does not keep the others from landing.
 
 One look finds those of many whose topic has moved: only they cost a schema, a plan and a table's metadata.
+Small ones by the Arrow lane share Spark jobs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError
 from frazil.landing.land import land
+from frazil.landing.lane.joint import MOST, JointJobs, RunPart
 from frazil.landing.report import LandingReport
 from frazil.landing.state import TableState, known_states
 from frazil.spec.names import things
@@ -20,8 +22,13 @@ from frazil.spec.topic import TableSpec
 AT_ONCE = 4
 """A small landing mostly waits for the catalog: four keep two cores busy, more only queue up in Spark."""
 
+THREADS = 2 * MOST
+"""While a full job runs, as many landings are planned or published, a few at a time."""
+
 Outcome = tuple[TableSpec, LandingReport | TableState | Exception]
 """What became of one table; its state where there was nothing to land."""
+
+LandOne = Callable[[TableSpec, RunPart], LandingReport]
 
 
 def land_many(
@@ -35,19 +42,36 @@ def land_many(
     Yields:
         One outcome per table, in the order in which they end.
     """
+
+    def one(spec: TableSpec, run_part: RunPart) -> LandingReport:
+        return land(spec, connections.of(spec), run_id=run_id, run_part=run_part)
+
     quiet = list(quiet_tables(specs, connections)) if len(specs) > at_once else []
     yield from quiet
-    pool = ThreadPoolExecutor(at_once, thread_name_prefix="landing")
+    left = {id(spec) for spec, _ in quiet}
+    yield from land_together([spec for spec in specs if id(spec) not in left], one, at_once)
+
+
+def land_together(
+    specs: Sequence[TableSpec], land_one: LandOne, at_once: int = AT_ONCE
+) -> Iterator[tuple[TableSpec, LandingReport | Exception]]:
+    """Lands tables in threads, each by a function; gives them as they end."""
+    jobs = JointJobs(at_once)
+
+    def one(spec: TableSpec, landing: AbstractContextManager[RunPart]) -> LandingReport:
+        with landing as run_part:
+            return land_one(spec, run_part)
+
+    pool = ThreadPoolExecutor(THREADS, thread_name_prefix="landing")
     try:
-        left = {id(spec) for spec, _ in quiet}
-        moved = [spec for spec in specs if id(spec) not in left]
-        running = {pool.submit(land, spec, connections.of(spec), run_id=run_id): spec for spec in moved}
+        running = {pool.submit(one, spec, jobs.landing()): spec for spec in specs}
         for done in as_completed(running):
             error = done.exception()
             if error is not None and not isinstance(error, Exception):
                 raise error
             yield running[done], error or done.result()
     finally:
+        jobs.stop()
         pool.shutdown(cancel_futures=True)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from frazil.landing.history import History, starts
 from frazil.landing.ledger import Ledger, Span
 
 Slice = dict[int, Span]
-"""What one Spark task reads: for some partitions a range each."""
+"""What is read of a topic: for some partitions a range each."""
+
+P = TypeVar("P")
 
 MIN_SLICE = 20_000
 """Records below which a further task costs more than it saves."""
@@ -87,7 +90,7 @@ def make_plan(history: History, max_records: int) -> Plan:
     )
 
 
-def cut(spans: Mapping[int, Span], slices: int) -> list[Slice]:
+def cut(spans: Mapping[P, Span], slices: int) -> list[dict[P, Span]]:
     """Cuts spans into at most `slices` parts of equal numbers of offsets.
 
     A part may hold several partitions, and a partition may lie in several parts: so one hot
@@ -96,7 +99,7 @@ def cut(spans: Mapping[int, Span], slices: int) -> list[Slice]:
     total = sum(to - start for start, to in spans.values())
     slices = max(1, min(slices, -(-total // MIN_SLICE)))
     size = -(-total // slices) if total else 0
-    parts: list[Slice] = [{}]
+    parts: list[dict[P, Span]] = [{}]
     room = size
     for partition, (start, to) in spans.items():
         while start < to:

@@ -217,11 +217,11 @@ _COLUMNS = (
     "raw_key binary, raw_value binary, topic string, partition int, offset bigint, timestamp timestamp, "
     "timestampType int, headers array<struct<key: string, value: binary>>, leader_epoch int"
 )
-"""As `read_slices` gives them."""
+"""As `Reading` gives them."""
 
 
 def _frame(spark: SparkSession, letters: Sequence[DeadLetter]) -> DataFrame:
-    """Dead letters as `read_slices` would have read them; one task, one file."""
+    """Dead letters as a landing would have read them; one task, one file."""
     rows = [
         (
             r.raw_key, r.raw_value, r.topic, r.partition, r.offset, r.timestamp, r.timestamp_type,

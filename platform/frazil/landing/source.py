@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from frazil.kafka.access import java_access
-from frazil.landing.plan import Slice
+from frazil.landing.ledger import Span
+from frazil.landing.plan import Slice, cut
 from frazil.settings.profile import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+Place = tuple[str, int]
+"""Topic and partition."""
 
 EpochSteps = Mapping[int, Sequence[tuple[int, int]]]
 """Per partition: (first offset, leader epoch), ascending."""
@@ -32,19 +37,36 @@ _OPTIONS = {
 }
 
 
-def read_slices(
-    spark: SparkSession, settings: Settings, topic: str, slices: Sequence[Slice], epochs: EpochSteps
-) -> DataFrame:
-    """The records of all slices.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a landing reads of its topic."""
 
-    Args:
-        slices: What each task reads; partitions of one slice are read one after the other.
-        epochs: Leader epochs, which Spark's source does not tell.
+    spark: SparkSession
+    settings: Settings
+    topic: str
+    spans: Slice
+    epochs: EpochSteps  # which Spark's source does not tell
+
+    @property
+    def places(self) -> dict[Place, Span]:
+        """The spans by topic and partition."""
+        return {(self.topic, partition): span for partition, span in self.spans.items()}
+
+    @property
+    def frame(self) -> DataFrame:
+        """The records, with the column leader_epoch beside those of `read_places`."""
+        found = read_places(self.spark, self.settings, self.places)
+        return found.selectExpr("*", f"{_epoch(self.epochs)} AS leader_epoch")
+
+
+def read_places(spark: SparkSession, settings: Settings, places: Mapping[Place, Span]) -> DataFrame:
+    """The records of some spans, of one topic or of many; a task reads one partition after the other.
 
     Returns:
-        raw_key, raw_value, topic, partition, offset, timestamp, timestampType, headers, leader_epoch.
+        raw_key, raw_value, topic, partition, offset, timestamp, timestampType, headers.
     """
-    frames = [_read(spark, settings, topic, part).coalesce(1) for part in slices]
+    slices = cut(places, settings.spark.parallelism)
+    frames = [_read(spark, settings, part).coalesce(1) for part in slices]
     return reduce(lambda a, b: a.unionAll(b), frames).selectExpr(
         "key AS raw_key",
         "value AS raw_value",
@@ -54,21 +76,28 @@ def read_slices(
         "timestamp",
         "timestampType",
         "headers",
-        f"{_epoch(epochs)} AS leader_epoch",
     )
 
 
-def _read(spark: SparkSession, settings: Settings, topic: str, part: Slice) -> DataFrame:
+def _read(spark: SparkSession, settings: Settings, part: Mapping[Place, Span]) -> DataFrame:
     told = java_access(settings.kafka, settings.aws) | settings.kafka.client
+    by_topic: dict[str, Slice] = {}
+    for (topic, partition), span in part.items():
+        by_topic.setdefault(topic, {})[partition] = span
     options = {
         **_OPTIONS,
         "kafka.bootstrap.servers": settings.kafka.bootstrap_servers,
         **{f"kafka.{name}": value for name, value in told.items()},
-        "assign": json.dumps({topic: sorted(part)}),
-        "startingOffsets": json.dumps({topic: {str(p): s for p, (s, _) in part.items()}}),
-        "endingOffsets": json.dumps({topic: {str(p): e for p, (_, e) in part.items()}}),
+        "assign": json.dumps({topic: sorted(spans) for topic, spans in by_topic.items()}),
+        "startingOffsets": _offsets(by_topic, 0),
+        "endingOffsets": _offsets(by_topic, 1),
     }
     return spark.read.format("kafka").options(**options).load()
+
+
+def _offsets(by_topic: Mapping[str, Slice], side: int) -> str:
+    """One side of all spans, as Spark's source takes it."""
+    return json.dumps({t: {str(p): span[side] for p, span in of.items()} for t, of in by_topic.items()})
 
 
 def _epoch(epochs: EpochSteps) -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
 
-_HELD = 256 * 2**20
-"""Bytes of Arrow that wait for their row groups, of all partitions of one task."""
+HELD = 256 * 2**20
+"""Bytes of Arrow that wait for their row groups, of all partitions and files of one task."""
 
 _WAITING = 256 * 2**20
 """Bytes of unfinished files of partitions, which wait in memory: each on its way to S3 would take 10 MB."""
@@ -124,8 +124,18 @@ class DataFileWriter:
             self._sizes[key] = self._sizes.get(key, 0) + rows.nbytes
             if self._sizes[key] >= self._layout.row_group:
                 self._flush(key)
-        while sum(self._sizes.values()) > _HELD:
+        while self.held > HELD:
             self._flush(max(self._sizes, key=lambda key: self._sizes[key]))
+
+    @property
+    def held(self) -> int:
+        """Bytes of Arrow that wait for their row groups."""
+        return sum(self._sizes.values())
+
+    def flush(self) -> None:
+        """Writes all that waits."""
+        for key in list(self._held):
+            self._flush(key)
 
     def close(self) -> list[WrittenFile]:
         """All files, finished."""

@@ -99,17 +99,17 @@ class Edges:
     def decoder_for(self, *_: Any) -> Any:
         return SimpleNamespace(columns=COLUMNS, row_key=NO_KEY, value=SimpleNamespace(writers=(1,)))
 
-    def read_slices(self, _spark: Any, _settings: Any, _topic: str, slices: Any, _epochs: Any) -> Any:
+    def reading(self, _spark: Any, _settings: Any, _topic: str, spans: Any, _epochs: Any) -> Any:
         """Spark reads when its job runs: by name, and whatever has the name then."""
 
         def read() -> list[Record]:
             self.world.stage.step()
             try:
-                return self._spoiled([r for part in slices for r in self.world.topic.read(part)])
+                return self._spoiled(self.world.topic.read(spans))
             except ValueError as e:
                 raise PySparkException(f"OffsetOutOfRange {e}") from e
 
-        return read
+        return SimpleNamespace(frame=read)
 
     def frame(self, _spark: Any, letters: Sequence[DeadLetter]) -> Any:
         """Dead letters that decode by now."""
@@ -128,9 +128,11 @@ class Edges:
     def lane_of(self, *_: Any) -> Any:
         return SimpleNamespace(write=self._lane) if self.world.lane else None
 
-    def _lane(self, records: Any, _spec: Any, table: Table, plan: Plan, landing: str) -> Written:
+    def _lane(
+        self, reading: Any, _spec: Any, table: Table, plan: Plan, landing: str, _run_part: Any
+    ) -> Written:
         with spark_job(landing_job(plan, table, landing)):
-            found = records()
+            found = reading.frame()
         good = [[*r.at] for r in found if not r.bad]
         files = (self.world.store.write_rows(table, good),) if good else ()
         self.world.stage.step()
@@ -267,7 +269,7 @@ def edges() -> Iterator[Edges]:
         for module, name, put in [
             (landing, "topic_fact", found.topic_fact), (landing, "describe", found.describe),
             (landing, "decoder_for", found.decoder_for), (landing, "leader_epochs", lambda *_: {}),
-            (landing, "read_slices", found.read_slices), (landing, "write_branch", found.write_branch),
+            (landing, "Reading", found.reading), (landing, "write_branch", found.write_branch),
             (landing, "lane_of", found.lane_of), (landing, "find_bad", found.find_bad),
             (frazil.landing.audit, "tally_records", found.tally_records),
             (letters, "_data_files", found.letter_files),

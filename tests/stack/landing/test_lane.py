@@ -157,7 +157,7 @@ def test_many_large_bad_records_are_read_again(make_topic: MakeTopic) -> None:
 @pytest.fixture
 def strange_workers(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> Iterator[Topic]:
     """Spark's workers seem to have another Frazil."""
-    monkeypatch.setattr("frazil.landing.lane.job.version", lambda _: "0.0")
+    monkeypatch.setattr("frazil.landing.lane.joint.version", lambda _: "0.0")
     yield topic
     topic.connections.spark.conf.unset("spark.frazil.lane")
 

@@ -1,4 +1,4 @@
-"""The Spark job of the lane: which landings take it, what its tasks are told, and what they say they did."""
+"""Landings by the lane: which ones take it, what its tasks are told, and what they say they did."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from importlib.metadata import version
 from operator import xor
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,10 @@ from frazil.formats.record_batch import ArrowRecords
 from frazil.formats.types import arrow_type
 from frazil.kafka.tally import SHIFT
 from frazil.landing.faults import landing_job
+from frazil.landing.lane.joint import Part, RunPart
+from frazil.landing.ledger import GUESS, bytes_per_record
 from frazil.landing.plan import Plan
+from frazil.landing.source import Reading
 from frazil.landing.write import Written
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
@@ -33,7 +35,7 @@ from frazil.tables.stage import StagedFiles
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.table import Table
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from frazil.tables.parquet import FileLayout
 
@@ -51,12 +53,6 @@ which Spark renews and a task can't. Of the parts that both ways need, others te
 
 _NAMED = re.compile(r"[\w.]*(Error|Exception|Exit|Interrupt)\b: ")
 
-_COLUMNS = (
-    "raw_key", "raw_value", "partition", "offset", "timestamp", "timestampType", "leader_epoch",
-    "map_from_entries(headers) AS headers",
-)  # fmt: skip
-"""What crosses from the JVM to the tasks; the topic is the same for all."""
-
 
 @dataclass(frozen=True, slots=True)
 class Lane:
@@ -68,7 +64,7 @@ class Lane:
     lives: float  # seconds within which its files are published, or never
 
     def write(
-        self, frame: DataFrame, spec: TableSpec, table: Table, plan: Plan, landing: str
+        self, reading: Reading, spec: TableSpec, table: Table, plan: Plan, landing: str, run: RunPart
     ) -> Written | None:
         """Writes the good records to files that no snapshot names; None where Spark has to do it by itself.
 
@@ -76,29 +72,29 @@ class Lane:
             OffsetsLostError: Planned records are gone.
             PartDownError: Kafka, Spark or the storage does not answer.
         """
-        from pyspark.sql.pandas.types import from_arrow_schema
+        try:
+            with spark_job(landing_job(plan, table, landing)):
+                found = run(self._part(reading, spec, table, plan))
+        except FrazilError as e:
+            if type(e) not in _OF_THE_LANE:
+                raise
+            _give_up(reading.spark, plan, e)
+            return None
+        return self._told(found, table, landing)
 
-        from frazil.landing.lane.task import RETURNED, Task
+    def _part(self, reading: Reading, spec: TableSpec, table: Table, plan: Plan) -> Part:
+        from frazil.landing.lane.task import Task
 
         task = Task(
             records=self.records,
             layout=self.layout,
             columns=tuple(f.name for f in table.schema().fields),
             metadata=names_by_word(spec),
-            topic=plan.topic,
+            topic=reading.topic,
+            epochs=reading.epochs,
             keeps_bad=spec.on_bad_record != "skip",
-            version=version("frazil"),
         )
-        try:
-            with spark_job(landing_job(plan, table, landing)):
-                job = frame.selectExpr(*_COLUMNS).mapInArrow(task.run, from_arrow_schema(RETURNED))
-                found = job.toArrow()
-        except FrazilError as e:
-            if type(e) not in _OF_THE_LANE:
-                raise
-            _give_up(frame.sparkSession, plan, e)
-            return None
-        return self._told(found, table, landing)
+        return Part(reading, task, plan.offsets * (bytes_per_record(table.metadata) or GUESS))
 
     def _told(self, found: pa.Table, table: Table, landing: str) -> Written:
         """What all tasks say together."""

@@ -1,10 +1,10 @@
-"""One task of the lane, in a worker of Spark: it decodes a slice, writes data files, and counts."""
+"""A task of the lane, in a worker of Spark: it decodes what it reads, writes data files, and counts."""
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.kafka.tally import SHIFT, Tally
 from frazil.tables.fitting import fitted
-from frazil.tables.parquet import DataFileWriter, FileLayout
+from frazil.tables.parquet import HELD, DataFileWriter, FileLayout
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,8 +46,14 @@ _BAD = pa.struct(
         ("key_ok", pa.bool_()), ("value_ok", pa.bool_()),
     ]
 )  # fmt: skip
-RETURNED = pa.schema([("report", pa.string()), ("files", pa.list_(_FILE)), ("bad", pa.list_(_BAD))])
-"""What a task returns, one row; `bad` is null where the bad records are too large."""
+RETURNED = pa.schema(
+    [
+        ("landing", pa.int32()), ("report", pa.string()), ("files", pa.list_(_FILE)),
+        ("bad", pa.list_(_BAD)),
+    ]
+)  # fmt: skip
+"""What a task returns, a row for each landing of which it saw records; `bad` is null where the bad records
+are too large."""
 
 
 @dataclass(slots=True)
@@ -66,44 +72,100 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a task needs, wherever it runs."""
+    """What one landing asks of tasks, wherever they run."""
 
     records: ArrowRecords
     layout: FileLayout
     columns: tuple[str, ...]  # of the table, as decoder and metadata name them, in its order
     metadata: Mapping[str, str]  # column names by the word of the metadata column
     topic: str
+    epochs: Mapping[int, Sequence[tuple[int, int]]]  # by partition (first offset, leader epoch), ascending
     keeps_bad: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """All landings of one job, by their numbers. One with few records shares a task with others."""
+
+    landings: tuple[Task, ...]
     version: str  # of Frazil
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Writes a slice; one row of `RETURNS`."""
+        """Writes what a Spark task reads; rows of `RETURNED`."""
         if self.version != _LOADED:
             raise ModuleNotFoundError(f"frazil {self.version}: Spark's workers have {_LOADED}")
         pa.set_cpu_count(1)  # Spark has given this task one core
-        yield _Slice(self).written(batches)
+        begun: dict[int, _Slice] = {}
+        for batch in batches:
+            for number, records in _by_landing(batch):
+                if number not in begun:
+                    begun[number] = _Slice(self.landings[number])
+                begun[number].add(records)
+            if sum(each.held for each in begun.values()) > HELD:
+                for each in begun.values():
+                    each.flush()
+        yield from (each.close(number) for number, each in begun.items())
+
+
+def _by_landing(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Runs of records of one landing each: partitions are read one after the other."""
+    numbers = batch["landing"].to_numpy()
+    starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist()]
+    for start, end in zip(starts, [*starts[1:], len(batch)], strict=True):
+        if end > start:
+            yield int(numbers[start]), batch.slice(start, end - start)
 
 
 class _Slice:
+    """What one task does for one landing."""
+
     def __init__(self, task: Task) -> None:
         self._task = task
         self._counts = Counts()
         self._seen: set[int] = set()
         self._bad: list[pa.RecordBatch] = []
         self._kept = 0
+        self._writer = DataFileWriter(task.layout, f"00000-{uuid.uuid4()}")
 
-    def written(self, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
-        writer = DataFileWriter(self._task.layout, f"00000-{uuid.uuid4()}")
-        for batch in batches:
-            verdicts = self._task.records.decode(batch["raw_key"], batch["raw_value"])
-            self._count(batch, verdicts)
-            if verdicts.bad.any():
-                self._set_aside(batch, verdicts)
-            writer.write(self._rows(batch, verdicts))
+    @property
+    def held(self) -> int:
+        """Bytes of rows that wait to be written."""
+        return self._writer.held
+
+    def flush(self) -> None:
+        """Writes them."""
+        self._writer.flush()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Takes records in."""
+        batch = batch.append_column("leader_epoch", self._epochs(batch))
+        verdicts = self._task.records.decode(batch["raw_key"], batch["raw_value"])
+        self._count(batch, verdicts)
+        if verdicts.bad.any():
+            self._set_aside(batch, verdicts)
+        self._writer.write(self._rows(batch, verdicts))
+
+    def close(self, number: int) -> pa.RecordBatch:
+        """Finishes the files; the row of `RETURNED` of the landing that has this number."""
         self._counts.writers = sorted(self._seen)
+        landing = pa.array([number], pa.int32())
         report = pa.array([json.dumps(asdict(self._counts))])
-        files = pa.array([[asdict(f) for f in writer.close()]], RETURNED.field("files").type)
-        return pa.RecordBatch.from_arrays([report, files, self._given_back()], schema=RETURNED)
+        files = pa.array([[asdict(f) for f in self._writer.close()]], RETURNED.field("files").type)
+        return pa.RecordBatch.from_arrays([landing, report, files, self._given_back()], schema=RETURNED)
+
+    def _epochs(self, batch: pa.RecordBatch) -> pa.Array:
+        """A constant where, as nearly always, there is one for all."""
+        epochs = self._task.epochs
+        values = {epoch for steps in epochs.values() for _, epoch in steps}
+        if len(values) <= 1:
+            return pa.repeat(pa.scalar(next(iter(values), None), pa.int32()), len(batch))
+        partitions, offsets = (batch[name].to_numpy() for name in ("partition", "offset"))
+        found, known = np.zeros(len(batch), np.int32), np.zeros(len(batch), bool)
+        for partition, steps in epochs.items():
+            for first, epoch in steps:
+                later = (partitions == partition) & (offsets >= first)
+                found[later], known[later] = epoch, True
+        return pa.array(found, mask=~known)
 
     def _rows(self, batch: pa.RecordBatch, verdicts: Verdicts) -> pa.RecordBatch:
         """The good records as the table's rows."""

@@ -22,7 +22,7 @@ from frazil.formats.protocol import KEY, VALUE, HalfSchemas
 from frazil.formats.record_batch import ArrowRecords
 from frazil.kafka.tally import Tally
 from frazil.landing.lane import task as lane
-from frazil.landing.lane.task import Task
+from frazil.landing.lane.task import Task, Tasks
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.data_files import file_layout
@@ -52,12 +52,14 @@ def task_of(catalog: InMemoryCatalog, null_value: tuple[bool, bool] = (False, Tr
         columns=tuple(f.name for f in table.schema().fields),
         metadata={c.word: c.name(SPEC.metadata_names) for c in metadata_columns(SPEC)},
         topic="t",
+        epochs={partition: [(0, 7)] for partition in (0, 1, 3)},
         keeps_bad=True,
-        version=version("frazil"),
     )
 
 
-def batch(*records: tuple[bytes | None, bytes | None], partition: int = 0, first: int = 0) -> pa.RecordBatch:
+def batch(
+    *records: tuple[bytes | None, bytes | None], partition: int = 0, first: int = 0, landing: int = 0
+) -> pa.RecordBatch:
     rows = range(len(records))
     columns = {
         "raw_key": pa.array([key for key, _ in records], pa.binary()),
@@ -66,19 +68,30 @@ def batch(*records: tuple[bytes | None, bytes | None], partition: int = 0, first
         "offset": pa.array([first + n for n in rows], pa.int64()),
         "timestamp": pa.array([BASE + dt.timedelta(milliseconds=n) for n in rows], pa.timestamp("us", "UTC")),
         "timestampType": pa.array([(0, 1, -1)[n % 3] for n in rows], pa.int32()),
-        "leader_epoch": pa.array([7 for _ in rows], pa.int32()),
+        "landing": pa.array([landing for _ in rows], pa.int32()),
         "headers": pa.array([[("h", b"v")] if n else None for n in rows], pa.map_(pa.string(), pa.binary())),
     }
     return pa.RecordBatch.from_pydict(columns)
 
 
-def run(task: Task, *batches: pa.RecordBatch) -> tuple[dict[str, Any], list[dict[str, Any]], list[Any]]:
+def run(
+    task: Task, *batches: pa.RecordBatch, frazil: str = version("frazil")
+) -> tuple[dict[str, Any], list[dict[str, Any]], list[Any]]:
     """What a task counted, the rows of its files, and the bad records that it hands back."""
     sent = replace(pickle.loads(pickle.dumps(task)), layout=task.layout)  # which makes folders, other than S3
-    (found,) = sent.run(batches)
+    (found,) = Tasks((sent,), frazil).run(batches)
     row = found.to_pylist()[0]
-    rows = [r for f in row["files"] for r in pq.read_table(f["path"].removeprefix("file://")).to_pylist()]
-    return json.loads(row["report"]), rows, row["bad"]
+    return json.loads(row["report"]), rows_of(row), row["bad"]
+
+
+def rows_of(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a landing's files."""
+    return [r for f in row["files"] for r in pq.read_table(f["path"].removeprefix("file://")).to_pylist()]
+
+
+def returned(tasks: tuple[Task, ...], *batches: pa.RecordBatch) -> list[dict[str, Any]]:
+    """What one task says of each landing."""
+    return [row for found in Tasks(tasks, version("frazil")).run(batches) for row in found.to_pylist()]
 
 
 RECORDS = [
@@ -145,9 +158,8 @@ def test_counts_are_of_all_batches_and_say_which_records_were_read(catalog: InMe
     assert len(rows) == 8
 
 
-def test_a_slice_without_records_writes_no_file(catalog: InMemoryCatalog) -> None:
-    counts, rows, bad = run(task_of(catalog))
-    assert (counts["read"], counts["max_timestamp"], rows, bad) == (0, None, [], [])
+def test_a_slice_without_records_has_nothing_to_tell(catalog: InMemoryCatalog) -> None:
+    assert returned((task_of(catalog),), batch()) == []
 
 
 def test_a_task_that_runs_twice_writes_files_of_other_names_and_says_the_same_of_them(
@@ -155,7 +167,7 @@ def test_a_task_that_runs_twice_writes_files_of_other_names_and_says_the_same_of
 ) -> None:
     task = task_of(catalog)
 
-    first, again = (next(task.run([batch((b"k", b"v"))])).to_pylist()[0] for _ in range(2))
+    first, again = (returned((task,), batch((b"k", b"v")))[0] for _ in range(2))
 
     assert first["report"] == again["report"]
     assert {f["path"] for f in first["files"]}.isdisjoint(f["path"] for f in again["files"])
@@ -174,7 +186,7 @@ def test_bad_records_that_are_too_large_are_named_and_not_handed_back(
 
 def test_workers_of_another_version_do_nothing(catalog: InMemoryCatalog) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"9\.9"):
-        run(replace(task_of(catalog), version="9.9"), batch((b"k", b"v")))
+        run(task_of(catalog), batch((b"k", b"v")), frazil="9.9")
 
 
 def test_workers_that_were_there_before_an_upgrade_do_nothing_though_it_is_installed(
@@ -184,3 +196,38 @@ def test_workers_that_were_there_before_an_upgrade_do_nothing_though_it_is_insta
 
     with pytest.raises(ModuleNotFoundError, match=r"0\.0\.9"):
         run(task_of(catalog), batch((b"k", b"v")))
+
+
+def test_a_task_serves_several_landings_whose_records_alternate(catalog: InMemoryCatalog) -> None:
+    one = task_of(catalog)
+    two = replace(one, topic="two", epochs={0: [(0, 1), (2, 5)], 3: [(0, 1)]}, keeps_bad=False)
+    mixed = pa.Table.from_batches(
+        [
+            batch((None, b"a0"), (b"k", b"\xff"), first=10),
+            batch((b"b", b"b0"), (b"\xff", b"b"), (None, b"b2"), landing=1, first=0),
+            batch((None, b"a2"), landing=0, first=12),
+            batch((None, b"b3"), landing=1, partition=3, first=9),
+        ]
+    ).combine_chunks()
+
+    found = returned((one, two), *mixed.to_batches())
+
+    counts = {row["landing"]: json.loads(row["report"]) for row in found}
+    rows = {row["landing"]: rows_of(row) for row in found}
+    assert {n: (c["read"], c["bad"]) for n, c in counts.items()} == {0: (3, 1), 1: (4, 1)}
+    assert [r["value"] for r in rows[0]] == ["a0", "a2"]
+    assert [(r["value"], r["_x24_x24leader_x2Depoch"]) for r in rows[1]] == [("b0", 1), ("b2", 5), ("b3", 1)]
+    assert {r["_x24_x24topic"] for r in rows[1]} == {"two"}
+    assert [[b["offset"] for b in row["bad"]] for row in found] == [[11], []]
+
+
+def test_landings_that_hold_much_together_write_it_before_they_end(
+    catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane, "HELD", 100)
+    task = task_of(catalog)
+
+    found = returned((task, task), *[batch((b"k", b"v" * 60), landing=n % 2, first=n) for n in range(4)])
+
+    assert [[r["_x24_x24offset"] for r in rows_of(row)] for row in found] == [[0, 2], [1, 3]]
+    assert [len(row["files"]) for row in found] == [1, 1]
