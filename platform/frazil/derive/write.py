@@ -29,7 +29,7 @@ from frazil.tables.branches import tries
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, branch_gone, first_line, spark_job
 from frazil.tables.spark import Watched, append_rows, samples
-from frazil.tables.stage import StagedFiles, audit_failed, staged_files
+from frazil.tables.stage import StagedFiles, audit_rows, staged_files
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -201,12 +201,7 @@ def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
     catalog, write = task.connections.catalog, task.spec.write
     watched = Watched(rows, {"written": "count(1)"}, derivation_job(task.name), twice=samples(task.table))
     files = append(catalog, task.name, task.table, watched.rows, task.branch, write)
-    _audit(task.name, watched.measured["written"], files)
+    written = watched.measured["written"]
+    audit_rows(files, written, f"A derivation of {task.name}", f"{written} rows written", "Derive again.")
     task.done("written")
     return files
-
-
-def _audit(name: TableName, written: int, files: StagedFiles) -> None:
-    if files.rows != written:
-        numbers = f"{written} rows written, {files.rows} in the new files"
-        raise audit_failed(f"A derivation of {name}", numbers, "Derive again.")

@@ -82,6 +82,12 @@ def audit_failed(work: str, numbers: str, again: str = "Try again.") -> AuditFai
     )
 
 
+def audit_rows(staged: StagedFiles, wanted: int, work: str, numbers: str, again: str = "Try again.") -> None:
+    """Raises AuditFailedError where files do not hold as many rows as wanted; `numbers` says why so many."""
+    if staged.rows != wanted:
+        raise audit_failed(work, f"{staged.rows} rows in the new files; {numbers}", again)
+
+
 def staged_files(table: Table, branch: str) -> StagedFiles | None:
     """The data files that the newest snapshot of a branch added; None where the branch is gone."""
     tip = next(ancestors(table.metadata, branch), None)

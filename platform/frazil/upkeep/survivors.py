@@ -1,4 +1,7 @@
-"""Data files written again without some of their rows on a branch that nobody reads, and put in place."""
+"""Rows leave a table: files that hold them are written again without them, and put in place in one commit.
+
+What stays is written upon a branch that nobody reads. Row expiry and forgetting both come through here.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,15 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
-from frazil.tables.branches import branch_lost, publish_branch
+from frazil.tables.branches import branch_lost, leave_branch, new_branch, publish_branch, tries
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import Committed, commit
 from frazil.tables.faults import Job, spark_job
+from frazil.tables.ledger import copied, disown_copy
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import replacing
 from frazil.tables.spark import Watched, append_rows, samples, spark_name
-from frazil.tables.stage import StagedFiles, audit_failed, staged_files
+from frazil.tables.stage import StagedFiles, audit_rows, staged_files
 from frazil.upkeep.row_expiry.plan import PastRows
 
 if TYPE_CHECKING:
@@ -43,26 +47,103 @@ class Survivors:
         return same and all(file.spec_id == spec_id for file in self.staged.files)
 
 
+Find = Callable[["Table", frozenset[str] | None], PastRows]
+"""The files of a head that hold rows which go; of those to be rewritten only these paths, unless None."""
+
+Step = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """What the commit says of itself.
+
+    Args:
+        summary: Of its snapshot, besides the ledger.
+        ledger: Behind a head of which so many rows go, by the work of a branch; empty: there is none.
+        properties: What the table's properties say then, besides the ledger.
+    """
+
+    summary: Mapping[str, str]
+    ledger: Callable[[Table, int, str], Mapping[str, str]]
+    properties: Callable[[Table], Mapping[str, str]] = lambda _: {}
+
+    def upon(self, tx: Transaction, table: Table, rows: int, branch: str) -> Mapping[str, str]:
+        """Has a commit set the table's properties; what its snapshot says."""
+        ledger = self.ledger(table, rows, branch)
+        disown_copy(tx)  # what `copied` says holds
+        copy = copied(ledger, table.metadata.next_sequence_number()) if ledger else {}
+        if properties := {**copy, **self.properties(table)}:
+            tx.set_properties(properties)
+        return {**self.summary, **ledger}
+
+
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """Which rows go, and how that work is named in errors and on its branch."""
+    """Which rows go, and how that work is named.
 
-    sql: str  # true of rows that go
-    work: str  # such as `row expiry`
-    again: str  # what to do where others commit all the time
+    Args:
+        sql: True of rows that go.
+        work: In errors, such as `row expiry`.
+        prefix: Of its branches.
+        again: What to do where others commit all the time.
+        untold: Manifests say nothing of the files that go, whose bounds and partitions tell values.
+    """
+
+    sql: str
+    work: str
+    prefix: str
+    again: str
+    untold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Rows that went."""
+
+    past: PastRows
+    survivors: Survivors
+    done: Committed  # without a snapshot where nothing was left to do
+    conflicts: int = 0  # how often files were written anew, or the commit was refused
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return self.past.rows + self.survivors.expired
+
+
+def take_out(
+    connections: Connections,
+    name: TableName,
+    find: Find,
+    says: Says,
+    leaving: Leaving,
+    on_step: Step = lambda _: None,
+) -> Taken:
+    """Takes rows out of `main`; writes files anew where others changed them meanwhile.
+
+    `on_step` is told written, published.
+
+    Raises:
+        CommitConflictError: Others changed the files time and again.
+    """
+    for attempt in tries():
+        with attempt:
+            branch = new_branch(leaving.prefix)
+            try:
+                survivors = write_survivors(connections, name, find, leaving, branch)
+                on_step("written")
+                taken = put_survivors(connections.catalog, name, survivors, find, says, leaving, branch)
+            finally:
+                leave_branch(connections.catalog, name, branch)
+            if taken.done.snapshot_id:
+                on_step("published")
+    return replace(taken, conflicts=taken.conflicts + attempt.num - 1)
 
 
 def write_survivors(
-    connections: Connections,
-    name: TableName,
-    find: Callable[[Table], PastRows],
-    leaving: Leaving,
-    branch: str,
+    connections: Connections, name: TableName, find: Find, leaving: Leaving, branch: str
 ) -> Survivors:
-    """Reads the mixed files of the head with whatever deletes rows in them, and writes what stays.
-
-    `find` tells the files of a head that hold rows which go.
-    """
+    """Reads the mixed files of the head with whatever deletes rows in them, and writes what stays."""
     past, made = _make_branch(connections, name, find, branch, leaving)
     if not past.mixed:
         return Survivors(deletes=past.deletes)
@@ -70,30 +151,21 @@ def write_survivors(
     staged = staged_files(load_table(connections.catalog, name), branch)
     if staged is None:
         raise branch_lost(name, branch)
-    if read - expired != staged.rows:
-        numbers = f"{read} rows read, {expired} of them go, {staged.rows} written"
-        raise audit_failed(f"A {leaving.work} of {name}", numbers)
+    numbers = f"{read} rows read, {expired} of them go"
+    audit_rows(staged, read - expired, f"A {leaving.work} of {name}", numbers)
     return Survivors(past.mixed_paths, past.deletes, staged, expired)
-
-
-Says = Callable[["Table", PastRows], tuple[Mapping[str, str], Mapping[str, str]]]
-"""What a head's successor says in its summary, and what the table's properties say then."""
 
 
 def put_survivors(
     catalog: Catalog,
     name: TableName,
     survivors: Survivors,
-    find: Callable[[Table], PastRows],
+    find: Find,
     says: Says,
     leaving: Leaving,
-    *,
-    untold: bool = False,
-) -> tuple[Committed, PastRows]:
-    """Takes files out of `main`, and puts the survivors in, in one commit; what went is told with it.
-
-    Args:
-        untold: Manifests say nothing of the files that go, whose bounds and partitions tell values.
+    branch: str,
+) -> Taken:
+    """Takes files out of `main`, and puts the survivors in, in one commit.
 
     Raises:
         CommitConflictError: Others changed the files meanwhile.
@@ -103,23 +175,21 @@ def put_survivors(
     tried: dict[int | None, PastRows] = {}
 
     def stage(table: Table) -> Transaction | None:
-        tried[None] = past = find(table)
+        tried[None] = past = find(table, survivors.replaced)
         if not survivors.fit(past, table.spec().spec_id):
             raise _overtaken(name, leaving)
         if not past:
             return None
-        summary, properties = says(table, past)
         tx = transaction(table)
-        if properties:
-            tx.set_properties(dict(properties))
-        what = replace(replacing(past.named, past.paths, survivors.staged.files), untold=untold)
-        tried[stage_new_rows(tx, what, summary)] = past
+        summary = says.upon(tx, table, past.rows + survivors.expired, branch)
+        what = replacing(past.named, past.paths, survivors.staged.files)
+        tried[stage_new_rows(tx, replace(what, untold=leaving.untold), summary)] = past
         if survivors.staged.branch:
             publish_branch(tx, name, survivors.staged.branch, survivors.staged.tip)
         return tx
 
     done = commit(catalog, name, stage, work=leaving.work, todo=leaving.again)
-    return done, tried[done.snapshot_id]
+    return Taken(tried[done.snapshot_id], survivors, done, done.conflicts)
 
 
 def _overtaken(name: TableName, leaving: Leaving) -> CommitConflictError:
@@ -133,7 +203,7 @@ def _overtaken(name: TableName, leaving: Leaving) -> CommitConflictError:
 def _make_branch(
     connections: Connections,
     name: TableName,
-    find: Callable[[Table], PastRows],
+    find: Find,
     branch: str,
     leaving: Leaving,
 ) -> tuple[PastRows, Committed]:
@@ -144,7 +214,7 @@ def _make_branch(
 
     def stage(table: Table) -> Transaction | None:
         nonlocal past
-        past = find(table)
+        past = find(table, None)
         if not past.mixed:
             return None
         tx = transaction(table)

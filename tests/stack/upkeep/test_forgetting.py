@@ -22,8 +22,8 @@ from frazil.landing.redrive import redrive
 from frazil.landing.rollback import roll_back
 from frazil.spec.derived import DerivedSpec
 from frazil.tables.catalog import load_table
+from frazil.upkeep import survivors
 from frazil.upkeep.expiry import expire
-from frazil.upkeep.forgetting import rows
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget, proofs
 from frazil.upkeep.forgetting.report import ForgetReport, read_report
@@ -216,7 +216,7 @@ def test_a_rollback_goes_not_past_what_was_forgotten(topic: Topic) -> None:
 def test_a_landing_between_the_look_and_the_commit_loses_nothing(
     topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = rows.write_survivors
+    whole = survivors.write_survivors
     more = iter([trade(topic, 7, PLANTED)])
 
     def beside(*args: Any) -> Any:
@@ -226,7 +226,7 @@ def test_a_landing_between_the_look_and_the_commit_loses_nothing(
             land(topic.spec, topic.connections)
         return found
 
-    monkeypatch.setattr(rows, "write_survivors", beside)
+    monkeypatch.setattr(survivors, "write_survivors", beside)
 
     report = forgotten(topic)
 

@@ -23,7 +23,7 @@ from frazil.tables.pyiceberg import transaction
 from frazil.tables.redaction import SPARK_CATALOG
 from frazil.tables.replacement import Replacement, overtaken, same_rows
 from frazil.tables.spark import spark_name
-from frazil.tables.stage import StagedFiles, audit_failed, staged_files
+from frazil.tables.stage import StagedFiles, audit_rows, staged_files
 from frazil.upkeep.compaction.plan import Round
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def rewrite(
     staged = staged_files(load_table(connections.catalog, name), branch)
     if staged is None:
         raise branch_lost(name, branch)
-    _audit(name, rows, staged, plan)
+    numbers = f"{rows} rows in the {len(plan.files)} old ones"
+    audit_rows(staged, rows, f"A compaction of {name}", numbers)
     return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged, attempt.num - 1)
 
 
@@ -138,10 +139,3 @@ def _options(plan: Round, cores: int) -> str:
     }
     pairs = (f"{literal(key)}, {literal(str(value))}" for key, value in options.items())
     return f"map({', '.join(pairs)})"
-
-
-def _audit(name: TableName, rows: int, staged: StagedFiles, plan: Round) -> None:
-    """The new files must hold as many rows as the old ones did."""
-    if staged.rows != rows:
-        numbers = f"{rows} rows in {len(plan.files)} files, {staged.rows} in the {len(staged.files)} new ones"
-        raise audit_failed(f"A compaction of {name}", numbers)

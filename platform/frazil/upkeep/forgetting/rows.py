@@ -9,24 +9,21 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
-from frazil.tables.branches import FORGETTING, leave_branch, new_branch
+from frazil.tables.branches import FORGETTING
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import set_properties
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.files import leaner
-from frazil.tables.ledger import copied
 from frazil.tables.manifests import files_matching, manifests_of
 from frazil.tables.spark import spark_name
 from frazil.upkeep.forgetting.pending import noted
 from frazil.upkeep.row_expiry.plan import PastRows
-from frazil.upkeep.survivors import Leaving, put_survivors, write_survivors
+from frazil.upkeep.survivors import Leaving, Says, take_out
 from frazil.upkeep.work import SUMMARY
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table
-
-_TRIES = 5  # how often files are written anew, because others changed one of them meanwhile
 
 _TODO = "Forget again: it goes on from what is there."
 
@@ -46,7 +43,7 @@ class Going:
     @property
     def leaving(self) -> Leaving:
         """The same as their work is named."""
-        return Leaving(self.sql, "forgetting", _TODO)
+        return Leaving(self.sql, "forgetting", FORGETTING, _TODO, untold=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,37 +72,21 @@ def take_rows(going: Going, connections: Connections, due: int) -> Gone:
     Raises:
         CommitConflictError: Others changed the same files time and again.
     """
-    for _ in range(_TRIES):
-        branch = new_branch(FORGETTING)
-        try:
-            return _once(going, connections, due, branch)
-        except CommitConflictError as e:
-            refused = e
-        finally:
-            leave_branch(connections.catalog, going.name, branch)
-    raise refused
 
+    def properties(table: Table) -> Mapping[str, str]:
+        return noted(table, due, table.metadata.next_sequence_number())
 
-def _once(going: Going, connections: Connections, due: int, branch: str) -> Gone:
-    find = _Finder(going, connections)
-    survivors = write_survivors(connections, going.name, find, going.leaving, branch)
-
-    def says(table: Table, past: PastRows) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        books = going.books(table, past.rows + survivors.expired, branch)
-        copy = copied(books, table.metadata.next_sequence_number()) if books else {}
-        properties = noted(table, due, table.metadata.next_sequence_number())
-        return {SUMMARY: "forgetting", **books}, {**copy, **properties}
-
-    done, past = put_survivors(
-        connections.catalog, going.name, survivors, find, says, going.leaving, untold=True
-    )
+    says = Says({SUMMARY: "forgetting"}, going.books, properties)
+    taken = take_out(connections, going.name, _Finder(going, connections), says, going.leaving)
+    done = taken.done
     if done.snapshot_id is None:
         # Another engine deleted them, or newer rows of their keys came: older snapshots may hold some.
         return leave_behind(going.name, connections, due)
     made = done.table.metadata.snapshot_by_id(done.snapshot_id)
-    written = tuple(file.file_path for file in survivors.staged.files)
-    rows, sequence = past.rows + survivors.expired, (made.sequence_number or 0) if made else 0
-    return Gone(str(going.name), rows, tuple(sorted(past.paths)), written, done.snapshot_id, sequence)
+    written = tuple(file.file_path for file in taken.survivors.staged.files)
+    sequence = (made.sequence_number or 0) if made else 0
+    paths = tuple(sorted(taken.past.paths))
+    return Gone(str(going.name), taken.rows, paths, written, done.snapshot_id, sequence)
 
 
 def leave_behind(name: TableName, connections: Connections, due: int) -> Gone:
@@ -128,7 +109,7 @@ class _Finder:
     head: int | None = None
     found: PastRows | None = None
 
-    def __call__(self, table: Table) -> PastRows:
+    def __call__(self, table: Table, _only: frozenset[str] | None = None) -> PastRows:
         if self.found is None or self.head != table.metadata.current_snapshot_id:
             self.head, self.found = table.metadata.current_snapshot_id, self._find(table)
         return self.found

@@ -7,21 +7,19 @@ spans, and how many rows went.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.errors import CommitConflictError, DifferentError
+from frazil.errors import DifferentError
 from frazil.landing.ledger import EMPTY, read_ledger
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
-from frazil.tables.branches import EXPIRING, leave_branch, new_branch
+from frazil.tables.branches import EXPIRING
 from frazil.tables.catalog import load_table
-from frazil.tables.ledger import copied
 from frazil.tables.manifests import HeadReader
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View
 from frazil.upkeep.row_expiry.plan import (
@@ -33,20 +31,16 @@ from frazil.upkeep.row_expiry.plan import (
     oldest_in,
     row_age,
 )
-from frazil.upkeep.survivors import Leaving, Survivors, put_survivors, write_survivors
+from frazil.upkeep.survivors import Leaving, Says, Step, Survivors, take_out
 from frazil.upkeep.work import SUMMARY, WorkReport
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-
-Step = Callable[[str], None]
-
 AGAIN = "Nothing: the upkeep sensor tries again; so does `frazil expire --rows`."
 """What to do where others commit all the time."""
 
 _EVERY = timedelta(hours=1)
-_TRIES = 5  # how often files are written anew, because others took one of them or kept committing
 
 
 class RowExpiry(Kind):
@@ -123,9 +117,8 @@ class _RowExpiry:
         self._max_bytes = int(spec.upkeep.max_bytes)
         at = int(now * 1000) - int(age.most.total_seconds() * 1000)
         self._cutoff = Cutoff(age.column, at)
-        self._leaving = Leaving(self._cutoff.sql, "row expiry", AGAIN)
+        self._leaving = Leaving(self._cutoff.sql, "row expiry", EXPIRING, AGAIN)
         self._done = on_step
-        self._branches: list[str] = []
 
     def run(self, order: Order) -> WorkReport:
         """Plans, and does it unless nothing is past, or this is a dry run."""
@@ -136,23 +129,15 @@ class _RowExpiry:
         if order.dry_run:
             return self._would(past, count_past_rows(table, past, self._cutoff))
         self._done("planned")
-        try:
-            return self._expire(order.reason)
-        finally:
-            for branch in self._branches:
-                leave_branch(self._catalog, self._name, branch)
+        return self._expire(order.reason)
 
     def _expire(self, reason: str) -> WorkReport:
-        for again in range(_TRIES):
-            try:
-                survivors = self._survivors()
-                self._done("written")
-                report = self._publish(survivors, reason)
-            except CommitConflictError as e:
-                refused = e
-                continue
-            return replace(report, conflicts=report.conflicts + again)
-        raise refused
+        why = {"frazil.upkeep-reason": reason} if reason else {}
+        says = Says({SUMMARY: "row_expiry", **why}, self._books)
+        taken = take_out(self._connections, self._name, self._past, says, self._leaving, self._done)
+        done = taken.done.snapshot_id
+        report = self._report(taken.past, taken.survivors if done else Survivors())
+        return replace(report, snapshot_id=done, conflicts=taken.conflicts)
 
     def _past(self, table: Table, only: frozenset[str] | None = None) -> PastRows:
         if self._cutoff.column not in table.schema().column_names:
@@ -163,29 +148,7 @@ class _RowExpiry:
             )
         return find_past_rows(table, self._cutoff, self._max_bytes, only)
 
-    def _survivors(self) -> Survivors:
-        """What stays of the mixed files of the present head, on a new branch."""
-        self._branches.append(new_branch(EXPIRING))
-        return write_survivors(self._connections, self._name, self._past, self._leaving, self._branches[-1])
-
-    def _publish(self, survivors: Survivors, reason: str) -> WorkReport:
-        """Takes the past files out of `main`, and puts the survivors in."""
-
-        def says(table: Table, past: PastRows) -> tuple[Mapping[str, str], Mapping[str, str]]:
-            books = self._books(table, past.rows + survivors.expired)
-            why = {"frazil.upkeep-reason": reason} if reason else {}
-            properties = copied(books, table.metadata.next_sequence_number()) if books else {}
-            return {SUMMARY: "row_expiry", **why, **books}, properties
-
-        find = partial(self._past, only=survivors.replaced)
-        done, past = put_survivors(self._catalog, self._name, survivors, find, says, self._leaving)
-        if done.snapshot_id:
-            self._done("published")
-        written = survivors if done.snapshot_id else Survivors()
-        report = self._report(past, written)
-        return replace(report, snapshot_id=done.snapshot_id, conflicts=done.conflicts)
-
-    def _books(self, table: Table, expired: int) -> dict[str, str]:
+    def _books(self, table: Table, expired: int, work: str) -> Mapping[str, str]:
         """The ledger of the new snapshot; none where no row went, or where nothing was ever landed."""
         before = read_ledger(table.metadata)
         if before is None or not expired:
@@ -194,7 +157,7 @@ class _RowExpiry:
             EMPTY,
             expired=expired,
             expired_before=self._cutoff.at,
-            landing=self._branches[-1],
+            landing=work,
             version=version("frazil"),
         )
         return entry.beside(before).properties()
