@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from kit.model.edges import Edges, edges
-from kit.model.guards import GUARDS, SEEDS, Guard
+from kit.model.guards import GUARDS, Guard
 from kit.model.round import Case, play
+from kit.model.seeds import SEEDS
 
 MOST = 500
 """Rounds in which a guard must be missed."""
@@ -17,7 +18,8 @@ MOST = 500
 @pytest.fixture(scope="module")
 def among() -> Iterator[Edges]:
     with edges() as found:
-        play(found, Case({}))  # what all rounds begin with is made by the whole engine
+        for keyed in (False, True):  # what all rounds begin with is made by the whole engine
+            play(found, Case({}, keyed=keyed))
         yield found
 
 

@@ -1,7 +1,8 @@
 """Interleavings of the engine's own functions, in memory: nothing lost, nothing doubled, every message true.
 
-Landings, redrives, compactions, expiries, rollbacks and another engine take turns at every call to the
-catalog, to Kafka and at every deletion; commits lose their answers and processes die (`kit.model`).
+Landings, merges, redrives, compactions, expiries of snapshots and rows, rollbacks and another engine take
+turns at every call to the catalog, to Kafka and at every deletion; commits lose their answers and processes
+die (`kit.model`).
 
 FRAZIL_TEST_MODEL says how many rounds there are, FRAZIL_TEST_SEED which ones. A round that fails is shrunk,
 and told as the `Case` that plays it again.
@@ -50,13 +51,14 @@ def test_whatever_comes_between_each_record_is_there_once_and_every_message_is_t
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("lane", [False, True], ids=["branch", "files"])
+@pytest.mark.parametrize("route", ["branch", "files", "merge"])
 @pytest.mark.parametrize("works", [PAIR, COMPACTED, EXPIRED] if ROUNDS > FEW else [PAIR], ids="-".join)
 def test_at_every_call_another_may_come_and_every_commit_may_fail(
-    among: Edges, works: dict[str, tuple[str, ...]], lane: bool
+    among: Edges, works: dict[str, tuple[str, ...]], route: str
 ) -> None:
     at_once = 2 if ROUNDS > FEW and works is PAIR else 1
-    rounds = sum(1 for _ in every(among, Case(works, lane=lane), at_once))
+    case = Case(works, lane=route == "files", keyed=route == "merge")
+    rounds = sum(1 for _ in every(among, case, at_once))
 
     print(f"{rounds} rounds: each with up to {at_once} turns or fates")
     assert rounds > 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -155,18 +155,24 @@ class _Landing:
 
     def _land(self, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
         branch = new_branch(LANDING)
+        branches: tuple[str, ...] = (branch,)
         try:
             reading = self._reading(plan)
             written = self._write(reading, decoder, table, plan, branch)
+            branches = written.branches
             bad = self._bad(reading, decoder, plan, written)
             self._same_topic(plan)
             if not bad or self._spec.on_bad_record != "suspend":
                 return self._publish(plan, table, written, bad)
         except FrazilError:
-            leave_branch(self._connections.catalog, self._name, branch)
+            self._leave(branches)
             raise
-        leave_branch(self._connections.catalog, self._name, branch)
+        self._leave(branches)
         raise self._suspend(bad, plan, decoder)
+
+    def _leave(self, branches: Iterable[str]) -> None:
+        for branch in branches:
+            leave_branch(self._connections.catalog, self._name, branch)
 
     def _reading(self, plan: Plan) -> Reading:
         settings = self._connections.settings

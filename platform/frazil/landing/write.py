@@ -63,6 +63,11 @@ class Written:
         return self.good
 
     @property
+    def branches(self) -> tuple[str, ...]:
+        """Those that were made of it; they go with the work."""
+        return (self.branch,)
+
+    @property
     def changed(self) -> Mapping[str, Any]:
         """What the ledger says of rows that were changed, by field."""
         return {}

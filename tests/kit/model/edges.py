@@ -6,15 +6,15 @@ All else of a landing, a redrive, a compaction, an expiry is the engine's own.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import stamina
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 from pyiceberg.utils.concurrent import ExecutorFactory
 from pyspark.errors import PySparkException
@@ -26,14 +26,13 @@ import frazil.landing.history
 import frazil.landing.land
 import frazil.landing.redrive
 import frazil.landing.rollback
-import frazil.landing.upsert.merge
 import frazil.tables.keys
 import frazil.upkeep.compaction.rewrite
 import frazil.upkeep.orphans
 import frazil.upkeep.storage
 from frazil.formats.columns import RecordColumns
 from frazil.formats.logical import Field, Primitive, Struct
-from frazil.formats.row_key import NO_KEY
+from frazil.formats.row_key import NO_KEY, RowKey
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.dead_letters import DeadLetter, of_log
 from frazil.landing.faults import landing_job
@@ -42,18 +41,21 @@ from frazil.landing.write import PLAN, Written
 from frazil.tables.branches import started_at
 from frazil.tables.faults import spark_job
 from frazil.tables.manifests import added_files
-from frazil.tables.pyiceberg import transaction
 from frazil.tables.snapshots import ancestors
 from frazil.tables.stage import StagedFiles
 from kit.model.haste import make_haste
-from kit.model.topic import Record, tally_of
+from kit.model.rewrites import Rewrites
+from kit.model.spark import append_to, plan_text, written
+from kit.model.topic import Record
 
 if TYPE_CHECKING:
     from kit.model.world import World
 
-__all__ = ["append_to", "edges"]
+__all__ = ["Edges", "edges"]
 
 COLUMNS = RecordColumns(Struct(()), Struct((Field("quantity", Primitive("long")),)))
+COLUMNS_OF_KEY = RecordColumns(Struct((Field("key", Primitive("long")),)), COLUMNS.value)
+KEY = RowKey({"key": "key"})
 _LANE_LIVES = 6 * 3600.0
 
 
@@ -78,7 +80,10 @@ class Edges:
     """What the engine finds in place of the outside; `world` is the one of the present round."""
 
     world: World | None = None
-    begun: World | None = None  # what all rounds begin with
+    begun: dict[bool, World]  # what all rounds begin with, of tables with a row per key and of others
+
+    def __init__(self) -> None:
+        self.begun = {}
 
     def topic_fact(self, _admin: Any, _topic: str) -> Any:
         self.world.stage.step()
@@ -97,7 +102,9 @@ class Edges:
         return self.world.topic.tally(spans)
 
     def decoder_for(self, *_: Any) -> Any:
-        return SimpleNamespace(columns=COLUMNS, row_key=NO_KEY, value=SimpleNamespace(writers=(1,)))
+        keyed = self.world.keyed
+        columns, key = (COLUMNS_OF_KEY, KEY) if keyed else (COLUMNS, NO_KEY)
+        return SimpleNamespace(columns=columns, row_key=key, value=SimpleNamespace(writers=(1,)))
 
     def reading(self, _spark: Any, _settings: Any, _topic: str, spans: Any, _epochs: Any) -> Any:
         """Spark reads when its job runs: by name, and whatever has the name then."""
@@ -109,6 +116,7 @@ class Edges:
             except ValueError as e:
                 raise PySparkException(f"OffsetOutOfRange {e}") from e
 
+        read.sparkSession = None  # type: ignore[attr-defined]
         return SimpleNamespace(frame=read)
 
     def frame(self, _spark: Any, letters: Sequence[DeadLetter]) -> Any:
@@ -121,9 +129,9 @@ class Edges:
     ) -> Written:
         with spark_job(landing_job(plan, table, branch)):
             found = records()
-            good = self._cut([[*r.at] for r in found if not r.bad])
-            append_to(self.world, name, branch, good, {PLAN: str_of(plan)})
-        return _written(branch, found)
+            good = self.world.cut([[*r.at] for r in found if not r.bad])
+            append_to(self.world, name, branch, good, {PLAN: plan_text(plan)})
+        return written(branch, found)
 
     def lane_of(self, *_: Any) -> Any:
         return SimpleNamespace(write=self._lane) if self.world.lane else None
@@ -134,19 +142,14 @@ class Edges:
         with spark_job(landing_job(plan, table, landing)):
             found = reading.frame()
         good = [[*r.at] for r in found if not r.bad]
-        files = (self.world.store.write_rows(table, good),) if good else ()
+        files = (self.world.write_rows(table, good),) if good else ()
         self.world.stage.step()
-        return _written(landing, found, StagedFiles(files, until=started_at(landing) + _LANE_LIVES))
+        return written(landing, found, StagedFiles(files, until=started_at(landing) + _LANE_LIVES))
 
     def _spoiled(self, records: list[Record]) -> list[Record]:
         """What a reader may do wrong without saying so: it loses a record, or reads one twice."""
         how = self.world.stage.dice.choose(3, self.world.spoils) if self.world.stage.now else 0
         return {0: records, 1: records[:-1], 2: [*records, *records[-1:]]}[how]
-
-    def _cut(self, rows: list[Any]) -> list[Any]:
-        """What a writer may do wrong: a row that was counted is not in its file."""
-        cut = self.world.stage.dice.choose(2, self.world.spoils) if self.world.stage.now else 0
-        return rows[cut:]
 
     def find_bad(self, records: Any, _decoder: Any, _plan: Any, written: Written) -> list[BadRecord]:
         bad = {key: Record("", *key, bad=True) for key in written.bad_at}
@@ -158,13 +161,15 @@ class Edges:
 
     def letter_keys(self, kept: Table, _where: Any) -> Any:
         rows = self.world.store.rows(kept, kept.metadata.current_snapshot_id)
-        return (((p, at), None) for log, p, at in rows if log == self.world.topic.log)
+        ever, here = self.world.topic.ever, self.world.topic.log
+        return (((p, at), _time(ever[log, p, at])) for log, p, at in rows if log == here)
 
     def read_letters(self, kept: Table, _where: Any, keys: Any) -> list[DeadLetter]:
         rows = self.world.store.rows(kept, kept.metadata.current_snapshot_id)
-        raw = (None, None, None, None, None, "malformed", "it is")
+        raw = (None, None, None, None, "malformed", "it is")
         chosen = sorted({(p, at, log) for log, p, at in rows if (p, at) in keys})
-        return [DeadLetter("t", p, at, *raw, topic_id=log) for p, at, log in chosen]
+        ever = self.world.topic.ever
+        return [DeadLetter("t", p, at, _time(ever[log, p, at]), *raw, topic_id=log) for p, at, log in chosen]
 
     def offsets_in(self, table: Table, partition: int, offsets: Any, _names: Any, of: Any) -> list[int]:
         rows = self.world.store.rows(table, table.metadata.current_snapshot_id)
@@ -182,7 +187,7 @@ class Edges:
         ref = table.metadata.refs.get(branch)
         with spark_job(frazil.upkeep.compaction.rewrite._job(name)):
             rows = self._of_branch(table, ref)
-            append_to(self.world, name, branch, self._cut(rows), {})
+            append_to(self.world, name, branch, self.world.cut(rows), {})
 
     def _of_branch(self, table: Table, ref: Any) -> list[Any]:
         """What a rewrite finds upon a branch: the files of the one before, whose answer was lost, if any."""
@@ -212,44 +217,8 @@ class Edges:
         self.world.stage.step(waits=True)
 
 
-def append_to(
-    world: World, name: Any, branch: str, rows: Sequence[list[Any]], says: Mapping[str, str]
-) -> None:
-    """What Iceberg's Java does: an append that is tried again upon a newer head, and not if unanswered."""
-    table = world.catalog.load_table(name.identifier)
-    file = world.store.write_rows(table, rows)
-    world.stage.step()  # files take their time
-    for _ in range(5):
-        if branch not in table.metadata.refs:
-            raise PySparkException(f"Cannot use branch (does not exist): {branch}")
-        tx = transaction(table)
-        try:
-            with tx.update_snapshot(branch=branch, snapshot_properties=dict(says)).fast_append() as append:
-                append.append_data_file(file)
-            world.catalog.commit_table(table, tx._requirements, tx._updates)
-        except CommitFailedException:
-            table = world.catalog.load_table(name.identifier)
-        except Exception as e:
-            name_of = (
-                "NotFoundException" if isinstance(e, FileNotFoundError) else "CommitStateUnknownException"
-            )
-            raise PySparkException(f"{name_of}: {e}") from e
-        else:
-            return
-    raise PySparkException("CommitFailedException: five times")
-
-
-def str_of(plan: Plan) -> str:
-    """As `write_branch` says it."""
-    import json
-
-    return json.dumps(dict(plan.spans))
-
-
-def _written(branch: str, found: list[Record], files: StagedFiles | None = None) -> Written:
-    bad = tuple(r.at[1:] for r in found if r.bad)
-    mark = tally_of([r.at[1:] for r in found]).mark
-    return Written(branch, len(found), len(bad), 0, 10 * len(found), (1,), None, bad, mark, files)
+def _time(record: Record) -> datetime:
+    return datetime.fromtimestamp(record.time, UTC)
 
 
 def _raw(record: Record) -> dict[str, Any]:
@@ -281,6 +250,7 @@ def edges() -> Iterator[Edges]:
             (storage, "list_files", found.list_files),
             (frazil.upkeep.orphans, "list_files", found.list_files),
             (storage, "ThreadPoolExecutor", Here), (ExecutorFactory, "_instance", here),
+            *Rewrites(found).stand_ins(),
             (time, "time", found.time), (time, "monotonic", found.time), (time, "sleep", found.sleep),
         ]:  # fmt: skip
             patch.setattr(module, name, put)

@@ -14,7 +14,9 @@ from pyiceberg.table.update import AssertRefSnapshotId
 from frazil.landing import dead_letters, history, land, redrive
 from frazil.landing.landed import Landed, Redriven
 from frazil.landing.ledger import Ledger
+from frazil.landing.upsert import merge
 from frazil.tables import commit, ledger, replacement, rollback, stage
+from frazil.tables.manifests import HeadReader
 from frazil.tables.pyiceberg import transaction
 from frazil.upkeep import expiry, orphans
 from frazil.upkeep.compaction import rewrite, run
@@ -23,7 +25,7 @@ from kit.model.edges import Edges
 from kit.model.round import Case, Works, play
 from kit.model.stage import Dice
 
-__all__ = ["GUARDS", "SEEDS", "Guard"]
+__all__ = ["GUARDS", "Guard"]
 
 Out = Callable[[pytest.MonkeyPatch], None]
 
@@ -43,6 +45,7 @@ class Guard:
         works: Who does what in the rounds that try it.
         lane: Whether landings write files without a branch; None: now and then.
         spoils: Odds that a reader or a writer does wrong.
+        keyed: Whether the table has a row per key.
     """
 
     what: str
@@ -50,11 +53,13 @@ class Guard:
     works: Works
     lane: bool | None = None
     spoils: float = 0.0
+    keyed: bool = False
 
     def breaks(self, edges: Edges, seed: int) -> Exception | None:
         """What was broken in a round of a seed, if anything was."""
         lane = seed % 2 == 1 if self.lane is None else self.lane
-        case = Case(self.works, seed=seed, lane=lane, spoils=self.spoils)
+        lane = lane and not self.keyed
+        case = Case(self.works, seed=seed, lane=lane, spoils=self.spoils, keyed=self.keyed)
         try:
             play(edges, case, Dice(random=random.Random(seed)))
         except Exception as e:  # noqa: BLE001 - files that are gone break a work in their own way
@@ -111,10 +116,6 @@ def _always_anew(catalog: Any, name: Any, branch: str) -> None:
     commit.commit(catalog, name, staged, work="branch")
 
 
-def _uncounted(self: Any, written: Any) -> Any:
-    return stage.staged_files(self._connections.catalog.load_table(self._name.identifier), written.branch)
-
-
 def ledger_of(table: Any) -> Ledger | None:
     """The newest."""
     return Ledger.newest(table.metadata)
@@ -134,6 +135,12 @@ def _publish_any(tx: Transaction, name: Any, branch: str, tip: int) -> None:
 def _count_nothing(plan: Any, written: Any, rows: int, held: Any) -> None:
     if written.tally != sum(held.values(), land.Tally()):
         raise land.AuditFailedError("tally", meaning="Nothing of it is visible.")
+
+
+def _put_any(tx: Transaction, table: Any, removed: Any, staged: Any, said: Any) -> None:
+    from frazil.tables.rewrite import stage_new_rows
+
+    stage_new_rows(tx, replacement.replacing(HeadReader().read(table).named, removed, staged.files), said)
 
 
 GUARDS: tuple[Guard, ...] = (
@@ -239,7 +246,7 @@ GUARDS: tuple[Guard, ...] = (
     Guard(
         "a branch whose answer was lost is found made", put(land, "branch_from_head", _always_anew), LANDERS
     ),
-    Guard("what a compaction wrote is counted", put(rewrite, "_audit", nothing), COMPACTIONS, spoils=0.3),
+    Guard("what a compaction wrote is counted", put(rewrite, "audit_rows", nothing), COMPACTIONS, spoils=0.3),
     Guard(
         "files of a work that has not yet named them are no orphans",
         put(orphans, "_begun", lambda _: float("inf")),
@@ -248,39 +255,34 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         "the rows of a redrive are counted",
-        put(redrive._Redrive, "_audited", _uncounted),
+        put(redrive, "audit_rows", nothing),
         {"first": ("redrive",)},
         spoils=0.3,
     ),
+    Guard(
+        "a merge replaces files that are still there",
+        put(merge, "put_in_place", _put_any),
+        {"first": ("land",), "second": ("compact",)},
+        keyed=True,
+    ),
+    Guard(
+        "a merge is dropped where rows were deleted since",
+        put(merge, "delete_manifests", lambda _: frozenset()),
+        {"first": ("land",), "engine": ("delete",)},
+        keyed=True,
+    ),
+    Guard(
+        "a merge is put upon the line that it was merged with",
+        put(merge.MergeLanded, "_same_line", nothing),
+        {"first": ("land",), "second": ("land", "roll back")},
+        keyed=True,
+    ),
+    Guard(
+        "the rows that a merge keeps are counted",
+        put(merge, "audit_rows", nothing),
+        LANDERS,
+        spoils=0.3,
+        keyed=True,
+    ),
 )
 """In the order of a landing."""
-
-SEEDS: dict[str, int] = {
-    "commits are bound to the head of main": 37,
-    "a branch is published as it was audited": 77,
-    "a lost answer is looked for": 16,
-    "no file is deleted before the outcome is known": 21,
-    "a landing follows the position that it was planned from": 1,
-    "what was read is what the topic holds": 3,
-    "the files hold the rows that were counted": 3,
-    "the copy of the position counts only while main has not gone back behind it": 23,
-    "a compaction ends a copy of a position that main does not hold": 389,
-    "the topic that was read is the one that was planned": 4,
-    "branches of dead works go after six hours": 23,
-    "a landing drops the branches of those it overtook": 50,
-    "who gives up leaves no branch": 34,
-    "a redrive looks at the head that it is bound to": 1,
-    "a redrive is dropped where the position went back": 1,
-    "of two landings one keeps the dead letters": 4,
-    "dead letters that a dead landing kept are not kept again": 1,
-    "dead letters are kept before the landing is visible": 1,
-    "a snapshot expires only while no branch comes to name it": 15,
-    "files without a branch are published while no orphan removal can have taken them": 1,
-    "a compaction is put upon files that are still there": 1,
-    "a compaction is dropped where rows were deleted since": 1,
-    "a branch whose answer was lost is found made": 44,
-    "what a compaction wrote is counted": 4,
-    "files of a work that has not yet named them are no orphans": 158,
-    "the rows of a redrive are counted": 4,
-}
-"""Of each guard a seed whose round is broken without it, tried first; others follow where that changed."""

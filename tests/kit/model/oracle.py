@@ -7,7 +7,7 @@ topic before anybody could read it; and no row may be of anything else, or be th
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 
 from kit.model.catalog import Applied
 from kit.model.store import Store
-from kit.model.topic import Topic
+from kit.model.topic import Record, Topic
 
 __all__ = ["Broken", "Oracle"]
 
@@ -43,6 +43,7 @@ class Oracle:
     Args:
         adds: The rows that another engine's next commit adds.
         deletes: Those that it deletes.
+        keyed: Whether the table has a row per key: that of the key's last change.
     """
 
     topic: Topic
@@ -50,6 +51,7 @@ class Oracle:
     adds: set[Place] = field(default_factory=set)
     deletes: set[Place] = field(default_factory=set)
     heads: dict[int, _Head] = field(default_factory=dict)
+    keyed: bool = False
     broken: Broken | None = None  # the first law that was
 
     def seen(self, applied: Applied) -> None:
@@ -79,17 +81,50 @@ class Oracle:
         rows = frozenset(counted)
         adds, deletes = (self.adds, self.deletes) if by_engine else (set(), set())
         logs = _claimed(head.summary.additional_properties) or before.logs
+        deletes = deletes | self._expired(head.summary.additional_properties, before.rows - rows)
         now = _Head(rows, before.deleted | deletes, logs, head.timestamp_ms)
         if now.at < before.at:
             raise Broken(f"time goes back by {before.at - now.at} ms")
-        if lost := before.rows - rows - now.deleted:
+        if self.keyed:
+            self._newest(now, before)
+        elif lost := before.rows - rows - now.deleted:
             raise Broken(f"rows that were there are gone: {sorted(lost)}")
-        self._complete(now)
+        else:
+            self._complete(now)
         if strange := rows - before.rows - adds - self._allowed(now):
             raise Broken(f"rows of nothing that was landed: {sorted(strange)}")
         if back := rows & now.deleted:
             raise Broken(f"rows that were deleted came back: {sorted(back)}")
         return now
+
+    def _expired(self, said: Any, gone: frozenset[Place]) -> frozenset[Place]:
+        """The rows that a row expiry took out: as many as it says, and none too young."""
+        if said.get("frazil.upkeep") != "row_expiry":
+            return frozenset()
+        cutoff = int(said.get("frazil.expired-before") or 0) / 1000
+        ever = self.topic.ever
+        if young := {at for at in gone if at not in ever or ever[at].time >= cutoff}:
+            raise Broken(f"rows expired before {cutoff} that are younger: {sorted(young)}")
+        if len(gone) != int(said.get("frazil.expired", 0)):
+            raise Broken(f"{len(gone)} rows expired, told are {said.get('frazil.expired', 0)}")
+        return gone
+
+    def _newest(self, now: _Head, before: _Head) -> None:
+        """Each key has the row of its last change, or none where that ends it, or the row was taken out."""
+        if lost := {at for at in before.rows - now.rows - now.deleted if at not in self.topic.ever}:
+            raise Broken(f"rows that were there are gone: {sorted(lost)}")
+        changes: dict[int, list[Record]] = defaultdict(list)
+        for at in self._allowed(now):
+            if not self.topic.ever[at].bad:
+                changes[self.topic.ever[at].key].append(self.topic.ever[at])
+        for key, of_key in changes.items():
+            rows = {record.at for record in of_key} & now.rows
+            last = max(of_key, key=lambda record: record.at)
+            wanted = {last.at} - now.deleted if last.value is not None else set()
+            # What retention took nobody may have read.
+            known = last.offset >= self.topic.gone.get(last.log, {}).get(last.partition, 0)
+            if rows != wanted and (known or len(rows) > 1):
+                raise Broken(f"key {key} has {sorted(rows)}, not {sorted(wanted)}")
 
     def _complete(self, now: _Head) -> None:
         missing = [

@@ -15,7 +15,7 @@ from kit.model.edges import Edges
 from kit.model.oracle import Broken
 from kit.model.stage import Dice
 from kit.model.works import do
-from kit.model.world import SPEC, World
+from kit.model.world import World
 
 __all__ = ["Case", "drawn", "every", "play", "played", "shrunk"]
 
@@ -33,6 +33,7 @@ class Case:
         seed: Of what the works themselves draw: how many records, which snapshot.
         lane: Whether landings write files without a branch.
         spoils: Odds that a reader loses a record or doubles one.
+        keyed: Whether the table has a row per key.
     """
 
     works: Works
@@ -40,13 +41,15 @@ class Case:
     seed: int = 0
     lane: bool = False
     spoils: float = 0.0
+    keyed: bool = False
 
 
 _LANDERS = (("land",), ("few", "land"), ("land", "land"), ("produce", "land"))
 _OTHERS = (
     ("compact",), ("expire",), ("compact", "expire"), ("orphans",), ("redrive",), ("roll back",),
     ("seven hours",), ("retain",), ("seven hours", "expire"), ("seven hours", "seven hours", "orphans"),
-    ("produce",), ("recreate",), ("compact", "compact"),
+    ("produce",), ("recreate",), ("compact", "compact"), ("seven hours", "expire rows"),
+    ("seven hours", "land", "expire rows"), ("expire rows", "compact"),
 )  # fmt: skip
 _ENGINE = (
     (),
@@ -68,19 +71,20 @@ def drawn(seed: int) -> tuple[Case, Dice]:
         "more": dice.choice((*[()] * len(_OTHERS), *_OTHERS)), "engine": dice.choice(_ENGINE),
     }  # fmt: skip
     some = {actor: todo for actor, todo in works.items() if todo}
-    case = Case(some, seed=seed, lane=dice.random() < 0.4, spoils=dice.choice((0.0, 0.0, 0.1)))
+    lane, spoils, keyed = dice.random() < 0.4, dice.choice((0.0, 0.0, 0.1)), dice.random() < 0.4
+    case = Case(some, seed=seed, lane=lane and not keyed, spoils=spoils, keyed=keyed)
     return case, Dice(random=dice)
 
 
 def play(edges: Edges, case: Case, dice: Dice | None = None) -> World:
     """Plays a round to its end; raises what was broken."""
-    world = World(dice or Dice(dict(case.plan)), spoils=case.spoils, lane=case.lane)
-    world.goes_on_from(_begun(edges))
+    world = World(dice or Dice(dict(case.plan)), spoils=case.spoils, lane=case.lane, keyed=case.keyed)
+    world.goes_on_from(_begun(edges, keyed=case.keyed))
     world.may_lose_its_position = "turn back" in case.works.get("engine", ())
     edges.world = world
     own = random.Random(case.seed)
     for n in range(3):
-        world.topic.produce(n % 2, bad=own.random() < 0.2)
+        world.produce(n % 2, own, bad=own.random() < 0.2)
     actors = {
         actor: partial(_act, world, actor, todo, f"{case.seed} {actor}") for actor, todo in case.works.items()
     }
@@ -96,15 +100,15 @@ def _lawful(world: World) -> None:
         raise world.oracle.broken
 
 
-def _begun(edges: Edges) -> World:
+def _begun(edges: Edges, *, keyed: bool) -> World:
     """A table of two landings, made once."""
-    if edges.begun is None:
-        edges.begun = edges.world = world = World(Dice())
+    if keyed not in edges.begun:
+        edges.begun[keyed] = edges.world = world = World(Dice(), keyed=keyed)
         for n in (0, 1):
-            world.topic.produce(0)
-            world.topic.produce(1, bad=n == 1)
-            land(SPEC, world.connections)
-    return edges.begun
+            world.produce(0)
+            world.produce(1, bad=n == 1)
+            land(world.spec, world.connections)
+    return edges.begun[keyed]
 
 
 def _act(world: World, actor: str, todo: tuple[str, ...], seed: str) -> None:
@@ -121,11 +125,11 @@ def _settle(world: World) -> None:
         raise Broken(f"nothing failed, and branches are left: {left}")
     if world.stuck:
         return
-    world.topic.produce(0)
+    world.produce(0)
     for hours in (0, 7):
         world.store.now += hours * 3600
         try:
-            land(SPEC, world.connections, adopt_topic=True)
+            land(world.spec, world.connections, adopt_topic=True)
         except PositionLostError:
             if world.may_lose_its_position:
                 return
@@ -135,7 +139,7 @@ def _settle(world: World) -> None:
     world.at_rest()
     if len(world.dice.asked) % 4:
         return
-    remove_orphans(SPEC, world.connections, world.store.now + 30 * 86400)
+    remove_orphans(world.spec, world.connections, world.store.now + 30 * 86400)
     world.named_files_exist()
 
 

@@ -75,30 +75,34 @@ class Store:
         below = [path for path in self.files if path.startswith(f"{location}/")]
         return iter([StoredFile(path, len(self.files[path]), self.written[path]) for path in below])
 
-    def write_rows(
-        self, table: Table, rows: Sequence[Row], columns: dict[str, int] | None = None
-    ) -> DataFile:
-        """Writes a data file; `columns` are places in a row, for those whose bounds are told."""
+    def write_rows(self, table: Table, rows: Sequence[Row], times: Sequence[float | None] = ()) -> DataFile:
+        """Writes a data file.
+
+        Args:
+            table: Whose it is to be.
+            rows: What it holds.
+            times: Of each row, in seconds since the epoch; None: it has none. Empty: no bounds are told.
+        """
         self.stage.die_if_dead()
         path = f"{table.location()}/data/{uuid4().hex}.parquet"
         content = json.dumps(rows).encode()
         self.put(path, content)
-        bounds = {
-            table.schema().find_field(name).field_id: sorted(row[at] for row in rows)
-            for name, at in (columns or {}).items()
-        }
-        return _file(table, path, len(rows), len(content), DataFileContent.DATA, bounds)
+        return _file(table, path, len(rows), len(content), DataFileContent.DATA, times)
 
     def write_deletes(self, table: Table, deletes: Sequence[tuple[str, int]]) -> DataFile:
         """Writes a file of deletes by position, all of one data file."""
         path = f"{table.location()}/data/{uuid4().hex}-deletes.parquet"
         self.put(path, json.dumps(deletes).encode())
-        file = _file(table, path, len(deletes), 1, DataFileContent.POSITION_DELETES, {})
+        file = _file(table, path, len(deletes), 1, DataFileContent.POSITION_DELETES, ())
         file[10], file[11] = ({_PATH: edge(path for path, _ in deletes).encode()} for edge in (min, max))
         return file
 
     def rows(self, table: Table, snapshot_id: int | None) -> list[Row]:
         """The rows that a reader finds at a snapshot."""
+        return [row for _, row in self.live(table, snapshot_id)]
+
+    def live(self, table: Table, snapshot_id: int | None) -> list[tuple[str, Row]]:
+        """The same, each with the path of its file."""
         snapshot = table.metadata.snapshot_by_id(snapshot_id) if snapshot_id else None
         entries = [e for m in self.manifests(table, snapshot) for e in self.named(m)]
         deleted = {
@@ -108,7 +112,7 @@ class Store:
             for path, at in json.loads(self.get(entry.path))
         }
         return [
-            row
+            (entry.path, row)
             for entry in entries
             if not entry.deletes
             for at, row in enumerate(self.rows_of(entry.path))
@@ -146,14 +150,17 @@ class Store:
 
 
 def _file(
-    table: Table, path: str, count: int, size: int, content: DataFileContent, bounds: dict[int, Any]
+    table: Table, path: str, count: int, size: int, content: DataFileContent, times: Sequence[float | None]
 ) -> DataFile:
-    kinds = {i: table.schema().find_field(i).field_type for i in bounds}
-    low, high = ({i: to_bytes(kinds[i], edge[at]) for i, edge in bounds.items()} for at in (0, -1))
+    known = sorted(round(at * 1_000_000) for at in times if at is not None)
+    column = table.schema().find_field("$$timestamp") if times else None
+    edges = (known[0], known[-1]) if known else ()
+    low, high = ({column.field_id: to_bytes(column.field_type, at)} for at in edges) if edges else ({}, {})
     file = DataFile.from_args(
         content=content, file_path=path, file_format=FileFormat.PARQUET,
         partition=Record(*[None] * len(table.spec().fields)),
         record_count=count, file_size_in_bytes=size, lower_bounds=low or None, upper_bounds=high or None,
+        null_value_counts={column.field_id: count - len(known)} if column else None,
     )  # fmt: skip
     file.spec_id = table.spec().spec_id
     return file

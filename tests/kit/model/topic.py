@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ __all__ = ["Record", "Topic"]
 
 @dataclass(frozen=True)
 class Record:
-    """One record: of which log, where, and whether it can be decoded; an upsert's key and value."""
+    """One record: of which log, where, and whether it can be decoded; its time; an upsert's key and value."""
 
     log: str
     partition: int
@@ -25,6 +25,7 @@ class Record:
     bad: bool = False
     key: int = 0
     value: int | None = 0
+    time: float = 0.0  # seconds since the epoch
 
     @property
     def at(self) -> tuple[str, int, int]:
@@ -44,6 +45,7 @@ class Topic:
     end: dict[int, int] = field(default_factory=lambda: {0: 0, 1: 0})
     ever: dict[tuple[str, int, int], Record] = field(default_factory=dict)
     gone: dict[str, dict[int, int]] = field(default_factory=dict)  # by log, what retention took from it
+    clock: Callable[[], float] = lambda: 0.0
 
     def produce(
         self, partition: int, *, bad: bool = False, gap: bool = False, key: int = 0, value: int | None = 0
@@ -52,7 +54,7 @@ class Topic:
         at = self.end[partition]
         self.end[partition] += 1
         if not gap:
-            record = Record(self.log, partition, at, bad, key, value)
+            record = Record(self.log, partition, at, bad, key, value, self.clock())
             self.ever[record.at] = record
 
     def retain(self, partition: int, to: int) -> None:

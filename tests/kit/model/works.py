@@ -29,9 +29,11 @@ from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry import expire
 from frazil.upkeep.kind import Order
 from frazil.upkeep.orphans import remove_orphans
+from frazil.upkeep.row_expiry.run import expire_rows
 from kit.equality_deletes import DeleteManifestWriter
+from kit.model.catalog import Applied
 from kit.model.oracle import Broken
-from kit.model.world import NAME, SPEC, World
+from kit.model.world import NAME, World
 
 __all__ = ["WORKS", "do"]
 
@@ -42,32 +44,36 @@ Work = Callable[[World, random.Random], object]
 
 
 def _land(world: World, _: random.Random) -> object:
-    return land(SPEC, world.connections)
+    return land(world.spec, world.connections)
 
 
 def _few(world: World, _: random.Random) -> object:
-    return land(SPEC, world.connections, max_records=2)
+    return land(world.spec, world.connections, max_records=2)
 
 
 def _compact(world: World, _: random.Random) -> object:
-    return compact(SPEC, world.connections, world.store.now, Order(everything=True))
+    return compact(world.spec, world.connections, world.store.now, Order(everything=True))
 
 
 def _expire(world: World, _: random.Random) -> object:
-    return expire(SPEC, world.connections, world.store.now)
+    return expire(world.spec, world.connections, world.store.now)
+
+
+def _expire_rows(world: World, _: random.Random) -> object:
+    return expire_rows(world.spec, world.connections, world.store.now)
 
 
 def _orphans(world: World, _: random.Random) -> object:
-    return remove_orphans(SPEC, world.connections, world.store.now)
+    return remove_orphans(world.spec, world.connections, world.store.now)
 
 
 def _redrive(world: World, _: random.Random) -> object:
-    return redrive(SPEC, world.connections)
+    return redrive(world.spec, world.connections)
 
 
 def _roll_back(world: World, dice: random.Random) -> object:
     line = _landed(world, world.catalog.load_table(NAME.identifier))
-    return roll_back(SPEC, world.connections, dice.choice(line[:3]).snapshot_id)
+    return roll_back(world.spec, world.connections, dice.choice(line[:3]).snapshot_id)
 
 
 def _landed(world: World, table: Table) -> list[Snapshot]:
@@ -77,7 +83,8 @@ def _landed(world: World, table: Table) -> list[Snapshot]:
 
 def _produce(world: World, dice: random.Random) -> object:
     for _ in range(dice.choice((1, 2, 3))):
-        world.topic.produce(dice.randrange(2), bad=dice.random() < 0.2, gap=dice.random() < 0.1)
+        partition = dice.randrange(2)
+        world.produce(partition, dice, bad=dice.random() < 0.2, gap=dice.random() < 0.1)
     return None
 
 
@@ -97,7 +104,7 @@ def _recreate(world: World, dice: random.Random) -> object:
     world.topic.begin_anew()
     for partition, end in ends.items():
         for _ in range(end):
-            world.topic.produce(partition)
+            world.produce(partition, dice)
     return None
 
 
@@ -184,6 +191,7 @@ def _forget(world: World, _: random.Random) -> object:
 
 WORKS: dict[str, Work] = {
     "land": _land, "few": _few, "compact": _compact, "expire": _expire, "orphans": _orphans,
+    "expire rows": _expire_rows,
     "redrive": _redrive, "roll back": _roll_back, "produce": _produce, "retain": _retain,
     "seven hours": _seven_hours, "recreate": _recreate,
     "append": _append, "turn back": _turn_back, "delete": _delete, "forget": _forget,
@@ -219,11 +227,15 @@ def do(world: World, actor: str, work: str, dice: random.Random) -> None:
         raise Broken(f"{actor} {work} moved main and said: {told}")
     if work in ("land", "few", "redrive") and report is not None:
         brought = report.redriven if work == "redrive" else report.records
-        added = sum(_added(a) for a in made)
-        if brought not in (added, sum(_added(a) for a in seen)):  # one that was rolled back may be made again
+        added = sum(_added(a, world) for a in made)
+        if brought not in (
+            added,
+            sum(_added(a, world) for a in seen),
+        ):  # one that was rolled back may be made again
             raise Broken(f"{actor} told of {brought} records and added {added}")
 
 
-def _added(applied: object) -> int:
-    head = applied.table.current_snapshot()
-    return int(head.summary.additional_properties.get("added-records", 0))
+def _added(applied: Applied, world: World) -> int:
+    """Rows that a commit added; of a table with a row per key only its ledger tells how many records came."""
+    said = applied.table.current_snapshot().summary.additional_properties
+    return int(said.get("frazil.records" if world.keyed else "added-records", 0))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
+
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
 
 from frazil.landing.ledger import read_ledger
 from frazil.settings.profile import Settings
@@ -19,13 +24,17 @@ from kit.model.stage import Dice, Stage
 from kit.model.store import Store
 from kit.model.topic import Topic
 
-__all__ = ["NAME", "SPEC", "World"]
+__all__ = ["NAME", "World"]
 
 NAME = TableName("n", "t")
 SPEC = TableSpec(
     topic="t", namespace="n", publish=[], on_bad_record="dead_letter", on_lost_records="record",
     upkeep=Upkeep(min_snapshots=1, keep_snapshots_for=timedelta(0), orphans_after=timedelta(hours=12)),
+    keep_rows_for=timedelta(hours=3),
 )  # fmt: skip
+UPSERTS = TableSpec.model_validate(
+    {**SPEC.model_dump(exclude_unset=True), "mode": "upsert", "partition_by": [], "key_fields": ["key"]}
+)
 _SETTINGS: list[Settings] = []
 _BEGUN = 1_800_000_000.0
 
@@ -39,6 +48,7 @@ class World:
     turns: float = 0.1
     spoils: float = 0.0
     lane: bool = False
+    keyed: bool = False
     topic: Topic = field(default_factory=Topic)
     told: list[str] = field(default_factory=list)
     stuck: bool = False  # whether the position is lost, as another engine's rollback may do
@@ -48,7 +58,8 @@ class World:
         self.stage = Stage(self.dice, self.turns)
         self.store = Store(self.stage, _BEGUN)
         self.catalog = ModelCatalog(self.stage, self.store, self.fates)
-        self.oracle = Oracle(self.topic, self.store)
+        self.topic.clock = lambda: self.store.now
+        self.oracle = Oracle(self.topic, self.store, keyed=self.keyed)
         self.catalog.law.seen = self.oracle.seen
         _SETTINGS[:] = _SETTINGS or [Settings()]
         self.connections: Any = SimpleNamespace(
@@ -64,6 +75,31 @@ class World:
         self.oracle.heads = dict(other.oracle.heads)
         mine, its = self.topic, other.topic
         mine.first, mine.end, mine.ever = dict(its.first), dict(its.end), dict(its.ever)
+
+    @property
+    def spec(self) -> TableSpec:
+        """The table's."""
+        return UPSERTS if self.keyed else SPEC
+
+    def produce(self, partition: int, own: random.Random | None = None, **how: bool) -> None:
+        """One offset more; of a table with a row per key now and then a change that ends one."""
+        if not self.keyed:
+            self.topic.produce(partition, **how)
+            return
+        other, value = self.topic.end[partition] % 2, 0
+        if own:
+            other, value = own.random() < 0.2, None if own.random() < 0.2 else 0
+        self.topic.produce(partition, key=2 * partition + other, value=value, **how)
+
+    def write_rows(self, table: Table, rows: Sequence[list[Any]]) -> DataFile:
+        """Writes a data file with the bounds of its records' times."""
+        found = [self.topic.ever.get((log, partition, offset)) for log, partition, offset in rows]
+        return self.store.write_rows(table, rows, [record and record.time for record in found])
+
+    def cut(self, rows: list[Any]) -> list[Any]:
+        """What a writer may do wrong: a row that was counted is not in its file."""
+        cut = self.stage.dice.choose(2, self.spoils) if self.stage.now else 0
+        return rows[cut:]
 
     @property
     def table(self) -> Any:

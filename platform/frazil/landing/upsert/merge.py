@@ -7,7 +7,7 @@ written upon another one, and compared with what was counted before: rows of tho
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import CommitConflictError, FrazilError
@@ -22,17 +22,16 @@ from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import LANDING, branch_lost, leave_branch, new_branch, until_settled
+from frazil.tables.branches import LANDING, branch_lost, leave_branch, new_branch
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import branch_gone, spark_job
 from frazil.tables.manifests import Candidates, files_matching, manifests_of, rows_held
 from frazil.tables.snapshots import ancestors
 from frazil.tables.spark import aggregated, append_rows
-from frazil.tables.stage import StagedFiles, audit_failed, branch_of_files, put_in_place, staged_files
+from frazil.tables.stage import StagedFiles, audit_rows, branch_of_files, put_in_place, staged_files
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
 
@@ -49,14 +48,20 @@ class Merged(Written):
     updated: int = 0
     deleted: int = 0
     removed: frozenset[str] = frozenset()  # paths of the files that go
-    kept: tuple[DataFile, ...] = ()  # files with what is kept of them
+    kept: StagedFiles = field(default_factory=StagedFiles)  # files with what is kept of them
     replaces: bool = False  # whether those hold what the landing's branch does, too
     deletes: frozenset[str] = frozenset()  # paths of the manifests of delete files that were heeded
+    head: int = 0  # the snapshot of `main` that was looked at
 
     @property
     def rows(self) -> int:
         """See `Written.rows`."""
         return self.put
+
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """See `Written.branches`."""
+        return tuple(filter(None, (self.branch, self.kept.branch)))
 
     @property
     def changed(self) -> Mapping[str, Any]:
@@ -66,9 +71,9 @@ class Merged(Written):
 
     def landed(self, staged: StagedFiles, entry: Ledger, base: Ledger | None) -> Landed:
         """See `Written.landed`."""
-        files = self.kept if self.replaces else (*staged.files, *self.kept)
+        files = self.kept.files if self.replaces else (*staged.files, *self.kept.files)
         whole = StagedFiles(files, staged.branch, staged.tip)
-        return MergeLanded(whole, entry, base, self.removed, self.deletes)
+        return MergeLanded(whole, entry, base, self.removed, self.deletes, self.head)
 
 
 @dataclass(frozen=True)
@@ -77,9 +82,11 @@ class MergeLanded(Landed):
 
     removed: frozenset[str] = frozenset()
     deletes: frozenset[str] = frozenset()
+    head: int = 0
 
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
-        """See `Staged.put`; raises as `put_in_place` does, and where others deleted rows meanwhile."""
+        """See `Staged.put`; raises as `put_in_place` does, and where others changed rows meanwhile."""
+        self._same_line(table)
         if self.removed and delete_manifests(table) - self.deletes:
             raise CommitConflictError(
                 f"Another engine deleted rows of {'.'.join(table.name())} while a landing merged some.",
@@ -87,6 +94,15 @@ class MergeLanded(Landed):
                 todo="Nothing: it tries again.",
             )
         put_in_place(tx, table, self.removed, self.staged, said)
+
+    def _same_line(self, table: Table) -> None:
+        """The position may be where it was while the rows that the changes were compared with are gone."""
+        if not any(s.snapshot_id == self.head for s in ancestors(table.metadata)):
+            raise CommitConflictError(
+                f"{'.'.join(table.name())} was rolled back while a landing merged some of its rows.",
+                meaning="Nothing of this landing is visible.",
+                todo="Nothing: it tries again.",
+            )
 
 
 def delete_manifests(table: Table) -> frozenset[str]:
@@ -104,22 +120,23 @@ def write_upserts(
     """Writes the planned records to a branch, and merges them with the table's rows.
 
     Raises:
+        CommitConflictError: Others committed meanwhile; the whole landing is tried again.
         AuditFailedError: The rows that are kept are not as many as they should be.
         FrazilError: See `write_changes`.
     """
-    written, put, ends = until_settled(write_changes, records, decoder, spec, name, table, plan, branch)
+    written, put, ends = write_changes(records, decoder, spec, name, table, plan, branch)
     tip = next(ancestors(load_table(table.catalog, name).metadata, branch), None)
     if tip is None:
         raise branch_gone(landing_job(plan, table, branch))
     since, key = tip.parent_snapshot_id or 0, key_types(table, decoder)
     changes = Changes(records.sparkSession, spec, name, key, since, tip.snapshot_id, put, ends)
     merge = _Merge(table.catalog, changes, written, plan)
-    return until_settled(merge.once)
+    return merge.once()
 
 
 @dataclass(frozen=True)
 class _Merge:
-    """One merge, upon a branch of its own each time that others were quicker."""
+    """One merge, upon a branch of its own."""
 
     catalog: Catalog
     changes: Changes
@@ -131,11 +148,11 @@ class _Merge:
         changes = self.changes
         table = load_table(self.catalog, changes.name)
         if not changes.count or not rows_held(table, table.current_snapshot()):
-            return self.told(Matches({}), ())
+            return self.told(table, Matches({}), StagedFiles())
         within = key_range(changes, table, self.plan)
         matches = find_matches(table, changes, within, self.plan)
         if not matches.files and matches.older is None:
-            return self.told(matches, ())
+            return self.told(table, matches, StagedFiles())
         found = files_matching(table, within.box.expression)
         files = tuple(e for e in found.entries if e.data_file.file_path in matches.files)
         branch = new_branch(LANDING)
@@ -144,7 +161,7 @@ class _Merge:
         except FrazilError:
             leave_branch(self.catalog, changes.name, branch)
             raise
-        return self.told(matches, kept.files, delete_manifests(table))
+        return self.told(table, matches, kept)
 
     def _kept(self, table: Table, files: Candidates, matches: Matches, branch: str) -> StagedFiles:
         """Writes what is kept of some files, which stay as they are; and changes, where some are too old."""
@@ -158,9 +175,9 @@ class _Merge:
         found = staged_files(load_table(self.catalog, changes.name), branch)
         if found is None:
             raise branch_lost(changes.name, branch)
-        if found.rows != before - matches.gone + newer:
-            numbers = f"{found.rows} rows kept of {before}, {matches.gone} go, {newer} come"
-            raise audit_failed(f"A merge of topic {self.plan.topic}", numbers, "Land again.")
+        numbers = f"of {before} rows {matches.gone} go, {newer} come"
+        wanted = before - matches.gone + newer
+        audit_rows(found, wanted, f"A merge of topic {self.plan.topic}", numbers, "Land again.")
         return found
 
     def _rows(self, state: DataFrame, matches: Matches) -> DataFrame:
@@ -173,10 +190,8 @@ class _Merge:
         kept = state.join(held(newer, changes.count), key, "left_anti")
         return kept.unionByName(changes.rows.join(matches.older, key, "left_anti"), allowMissingColumns=True)
 
-    def told(
-        self, matches: Matches, kept: tuple[DataFile, ...], deletes: frozenset[str] = frozenset()
-    ) -> Merged:
-        """What becomes of the rows."""
+    def told(self, table: Table, matches: Matches, kept: StagedFiles) -> Merged:
+        """What becomes of the rows of a head."""
         updated = matches.gone - matches.deleted
         return Merged(
             **{f.name: getattr(self.written, f.name) for f in fields(Written)},
@@ -187,5 +202,6 @@ class _Merge:
             removed=frozenset(matches.files),
             kept=kept,
             replaces=matches.older is not None,
-            deletes=deletes,
+            deletes=delete_manifests(table),
+            head=table.metadata.current_snapshot_id or 0,
         )
