@@ -105,7 +105,8 @@ def _of_python(text: str) -> FrazilError:
     return ConfigureError(
         "Spark's Python workers can't import frazil.",
         where=said,
-        meaning="Protobuf topics can't be landed, nor tables derived by functions.",
+        meaning="Protobuf topics can't be landed, nor tables derived by functions. All else costs up to twice"
+        " the CPU.",
         todo="Install the wheel on all workers, with the client's Python, and name it in PYSPARK_PYTHON.",
     )
 

@@ -81,15 +81,13 @@ def _shared(settings: Settings, first: _Session) -> _Session:
     own = str(uuid4())
     first.conf.set(ISOLATED, "false")
     try:
-        clone = first.client.clone(own)
+        _make_patient(first.client.clone(own))
     except grpc.RpcError as e:
         if e.code() is not grpc.StatusCode.UNIMPLEMENTED:
             raise
         first.conf.unset(ISOLATED)
         return first
-    _make_patient(clone)
-    clone.close()
-    first.stop()
+    first.client.release_session()  # no more: its `close` ends the threads of all sessions
     return _Session(settings, own)
 
 
