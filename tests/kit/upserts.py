@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import Producer
 
 from frazil.kafka.clients import client_config
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE
+
+K, V = TypeVar("K"), TypeVar("V")
 
 Change = tuple[str, int | None]
 """A key, and its new quantity; None: the row goes."""
@@ -53,7 +55,7 @@ class Upserts:
         return by_key((r["key"], r["quantity"]) for r in self.topic.rows())
 
 
-def by_key(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
+def by_key(rows: Iterable[tuple[K, V]]) -> dict[K, V]:
     """Rows by key; fails where a key is there twice."""
     every = list(rows)
     found = dict(every)

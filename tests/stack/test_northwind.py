@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import random
 import urllib.error
 from collections.abc import Iterator
+from typing import get_args
 
 import psutil
 import pytest
 
+from frazil.checks.run import run_check
+from frazil.clients import Clients
 from frazil.kafka.clients import admin_client
 from frazil.kafka.facts import topic_facts
+from frazil.landing.land import land
 from frazil.local.home import Home, secret
 from frazil.local.northwind.connect import connector_states
 from frazil.local.northwind.database import DATABASE
@@ -17,11 +23,16 @@ from frazil.local.northwind.postgres import open_database
 from frazil.local.northwind.rows import COUNTS
 from frazil.local.ports import LOOPBACK, recall, url
 from frazil.local.server import get
+from frazil.settings.profile import Settings
+from kit.database import Written, database
 from kit.own_stack import Own
 from kit.processes import kill
 from kit.shared_stack import free_offset
 from kit.waiting import wait_for
 
+SEEDS = int(os.environ.get("FRAZIL_TEST_CDC", "2"))
+SEED = int(os.environ.get("FRAZIL_TEST_SEED", "0")) or random.randrange(1, 2**31)
+WRITTEN: tuple[Written, ...] = get_args(Written)
 PARTS = ("kafka", "postgres", "connect")
 ONLY = [word for part in PARTS for word in ("--only", part)]
 
@@ -35,6 +46,13 @@ def own(stack_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield own
     finally:
         own.frazil("down", "--wipe")
+
+
+@pytest.fixture(scope="module")
+def through_it(stack: Settings, own: Own) -> Clients:
+    """The shared stack, with this Kafka in the place of its own."""
+    kafka = {"bootstrap_servers": own.settings.kafka.bootstrap_servers}
+    return Clients(stack.with_changes(kafka=kafka))
 
 
 def sent(own: Own) -> dict[str, int]:
@@ -80,3 +98,49 @@ def test_after_a_crash_of_both_what_changed_meanwhile_is_sent(own: Own) -> None:
 
     assert connector_states(own.home, ports, DATABASE) == ["RUNNING", "RUNNING"]
     wait_for(lambda: sent(own)["shippers"] > before)
+
+
+@pytest.mark.parametrize("number", range(SEEDS))
+def test_after_random_changes_the_table_has_the_rows_that_the_database_has(
+    own: Own, through_it: Clients, fresh_name: str, number: int
+) -> None:
+    seed, written = SEED + number, WRITTEN[number % 2]
+    print(f"FRAZIL_TEST_SEED={seed}, {written}")
+    with database(own, through_it, fresh_name, seed, written, before=40) as source:
+        spec = source.topic.spec
+        for turn in ("snapshot", "stream"):
+            if turn == "stream":
+                source.live(40)
+                source.restart()
+                source.live(20)
+            source.drain()
+            land(spec, through_it)
+            assert source.differences() == []
+        found = [run_check(check, spec, through_it) for check in ("row_count", "row_count_deep", "schema")]
+        assert [f.text for f in found if not f.passed] == []
+
+
+def test_a_truncate_and_a_long_value_that_debezium_lacks_are_bad_records(
+    own: Own, through_it: Clients, fresh_name: str
+) -> None:
+    """PostgreSQL does not log a long value that an update left alone, unless REPLICA IDENTITY is FULL."""
+    long = random.Random(0).randbytes(10_000)
+    update = ("UPDATE things SET small = small + 1", ())
+    with database(own, through_it, fresh_name, config={"skipped.operations": "none"}) as source:
+        topic = source.topic
+        spec = topic.spec.model_copy(update={"on_bad_record": "dead_letter"})
+        put = "INSERT INTO things (id, kind, small, note, photo) VALUES (%s, 'a', 1, %s, %s)"
+        source.execute((put, (1, long.hex(), None)), (put, (2, "short", long)), (put, (3, "short", b"short")))
+        source.execute(update)
+        source.execute(("ALTER TABLE things REPLICA IDENTITY FULL", ()), update)
+        source.drain()
+
+        assert land(spec, through_it).dead_letters == 2
+        assert source.differences() == []
+
+        source.execute(("TRUNCATE things", ()))
+        source.drain()
+        assert land(spec, through_it).dead_letters == 1
+        letters = through_it.catalog.load_table(topic.things.table.dead_letters.identifier)
+        told = letters.scan().to_arrow()["reason_code"].to_pylist()
+        assert sorted(told) == ["truncate", "unavailable_value", "unavailable_value"]

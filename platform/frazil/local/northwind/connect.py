@@ -90,10 +90,15 @@ def connector_states(home: Home, ports: Ports, name: str) -> list[str]:
 
 def ask_connect(home: Home, ports: Ports, path: str, body: Mapping[str, Any] | None = None) -> Any:
     """What Connect answers to one request; an OSError where it refuses it."""
-    login = base64.b64encode(f"{_USER}:{secret(home, PART)}".encode()).decode()
-    headers = {"Authorization": f"Basic {login}", "Content-Type": "application/json"}
+    headers = {**login_headers(home), "Content-Type": "application/json"}
     sent = None if body is None else json.dumps(body).encode()
-    return json.loads(get(f"{url(ports, PART)}/{path}", headers, sent))
+    return json.loads(get(f"{url(ports, PART)}/{path}", headers, sent) or b"null")
+
+
+def login_headers(home: Home) -> dict[str, str]:
+    """What a request to Connect must have."""
+    login = base64.b64encode(f"{_USER}:{secret(home, PART)}".encode()).decode()
+    return {"Authorization": f"Basic {login}"}
 
 
 def _login_file(home: Home) -> Path:
