@@ -156,7 +156,9 @@ def _known(ledger: Ledger) -> str:
     accepted = f" + {ledger.total_accepted} deleted by others" if ledger.total_accepted else ""
     forgotten = f" + {ledger.total_forgotten} forgotten" if ledger.total_forgotten else ""
     merged = f" + {ledger.total_merged} merged by key" if ledger.total_merged else ""
-    return f"{bad} bad or left out + {gaps} known gaps{lost} + {expired} expired{forgotten}{accepted}{merged}"
+    returned = f" - {ledger.total_returned} returned by replays" if ledger.total_returned else ""
+    gone = f"{lost} + {expired} expired{forgotten}{accepted}{merged}{returned}"
+    return f"{bad} bad or left out + {gaps} known gaps{gone}"
 
 
 def _of_earlier(ledger: Ledger) -> str:
@@ -238,6 +240,7 @@ def _numbers(ledger: Ledger, rows: int) -> dict[str, Number]:
         "expired": ledger.total_expired,
         "forgotten": ledger.total_forgotten,
         "merged": ledger.total_merged,
+        "returned": ledger.total_returned,
         "partitions": len(ledger.spans),
     }
 

@@ -50,6 +50,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "repair": {
         "redrive": "Land the dead letters of a table that can be decoded now, each one once.",
+        "replay": "Read offsets that a table holds from Kafka once more, and replace what is there of them.",
         "accept": "Accept that another engine deleted rows, so that the checks no longer miss them.",
         "rollback": "Roll a table back to an earlier snapshot and its position in the topic.",
     },

@@ -85,7 +85,7 @@ def land_command(
     """
     selection = select_topics(tables, every=every)
     selection = selection.writable if every else selection
-    lost = dict(map(_span, accept_loss or ()))
+    lost = dict(map(span_of, accept_loss or ()))
     if (lost or adopt_topic) and len(tables or ()) != 1:
         raise typer.BadParameter("--accept-loss and --adopt-topic speak of one table's topic: name that one.")
 
@@ -171,7 +171,8 @@ def _sync(selection: Selection[AnyTable], *, every: bool = False) -> Results[lis
     return each(selection, "syncing", do, every=every)
 
 
-def _span(text: str) -> tuple[int, Span]:
+def span_of(text: str) -> tuple[int, Span]:
+    """A partition and the offsets of it that somebody writes."""
     found = re.fullmatch(r"(\d+):(\d+)-(\d+)", text)
     if not found or int(found[2]) >= int(found[3]):
         raise typer.BadParameter(f"{text!r}: write PARTITION:FROM-TO, such as 0:1200-1234.")

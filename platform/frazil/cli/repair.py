@@ -1,4 +1,4 @@
-"""`frazil redrive`, `accept` and `rollback`: the way on from bad records, and back to an earlier state."""
+"""`frazil redrive`, `replay`, `accept`, `rollback`: the way on from bad records, and back to what was."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
+from frazil.cli.land import span_of
 from frazil.cli.moment import moment_of
 from frazil.cli.results import person, run_id
 from frazil.cli.selection import Json, Name, Selection, select, select_topics
@@ -21,6 +22,7 @@ from frazil.derive.publish import DerivedRollback, roll_back_derived
 from frazil.landing.acceptance import accept
 from frazil.landing.redrive import RedriveReport, redrive
 from frazil.landing.repair import find_repair
+from frazil.landing.replay.run import ReplayReport, replay
 from frazil.landing.report import LandingReport
 from frazil.landing.rollback import RollbackReport, roll_back
 from frazil.spec.derived import DerivedSpec
@@ -42,6 +44,11 @@ With = Annotated[
 ]
 SnapshotId = Annotated[int, typer.Option(help="The snapshot of that commit. `frazil check` names it.")]
 Because = Annotated[str, typer.Option(help="The reason. The table keeps it for good.")]
+Spans = Annotated[
+    list[str],
+    typer.Option(metavar="PARTITION:FROM-TO", help="Offsets to read again; TO excluded. May be repeated."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what is there of these offsets.")]
 To = Annotated[
     str,
     typer.Option(
@@ -68,6 +75,31 @@ def redrive_command(table: Name, where: Where = "", repair: With = "", as_json: 
     if report.redriven:
         selection.tell(spec, report.as_landing())
     print_json(asdict(report)) if as_json else _show(report)
+
+
+@app.command("replay")
+def replay_command(table: Name, spans: Spans, dry_run: DryRun = False, as_json: Json = False) -> None:
+    """Read offsets that a table holds from Kafka once more, and replace what is there of them.
+
+    Rows and dead letters of these offsets are replaced in one commit; the table's position stays.
+    """
+    selection = select_topics([table], every=False)
+    ((spec, names),) = selection.pairs
+    connections = selection.connections.of(spec)
+    asked = dict(map(span_of, spans))
+    if len(asked) < len(spans):
+        raise typer.BadParameter("--spans names a partition twice: give one span of each.")
+    with console.status(f"replaying {names.table}"):
+        report = replay(spec, connections, asked, dry_run=dry_run, run_id=run_id())
+    if report.snapshot_id:
+        selection.tell(spec, report.as_landing())
+    made = readers_of(load_table(connections.catalog, names.table))
+    if as_json:
+        print_json({**asdict(report), "made_of_it": made})
+        return
+    _show_replay(report)
+    for reader in made if report.replaced else ():
+        console.print(f"{reader} holds what was made of the old rows: `frazil derive {reader} --rebuild`.")
 
 
 @app.command("accept")
@@ -101,6 +133,18 @@ def rollback_command(table: Name, to: To, accept_loss: AcceptLoss = False, as_js
     console.print(report.text)
     if report.done:
         console.print(f"Rows: {report.rows_before:,} before, {report.rows:,} now.")
+
+
+def _show_replay(report: ReplayReport) -> None:
+    table = Table("table", "offsets", "replaced", "rows", "dead letters", "redriven", "left out", "seconds")
+    numbers = (
+        report.offsets, report.replaced, report.replayed, report.dead_letters, report.redriven,
+        report.left_out,
+    )  # fmt: skip
+    table.add_row(report.table, *(f"{n:,}" for n in numbers), f"{report.seconds:.2f}")
+    print_table(table)
+    if report.dry_run:
+        console.print(f"Nothing was changed. {report.files[0]} files hold rows of these offsets.")
 
 
 def _show(report: RedriveReport) -> None:

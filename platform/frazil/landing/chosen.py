@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -11,12 +11,12 @@ from frazil.formats.columns import names_by_word
 from frazil.landing.acceptance import foreign_commits
 from frazil.landing.bad_records import MOST
 from frazil.landing.dead_letters import DeadLetter, letters_schema, of_log, read_letters
-from frazil.landing.ledger import EMPTY, Ledger, read_ledger
+from frazil.landing.ledger import EMPTY, Ledger, Span, read_ledger
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
 from frazil.tables.filters import parse_filter
-from frazil.tables.keys import NAMES, Key, keys_in
+from frazil.tables.keys import NAMES, Key, keys_in, within
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -81,6 +81,15 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     return Chosen(tuple(letters), len(asked), len(held), head.snapshot_id, ledger, names, past, among)
 
 
+def letters_within(catalog: Catalog, name: TableName, ledger: Ledger, spans: Mapping[int, Span]) -> set[Key]:
+    """The dead letters of some spans, redriven or not, of the log that the table stands in."""
+    kept = load_table_or_none(catalog, name.dead_letters)
+    if kept is None:
+        return set()
+    found = (key for key, _ in _keys(kept, _of_log(kept, within(spans), ledger.log)))
+    return {(p, at) for p, at in found if p in spans and spans[p][0] <= at < spans[p][1]}
+
+
 def offset_columns(spec: TableSpec) -> tuple[str, str]:
     """What a table calls its columns of partition and offset."""
     names = names_by_word(spec)
@@ -115,9 +124,12 @@ def _is_past(at: datetime | None, cutoff: int | None) -> bool:
 
 def _rows(kept: Table, where: str, log: str) -> BooleanExpression:
     """What a user's filter means, among the dead letters of the log that the table stands in."""
+    return _of_log(kept, _filter(kept.schema(), where), log)
+
+
+def _of_log(kept: Table, asked: BooleanExpression, log: str) -> BooleanExpression:
     from pyiceberg.expressions import And
 
-    asked = _filter(kept.schema(), where)
     return And(asked, of_log(log)) if "topic_id" in kept.schema().column_names else asked
 
 

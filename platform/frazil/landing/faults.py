@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from frazil.errors import FrazilError, OffsetsLostError, OvertakenError
 from frazil.landing.ledger import read_ledger
 from frazil.landing.plan import Plan
-from frazil.tables.branches import REDRIVE
+from frazil.tables.branches import LANDING, REDRIVE, REPLAY
 from frazil.tables.faults import Job
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ _LOST = (
     "KAFKA_DATA_LOSS",
     "PARTITION_OFFSET_CHANGED",
 )
+_AGAIN = {LANDING: "Land again.", REDRIVE: "Redrive again.", REPLAY: "Replay again."}
+"""What to do where work fails, by the prefix of its branch."""
+
 KAFKA_DOWN = (
     "org.apache.kafka.common.errors.TimeoutException", "DisconnectException",
     "COULD_NOT_READ_OFFSET_RANGE", "Failed to create new KafkaAdminClient",
@@ -34,9 +37,10 @@ def landing_job(plan: Plan, table: Table | None = None, branch: str = "") -> Job
     Args:
         plan: What is read.
         table: As it was planned for; None where nothing is written.
-        branch: Of a landing, or of a redrive, which no landing overtakes.
+        branch: Of a landing, or of a redrive or replay, which no landing overtakes.
     """
-    work = "redrive" if branch.startswith(REDRIVE) else "landing"
+    prefix = next((prefix for prefix in _AGAIN if branch.startswith(prefix)), LANDING)
+    work = prefix.rstrip("_")
     unseen = f"Nothing of this {work} is visible; the next one starts at the same position."
 
     def lost(text: str) -> FrazilError | None:
@@ -46,10 +50,10 @@ def landing_job(plan: Plan, table: Table | None = None, branch: str = "") -> Job
         work=work,
         of=f"topic {plan.topic}",
         unseen=unseen,
-        again="Land again." if work == "landing" else "Redrive again.",
+        again=_AGAIN[prefix],
         silent={"Kafka": KAFKA_DOWN},
         known=lost,
-        overtaken=lambda: _overtaken(plan, table) if table and work == "landing" else None,
+        overtaken=lambda: _overtaken(plan, table) if table and prefix == LANDING else None,
     )
 
 

@@ -31,7 +31,7 @@ from frazil.landing.source import Reading
 from frazil.landing.tables import ensure_table
 from frazil.landing.upsert.merge import write_upserts
 from frazil.landing.write import Written, write_branch
-from frazil.spec.names import things, writable
+from frazil.spec.names import TableName, things, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import (
     LANDING,
@@ -103,6 +103,25 @@ def land(
     return replace(report, seconds=seconds)
 
 
+def planned_reading(connections: Connections, plan: Plan) -> Reading:
+    """The reading of what was planned."""
+    settings = connections.settings
+    epochs = leader_epochs(settings, plan.busy, plan.topic, plan.leader_epochs)
+    return Reading(connections.spark, settings, plan.topic, plan.busy, epochs)
+
+
+def refuse_other_topic(connections: Connections, name: TableName, plan: Plan) -> None:
+    """Offsets are planned under an id, but Spark reads by name.
+
+    Raises:
+        TopicChangedError: The topic was deleted, or made again, since the plan.
+    """
+    found = describe(connections.admin, [plan.topic]).get(plan.topic)
+    topic_id = str(found.topic_id) if found else ""
+    if topic_id != plan.topic_id:
+        raise recreated(plan.topic, topic_id, f"the records were planned of {plan.topic_id}", name)
+
+
 class _Landing:
     """The parts that the steps of one call share."""
 
@@ -157,11 +176,11 @@ class _Landing:
         branch = new_branch(LANDING)
         branches: tuple[str, ...] = (branch,)
         try:
-            reading = self._reading(plan)
+            reading = planned_reading(self._connections, plan)
             written = self._write(reading, decoder, table, plan, branch)
             branches = written.branches
             bad = self._bad(reading, decoder, plan, written)
-            self._same_topic(plan)
+            refuse_other_topic(self._connections, self._name, plan)
             if not bad or self._spec.on_bad_record != "suspend":
                 return self._publish(plan, table, written, bad)
         except FrazilError:
@@ -173,11 +192,6 @@ class _Landing:
     def _leave(self, branches: Iterable[str]) -> None:
         for branch in branches:
             leave_branch(self._connections.catalog, self._name, branch)
-
-    def _reading(self, plan: Plan) -> Reading:
-        settings = self._connections.settings
-        epochs = leader_epochs(settings, plan.busy, plan.topic, plan.leader_epochs)
-        return Reading(self._connections.spark, settings, plan.topic, plan.busy, epochs)
 
     def _write(
         self, reading: Reading, decoder: RecordDecoder, table: Table, plan: Plan, branch: str
@@ -228,17 +242,6 @@ class _Landing:
 
         set_properties(catalog, self._name, {SUSPENDED: error.where}, only=still)
         return error
-
-    def _same_topic(self, plan: Plan) -> None:
-        """Offsets are planned under an id, but Spark reads by name.
-
-        Raises:
-            TopicChangedError: The topic was deleted, or made again, since the plan.
-        """
-        found = describe(self._connections.admin, [plan.topic]).get(plan.topic)
-        topic_id = str(found.topic_id) if found else ""
-        if topic_id != plan.topic_id:
-            raise recreated(plan.topic, topic_id, f"the records were planned of {plan.topic_id}", self._name)
 
     def _note(self, plan: Plan) -> LandingReport:
         """Publishes a position, and what was lost before it, without a record."""

@@ -60,7 +60,9 @@ class Ledger(Entry):
     is the whole position. `lost`: offsets before the spans that the topic no longer held. `leader_epochs`:
     what the partitions' leaders were at when the position was taken, no offset before it is of a later one.
     `inserted`, `updated`, `deleted`: rows of an upsert table. `merged`: records that made no row more there:
-    those of a key that came again, and two for each row that was deleted.
+    those of a key that came again, and two for each row that was deleted. `replayed`: rows that came of
+    `replayed_spans`, which were read once more; `replaced`: rows that were there of them. `returned`: offsets
+    among them that are a row or a dead letter now, and were neither, less those that are neither any more.
     """
 
     MARK: ClassVar[str] = "frazil.spans"
@@ -82,6 +84,10 @@ class Ledger(Entry):
     updated: int = 0
     deleted: int = 0
     merged: int = 0
+    replayed: int = 0
+    replaced: int = 0
+    replayed_spans: Spans = field(default_factory=dict)
+    returned: int = 0
     because: str = ""
     gaps: Numbers = field(default_factory=dict)
     lost: Numbers = field(default_factory=dict)
@@ -98,6 +104,8 @@ class Ledger(Entry):
     total_accepted: int = 0
     total_redriven: int = 0
     total_merged: int = 0
+    total_replayed: int = 0
+    total_returned: int = 0
     expired_before: int | None = None
     schema_ids: Ids = ()
     max_timestamp: int | None = None
@@ -139,18 +147,19 @@ class Ledger(Entry):
     @property
     def read(self) -> int:
         """How many records were read for it."""
-        return self.records + self.dead_letters + self.skipped
+        return self.records + self.replayed + self.dead_letters + self.skipped
 
     @property
     def is_landing(self) -> bool:
-        """Whether it brought records from the topic: no redrive, row expiry, acceptance or pause does."""
-        return not (self.redriven or self.expired or self.forgotten or self.accepted or self.because)
+        """Whether it brought what waited: no redrive, replay, row expiry, acceptance or pause does."""
+        repaired = self.redriven or self.replayed_spans
+        return not (repaired or self.expired or self.forgotten or self.accepted or self.because)
 
     @property
     def known(self) -> int:
         """Offsets that are no row, for a reason that is known."""
         gone = self.total_lost + self.total_taken + self.total_accepted
-        return self.total_bad + self.total_gaps + self.total_merged + gone
+        return self.total_bad + self.total_gaps + self.total_merged + gone - self.total_returned
 
     @property
     def total_taken(self) -> int:
@@ -176,11 +185,11 @@ class Ledger(Entry):
 
     def following(self, before: Ledger | None) -> Ledger:
         """The same, with the totals that it has behind another ledger."""
-        dead = self.dead_letters - self.redriven
+        dead, rows = self.dead_letters - self.redriven, self.records + self.replayed - self.replaced
         cutoffs = [at for e in (self, before) if e and (at := e.expired_before) is not None]
         return replace(
             self,
-            total_records=self.records + (before.total_records if before else 0),
+            total_records=rows + (before.total_records if before else 0),
             total_bad=dead + self.skipped + (before.total_bad if before else 0),
             total_dead_letters=dead + (before.total_dead_letters if before else 0),
             total_gaps=sum(self.gaps.values()) + (before.total_gaps if before else 0),
@@ -190,6 +199,8 @@ class Ledger(Entry):
             total_forgotten=self.forgotten + (before.total_forgotten if before else 0),
             total_redriven=self.redriven + (before.total_redriven if before else 0),
             total_merged=self.merged + (before.total_merged if before else 0),
+            total_replayed=self.replayed + (before.total_replayed if before else 0),
+            total_returned=self.returned + (before.total_returned if before else 0),
             expired_before=max(cutoffs, default=None),
         ).handed_on(before)
 

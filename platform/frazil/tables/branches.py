@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
 
-LANDING, REDRIVE, DERIVING, REBUILDING = "landing_", "redrive_", "deriving_", "rebuilding_"
+LANDING, REDRIVE, REPLAY, DERIVING, REBUILDING = (
+    "landing_", "redrive_", "replay_", "deriving_", "rebuilding_",
+)  # fmt: skip
 """Prefixes of branches that bring rows."""
 
 EXPIRING, FORGETTING, COMPACTING = "expiring_", "forgetting_", "compaction_"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING
+
+from frazil.quoting import quoted
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -24,18 +27,45 @@ def keys_in(
     keys: Collection[Key],
     names: tuple[str, str] = NAMES,
     where: BooleanExpression | None = None,
+    *,
+    at: int | None = None,
 ) -> set[Key]:
     """The keys that the table's head holds, of those given; reads two columns of the files in question.
 
-    `names` are the columns of partition and offset; only rows `where` that is true are looked at.
+    `names` are the columns of partition and offset; only rows `where` that is true are looked at. `at` is
+    the id of another snapshot than the head.
     """
     from pyiceberg.expressions import AlwaysTrue
 
     rows = where or AlwaysTrue()
     found: set[Key] = set()
     for partition, offsets in _by_partition(keys).items():
-        found |= {(partition, offset) for offset in _offsets_in(table, partition, offsets, names, rows)}
+        held = _offsets_in(table, partition, offsets, names, rows, at)
+        found |= {(partition, offset) for offset in held}
     return found
+
+
+def within(spans: Mapping[int, tuple[int, int]], names: tuple[str, str] = NAMES) -> BooleanExpression:
+    """For Iceberg: the rows whose partition and offset lie in one of some spans, [from, to) by partition."""
+    from pyiceberg.expressions import AlwaysFalse, And, EqualTo, GreaterThanOrEqual, LessThan, Or
+
+    none: BooleanExpression = AlwaysFalse()
+    each = (
+        And(
+            EqualTo(term=names[0], value=partition),
+            GreaterThanOrEqual(term=names[1], value=start),
+            LessThan(term=names[1], value=to),
+        )
+        for partition, (start, to) in spans.items()
+    )
+    return reduce(Or, each, none)
+
+
+def within_sql(spans: Mapping[int, tuple[int, int]], names: tuple[str, str] = NAMES) -> str:
+    """The same for Spark."""
+    partition, offset = map(quoted, names)
+    each = (f"({partition} = {p} AND {offset} >= {a} AND {offset} < {b})" for p, (a, b) in spans.items())
+    return f"({' OR '.join(each) or 'false'})"
 
 
 def _by_partition(keys: Iterable[Key]) -> dict[int, list[int]]:
@@ -46,7 +76,12 @@ def _by_partition(keys: Iterable[Key]) -> dict[int, list[int]]:
 
 
 def _offsets_in(
-    table: Table, partition: int, offsets: list[int], names: tuple[str, str], rows: BooleanExpression
+    table: Table,
+    partition: int,
+    offsets: list[int],
+    names: tuple[str, str],
+    rows: BooleanExpression,
+    at: int | None,
 ) -> Iterable[int]:
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -54,7 +89,7 @@ def _offsets_in(
 
     wanted = pa.array(offsets, pa.int64())
     among = And(rows, EqualTo(term=names[0], value=partition), _among(names[1], offsets))
-    for batch in table.scan(among, selected_fields=names).to_arrow_batch_reader():
+    for batch in table.scan(among, selected_fields=names, snapshot_id=at).to_arrow_batch_reader():
         column = batch.column(names[1])
         yield from column.filter(pc.is_in(column, value_set=wanted)).to_pylist()
 

@@ -31,7 +31,7 @@ SEQUENCE = "frazil.ledger-sequence"
 
 _NEVER = 2**63 - 1  # no snapshot comes to have it
 
-_VERSION = (2, 1)
+_VERSION = (2, 2)
 _OTHERS = (
     "frazil.upkeep",
     "frazil.suspended",

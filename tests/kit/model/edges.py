@@ -44,6 +44,7 @@ from frazil.tables.manifests import added_files
 from frazil.tables.snapshots import ancestors
 from frazil.tables.stage import StagedFiles
 from kit.model.haste import make_haste
+from kit.model.replays import Replays
 from kit.model.rewrites import Rewrites
 from kit.model.spark import append_to, plan_text, written
 from kit.model.topic import Record
@@ -171,8 +172,10 @@ class Edges:
         ever = self.world.topic.ever
         return [DeadLetter("t", p, at, _time(ever[log, p, at]), *raw, topic_id=log) for p, at, log in chosen]
 
-    def offsets_in(self, table: Table, partition: int, offsets: Any, _names: Any, of: Any) -> list[int]:
-        rows = self.world.store.rows(table, table.metadata.current_snapshot_id)
+    def offsets_in(
+        self, table: Table, partition: int, offsets: Any, _names: Any, of: Any, at: Any
+    ) -> list[int]:
+        rows = self.world.store.rows(table, at or table.metadata.current_snapshot_id)
         # `of_log` names the log of dead letters, which need not be the topic's present one.
         named = next((log for log in ("log1", "log2", "log3") if of == of_log(log)), self.world.topic.log)
         return [at for log, p, at in rows if log == named and p == partition and at in offsets]
@@ -251,6 +254,7 @@ def edges() -> Iterator[Edges]:
             (frazil.upkeep.orphans, "list_files", found.list_files),
             (storage, "ThreadPoolExecutor", Here), (ExecutorFactory, "_instance", here),
             *Rewrites(found).stand_ins(),
+            *Replays(found).stand_ins(),
             (time, "time", found.time), (time, "monotonic", found.time), (time, "sleep", found.sleep),
         ]:  # fmt: skip
             patch.setattr(module, name, put)

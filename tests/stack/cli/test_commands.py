@@ -158,6 +158,20 @@ def test_a_paused_table_is_left_alone_until_it_is_resumed(shell: Shell, topic: T
     assert run_check("row_count", topic.spec, topic.connections).passed
 
 
+def test_offsets_are_replayed_and_nothing_is_there_twice(shell: Shell, topic: Topic, name: str) -> None:
+    shell("land", name)
+
+    looked = shell("replay", name, "--spans", "0:2-6", "--dry-run", "--json")
+    replayed = shell("replay", name, "--spans", "0:2-6", "--json")
+    beyond = shell("replay", name, "--spans", "0:2-600")
+
+    assert (looked.document["replaced"], looked.document["snapshot_id"]) == (4, None)
+    assert (replayed.code, replayed.document["replayed"], replayed.document["made_of_it"]) == (0, 4, [])
+    assert (beyond.code, "not within what" in beyond.err) == (2, True)
+    assert [row["quantity"] for row in topic.rows()] == list(range(10))
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
+
+
 def test_dead_letters_are_redriven_by_a_function_of_the_users(
     shell: Shell, connections: Connections, fresh_name: str, tmp_path: Path
 ) -> None:

@@ -1,0 +1,139 @@
+"""What a replay makes of each record: none is lost by it, and none that was to go comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from frazil.errors import OffsetsLostError, RepairError
+from frazil.landing.bad_records import BadRecord
+from frazil.landing.ledger import EMPTY, Ledger
+from frazil.landing.plan import Plan
+from frazil.landing.replay.present import Present, differences
+from frazil.landing.write import Written
+from frazil.spec.names import TableName
+from frazil.tables.faults import Job
+from frazil.tables.keys import Key, keys_in, within_sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of the records.
+
+    Attributes:
+        new_letters: Bad records of which there is no dead letter yet.
+        dead_letters: Records that are dead letters now, and were rows or left out.
+        redriven: Dead letters that are rows now.
+        left_out: Records that are neither.
+    """
+
+    new_letters: tuple[BadRecord, ...]
+    dead_letters: int
+    redriven: int
+    left_out: int
+
+    def entry(self, plan: Plan, written: Written, present: Present, run_id: str) -> Ledger:
+        """What the snapshot will say."""
+        return replace(
+            EMPTY,
+            replayed=written.good,
+            replaced=present.rows,
+            replayed_spans=plan.busy,
+            returned=written.good - present.rows + self.dead_letters - self.redriven,
+            dead_letters=self.dead_letters,
+            redriven=self.redriven,
+            bytes=written.bytes,
+            schema_ids=written.schema_ids,
+            landing=written.branch,
+            run_id=run_id,
+            version=version("frazil"),
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was read now, beside what is there.
+
+    `new`: the snapshots of a branch between which the new rows came. `keeps_letters`: whether what can't be
+    decoded becomes a dead letter, by the spec. `noted`: dead letters that this replay has kept already.
+    """
+
+    spark: SparkSession
+    name: TableName
+    names: tuple[str, str]
+    plan: Plan
+    written: Written
+    bad: Sequence[BadRecord]
+    new: tuple[int, int]
+    keeps_letters: bool
+    noted: frozenset[Key]
+    job: Job
+
+    def outcome(self, present: Present) -> Outcome:
+        """Judges each record by what a head has of it.
+
+        Raises:
+            OffsetsLostError: Of some rows or dead letters Kafka has no record any more.
+            RepairError: A row can't be decoded any more, or was repaired; or some come back that were to go.
+        """
+        bad = {b.key: b for b in self.bad}
+        turned = keys_in(present.table, bad, self.names)
+        repaired = present.redriven & bad.keys() - self.noted
+        if repaired and present.ledger.total_redriven:
+            raise self._was_repaired(bad[min(repaired)], len(repaired))
+        if turned and not self.keeps_letters:
+            raise self._turned_bad(bad[min(turned)], len(turned))
+        fine = present.letters - bad.keys()
+        mended = keys_in(present.table, fine, self.names, at=self.new[1])
+        sql = within_sql(self.plan.busy, self.names)
+        gone, back = differences(self.spark, self.name, present.head, self.new, sql, self.names, self.job)
+        if lost := gone - len(turned) + len(fine - mended):
+            raise self._lost(lost)
+        if back > len(mended) and (present.ledger.total_forgotten or present.ledger.total_accepted):
+            raise self._comes_back(back - len(mended))
+        new = bad.keys() - present.letters
+        return Outcome(
+            new_letters=tuple(bad[key] for key in sorted(new - present.redriven) if self.keeps_letters),
+            dead_letters=len(new) if self.keeps_letters else 0,
+            redriven=len(mended),
+            left_out=self.written.skipped + (0 if self.keeps_letters else len(new)),
+        )
+
+    def _was_repaired(self, first: BadRecord, count: int) -> RepairError:
+        return RepairError(
+            f"Of {count} rows of {self.name} there are dead letters, and the topic's records are bad.",
+            where=f"partition {first.partition}, offset {first.offset}: {first.reason}",
+            meaning="A redrive repaired them, and a replay would undo it; or one died. Nothing was changed.",
+            todo="Name offsets without them.",
+        )
+
+    def _turned_bad(self, first: BadRecord, count: int) -> RepairError:
+        return RepairError(
+            f"{count} rows of {self.name} can't be decoded any more.",
+            where=f"partition {first.partition}, offset {first.offset}: {first.reason}",
+            meaning="A replay would take them out of the table. Nothing was changed.",
+            todo="Mend the schema; or set on_bad_record: dead_letter, which keeps such records.",
+        )
+
+    def _lost(self, count: int) -> OffsetsLostError:
+        return OffsetsLostError(
+            f"Of {count} rows or dead letters of {self.name} topic {self.plan.topic} has no record any more.",
+            where=f"within {dict(self.plan.busy)}",
+            meaning="A compaction of the topic took them, or the spec leaves them out by now: a replay would "
+            "lose them. Nothing was changed.",
+            todo="Name other offsets; or land the topic as it is now into a table of another name.",
+        )
+
+    def _comes_back(self, count: int) -> RepairError:
+        return RepairError(
+            f"A replay would bring {count} rows back into {self.name} that are not there now.",
+            where=f"within {dict(self.plan.busy)}",
+            meaning="Rows of the table were forgotten, or deleted by others with your consent: these may be "
+            "among them. Nothing was changed.",
+            todo="Name offsets of which no row was forgotten or deleted.",
+        )

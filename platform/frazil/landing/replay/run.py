@@ -1,0 +1,264 @@
+"""Replay: what a table has of some offsets is replaced by what Kafka has of them, in one commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from frazil.connections import Connections
+from frazil.errors import CommitConflictError
+from frazil.formats.record import RecordDecoder, decoder_for
+from frazil.landing.audit import audit, branch_rows, readable
+from frazil.landing.bad_records import BadRecord, find_bad
+from frazil.landing.chosen import offset_columns
+from frazil.landing.dead_letters import keep_dead_letters
+from frazil.landing.faults import landing_job
+from frazil.landing.land import Step, planned_reading, refuse_other_topic
+from frazil.landing.ledger import Ledger, Span, read_ledger
+from frazil.landing.plan import Plan
+from frazil.landing.replay.outcome import Comparison
+from frazil.landing.replay.plan import plan_replay, refuse_keyed
+from frazil.landing.replay.present import Present, find_present, write_kept
+from frazil.landing.report import LandingReport
+from frazil.landing.tables import ensure_table
+from frazil.landing.upsert.merge import delete_manifests
+from frazil.landing.write import Written, write_branch
+from frazil.spec.names import TableName, writable
+from frazil.spec.topic import TableSpec
+from frazil.tables.branches import REPLAY, branch_from_head, leave_branch, new_branch, until_settled
+from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.faults import Job, branch_gone
+from frazil.tables.keys import Key, within_sql
+from frazil.tables.snapshots import ancestors
+from frazil.tables.stage import Staged, StagedFiles, publish, put_in_place, staged_files
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table, Transaction
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayReport:
+    """What one replay did, or would do.
+
+    Attributes:
+        offsets: How many were read, or would be.
+        replaced: Rows that were there of them.
+        replayed: Rows that are there now.
+        dead_letters: Records that are dead letters now, and were not.
+        redriven: Dead letters that are none any more.
+        left_out: Records that still can't be decoded, and stay left out, as the spec says.
+        files: How many took the place of how many.
+    """
+
+    table: str
+    topic: str
+    spans: Mapping[int, Span]
+    offsets: int
+    replaced: int
+    replayed: int = 0
+    dead_letters: int = 0
+    redriven: int = 0
+    left_out: int = 0
+    files: tuple[int, int] = (0, 0)
+    bytes: int = 0
+    schema_ids: tuple[int, ...] = ()
+    snapshot_id: int | None = None
+    dry_run: bool = False
+    conflicts: int = 0
+    seconds: float = 0.0
+
+    def as_landing(self) -> LandingReport:
+        """For those who want to hear of a table that changed, whichever way."""
+        return LandingReport(
+            self.table, self.topic, self.snapshot_id, self.replayed, dead_letters=self.dead_letters,
+            bytes=self.bytes, files=self.files[1], schema_ids=self.schema_ids, conflicts=self.conflicts,
+            seconds=self.seconds,
+        )  # fmt: skip
+
+
+def replay(
+    spec: TableSpec,
+    connections: Connections,
+    spans: Mapping[int, Span],
+    *,
+    dry_run: bool = False,
+    run_id: str = "",
+    on_step: Step = lambda _: None,
+) -> ReplayReport:
+    """Reads offsets that a table holds once more. Killed at any point: all is as it was, or replayed.
+
+    Args:
+        spans: Half-open ranges of offsets, by partition.
+        on_step: Told planned, branched, written, audited, published.
+
+    Raises:
+        UsageError: The table has one row per key, or does not hold the spans.
+        OffsetsLostError: Kafka no longer has records that the table has.
+        RepairError: Rows would come back that were forgotten or deleted, or a row can't be decoded any more.
+        CommitConflictError: Others changed the same files time and again.
+    """
+    begun = time.monotonic()
+    refuse_keyed(spec)
+    with catalog_errors(connections.settings):
+        work = _Replay(spec, connections, run_id, on_step)
+        report = work.counted(spans) if dry_run else work.done(spans)
+    return replace(report, seconds=round(time.monotonic() - begun, 3))
+
+
+@dataclass(frozen=True)
+class _Replayed(Staged):
+    """A replay that is written and audited, but not visible."""
+
+    work: ClassVar[str] = "replay"
+    resumes: ClassVar[bool] = False
+
+    entry: Ledger
+    present: Present
+
+    def upon(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.upon`. Landings may come in between, whose records lie behind the spans."""
+        before, then = read_ledger(table.metadata), self.present.ledger
+        same = before is not None and before.log == then.log and _marks(before) == _marks(then)
+        if before is None or not same or not self._is_behind(table):
+            raise CommitConflictError(
+                f"Others changed rows of {name} while some of its offsets were replayed.",
+                meaning="Nothing of this replay is visible.",
+                todo="Replay again.",
+            )
+        return self.entry.beside(before)
+
+    def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
+        """See `Staged.put`; raises as `put_in_place` does, and where others deleted rows meanwhile."""
+        if delete_manifests(table) != self.present.deletes:
+            raise CommitConflictError(
+                f"Another engine deleted rows of {'.'.join(table.name())} meanwhile.",
+                meaning="Nothing of this replay is visible.",
+                todo="Replay again.",
+            )
+        put_in_place(tx, table, self.present.paths, self.staged, said)
+
+    def _is_behind(self, table: Table) -> bool:
+        """Whether nobody rolled the table back: then records of the spans may have been landed again."""
+        return any(s.snapshot_id == self.present.head for s in ancestors(table.metadata))
+
+
+def _marks(ledger: Ledger) -> tuple[int, ...]:
+    """What moves where anybody but a landing changes rows."""
+    return ledger.total_redriven, ledger.total_taken, ledger.total_accepted, ledger.total_replayed
+
+
+class _Replay:
+    """The parts that the steps of one replay share."""
+
+    def __init__(self, spec: TableSpec, connections: Connections, run_id: str, on_step: Step) -> None:
+        # What can't be decoded must be told apart, whatever a landing makes of it.
+        self._spec = spec.model_copy(update={"on_bad_record": "dead_letter"})
+        self._keeps_letters = spec.on_bad_record == "dead_letter"
+        self._connections, self._catalog = connections, connections.catalog
+        self._name = writable(spec, connections.settings)
+        self._names = offset_columns(spec)
+        self._run_id = run_id
+        self._noted: set[Key] = set()  # dead letters that were kept by a try that others were quicker than
+        self._done = on_step
+
+    def counted(self, spans: Mapping[int, Span]) -> ReplayReport:
+        """Looks only."""
+        table = load_table(self._catalog, self._name)
+        plan = plan_replay(self._spec, self._connections, self._name, table, spans)
+        return replace(self._report(plan, self._present(table, plan)), dry_run=True)
+
+    def done(self, spans: Mapping[int, Span]) -> ReplayReport:
+        """Writes what Kafka has now upon a branch, and puts it in place."""
+        table = load_table(self._catalog, self._name)
+        plan = plan_replay(self._spec, self._connections, self._name, table, spans)
+        self._done("planned")
+        decoder = decoder_for(self._spec, self._connections.registry)
+        table = ensure_table(self._spec, self._name, self._catalog, decoder.columns)
+        branch = new_branch(REPLAY)
+        try:
+            records = planned_reading(self._connections, plan).frame
+            written = self._write(records, decoder, table, plan, branch)
+            bad = find_bad(records, decoder, plan, written) if written.bad else []
+            refuse_other_topic(self._connections, self._name, plan)
+            staged, since = self._audited(plan, written)
+            return until_settled(self._put, plan, written, bad, staged, since)
+        finally:
+            leave_branch(self._catalog, self._name, branch)
+
+    def _write(
+        self, records: DataFrame, decoder: RecordDecoder, table: Table, plan: Plan, branch: str
+    ) -> Written:
+        branch_from_head(self._catalog, self._name, branch)
+        self._done("branched")
+        written = until_settled(write_branch, records, decoder, self._spec, self._name, table, plan, branch)
+        self._done("written")
+        return written
+
+    def _audited(self, plan: Plan, written: Written) -> tuple[StagedFiles, int]:
+        """The new files, and the snapshot behind which they stand upon their branch."""
+        table = load_table(self._catalog, self._name)
+        staged = staged_files(table, written.branch)
+        tip = table.metadata.snapshot_by_id(staged.tip) if staged else None
+        if staged is None or tip is None:
+            raise branch_gone(landing_job(plan, table, written.branch))
+        held = readable(self._connections.settings, plan, written.read)
+        audit(plan, written, branch_rows(plan, tip), held)
+        self._done("audited")
+        return staged, tip.parent_snapshot_id or 0
+
+    def _put(
+        self, plan: Plan, written: Written, bad: Sequence[BadRecord], staged: StagedFiles, since: int
+    ) -> ReplayReport:
+        """Compares with what is there now, and takes its place; again where others changed that meanwhile."""
+        present = self._present(load_table(self._catalog, self._name), plan)
+        compared = Comparison(
+            self._connections.spark, self._name, self._names, plan, written, bad, (since, staged.tip),
+            self._keeps_letters, frozenset(self._noted), self._job(plan),
+        )  # fmt: skip
+        outcome = compared.outcome(present)
+        entry = outcome.entry(plan, written, present, self._run_id)
+        report = replace(
+            self._report(plan, present), replayed=written.good, dead_letters=outcome.dead_letters,
+            redriven=outcome.redriven, left_out=outcome.left_out, bytes=written.bytes,
+            schema_ids=written.schema_ids,
+        )  # fmt: skip
+        if outcome.new_letters:  # first: who dies in between leaves one that a row is of, as after a redrive
+            keep_dead_letters(self._catalog, self._name, entry.beside(present.ledger), outcome.new_letters)
+            self._noted |= {letter.key for letter in outcome.new_letters}
+        if not present.rows and not written.good:
+            return report
+        branch = new_branch(REPLAY)
+        try:
+            kept = self._kept(present, plan, branch)
+            files = (*staged.files, *kept.files)
+            work = _Replayed(StagedFiles(files, staged.branch, staged.tip), entry, present)
+            published = publish(self._catalog, self._name, work)
+        finally:
+            leave_branch(self._catalog, self._name, branch)
+        self._done("published")
+        counts = len(present.paths), len(files)
+        return replace(report, files=counts, snapshot_id=published.snapshot_id, conflicts=published.conflicts)
+
+    def _present(self, table: Table, plan: Plan) -> Present:
+        return find_present(self._connections.spark, self._spec, self._name, table, plan, self._job(plan))
+
+    def _kept(self, present: Present, plan: Plan, branch: str) -> StagedFiles:
+        """The other rows of the files that go."""
+        if not present.mixed.entries:
+            return StagedFiles()
+        return write_kept(
+            self._connections.spark, self._name, present.table, present.mixed, branch,
+            within_sql(plan.busy, self._names), present.mixed_rows, self._job(plan),
+        )  # fmt: skip
+
+    def _job(self, plan: Plan) -> Job:
+        return landing_job(plan, branch=REPLAY)
+
+    def _report(self, plan: Plan, present: Present) -> ReplayReport:
+        return ReplayReport(
+            str(self._name), plan.topic, dict(plan.busy), plan.offsets, present.rows,
+            files=(len(present.paths), 0),
+        )  # fmt: skip

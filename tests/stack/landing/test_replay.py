@@ -1,0 +1,124 @@
+"""Offsets that are replayed are decoded anew and stand there once, whatever else their files hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.errors import OffsetsLostError, PositionLostError, RepairError
+from frazil.landing.acceptance import accept, foreign_commits
+from frazil.landing.land import land
+from frazil.landing.replay.run import replay
+from frazil.tables.spark import spark_name
+from kit.made import make_made
+from kit.opened import table_of
+from kit.topics import MakeTopic, Topic
+
+only_rest = pytest.mark.parametrize("lake", ["rest"], indirect=True)
+"""Where it makes no difference who owns the table."""
+
+
+def trade(topic: Topic, quantity: int) -> bytes:
+    return topic.encode({"side": "BUY", "quantity": quantity, "symbol": "Z"})
+
+
+def assert_all_adds_up(topic: Topic) -> None:
+    for name in ("row_count", "row_count_deep"):
+        result = run_check(name, topic.spec, topic.connections)
+        assert result.passed, result.text
+
+
+def quantities(topic: Topic) -> list[tuple[int, int, int]]:
+    return [(r["$$partition"], r["$$offset"], r["quantity"]) for r in topic.rows()]
+
+
+def test_records_that_were_dead_letters_and_rows_are_decoded_anew(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=2, on_bad_record="dead_letter")
+    topic.send([trade(topic, n) for n in range(5)])
+    topic.send([trade(topic, n) for n in range(10, 13)], partition=1)
+    old = topic.schema
+    newer = {
+        **old,
+        "fields": [*old["fields"], {"name": "venue", "type": ["null", "string"], "default": None}],
+    }
+    elsewhere = topic.register_for(f"{topic.name}-other", newer)
+    topic.schema = newer
+    topic.send([topic.encode({"side": "BUY", "quantity": 5, "symbol": "Z", "venue": "X"}, elsewhere), b"bad"])
+    topic.schema = old
+    landed = land(topic.spec, topic.connections)
+    assert topic.register(newer) == elsewhere
+
+    looked = replay(topic.spec, topic.connections, {0: (2, 7), 1: (0, 2)}, dry_run=True)
+    report = replay(topic.spec, topic.connections, {0: (2, 7), 1: (0, 2)})
+
+    assert (landed.records, landed.dead_letters) == (8, 2)
+    assert (looked.offsets, looked.replaced, looked.snapshot_id) == (7, 5, None)
+    assert (report.replaced, report.replayed, report.redriven, report.dead_letters) == (5, 6, 1, 0)
+    assert quantities(topic) == [*((0, n, n) for n in range(6)), *((1, n, 10 + n) for n in range(3))]
+    assert [r["venue"] for r in topic.rows() if r["$$offset"] == 5] == ["X"]
+    assert_all_adds_up(topic)
+    topic.trades(2)
+    assert land(topic.spec, topic.connections).records == 2
+    assert_all_adds_up(topic)
+
+
+@only_rest
+def test_a_landing_in_between_is_not_hindered(landed: Topic) -> None:
+    def meanwhile(step: str) -> None:
+        if step == "audited":
+            landed.trades(3)
+            land(landed.spec, landed.connections)
+
+    report = replay(landed.spec, landed.connections, {0: (0, 10)}, on_step=meanwhile)
+
+    assert (report.replaced, report.replayed) == (10, 10)
+    assert quantities(landed) == [(0, n, n) for n in range(13)]
+    assert_all_adds_up(landed)
+
+
+@only_rest
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+def test_rows_that_others_deleted_stay_deleted(landed: Topic, mode: str) -> None:
+    table = spark_name(landed.things.table)
+    for sql in (
+        f"ALTER TABLE {table} SET TBLPROPERTIES ('write.delete.mode' = '{mode}')",
+        f"DELETE FROM {table} WHERE quantity IN (4, 7)",
+    ):
+        landed.connections.spark.sql(sql).collect()
+    with pytest.raises(RepairError, match="nobody has accepted"):
+        replay(landed.spec, landed.connections, {0: (0, 4)})
+    (foreign,) = foreign_commits(table_of(landed).metadata)
+    accept(landed.spec, landed.connections, foreign.snapshot_id, "GDPR")
+
+    with pytest.raises(RepairError, match="would bring 1 rows back"):
+        replay(landed.spec, landed.connections, {0: (3, 6)})
+    report = replay(landed.spec, landed.connections, {0: (0, 4)})
+
+    assert (report.replaced, report.replayed) == (4, 4)
+    assert [q for _, _, q in quantities(landed)] == [0, 1, 2, 3, 5, 6, 8, 9]
+    assert_all_adds_up(landed)
+
+
+@only_rest
+def test_what_the_topic_no_longer_holds_stays(landed: Topic) -> None:
+    landed.delete_records_before(4)
+
+    with pytest.raises(OffsetsLostError, match=r"no longer holds[\s\S]*partition 0: \[2, 4\)"):
+        replay(landed.spec, landed.connections, {0: (2, 6)})
+
+    assert len(quantities(landed)) == 10
+
+
+@only_rest
+def test_a_table_that_is_made_of_the_rows_asks_for_a_rebuild(landed: Topic, tmp_path: Path) -> None:
+    name = landed.things.table
+    made = make_made(landed.connections, tmp_path, f"{name.table}_out", f"SELECT quantity FROM {name}")
+    made.derive()
+    replay(landed.spec, landed.connections, {0: (2, 6)})
+
+    with pytest.raises(PositionLostError, match="--rebuild"):
+        made.derive()
+
+    assert made.derive(rebuild=True).total_rows == 10
