@@ -31,7 +31,7 @@ class SparkSettings(SystemSettings):
         None, description="A Spark for upkeep alone. Default: that of landings, at low priority."
     )
     lane: Literal["auto", "spark"] = Field(
-        "spark",
+        "auto",
         description="auto: Spark's Python workers decode and write where they can; spark: always the JVM.",
     )
     parallelism: int = Field(2, ge=1, description="Cores that one landing may keep busy.")

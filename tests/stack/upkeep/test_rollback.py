@@ -113,7 +113,8 @@ def test_a_time_means_the_newest_snapshot_that_is_not_younger(topic: Topic) -> N
     assert rolled_back(topic, datetime.now(UTC)).done is False
 
 
-def test_what_can_not_be_rolled_back_to_is_told_with_what_can_be(topic: Topic) -> None:
+def test_what_can_not_be_rolled_back_to_is_told_with_what_can_be(topic_by_spark: Topic) -> None:
+    topic = topic_by_spark
     first, second = landed(topic), landed(topic)
     branch = table_of(topic).metadata.snapshots[-2]  # of the landing's branch: its files are on main since
     assert branch.snapshot_id not in (first, second)

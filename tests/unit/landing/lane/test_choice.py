@@ -22,7 +22,7 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.layout import create_table
 
-SETTINGS = Settings.load(spark={"lane": "auto"})
+SETTINGS = Settings.load()
 SPEC = TableSpec(topic="t", namespace="n", key_format="string", value_format="string")
 
 
