@@ -12,7 +12,7 @@ from frazil.doctor.probe import Patient, Probe, Probes, Unproven
 from frazil.errors import NotAllowedError
 from frazil.kafka.facts import topic_facts
 from frazil.landing.faults import KAFKA_DOWN
-from frazil.landing.source import read_places
+from frazil.landing.source import read_slices
 from frazil.settings.profile import Settings
 from frazil.tables.faults import Job, first_line, spark_job
 from frazil.tables.spark import spark_errors, spark_name
@@ -66,7 +66,7 @@ def _read_kafka(patient: Patient) -> None:
         for partition, at in facts.first.items():
             if facts.end[partition] > at:
                 one = {(facts.topic, partition): (at, at + 1)}
-                frame = read_places(connections.spark, settings, one)
+                frame = read_slices(connections.spark, settings, [one])
                 _run(settings, "read", frame.select("offset").collect, _off_kafka)
                 return
     raise Unproven("No topic holds a record yet.")

@@ -53,19 +53,26 @@ class Reading:
         return {(self.topic, partition): span for partition, span in self.spans.items()}
 
     @property
+    def slices(self) -> list[dict[Place, Span]]:
+        """The same, cut for the cores."""
+        return cut(self.places, self.settings.spark.parallelism)
+
+    @property
     def frame(self) -> DataFrame:
-        """The records, with the column leader_epoch beside those of `read_places`."""
-        found = read_places(self.spark, self.settings, self.places)
+        """The records, with the column leader_epoch beside those of `read_slices`."""
+        found = read_slices(self.spark, self.settings, self.slices)
         return found.selectExpr("*", f"{_epoch(self.epochs)} AS leader_epoch")
 
 
-def read_places(spark: SparkSession, settings: Settings, places: Mapping[Place, Span]) -> DataFrame:
-    """The records of some spans, of one topic or of many; a task reads one partition after the other.
+def read_slices(spark: SparkSession, settings: Settings, slices: Sequence[Mapping[Place, Span]]) -> DataFrame:
+    """The records of some spans, of one topic or of many.
+
+    Args:
+        slices: What each task reads, one partition after the other.
 
     Returns:
         raw_key, raw_value, topic, partition, offset, timestamp, timestampType, headers.
     """
-    slices = cut(places, settings.spark.parallelism)
     frames = [_read(spark, settings, part).coalesce(1) for part in slices]
     return reduce(lambda a, b: a.unionAll(b), frames).selectExpr(
         "key AS raw_key",

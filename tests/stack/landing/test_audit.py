@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from frazil.errors import AuditFailedError
 from frazil.landing.land import land
-from frazil.landing.source import read_places
+from frazil.landing.source import read_slices
 from kit.opened import table_of
 from kit.topics import MakeTopic, Topic
 
@@ -38,7 +38,7 @@ def read_wrongly(lost: Place, doubled: Place) -> Callable[..., DataFrame]:
     """A reader that loses one record and gives another one twice."""
 
     def read(*args: Any) -> DataFrame:
-        right = read_places(*args)
+        right = read_slices(*args)
         return right.where(f"NOT ({at(lost)})").unionAll(right.where(at(doubled)))
 
     return read
@@ -52,7 +52,7 @@ def read_wrongly(lost: Place, doubled: Place) -> Callable[..., DataFrame]:
 def test_a_loss_and_a_duplicate_do_not_cancel_out(
     topic: Topic, lost: Place, doubled: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frazil.landing.source.read_places", read_wrongly(lost, doubled))
+    monkeypatch.setattr("frazil.landing.source.read_slices", read_wrongly(lost, doubled))
 
     with pytest.raises(AuditFailedError, match="the topic holds 10 records"):
         land(topic.spec, topic.connections)

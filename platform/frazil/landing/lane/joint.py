@@ -13,8 +13,9 @@ from importlib.metadata import version
 from threading import Condition
 from typing import TYPE_CHECKING
 
+from frazil.landing.ledger import Span
 from frazil.landing.plan import MIN_SLICE
-from frazil.landing.source import Reading, read_places
+from frazil.landing.source import Place, Reading, read_slices
 from frazil.quoting import literal
 
 if TYPE_CHECKING:
@@ -74,8 +75,7 @@ def run_together(parts: Sequence[Part]) -> list[pa.Table]:
     from frazil.landing.lane.task import RETURNED, Tasks
 
     first = parts[0].reading
-    places = {place: span for part in parts for place, span in part.reading.places.items()}
-    records = read_places(first.spark, first.settings, places)
+    records = read_slices(first.spark, first.settings, _slices(parts))
     tasks = Tasks(tuple(part.task for part in parts), version("frazil"))
     columns = *_COLUMNS, f"{_numbers([part.reading.topic for part in parts])} AS landing"
     job = records.selectExpr(*columns).mapInArrow(tasks.run, from_arrow_schema(RETURNED))
@@ -86,6 +86,17 @@ def run_together(parts: Sequence[Part]) -> list[pa.Table]:
 def alone(part: Part) -> pa.Table:
     """Runs a job for one part."""
     return run_together([part])[0]
+
+
+def _slices(parts: Sequence[Part]) -> list[dict[Place, Span]]:
+    """What each task reads: one landing is cut, several are dealt out whole, so that each makes one file."""
+    if len(parts) == 1:
+        return parts[0].reading.slices
+    tasks = min(len(parts), parts[0].reading.settings.spark.parallelism)
+    dealt: list[dict[Place, Span]] = [{} for _ in range(tasks)]
+    for number, part in enumerate(parts):
+        dealt[number % tasks] |= part.reading.places
+    return dealt
 
 
 def _numbers(topics: Sequence[str]) -> str:
