@@ -86,6 +86,9 @@ class FakeWork:
             self.waiting[name] -= landed
         return LandingReport(name, spec.topic, records=landed, landings=1 if landed else 0, seconds=0.5)
 
+    def stop(self) -> None:
+        """See `Work`."""
+
     def derive(self, spec: DerivedSpec) -> DeriveReport:
         """See `Work`."""
         return DeriveReport(self._begin("derive", spec), spec.kind, done=True, rows=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -14,6 +14,7 @@ from frazil.continuous.schedule import Pace, Schedule, Turn
 from frazil.continuous.work import Work
 from frazil.errors import FrazilError, OvertakenError, PausedError, explain
 from frazil.landing.arrivals import Arrivals
+from frazil.landing.lane.joint import MOST
 from frazil.landing.many import AT_ONCE
 from frazil.landing.report import LandingReport
 from frazil.landing.state import BLOCKED
@@ -45,7 +46,7 @@ class Runner:
     ) -> None:  # fmt: skip
         self._topics = [spec for spec in topics if not spec.is_read_only]
         self._work, self._follower, self._say, self._at_once = work, follower, say, at_once
-        self._schedule = Schedule(at_once)
+        self._schedule = Schedule(at_once, small=MOST)
         self._backoff = self._schedule.backoff
         shortest = min((spec.interval.total_seconds() for spec in self._topics), default=0.0)
         self._pace = Pace(look_every, shortest / _LOOKS_AN_INTERVAL)
@@ -64,10 +65,11 @@ class Runner:
         following = Thread(target=self._follower.run, args=(stop,), name="following")
         following.start()
         try:
-            with ThreadPoolExecutor(self._at_once, thread_name_prefix="landing") as pool:
+            with ThreadPoolExecutor(self._at_once + MOST, thread_name_prefix="landing") as pool:
                 while not self._stopping:
                     self._start(pool)
                     self._take_ended(self._pace.left)
+                self._work.stop()
                 hands = self._schedule.at_work
                 text = f"Stopping; landings in hand that end first: {hands}."
                 self._say(Progress("stopping", "", text, {"landings": hands}))
@@ -126,6 +128,8 @@ class Runner:
         table = turn.due.table
         self._schedule.ended(table)
         error = future.exception()
+        if isinstance(error, CancelledError):
+            return  # it waited for a place when the runner was stopped
         if isinstance(error, OvertakenError):
             self._say(Progress("overtaken", table, f"{table}: another landing was quicker; nothing is lost."))
         elif isinstance(error, PausedError):

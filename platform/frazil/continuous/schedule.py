@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from frazil.errors import FrazilError, RetryError
 from frazil.landing.arrivals import Due
+from frazil.landing.lane.joint import SMALL_BYTES, SMALL_RECORDS
 
 Clock = Callable[[], float]
 
@@ -27,6 +28,11 @@ class Turn:
         """Whether more waits than the turn takes."""
         return self.due.records > self.records
 
+    @property
+    def is_small(self) -> bool:
+        """Whether it may share a Spark job with others."""
+        return self.due.records <= SMALL_RECORDS and self.due.bytes <= SMALL_BYTES
+
 
 def turn_of(due: Due) -> Turn:
     """As much as one turn and the spec's caps allow."""
@@ -39,10 +45,14 @@ class Schedule:
     """Takes those tables first that have waited longest, measured by the `interval` of their specs.
 
     Tables with a backlog of several turns leave one place to the others. A table is landed once at a time.
+
+    Args:
+        places: Landings at a time.
+        small: How many small ones may be begun beside them, to share Spark jobs.
     """
 
-    def __init__(self, places: int, clock: Clock = time.monotonic) -> None:
-        self._places = places
+    def __init__(self, places: int, clock: Clock = time.monotonic, *, small: int = 0) -> None:
+        self._places, self._small = places, small
         self._due: list[Due] = []
         self._at_work: dict[str, Turn] = {}
         self.backoff = Backoff(clock)
@@ -73,9 +83,13 @@ class Schedule:
         del self._at_work[table]
 
     def _has_room(self, turn: Turn) -> bool:
-        large = sum(each.is_large for each in self._at_work.values())
+        at_work = self._at_work.values()
+        if turn.is_small and sum(each.is_small for each in at_work) < self._small:
+            return True
+        others = [each for each in at_work if not (self._small and each.is_small)]
+        large = sum(each.is_large for each in others)
         most = max(1, self._places - 1) if turn.is_large else self._places
-        return len(self._at_work) < self._places and (not turn.is_large or large < most)
+        return len(others) < self._places and (not turn.is_large or large < most)
 
 
 def _urgency(due: Due) -> float:

@@ -16,6 +16,8 @@ from frazil.errors import DifferentError, FaultError, NotAllowedError, PartDownE
 from frazil.kafka.provisioning import ensure_subjects
 from frazil.landing.arrivals import Arrivals, Memory, look_at_each
 from frazil.landing.land import land
+from frazil.landing.lane.joint import JointJobs
+from frazil.landing.many import AT_ONCE
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
@@ -37,6 +39,9 @@ class Work(Protocol):
     def land(self, spec: TableSpec, records: int) -> LandingReport:
         """One landing of at most so many records."""
 
+    def stop(self) -> None:
+        """Begins none of the landings any more that wait for others to end."""
+
     def derive(self, spec: DerivedSpec) -> DeriveReport:
         """Brings a table up to what its inputs hold."""
 
@@ -53,11 +58,12 @@ class WarmWork:
     A Spark server forgets a session that is idle for an hour, and all of them when it is started again.
     """
 
-    def __init__(self, open_clients: Callable[[], Connections], run_id: str) -> None:
+    def __init__(self, open_clients: Callable[[], Connections], run_id: str, at_once: int = AT_ONCE) -> None:
         self._open = open_clients
         self._clients, self._opened = open_clients(), time.monotonic()
         self._opening = threading.Lock()
         self._run_id = run_id
+        self._jobs = JointJobs(at_once)
         self._memory: Memory = {}
         self._looks = 0
         self._known_to_registry: set[int] = set()
@@ -76,11 +82,15 @@ class WarmWork:
 
     def land(self, spec: TableSpec, records: int) -> LandingReport:
         """See `Work`; before the first landing the spec's schema files are registered where none is."""
-        with self._connections(spec) as connections:
+        with self._jobs.landing() as run_part, self._connections(spec) as connections:
             if id(spec) not in self._known_to_registry:
                 _register(spec, connections)
                 self._known_to_registry.add(id(spec))
-            return land(spec, connections, run_id=self._run_id, max_records=records)
+            return land(spec, connections, run_id=self._run_id, max_records=records, run_part=run_part)
+
+    def stop(self) -> None:
+        """See `Work`."""
+        self._jobs.stop()
 
     def derive(self, spec: DerivedSpec) -> DeriveReport:
         """See `Work`."""

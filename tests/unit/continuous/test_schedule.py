@@ -76,6 +76,19 @@ def test_tables_with_backlogs_leave_one_place_to_the_others() -> None:
     assert len(started(Schedule(1), *backlogs)) == 1
 
 
+def test_small_landings_are_begun_beside_the_others_to_share_jobs() -> None:
+    schedule = Schedule(2, small=3)
+    backlogs = [due(TableSpec(topic=f"b{n}"), HUGE, age=1000) for n in range(2)]
+    middling = [due(TableSpec(topic=f"m{n}"), 100_000, age=500) for n in range(2)]
+    small = [due(TableSpec(topic=f"s{n}"), 10, age=9 - n) for n in range(5)]
+
+    assert started(schedule, *backlogs, *middling, *small) == ["b0", "m0", "s0", "s1", "s2"]
+    schedule.ended(small[1].table)
+    assert started(schedule, *backlogs, *middling, *small[3:]) == ["s3"]
+    schedule.ended(middling[0].table)
+    assert started(schedule, *backlogs, *middling, small[4]) == ["m0"]
+
+
 def test_no_table_starves_beside_those_that_never_come_to_their_end() -> None:
     schedule, waits = Schedule(2), {f"t{n}": 0 for n in range(10)}
     specs = {topic: TableSpec(topic=topic) for topic in waits}
