@@ -43,6 +43,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "sync": "Update every place that shows the tables, such as Glue and Snowflake.",
         "derive": "Update tables that are made of other tables.",
     },
+    "backfill": {
+        "backfill": "Land a long topic in bounded landings, with progress, up to where it ends now."
+    },
     "run": {"run": "Land topics without a pause, and update all that follows, until it is stopped."},
     "pause": {
         "pause": "Stop landing into tables, by whomever, until they are resumed. Upkeep goes on.",

@@ -96,7 +96,7 @@ def land_command(
         if nothing := quiet.get(str(things(spec, connections.settings).table)):
             return nothing
         if not spec.is_read_only:  # else the landing says so
-            ensure_topic(spec, connections) if make_topic else _provide_subjects(spec, connections)
+            ensure_topic(spec, connections) if make_topic else provide_subjects(spec, connections)
         return land(
             spec, connections, run_id=run_id(), max_records=max_records, accept_loss=lost,
             adopt_topic=adopt_topic, on_step=on_step, run_part=run_part,
@@ -109,7 +109,7 @@ def land_command(
         results = each(selection, "landing", do, every=every)
     if sync and not results.interrupted:
         landed_now = [spec for spec, names in selection.pairs if str(names.table) in results.done]
-        shown = _sync(Selection(tuple(landed_now), selection.connections))
+        shown = sync_each(Selection(tuple(landed_now), selection.connections))
         results.failed.update(shown.failed)
     documents = [*map(landed, results.reports), *results.errors]
     print_json(documents) if as_json else show_landings(results.reports)
@@ -122,8 +122,11 @@ def _quiet(selection: Selection[TableSpec]) -> dict[str, LandingReport]:
     return {s.identifier: LandingReport(s.identifier, s.topic, s.snapshot_id, spans={}) for s in states}
 
 
-def _provide_subjects(spec: TableSpec, connections: Connections) -> None:
-    """A file that is not the registry's schema stops nothing: each record says how it was written."""
+def provide_subjects(spec: TableSpec, connections: Connections) -> None:
+    """Registers the spec's schema files where their subjects are missing.
+
+    A file that is not the registry's schema stops nothing: each record says how it was written.
+    """
     try:
         ensure_subjects(spec, connections)
     except DifferentError as e:
@@ -134,7 +137,7 @@ def _provide_subjects(spec: TableSpec, connections: Connections) -> None:
 def sync_command(tables: Tables = None, every: AllTables = False, as_json: Json = False) -> None:
     """Update every place that shows the tables, such as Glue and Snowflake."""
     selection = select(tables, every=every)
-    results = _sync(selection, every=every)
+    results = sync_each(selection, every=every)
     if as_json:
         rows = [{"table": table, **_synced(shown)} for table, shown in results.done.items()]
         print_json([*rows, *results.errors])
@@ -163,7 +166,9 @@ def _synced(shown: Iterable[Shown]) -> dict[str, Any]:
     }
 
 
-def _sync(selection: Selection[AnyTable], *, every: bool = False) -> Results[list[Shown]]:
+def sync_each(selection: Selection[AnyTable], *, every: bool = False) -> Results[list[Shown]]:
+    """Brings the places that show the tables in step."""
+
     def do(spec: AnyTable, on_step: OnStep) -> list[Shown]:
         connections = selection.connections.of(spec)
         return [target.sync(connections) for target in targets_of(spec, connections.settings)]

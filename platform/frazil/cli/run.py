@@ -47,7 +47,7 @@ def run_command(pipeline: Pipelines = None, as_json: JsonLines = False) -> None:
     say = _speaker(as_json=as_json)
     runner = _runner(selection, say)
     say(Progress("running", "", f"Landing {len(topics)} topics; Ctrl-C stops it.", {"topics": len(topics)}))
-    with _stopped_by_signals(runner.stop) as met:
+    with stopped_by_signals(runner.stop) as met:
         runner.run()
     if signal.SIGINT in met:
         raise InterruptedWorkError(
@@ -66,7 +66,7 @@ def _runner(selection: Selection[AnyTable], say: Say) -> Runner:
 
 
 @contextmanager
-def _stopped_by_signals(stop: Callable[[], None]) -> Iterator[list[int]]:
+def stopped_by_signals(stop: Callable[[], None]) -> Iterator[list[int]]:
     """Stops in order at the first signal; a second one ends the process. Gives those that came."""
     met: list[int] = []
 

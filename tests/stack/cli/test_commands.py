@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import dagster as dg
@@ -156,6 +157,19 @@ def test_a_paused_table_is_left_alone_until_it_is_resumed(shell: Shell, topic: T
     assert [list(told) for told in every.document] == [["table", "awaits"]]
     assert [r["records"] for r in resumed.document] == [3]
     assert run_check("row_count", topic.spec, topic.connections).passed
+
+
+def test_a_backfill_tells_how_far_it_is(shell: Shell, topic: Topic, name: str) -> None:
+    filled = shell("backfill", name, "--max-records", "4", "--json")
+
+    lines = [json.loads(line) for line in filled.out.splitlines()]
+    assert filled.code == 0
+    assert [(line["done"], line["left"], line["records"]) for line in lines] == [
+        (0, 10, 0), (4, 6, 4), (8, 2, 8), (10, 0, 10)
+    ]  # fmt: skip
+    assert lines[-1]["bytes"] > 0
+    assert [row["quantity"] for row in topic.rows()] == list(range(10))
+    assert run_check("glue_pointer", topic.spec, topic.connections).passed
 
 
 def test_offsets_are_replayed_and_nothing_is_there_twice(shell: Shell, topic: Topic, name: str) -> None:

@@ -1,0 +1,102 @@
+"""`frazil backfill`: a long topic, with progress."""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from frazil.cli.console import console, print_json_line
+from frazil.cli.land import provide_subjects, show_landings, sync_each
+from frazil.cli.results import run_id
+from frazil.cli.run import JsonLines, stopped_by_signals
+from frazil.cli.selection import Name, Selection, select_topics
+from frazil.continuous.backfill import Filled, backfill
+from frazil.continuous.bulletin import HELD_FOR
+from frazil.errors import InterruptedWorkError
+from frazil.spec.topic import TableSpec
+from frazil.upkeep.work import size_text
+
+app = typer.Typer()
+
+MaxRecords = Annotated[
+    int | None, typer.Option(min=1, help="Most records of one landing. Default: a turn of `frazil run`.")
+]
+
+
+@app.command("backfill")
+def backfill_command(table: Name, max_records: MaxRecords = None, as_json: JsonLines = False) -> None:
+    """Land a long topic in bounded landings, with progress, up to where it ends now.
+
+    SIGTERM or Ctrl-C lets the landing in hand end; the same command goes on. Dagster's arrivals sensor leaves
+    the table alone meanwhile.
+    """
+    selection = select_topics([table], every=False)
+    (spec,) = selection.specs
+    connections = selection.connections.of(spec)
+    provide_subjects(spec, connections)
+    stopped: list[bool] = []
+    told: list[Filled] = []
+
+    def tell(filled: Filled) -> None:
+        told.append(filled)
+        _hold(selection, spec, time.time() + max(HELD_FOR, 3 * filled.landed.seconds))
+        print_json_line(_document(filled)) if as_json else console.print(_line(filled))
+
+    with stopped_by_signals(lambda: stopped.append(True)) as met:
+        try:
+            filled = backfill(
+                spec, connections, max_records=max_records, run_id=run_id(),
+                is_stopped=lambda: bool(stopped), tell=tell,
+            )  # fmt: skip
+        finally:
+            _hold(selection, spec, 0.0)
+            if told and told[-1].landed.landings:
+                selection.tell(spec, told[-1].landed)
+    shown = sync_each(selection)
+    if not as_json:
+        show_landings([filled.landed])
+    if filled.left and signal.SIGINT in met:
+        raise InterruptedWorkError(
+            "Stopped by Ctrl-C.",
+            meaning="What was landed before stays; the table shows nothing half done.",
+            todo="The same command goes on.",
+        )
+    shown.exit()
+
+
+def _hold(selection: Selection[TableSpec], spec: TableSpec, until: float) -> None:
+    for reporter in selection.reporters:
+        reporter.hold([spec], until)
+
+
+def _document(filled: Filled) -> dict[str, object]:
+    landed = filled.landed
+    return {
+        "at": time.time(),
+        **{k: v for k, v in asdict(filled).items() if k != "landed"},
+        "done": filled.done,
+        "seconds_left": filled.seconds_left,
+        "records": landed.records,
+        "dead_letters": landed.dead_letters,
+        "bytes": landed.bytes,
+        "landings": landed.landings,
+    }
+
+
+def _line(filled: Filled) -> str:
+    share = filled.done / filled.offsets if filled.offsets else 1.0
+    at = time.strftime("%H:%M:%S")
+    parts = [
+        f"{at} {filled.table}: {filled.done:,} of {filled.offsets:,} offsets, {share:.1%}",
+        f"{filled.landed.records:,} records, {size_text(filled.landed.bytes)}",
+    ]
+    if filled.left and filled.seconds_left is not None:
+        parts.append(f"{timedelta(seconds=round(filled.seconds_left))} left")
+    if filled.overtaken:
+        parts.append(f"overtaken {filled.overtaken} times")
+    return "; ".join(parts)
