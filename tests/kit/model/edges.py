@@ -1,6 +1,6 @@
 """Stand-ins for what lies outside the engine: Spark's jobs, Kafka's answers, Parquet's rows, and the clock.
 
-All else of a landing, a redrive, a compaction, an expiry is the engine's own.
+All else of a landing, a redrive, a replay, a compaction, an expiry is the engine's own.
 """
 
 from __future__ import annotations

@@ -20,7 +20,9 @@ from frazil.errors import (
     TopicChangedError,
 )
 from frazil.landing.land import land
+from frazil.landing.ledger import read_ledger
 from frazil.landing.redrive import redrive
+from frazil.landing.replay.run import replay
 from frazil.landing.rollback import roll_back
 from frazil.tables.commit import move_ref, remove_snapshots
 from frazil.tables.pyiceberg import transaction
@@ -69,6 +71,18 @@ def _orphans(world: World, _: random.Random) -> object:
 
 def _redrive(world: World, _: random.Random) -> object:
     return redrive(world.spec, world.connections)
+
+
+def _replay(world: World, dice: random.Random) -> object:
+    """Of a span that the table holds, or nearly."""
+    ledger = read_ledger(world.catalog.load_table(NAME.identifier).metadata)
+    held = {p: (a, b) for p, (a, b) in (ledger.logs[-1][1] if ledger else {}).items() if a < b}
+    if not held:
+        return None
+    partition = dice.choice(sorted(held))
+    start, to = held[partition]
+    first = dice.randrange(start, to)
+    return replay(world.spec, world.connections, {partition: (first, dice.randrange(first, to) + 1)})
 
 
 def _roll_back(world: World, dice: random.Random) -> object:
@@ -192,7 +206,7 @@ def _forget(world: World, _: random.Random) -> object:
 WORKS: dict[str, Work] = {
     "land": _land, "few": _few, "compact": _compact, "expire": _expire, "orphans": _orphans,
     "expire rows": _expire_rows,
-    "redrive": _redrive, "roll back": _roll_back, "produce": _produce, "retain": _retain,
+    "redrive": _redrive, "replay": _replay, "roll back": _roll_back, "produce": _produce, "retain": _retain,
     "seven hours": _seven_hours, "recreate": _recreate,
     "append": _append, "turn back": _turn_back, "delete": _delete, "forget": _forget,
 }  # fmt: skip

@@ -267,6 +267,22 @@ def test_rows_that_were_forgotten_or_deleted_by_others_do_not_come_back(
         replay(SKIPPING, world.connections, {0: (3, 6)})
 
 
+@pytest.mark.parametrize("step", ["branched", "audited"])
+def test_a_table_that_was_rolled_back_meanwhile_gets_no_row_behind_its_position(
+    world: World, step: str
+) -> None:
+    first = next(s for s in world.table.metadata.snapshots if Ledger.of(s))
+
+    def meanwhile(done: str) -> None:
+        if done == step:
+            roll_back(SPEC, world.connections, first.snapshot_id)
+
+    with pytest.raises(UsageError, match="not within what"):
+        replay(SPEC, world.connections, {0: (0, 5)}, on_step=meanwhile)
+
+    assert rows(world) == [0]
+
+
 def test_tables_whose_rows_are_not_records_and_topics_that_are_others_are_refused(world: World) -> None:
     keyed = SPEC.model_copy(update={"mode": "upsert"})
     nameless = SPEC.model_copy(update={"metadata_names": "portable"})

@@ -94,7 +94,7 @@ class Comparison:
         gone, back = differences(self.spark, self.name, present.head, self.new, sql, self.names, self.job)
         if lost := gone - len(turned) + len(fine - mended):
             raise self._lost(lost)
-        if back > len(mended) and (present.ledger.total_forgotten or present.ledger.total_accepted):
+        if back > len(mended) and (present.ledger.total_taken or present.ledger.total_accepted):
             raise self._comes_back(back - len(mended))
         new = bad.keys() - present.letters
         return Outcome(
@@ -133,7 +133,7 @@ class Comparison:
         return RepairError(
             f"A replay would bring {count} rows back into {self.name} that are not there now.",
             where=f"within {dict(self.plan.busy)}",
-            meaning="Rows of the table were forgotten, or deleted by others with your consent: these may be "
-            "among them. Nothing was changed.",
-            todo="Name offsets of which no row was forgotten or deleted.",
+            meaning="Rows of the table expired, were forgotten, or were deleted by others with your consent: "
+            "these may be some. Nothing was changed.",
+            todo="Name offsets of which no row is gone.",
         )

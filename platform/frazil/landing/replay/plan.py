@@ -65,13 +65,25 @@ def plan_replay(
     if isinstance(trouble, TopicChangedError):
         raise trouble
     _refuse_columns(spec, name, table)
-    _refuse_foreign(name, table)
-    _refuse_not_held(name, ledger, spans)
+    refuse_rows(name, table, spans)
     _refuse_gone(facts, spans)
     return Plan(
         facts.topic, facts.topic_id, dict(sorted(spans.items())), capped=False,
         leader_epochs=facts.leader_epochs, before=ledger, upon=ledger,
     )  # fmt: skip
+
+
+def refuse_rows(name: TableName, table: Table, spans: Mapping[int, Span]) -> None:
+    """Refuses a head whose rows of the spans are not those of the records: asked of each head that is met.
+
+    Raises:
+        UsageError: It does not hold them, perhaps because of a rollback.
+        RepairError: Another engine deleted rows, and nobody has accepted that.
+    """
+    ledger = read_ledger(table.metadata)
+    assert ledger, "it had one"
+    _refuse_foreign(name, table)
+    _refuse_not_held(name, ledger, spans)
 
 
 def _refuse_columns(spec: TableSpec, name: TableName, table: Table) -> None:

@@ -19,7 +19,7 @@ from frazil.landing.land import Step, planned_reading, refuse_other_topic
 from frazil.landing.ledger import Ledger, Span, read_ledger
 from frazil.landing.plan import Plan
 from frazil.landing.replay.outcome import Comparison
-from frazil.landing.replay.plan import plan_replay, refuse_keyed
+from frazil.landing.replay.plan import plan_replay, refuse_keyed, refuse_rows
 from frazil.landing.replay.present import Present, find_present, write_kept
 from frazil.landing.report import LandingReport
 from frazil.landing.tables import ensure_table
@@ -97,7 +97,7 @@ def replay(
     Raises:
         UsageError: The table has one row per key, or does not hold the spans.
         OffsetsLostError: Kafka no longer has records that the table has.
-        RepairError: Rows would come back that were forgotten or deleted, or a row can't be decoded any more.
+        RepairError: Rows would come back that expired or were deleted, or a row can't be decoded any more.
         CommitConflictError: Others changed the same files time and again.
     """
     begun = time.monotonic()
@@ -213,7 +213,9 @@ class _Replay:
         self, plan: Plan, written: Written, bad: Sequence[BadRecord], staged: StagedFiles, since: int
     ) -> ReplayReport:
         """Compares with what is there now, and takes its place; again where others changed that meanwhile."""
-        present = self._present(load_table(self._catalog, self._name), plan)
+        table = load_table(self._catalog, self._name)
+        refuse_rows(self._name, table, plan.busy)
+        present = self._present(table, plan)
         compared = Comparison(
             self._connections.spark, self._name, self._names, plan, written, bad, (since, staged.tip),
             self._keeps_letters, frozenset(self._noted), self._job(plan),
