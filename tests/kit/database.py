@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import random
-import string
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
 from typing import Any, Literal
 
 import psycopg
@@ -23,7 +20,9 @@ from frazil.kafka.facts import topic_facts
 from frazil.local.northwind.connect import ask_connect, connector_of, connector_states, login_headers
 from frazil.local.northwind.postgres import open_database
 from frazil.local.ports import recall, url
+from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
+from kit.database_columns import COLUMNS, KEY, PLAIN, Column, envelope, record_of
 from kit.envelopes import embedded
 from kit.own_stack import Own
 from kit.topics import Topic
@@ -33,160 +32,8 @@ from kit.waiting import wait_for
 Written = Literal["plain", "embedded"]
 """How Connect's JSON converter writes: the payload alone, or `{schema, payload}`."""
 
-Draw = Callable[[random.Random], Any]
-
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
-_DEBEZIUM, _CONNECT = "io.debezium.time.", "org.apache.kafka.connect.data."
 _PARTITIONS = 2
-_FIRST = datetime(1583, 1, 1)
-"""Debezium takes older timestamps for days of the Julian calendar (docs/cdc.md)."""
-_LETTERS = string.ascii_letters + "äß€😀'\"\\\n\t {}"
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column, the schema of its values in JSON, how they are drawn and how they are read."""
-
-    name: str
-    kind: str
-    schema: dict[str, Any]
-    draw: Draw
-    read: str = "{}"  # SQL, of the column's name
-
-
-def _whole(bits: int) -> Draw:
-    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-    return lambda dice: dice.choice((0, 1, -1, least, most, dice.randint(least, most)))
-
-
-def _decimal(digits: int, scale: int) -> Draw:
-    most = 10**digits - 1
-
-    def draw(dice: random.Random) -> Decimal:
-        whole = dice.choice((0, 1, -1, most, -most, dice.randint(-most, most)))
-        return Decimal(f"{whole}E-{scale}")  # a division would round it
-
-    return draw
-
-
-def _text(most: int) -> Draw:
-    return lambda dice: "".join(dice.choices(_LETTERS, k=dice.randrange(most)))
-
-
-def _moment(dice: random.Random) -> datetime:
-    days = (datetime.max - _FIRST).days
-    return _FIRST + timedelta(dice.randrange(days), 0, dice.randrange(86_400_000_000))
-
-
-def _clock(dice: random.Random) -> time:
-    return (_FIRST + timedelta(0, 0, dice.randrange(86_400_000_000))).time()
-
-
-def _integer(size: int, title: str = "") -> dict[str, Any]:
-    return {"type": "integer", "connect.type": f"int{size}", **({"title": title} if title else {})}
-
-
-def _number(digits: int, scale: int) -> dict[str, Any]:
-    size = {"scale": str(scale), "connect.decimal.precision": str(digits)}
-    return {
-        "type": "string",
-        "title": f"{_CONNECT}Decimal",
-        "connect.type": "bytes",
-        "connect.parameters": size,
-    }
-
-
-_TEXT = {"type": "string"}
-KEY = (
-    Column("id", "integer", _integer(32), lambda dice: dice.randrange(40)),
-    Column("kind", "varchar(8)", _TEXT, lambda dice: dice.choice("abc")),
-)
-COLUMNS = (
-    *KEY,
-    Column("small", "smallint", _integer(16), _whole(16)),
-    Column("big", "bigint", _integer(64), _whole(64)),
-    Column("price", "numeric(12, 2)", _number(12, 2), _decimal(12, 2)),
-    Column("exact", "numeric(38, 10)", _number(38, 10), _decimal(38, 10)),
-    Column(
-        "ratio",
-        "real",
-        {"type": "number", "connect.type": "float32"},
-        lambda dice: dice.gauss(0, 1e6),
-        "{}::float8",
-    ),
-    Column(
-        "amount",
-        "double precision",
-        {"type": "number", "connect.type": "float64"},
-        lambda dice: dice.gauss(0, 1e9),
-    ),
-    Column("flag", "boolean", {"type": "boolean"}, lambda dice: dice.random() < 0.5),
-    Column(
-        "day",
-        "date",
-        _integer(32, f"{_DEBEZIUM}Date"),
-        lambda dice: date.fromordinal(dice.randrange(1, 3_652_060)),
-    ),
-    Column("at", "timestamp", _integer(64, f"{_DEBEZIUM}MicroTimestamp"), _moment),
-    Column(
-        "at_ms",
-        "timestamp(3)",
-        _integer(64, f"{_DEBEZIUM}Timestamp"),
-        lambda dice: _moment(dice).replace(microsecond=123_000),
-    ),
-    Column(
-        "seen",
-        "timestamptz",
-        {**_TEXT, "title": f"{_DEBEZIUM}ZonedTimestamp"},
-        lambda dice: _moment(dice).replace(year=2020, tzinfo=UTC),
-    ),
-    Column(
-        "clock",
-        "time",
-        _integer(64, f"{_DEBEZIUM}MicroTime"),
-        _clock,
-        "(extract(epoch from {}) * 1000000)::bigint",
-    ),
-    Column(
-        "photo", "bytea", {**_TEXT, "connect.type": "bytes"}, lambda dice: dice.randbytes(dice.randrange(64))
-    ),
-    Column("note", "text", _TEXT, _text(80)),
-    Column("code", "char(4)", _TEXT, lambda dice: dice.choice(("", "ab", "abcd"))),
-    Column(
-        "token",
-        "uuid",
-        {**_TEXT, "title": "io.debezium.data.Uuid"},
-        lambda dice: f"{dice.getrandbits(128):032x}",
-        "{}::text",
-    ),
-    Column(
-        "doc",
-        "jsonb",
-        {**_TEXT, "title": "io.debezium.data.Json"},
-        lambda dice: json.dumps({"a": [dice.random(), None, "ä"]}),
-        "{}::text",
-    ),
-)
-PLAIN = COLUMNS[len(KEY) :]
-
-
-def _optional(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"oneOf": [{"type": "null"}, schema]}
-
-
-def _record(columns: Sequence[Column], nullable: Sequence[Column]) -> dict[str, Any]:
-    properties = {c.name: _optional(c.schema) if c in nullable else c.schema for c in columns}
-    required = [c.name for c in columns if c not in nullable]
-    indexed = {name: {**schema, "connect.index": n} for n, (name, schema) in enumerate(properties.items())}
-    return {"type": "object", "properties": indexed, "required": required}
-
-
-def envelope() -> dict[str, Any]:
-    """The schema that a user would write of the table's changes."""
-    row, long = _optional(_record(COLUMNS, PLAIN)), _optional(_integer(64))
-    source = {"type": "object", "properties": {"ts_ms": long, "lsn": long}}
-    parts = {"before": row, "after": row, "source": source, "op": _TEXT}
-    return {"type": "object", "properties": parts, "required": ["op"]}
 
 
 @dataclass
@@ -316,7 +163,7 @@ def database(
     """A database that Debezium reads since so many transactions, with a connector of these settings."""
     ports, topic = recall(own.home.ports), f"{name}.public.things"
     framed = embedded if written == "embedded" else lambda schema: schema
-    for half, schema in (("key", _record(KEY, ())), ("value", envelope())):
+    for half, schema in (("key", record_of(KEY, ())), ("value", envelope())):
         connections.registry.register_schema(f"{topic}-{half}", Schema(json.dumps(framed(schema)), "JSON"))
     spec = TableSpec(topic=topic, namespace="landing_tests", mode="cdc", framing="none")
     made = Database(own, name, random.Random(seed), Topic(topic, connections, spec))
@@ -338,6 +185,32 @@ def database(
         yield made
     finally:
         _forget(made, f"{url(ports, 'connect')}/connectors/{name}")
+
+
+def drain(settings: Settings, database: psycopg.Connection[Any], topics: Mapping[str, str]) -> None:
+    """Returns when Kafka holds all that was committed: each topic ends with the last transaction.
+
+    Args:
+        settings: Say where Kafka is.
+        database: The one that Debezium reads.
+        topics: Topics of one partition, and for each a statement that changes a row of its table.
+    """
+    ((last,),) = database.execute("SELECT pg_current_xact_id()::text::bigint").fetchall()
+    for statement in topics.values():
+        database.execute(statement.encode())
+    database.commit()
+    consumer = Consumer({**client_config(settings), "group.id": "drain"})
+
+    def transaction_of(topic: str) -> int:
+        place = TopicPartition(topic, 0)
+        consumer.assign([TopicPartition(topic, 0, consumer.get_watermark_offsets(place, 10)[1] - 1)])
+        (message,) = consumer.consume(1, 10) or (None,)
+        told = json.loads((message and message.value()) or b"{}")
+        return int(told.get("source", {}).get("txId", 0))
+
+    for topic in topics:
+        wait_for(lambda topic=topic: transaction_of(topic) == last, 60)  # type: ignore[misc]
+    consumer.close()
 
 
 def _forget(made: Database, connector: str) -> None:

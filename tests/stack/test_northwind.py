@@ -6,15 +6,18 @@ import os
 import random
 import urllib.error
 from collections.abc import Iterator
-from typing import get_args
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, get_args
 
 import psutil
+import psycopg
 import pytest
 
 from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.kafka.clients import admin_client
 from frazil.kafka.facts import topic_facts
+from frazil.kafka.provisioning import ensure_topic
 from frazil.landing.land import land
 from frazil.local.home import Home, secret
 from frazil.local.northwind.connect import connector_states
@@ -23,16 +26,28 @@ from frazil.local.northwind.postgres import open_database
 from frazil.local.northwind.rows import COUNTS
 from frazil.local.ports import LOOPBACK, recall, url
 from frazil.local.server import get
+from frazil.pipelines.folder import load_pipelines
 from frazil.settings.profile import Settings
-from kit.database import Written, database
+from kit.database import Written, database, drain
 from kit.own_stack import Own
 from kit.processes import kill
 from kit.shared_stack import free_offset
+from kit.topics import Topic
 from kit.waiting import wait_for
 
 SEEDS = int(os.environ.get("FRAZIL_TEST_CDC", "2"))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED", "0")) or random.randrange(1, 2**31)
 WRITTEN: tuple[Written, ...] = get_args(Written)
+KEYS = {
+    table: f"{key} = {key} WHERE ctid = (SELECT min(ctid) FROM {table})"
+    for table, key in {
+        "categories": "category_id", "region": "region_id", "territories": "territory_id",
+        "us_states": "state_id", "shippers": "shipper_id", "suppliers": "supplier_id",
+        "customers": "customer_id", "employees": "employee_id", "employee_territories": "employee_id",
+        "products": "product_id", "orders": "order_id", "order_details": "order_id",
+    }.items()
+}  # fmt: skip
+"""What changes a row of each table, and leaves it as it is."""
 PARTS = ("kafka", "postgres", "connect")
 ONLY = [word for part in PARTS for word in ("--only", part)]
 
@@ -98,6 +113,41 @@ def test_after_a_crash_of_both_what_changed_meanwhile_is_sent(own: Own) -> None:
 
     assert connector_states(own.home, ports, DATABASE) == ["RUNNING", "RUNNING"]
     wait_for(lambda: sent(own)["shippers"] > before)
+
+
+def test_after_months_of_business_the_14_tables_are_those_of_the_database(
+    own: Own, through_it: Clients
+) -> None:
+    for count in ("30", "20"):
+        assert own.frazil("generate", "northwind", "--count", count, "--seed", str(SEED)).returncode == 0
+    (pipeline,) = (p for p in load_pipelines(settings=own.settings).sound if p.name == DATABASE)
+    specs = {spec.topic.rpartition(".")[2]: spec for spec in pipeline.tables}
+    with open_database(own.home, recall(own.home.ports), DATABASE) as connection:
+        assert connection.execute("SELECT steps FROM generator.position").fetchall() == [(50,)]
+        touched = {
+            specs[table].topic: f"UPDATE {table} SET {KEYS[table]}" for table in COUNTS if COUNTS[table]
+        }
+        drain(own.settings, connection, touched)
+        theirs = {table: rows_of(connection, table) for table in COUNTS}
+
+    def landed(table: str) -> list[dict[str, Any]]:
+        ensure_topic(specs[table], through_it)
+        land(specs[table], through_it)
+        rows = Topic(specs[table].topic, through_it, specs[table]).rows()
+        return sorted(({n: v for n, v in row.items() if "$$" not in n} for row in rows), key=repr)
+
+    with ThreadPoolExecutor(3) as threads:
+        ours = dict(zip(COUNTS, threads.map(landed, COUNTS), strict=True))
+
+    assert [table for table in COUNTS if ours[table] != theirs[table]] == []
+    assert len(theirs["orders"]) != COUNTS["orders"]
+
+
+def rows_of(connection: psycopg.Connection[Any], table: str) -> list[dict[str, Any]]:
+    """Each row by its columns' names; binary, for as text a real is rounded."""
+    found = connection.execute(f"SELECT * FROM {table}", binary=True)
+    names = [column.name for column in found.description or ()]
+    return sorted((dict(zip(names, row, strict=True)) for row in found), key=repr)
 
 
 @pytest.mark.parametrize("number", range(SEEDS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json
 from frazil.errors import UsageError
-from frazil.settings.profile import Settings
+from frazil.settings.profile import Settings, frazil_home
 
 if TYPE_CHECKING:
     # An extra: imported by the commands that need it.
@@ -35,6 +36,7 @@ class Kind(StrEnum):
     SKYONE_AVRO = "skyone_avro"
     SUNSET_AVRO = "sunset_avro"
     SHIPMENTS = "shipments"
+    NORTHWIND = "northwind"
 
 
 Count = Annotated[
@@ -61,17 +63,56 @@ def generate_command(
     topic: Topic = None,
     as_json: Json = False,
 ) -> None:
-    """Produce made-up records. Makes topics and subjects that are missing."""
+    """Produce made-up records. Makes topics and subjects that are missing.
+
+    `northwind` changes rows of the stack's database instead, of which Debezium makes records.
+    """
     from frazil.local.generators.generator import generate_several
 
     if count is None and rate is None:
         rate = _ENDLESS_RATE
+    if Kind.NORTHWIND in kinds:
+        _change_database(kinds, topic, count, rate, seed, as_json)
+        return
     generators = _chosen(kinds, topic)
     with _until_interrupted() as stop, _progress([g.topic for g in generators], count) as on_progress:
         reports = generate_several(
             generators, Settings.load(), count=count, rate=rate, seed=seed, on_progress=on_progress, stop=stop
         )
     print_json([asdict(report) for report in reports]) if as_json else _show(reports)
+
+
+def _change_database(
+    kinds: Sequence[Kind],
+    topic: str | None,
+    count: int | None,
+    rate: float | None,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    from frazil.local.home import Home
+    from frazil.local.northwind.changes import change_rows
+    from frazil.local.ports import recall
+
+    if len(set(kinds)) > 1 or topic:
+        raise UsageError("northwind changes a database.", todo="Name it alone, and no --topic.")
+    home = Home(frazil_home())
+    with _until_interrupted() as stop, _progress([Kind.NORTHWIND], count) as told:
+        report = change_rows(
+            home,
+            recall(home.ports),
+            count=count,
+            rate=rate,
+            seed=random.getrandbits(32) if seed is None else seed,
+            on_progress=lambda done: told(Kind.NORTHWIND, done),
+            stop=stop,
+        )
+    if as_json:
+        print_json(asdict(report))
+        return
+    console.print(
+        f"{report.transactions:,} transactions changed {report.rows:,} rows in {report.seconds:.1f} s"
+    )
 
 
 def _chosen(kinds: Sequence[Kind], topic: str | None) -> list[Generator]:

@@ -13,7 +13,13 @@ from frazil.local.home import Home, s3_credentials, secret, template, write_priv
 from frazil.local.jars import Jars, cache_folder, java_home, read_lock
 from frazil.local.kafka import kafka, kafka_access, registry, registry_access
 from frazil.local.locks import lock, locks_of, unlock
-from frazil.local.northwind.parts import add_northwind, has_northwind, leave_northwind, northwind_servers
+from frazil.local.northwind.parts import (
+    add_northwind,
+    has_northwind,
+    leave_northwind,
+    northwind_servers,
+    with_pipeline,
+)
 from frazil.local.ports import LOOPBACK, Ports, choose, recall, remember, url
 from frazil.local.server import Server
 from frazil.local.spark import Spark, cores
@@ -142,6 +148,8 @@ def write_profile(home: Home, ports: Ports) -> None:
     before = read_profile(home.profile)
     values = _values(home, ports)
     values |= {name: before[name] for name in _CHOICES if name in before}
+    if pipelines := with_pipeline(values.pop("pipelines", ""), has_northwind(home)):
+        values["pipelines"] = pipelines
     of_glue = before.get("glue", {})
     values["glue"] |= {name: of_glue[name] for name in _CHOICES_OF_GLUE if name in of_glue}
     write_private(home.profile, json.dumps(values, indent=2) + "\n")

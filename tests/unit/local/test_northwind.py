@@ -9,9 +9,12 @@ import pytest
 
 from frazil.errors import ConfigureError
 from frazil.local.home import Home
+from frazil.local.northwind.parts import with_pipeline
 from frazil.local.northwind.rows import COUNTS, customer, first_rows
 from frazil.local.parts import known_stack, prepared_stack
 from frazil.local.stack import Stack
+from frazil.pipelines.folder import load_pipelines
+from frazil.settings.profile import Settings
 from kit.own_stack import names_of_parts
 
 OWN = {"postgres", "connect"}
@@ -57,6 +60,23 @@ def test_a_locked_stack_refuses_it(home: Home) -> None:
         prepared_stack(home, {}, northwind=True)
 
     assert not OWN & names_of_parts(known_stack(home))
+
+
+def test_its_pipeline_is_loaded_with_it_beside_those_that_a_user_chose(home: Home) -> None:
+    prepared_stack(home, {}, northwind=True)
+    before = load_pipelines(settings=Settings.of_profile(home.profile))
+    prepared_stack(home, {}, northwind=False)
+    after = load_pipelines(settings=Settings.of_profile(home.profile))
+
+    assert set(before.names) - set(after.names) == {"northwind"}
+    assert before.broken == after.broken == ()
+    (northwind,) = (pipeline for pipeline in before.sound if pipeline.name == "northwind")
+    assert {spec.topic for spec in northwind.tables} == {f"northwind.public.{table}" for table in COUNTS}
+    assert {spec.mode for spec in northwind.tables} == {"cdc"}
+
+    chosen = str(home.root / "mine")
+    assert with_pipeline(with_pipeline(chosen, True), False) == chosen
+    assert with_pipeline("", False) == ""
 
 
 def test_its_tables_have_as_many_rows_as_the_sample_and_the_same_ones_each_time() -> None:

@@ -75,6 +75,7 @@ def connector_of(home: Home, ports: Ports, database: str, **more: str) -> dict[s
         "topic.prefix": database,
         "slot.name": database,
         "publication.name": database,
+        "publication.autocreate.mode": "filtered",  # else PostgreSQL refuses to update a table without a key
         "schema.include.list": "public",
         "topic.creation.default.replication.factor": "1",
         "topic.creation.default.partitions": "1",

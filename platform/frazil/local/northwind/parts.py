@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from frazil.local.home import Home
@@ -10,6 +11,10 @@ from frazil.local.northwind.connect import connect
 from frazil.local.northwind.postgres import postgres
 from frazil.local.ports import Ports
 from frazil.local.server import Server
+from frazil.pipelines.folder import folders_in
+
+_PIPELINE = "northwind"
+"""Its folder in `assets`, beside those that everybody has."""
 
 
 def has_northwind(home: Home) -> bool:
@@ -30,3 +35,11 @@ def leave_northwind(home: Home) -> None:
 def northwind_servers(home: Home, ports: Ports, java: Path, jars: Jars) -> list[Server]:
     """PostgreSQL, and Kafka Connect, which sends its changes to the stack's Kafka."""
     return [postgres(home, ports), connect(home, ports, java, jars)]
+
+
+def with_pipeline(written: str, wanted: bool) -> str:
+    """The setting `pipelines` with Northwind's folder, or without it."""
+    own, shipped = folders_in("", _PIPELINE), folders_in("", "pipelines")
+    others = [folder for folder in folders_in(written, "pipelines") if folder not in own]
+    folders = [*others, *own] if wanted else others
+    return "" if folders == shipped else os.pathsep.join(map(str, folders))

@@ -58,5 +58,5 @@ CREATE TABLE order_details (
 
 -- Of the generator, and not captured: how many changes it has made.
 CREATE SCHEMA generator;
-CREATE TABLE generator.position (steps bigint NOT NULL);
+CREATE TABLE generator.position (steps bigint PRIMARY KEY);
 INSERT INTO generator.position VALUES (0);
