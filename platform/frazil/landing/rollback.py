@@ -65,7 +65,7 @@ def _position(turn: Turn[Ledger]) -> Mapping[int, int]:
 
 def _again(turn: Turn[Ledger]) -> dict[int, Span]:
     """Per partition what was landed behind the snapshot, of the log that the table stands in."""
-    now, then = _newest(turn), turn.told.entry
+    now, then = None if turn.returns else _newest(turn), turn.told.entry
     held = then.position if then and now and then.log == now.log else {}
     spans = {p: (held.get(p, now.start.get(p, at)), at) for p, at in now.position.items()} if now else {}
     return {p: (start, to) for p, (start, to) in spans.items() if start < to}
@@ -75,6 +75,8 @@ def _lost(turn: Turn[Ledger], topic: TopicFacts | None) -> int:
     """How many offsets behind the snapshot no landing can read any more: all those of earlier logs, too."""
     again, now, then = _again(turn), _newest(turn), turn.told.entry
     everything = sum(to - start for start, to in again.values())
+    if turn.returns:
+        return 0
     if now is None or topic is None or topic.topic_id != now.topic_id:
         return everything
     earlier = now.offsets - (then.offsets if then else 0) - everything

@@ -58,6 +58,12 @@ class Turn(Generic[E]):
         """Whether they differ."""
         return self.head.snapshot_id != self.target.snapshot_id
 
+    @property
+    def returns(self) -> bool:
+        """Whether a rollback is rolled back: the head that goes stays in the line, and nothing leaves."""
+        line = line_of(self.table.metadata, self.target)
+        return any(s.snapshot_id == self.head.snapshot_id for s in line)
+
 
 def turn_back(
     catalog: Catalog,
