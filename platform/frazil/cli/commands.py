@@ -51,6 +51,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "pause": "Stop landing into tables, by whomever, until they are resumed. Upkeep goes on.",
         "resume": "Lift tables' suspensions or pauses, and land what waits.",
     },
+    "cut": {
+        "cut": "Tag the tables of a pipeline as of one moment: create, list, describe or drop such cuts.",
+    },
     "repair": {
         "redrive": "Land the dead letters of a table that can be decoded now, each one once.",
         "replay": "Read offsets that a table holds from Kafka once more, and replace what is there of them.",

@@ -16,6 +16,7 @@ from frazil.kafka.facts import TopicFacts, describe, topic_fact
 from frazil.kafka.tally import Tally
 from frazil.landing.audit import audit, branch_rows, gaps_of, readable
 from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
+from frazil.landing.cut.note import limited
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.evolve import fitting
 from frazil.landing.faults import landing_job
@@ -148,13 +149,15 @@ class _Landing:
         history = look(self._connections.settings, self._name, facts, ledger, self._accepted)
         if history.is_changed:  # or another landing read, and published, what came since
             history = look(self._connections.settings, self._name, self._facts(), ledger, self._accepted)
-        plan = make_plan(history, max_records or self._cap(table))
+        whole = make_plan(history, max_records or self._cap(table))
+        plan = limited(whole, table)
+        more = whole.capped or plan.offsets < whole.offsets
         self._done("planned")
         if not plan.offsets:
             return (self._note(plan) if plan.lost or plan.adopts else self._nothing()), False
         if self._spec.is_keyed:
-            return until_settled(self._land, plan, decoder, table), plan.capped
-        return self._land(plan, decoder, table), plan.capped
+            return until_settled(self._land, plan, decoder, table), more
+        return self._land(plan, decoder, table), more
 
     def _facts(self) -> TopicFacts:
         try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from frazil.errors import OvertakenError
+from frazil.landing.cut.note import refuse_passing, tag_reached
 from frazil.landing.halt import refuse_halted
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.spec.names import TableName
@@ -15,7 +16,7 @@ from frazil.tables.stage import Staged
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
-    from pyiceberg.table import Table
+    from pyiceberg.table import Table, Transaction
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,12 @@ class Landed(Staged):
                 meaning="Every record is in the table exactly once; nothing of this landing is visible.",
                 todo="Nothing. Land again if more records wait.",
             )
+        refuse_passing(name, table, self.ledger)
         return self.ledger.following(before)
+
+    def settle(self, tx: Transaction, table: Table) -> None:
+        """See `Staged.settle`: a landing may bring the table to a cut."""
+        tag_reached(tx, read_ledger(table.metadata), self.ledger)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from frazil.errors import ClockError, CommitConflictError, CommitUnknownError
 from frazil.spec.names import TableName
@@ -251,6 +251,21 @@ def add_branch(tx: Transaction, branch: str, snapshot_id: int) -> None:
     assert_ref(tx, branch, None)
 
 
+def add_tag(tx: Transaction, tag: str, snapshot_id: int, keep: int | None = None) -> None:
+    """Makes a tag that is not there yet; it goes `keep` milliseconds from now with an expiry.
+
+    Iceberg counts a tag's age from the time of its snapshot (Java's RemoveSnapshots).
+    """
+    rules = {} if keep is None else {"max_ref_age_ms": keep + _age(tx, snapshot_id)}
+    _set_ref(tx, tag, snapshot_id, rules, "tag")
+    assert_ref(tx, tag, None)
+
+
+def _age(tx: Transaction, snapshot_id: int) -> int:
+    snapshot = tx.table_metadata.snapshot_by_id(snapshot_id)
+    return max(0, int(time.time() * 1000) - snapshot.timestamp_ms) if snapshot else 0
+
+
 def remove_ref(tx: Transaction, ref: str) -> None:
     """Removes a branch or a tag."""
     from pyiceberg.table.update import RemoveSnapshotRefUpdate
@@ -266,7 +281,13 @@ def move_ref(tx: Transaction, ref: str, snapshot_id: int) -> None:
     assert_ref(tx, ref, before.snapshot_id)
 
 
-def _set_ref(tx: Transaction, ref: str, snapshot_id: int, rules: dict[str, Any]) -> None:
+def _set_ref(
+    tx: Transaction,
+    ref: str,
+    snapshot_id: int,
+    rules: dict[str, Any],
+    kind: Literal["branch", "tag"] = "branch",
+) -> None:
     from pyiceberg.table.update import SetSnapshotRefUpdate
 
-    tx._apply((SetSnapshotRefUpdate(ref_name=ref, type="branch", snapshot_id=snapshot_id, **rules),))
+    tx._apply((SetSnapshotRefUpdate(ref_name=ref, type=kind, snapshot_id=snapshot_id, **rules),))

@@ -38,6 +38,7 @@ _OTHERS = (
     "frazil.migrations",
     "frazil.layout",
     "frazil.key",
+    "frazil.cut.",
     "frazil.fed.",
     "frazil.reader.",
 )

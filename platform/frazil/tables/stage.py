@@ -61,6 +61,9 @@ class Staged(ABC):
     def upon(self, name: TableName, table: Table) -> Entry:
         """What the snapshot says behind the present head; raises OvertakenError where it must not follow."""
 
+    def settle(self, tx: Transaction, table: Table) -> None:  # noqa: B027 - most work has nothing more
+        """What else the commit does once the files are in; by default nothing."""
+
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
         """Adds the files to a commit; by default as an append."""
         _append(tx, self.staged, said)
@@ -176,6 +179,7 @@ def _staged(name: TableName, table: Table, staged: Staged, said: Mapping[str, st
     if staged.resumes and SUSPENDED in table.properties:
         tx.remove_properties(SUSPENDED)
     staged.put(tx, table, said)
+    staged.settle(tx, table)
     if staged.staged.branch:
         publish_branch(tx, name, staged.staged.branch, staged.staged.tip)
     for branch, ref in table.metadata.refs.items():

@@ -21,6 +21,7 @@ from pyspark.errors import PySparkException
 from stamina.instrumentation import get_on_retry_hooks, set_on_retry_hooks
 
 import frazil.landing.chosen
+import frazil.landing.cut.create
 import frazil.landing.dead_letters
 import frazil.landing.history
 import frazil.landing.land
@@ -248,6 +249,7 @@ def edges() -> Iterator[Edges]:
             (frazil.tables.keys, "_offsets_in", found.offsets_in),
             (redrive, "decoder_for", found.decoder_for), (redrive, "write_branch", found.write_branch),
             (redrive, "_frame", found.frame), (rollback, "topic_facts", found.topic_facts),
+            (frazil.landing.cut.create, "topic_facts", found.topic_facts),
             (chosen, "_keys", found.letter_keys), (chosen, "read_letters", found.read_letters),
             (rewrite, "_call", found.rewrite), (rewrite, "_rows", found.counted(rewrite._rows)),
             (storage, "list_files", found.list_files),

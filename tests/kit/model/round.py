@@ -50,7 +50,7 @@ _OTHERS = (
     ("seven hours",), ("retain",), ("seven hours", "expire"), ("seven hours", "seven hours", "orphans"),
     ("produce",), ("recreate",), ("compact", "compact"), ("seven hours", "expire rows"),
     ("seven hours", "land", "expire rows"), ("expire rows", "compact"),
-    ("replay",), ("redrive", "replay"),
+    ("replay",), ("redrive", "replay"), ("cut",),
 )  # fmt: skip
 _ENGINE = (
     (),

@@ -19,6 +19,7 @@ from frazil.errors import (
     PositionLostError,
     TopicChangedError,
 )
+from frazil.landing.cut.create import begin_cut
 from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
 from frazil.landing.redrive import redrive
@@ -63,6 +64,10 @@ def _expire(world: World, _: random.Random) -> object:
 
 def _expire_rows(world: World, _: random.Random) -> object:
     return expire_rows(world.spec, world.connections, world.store.now)
+
+
+def _cut(world: World, _: random.Random) -> object:
+    return begin_cut("month", "shop", [world.spec], world.connections)
 
 
 def _orphans(world: World, _: random.Random) -> object:
@@ -205,7 +210,7 @@ def _forget(world: World, _: random.Random) -> object:
 
 WORKS: dict[str, Work] = {
     "land": _land, "few": _few, "compact": _compact, "expire": _expire, "orphans": _orphans,
-    "expire rows": _expire_rows,
+    "expire rows": _expire_rows, "cut": _cut,
     "redrive": _redrive, "replay": _replay, "roll back": _roll_back, "produce": _produce, "retain": _retain,
     "seven hours": _seven_hours, "recreate": _recreate,
     "append": _append, "turn back": _turn_back, "delete": _delete, "forget": _forget,

@@ -12,7 +12,8 @@ from typing import Any
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
-from frazil.landing.ledger import read_ledger
+from frazil.landing.cut.note import notes
+from frazil.landing.ledger import ledger_of, read_ledger
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
@@ -63,8 +64,8 @@ class World:
         self.catalog.law.seen = self.oracle.seen
         _SETTINGS[:] = _SETTINGS or [Settings()]
         self.connections: Any = SimpleNamespace(
-            settings=_SETTINGS[0], catalog=self.catalog, admin=None, registry=None, spark=None,
-            background_spark=None,
+            settings=_SETTINGS[0], of=lambda _: self.connections, catalog=self.catalog, admin=None,
+            registry=None, spark=None, background_spark=None,
         )  # fmt: skip
 
     def goes_on_from(self, other: World) -> None:
@@ -125,8 +126,12 @@ class World:
                 raise Broken(f"{len(missing)} files that {name} names are gone")
 
     def at_rest(self) -> None:
-        """No lag, no branch, each dead letter once."""
+        """No lag, no branch, each dead letter once; a tag of a cut is on just what the cut asked for."""
         table = self.table
+        for note in notes(table.properties).values():
+            snapshot = table.metadata.snapshot_by_id(note.snapshot) if note.snapshot else None
+            if snapshot and dict(ledger_of(snapshot).position) != note.ends:
+                raise Broken(f"tag {note.tag} is at {ledger_of(snapshot).position}, not {note.ends}")
         ledger = read_ledger(table.metadata)
         if not ledger or dict(ledger.position) != self.topic.end:
             raise Broken(f"behind: {ledger and ledger.position} of {self.topic.end}")

@@ -1,0 +1,174 @@
+"""Begins a cut: all topics are asked for their ends at one moment, and every table notes its own.
+
+What is left to do is to land: whoever does ends there, and the table is tagged.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from importlib.metadata import version
+from typing import TYPE_CHECKING, ClassVar
+
+from frazil.connections import Connections, apart
+from frazil.errors import (
+    FrazilError,
+    NotYetError,
+    OvertakenError,
+    RetryError,
+    TopicChangedError,
+    UsageError,
+)
+from frazil.kafka.facts import TopicFacts, topic_facts
+from frazil.landing.cut.listing import Cut, drop_cut, found_cut, members_of, read_cuts
+from frazil.landing.cut.note import Note, drop, set_tag
+from frazil.landing.ledger import EMPTY, Ledger, read_ledger
+from frazil.spec.names import TableName, writable
+from frazil.spec.topic import TableSpec
+from frazil.tables.branches import new_branch
+from frazil.tables.catalog import catalog_errors
+from frazil.tables.stage import Staged, StagedFiles, publish
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table, Transaction
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_TRIES = 5  # how often the ends are asked for where others land past them before the tables note them
+
+
+def begin_cut(
+    name: str,
+    pipeline: str,
+    specs: Sequence[TableSpec],
+    connections: Connections,
+    *,
+    keep: timedelta | None = None,
+    by: str = "",
+) -> Cut:
+    """Begins a cut, or finds one that is under way; tables that stand at its end already are tagged.
+
+    Args:
+        name: Lower case letters, digits, `_` and `-`; the tags are called `cut_<name>`.
+        specs: The tables of the pipeline that Frazil lands.
+        keep: How long the tags stay; None: until they are dropped.
+        by: Who asks for it.
+
+    Raises:
+        UsageError: There is such a cut already, or the name can't be one.
+        NotYetError: A table holds nothing yet.
+        RetryError: Others landed past the ends each time before the tables noted them.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} can't name a cut.",
+            meaning="Nothing was changed.",
+            todo="Write up to 64 lower case letters, digits, _ or -, such as 2026-11.",
+        )
+    with catalog_errors(connections.settings):
+        members = members_of(specs, connections)
+        there = next((cut for cut in read_cuts(members) if cut.name == name), None)
+        if there and (there.pipeline != pipeline or there.is_over):
+            raise _there_already(there)
+        if there and there.can_go_on:
+            return there
+        for _ in range(_TRIES):
+            note = Note(
+                name, pipeline, int(time.time() * 1000), "", {}, tuple(map(str, members)),
+                None if keep is None else int(keep.total_seconds() * 1000), by,
+            )  # fmt: skip
+            try:
+                _begin(note, specs, connections, members)
+            except _Passed:
+                continue
+            except FrazilError:
+                drop_cut(name, members)
+                raise
+            return found_cut(name, members)
+        drop_cut(name, members)
+    raise RetryError(
+        f"No moment was found for the cut {name}: each time a landing was past the topic's end by then.",
+        meaning="There is no such cut; the tables are as they were.",
+        todo=f"`frazil pause --pipeline {pipeline} --because cut`, create the cut, then `frazil resume`.",
+    )
+
+
+class _Passed(OvertakenError):
+    """A table holds more than its topic did when it was asked."""
+
+
+def _begin(
+    note: Note, specs: Sequence[TableSpec], connections: Connections, members: Mapping[TableName, Connections]
+) -> None:
+    facts: dict[TableName, TopicFacts] = {}
+    for own, clients in apart(specs, connections):
+        found = topic_facts(clients.admin, [spec.topic for spec in own])
+        names = {writable(spec, connections.settings): spec.topic for spec in own}
+        facts |= {name: found[topic] for name, topic in names.items() if topic in found}
+    for name, own_connections in members.items():
+        entry = replace(
+            EMPTY, because=f"cut {note.name}", landing=new_branch("cut_"), version=version("frazil")
+        )
+        publish(own_connections.catalog, name, _Begun(StagedFiles(), entry, note, facts.get(name)))
+
+
+@dataclass(frozen=True)
+class _Begun(Staged):
+    """No rows: only where landings are to end.
+
+    The commit moves the table's head: a landing that is under way finds the note.
+    """
+
+    resumes: ClassVar[bool] = False
+    work: ClassVar[str] = "cut"
+
+    entry: Ledger
+    note: Note
+    facts: TopicFacts | None
+
+    def upon(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.upon`."""
+        before = read_ledger(table.metadata)
+        if before is None or self.facts is None:
+            raise NotYetError(
+                f"Nothing was landed into {name} yet, or its topic is not there.",
+                meaning="There is no cut.",
+                todo="Land the whole pipeline once; then create the cut.",
+            )
+        if before.topic_id != self.facts.topic_id:
+            raise TopicChangedError(
+                f"The topic {before.topic} was made again since it was landed into {name}.",
+                meaning="There is no cut.",
+                todo=f"`frazil land {name}` says what to do.",
+            )
+        if self._noted(before).is_passed(before):
+            raise _Passed(f"{name} holds more than its topic did when it was asked.")
+        return self.entry.beside(before)
+
+    def settle(self, tx: Transaction, table: Table) -> None:
+        """See `Staged.settle`."""
+        before = read_ledger(table.metadata)
+        assert before, "see `upon`"
+        drop(tx, self.note.name)
+        note = self._noted(before)
+        tx.set_properties(note.properties)
+        if note.is_reached(before):
+            set_tag(tx, note, tx.table_metadata.refs["main"].snapshot_id)
+
+    def _noted(self, before: Ledger) -> Note:
+        """The note of this table. A partition in which nothing ever was has no end."""
+        assert self.facts, "see `upon`"
+        held = {
+            p: end for p, end in self.facts.end.items() if p in before.position or end > self.facts.first[p]
+        }
+        return replace(self.note, log=before.log, ends=held)
+
+
+def _there_already(cut: Cut) -> UsageError:
+    return UsageError(
+        f"There is a cut {cut.name} of pipeline {cut.pipeline} already.",
+        meaning="Nothing was changed.",
+        todo=f"Take another name, or `frazil cut drop {cut.name}` first.",
+    )
