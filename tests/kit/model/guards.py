@@ -173,7 +173,7 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         "the topic that was read is the one that was planned",
-        put(land._Landing, "_same_topic", nothing),
+        put(land, "refuse_other_topic", nothing),
         {"first": ("land",), "second": ("recreate",)},
     ),
     Guard(
