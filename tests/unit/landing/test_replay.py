@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -72,6 +73,22 @@ def make(world: World, offset: int, *, bad: bool) -> None:
     """What the decoder makes of a record from now on."""
     place = (world.topic.log, 0, offset)
     world.topic.ever[place] = replace(world.topic.ever[place], bad=bad)
+
+
+@contextmanager
+def just_before_the_commit(world: World, others: Callable[[], object]) -> Iterator[list[Table]]:
+    """What others do once, between a replay's last look at the table and its commit."""
+    commit, late = world.catalog.commit_table, list[Table]()
+
+    def delayed(table: Table, requirements: Any, updates: Any) -> Any:
+        if "frazil.replayed" in str(updates) and table.name()[-1] == NAME.table and not late:
+            late.append(table)
+            others()
+        return commit(table, requirements, updates)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.catalog, "commit_table", delayed)
+        yield late
 
 
 def adds_up(world: World) -> bool:
@@ -164,6 +181,35 @@ def test_it_stands_back_from_who_changes_the_same_rows_and_tries_again(world: Wo
     assert adds_up(world)
 
 
+def test_a_dead_letter_that_is_redriven_just_before_the_commit_is_no_row_twice(world: World) -> None:
+    make(world, 1, bad=False)
+
+    with just_before_the_commit(world, lambda: redrive(SPEC, world.connections)) as late:
+        replay(SPEC, world.connections, {0: (1, 2)})
+
+    assert late
+    assert rows(world) == [0, 1, 3, 4]
+    assert adds_up(world)
+
+
+def test_a_record_that_is_landed_again_behind_a_rollback_is_no_row_twice(world: World) -> None:
+    before = world.table.metadata.current_snapshot_id
+    world.topic.produce(0, bad=True)
+    land(SKIPPING, world.connections)
+    make(world, 5, bad=False)
+
+    def again() -> None:
+        roll_back(SPEC, world.connections, before)
+        land(SKIPPING, world.connections)
+
+    with just_before_the_commit(world, again) as late:
+        replay(SKIPPING, world.connections, {0: (5, 6)})
+
+    assert late
+    assert rows(world) == [0, 3, 4, 5]
+    assert adds_up(world)
+
+
 def test_two_at_once_leave_each_row_once(world: World) -> None:
     def meanwhile(done: str) -> None:
         if done == "audited":
@@ -236,16 +282,11 @@ def test_a_dead_letter_that_a_redrive_repaired_stays_a_row(world: World) -> None
 
 def test_a_new_dead_letter_is_kept_once_though_others_are_quicker(world: World) -> None:
     make(world, 3, bad=True)
-    commit, late = world.catalog.commit_table, []
 
-    def compacted_first(table: Table, requirements: Any, updates: Any) -> Any:
-        if "frazil.replayed" in str(updates) and table.name()[-1] == NAME.table and not late:
-            late.append(table)
-            compact(SPEC, world.connections, world.store.now, Order(everything=True))
-        return commit(table, requirements, updates)
+    def compacted() -> None:
+        compact(SPEC, world.connections, world.store.now, Order(everything=True))
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(world.catalog, "commit_table", compacted_first)
+    with just_before_the_commit(world, compacted) as late:
         report = replay(SPEC, world.connections, {0: (0, 5)})
     world.oracle.broken = None  # it knows of no row that turns bad
 
