@@ -1,25 +1,22 @@
-"""What it costs to land many small topics by one `frazil land --all`.
+"""What it costs to land many small topics at once: with a Spark job for each, and with jobs that they share.
 
 `python tests/bench/many.py [--tables 50] [--records 1000] [--partitions 6] [--turns 3]` makes topics and
-their tables in the running stack, and lands them twice without measuring: Spark compiles. Then each turn adds
-records to every topic, and lands them all. CPU seconds are of the Spark servers and of the command, with all
-that starting it takes. Prints a table on stderr and one line of JSON on stdout.
+their tables in the running stack. Each turn adds records to every topic and lands them all, once in each of
+both ways; two turns do not count, for Spark compiles. CPU seconds are of the Spark servers and of this
+process. Prints a table on stderr and one line of JSON on stdout.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import yaml
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
 from confluent_kafka.schema_registry import Schema
@@ -29,11 +26,16 @@ from samples import NARROW, sample
 
 from frazil.clients import Clients
 from frazil.kafka.clients import client_config
+from frazil.landing.land import land
+from frazil.landing.lane.joint import RunPart, alone
+from frazil.landing.many import land_together
+from frazil.landing.report import LandingReport
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 
-FRAZIL = Path(sys.executable).with_name("frazil")
 NAMESPACE = "many"
+SHARED = "shared jobs"
+WAYS = ("a job each", SHARED)
 AVRO = sample("avro", NARROW, "Avro, 6 fields")
 WARM_UPS = 2
 
@@ -41,16 +43,15 @@ WARM_UPS = 2
 def main() -> None:
     """Measures, and prints."""
     told = _arguments()
-    clients, meter = Clients(Settings.load()), Meter()
-    with TemporaryDirectory() as folder, _topics(clients, told.tables, told.partitions) as topics:
-        _write_pipeline(Path(folder), topics)
-        costs = []
+    clients, meter = Clients(Settings.load().with_changes(spark={"lane": "auto"})), Meter()
+    costs: dict[str, list[Cost]] = {way: [] for way in WAYS}
+    with _topics(clients, told.tables, told.partitions) as topics:
         for turn in range(WARM_UPS + told.turns):
-            _add(clients, topics, told.records, told.partitions)
-            costs.append(meter.cost(lambda: _land(Path(folder))))
-            print(f"turn {turn}: {costs[-1]}, load {os.getloadavg()[0]:.1f}", file=sys.stderr)
-        nothing = meter.cost(lambda: _land(Path(folder)))
-    show([*_lines(f"{told.tables} tables", medians(costs[WARM_UPS:])), *_lines("nothing to do", nothing)])
+            for way in sorted(WAYS, reverse=bool(turn % 2)):
+                _add(clients, topics, told.records, told.partitions)
+                costs[way].append(meter.cost(partial(_land, topics, clients, way)))
+                print(f"{turn}, {way}: {costs[way][-1]}, load {os.getloadavg()[0]:.0f}", file=sys.stderr)
+    show([line for way, found in costs.items() for line in _lines(way, medians(found[WARM_UPS:]))])
 
 
 def _arguments() -> argparse.Namespace:
@@ -85,14 +86,6 @@ def _topics(clients: Clients, count: int, partitions: int) -> Iterator[Sequence[
             gone.result(120)
 
 
-def _write_pipeline(folder: Path, topics: Sequence[str]) -> None:
-    tables = [{"topic": topic, "namespace": NAMESPACE, "publish": []} for topic in topics]
-    file = folder / NAMESPACE / "defs.yaml"
-    file.parent.mkdir()
-    document = {"type": "assets.topic_tables.TopicTables", "attributes": {"tables": tables}}
-    file.write_text(yaml.safe_dump(document))
-
-
 def _add(clients: Clients, topics: Sequence[str], records: int, partitions: int) -> None:
     producer = Producer({**client_config(clients.settings), "linger.ms": 50})
     for topic in topics:
@@ -103,11 +96,15 @@ def _add(clients: Clients, topics: Sequence[str], records: int, partitions: int)
     producer.flush(120)
 
 
-def _land(folder: Path) -> None:
-    environment = {**os.environ, "FRAZIL_PIPELINES": str(folder)}
-    subprocess.run(
-        [FRAZIL, "land", "--all", "--json"], env=environment, check=True, stdout=subprocess.DEVNULL
-    )
+def _land(topics: Sequence[str], clients: Clients, way: str) -> None:
+    specs = [TableSpec(topic=topic, namespace=NAMESPACE, publish=[]) for topic in topics]
+
+    def one(spec: TableSpec, run_part: RunPart) -> LandingReport:
+        return land(spec, clients, run_part=run_part if way == SHARED else alone)
+
+    for _, outcome in land_together(specs, one):
+        if isinstance(outcome, Exception):
+            raise outcome
 
 
 if __name__ == "__main__":
