@@ -20,6 +20,7 @@ from frazil.errors import (
     TopicChangedError,
 )
 from frazil.landing.cut.create import begin_cut
+from frazil.landing.cut.note import notes
 from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
 from frazil.landing.redrive import redrive
@@ -242,7 +243,10 @@ def do(world: World, actor: str, work: str, dice: random.Random) -> None:
         raise Broken(f"{actor} {work} said of a topic that nobody touched: {told}")
     visible = {s.snapshot_id for s in ancestors(world.table.metadata)}
     seen = [a for a in made if a.table.metadata.current_snapshot_id in visible]  # nobody rolled it back
-    if seen and any(words in told.lower() for words in INVISIBLE):
+    ended = {note.snapshot for note in notes(world.table.properties).values()}
+    # One that ended at a cut stands; what is said is of the landing behind it.
+    last = [a for a in seen if a.table.metadata.current_snapshot_id not in ended]
+    if last and any(words in told.lower() for words in INVISIBLE):
         raise Broken(f"{actor} {work} moved main and said: {told}")
     if work in ("land", "few", "redrive") and report is not None:
         brought = report.redriven if work == "redrive" else report.records
