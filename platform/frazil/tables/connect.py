@@ -9,6 +9,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 import grpc
+from pyspark.errors.utils import is_debugging_enabled
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.client.core import DefaultChannelBuilder, SparkConnectClient
 from pyspark.sql.connect.client.retries import DefaultPolicy
@@ -68,6 +69,9 @@ def connect_session(settings: Settings) -> SparkSession:
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
     session = _shared(settings, _Session(settings, str(uuid4())))
     _Session._set_default_and_active_session(session)
+    # PySpark asks the first session once, when the first column is made: by then its server may be gone,
+    # and no other session could make one.
+    is_debugging_enabled()
     return cast("SparkSession", session)
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.logger import PySparkLogger
+from pyspark.sql.connect import functions
 from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator as Responses
+from pyspark.sql.connect.session import SparkSession
 
 from frazil.errors import ConfigureError, PartDownError
 from frazil.local.authority import Authority
@@ -130,6 +132,21 @@ def test_a_server_that_clones_no_sessions_keeps_workers_of_each() -> None:
 
         assert not shares_workers(session)
     assert list(sessions.values()) == [{}]
+
+
+def test_a_server_that_is_gone_does_not_keep_another_from_being_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """PySpark asks the first session of a process, when the first column is made, how errors are to look."""
+    monkeypatch.setattr("pyspark.errors.utils._enable_debugging_cache", None)
+    monkeypatch.setattr(SparkSession, "_default_session", None)
+    monkeypatch.setattr(SparkSession._active_session, "session", None, raising=False)
+    with connect_server(TOKEN) as port:
+        open_spark(settings(f"sc://127.0.0.1:{port}"))
+    with connect_server(TOKEN) as port:
+        open_spark(settings(f"sc://127.0.0.1:{port}"))
+
+        assert str(functions.col("price") > 1)
 
 
 def test_an_error_of_a_query_is_not_printed_by_pyspark_before_it_is_raised(
