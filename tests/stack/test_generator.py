@@ -263,8 +263,8 @@ def test_the_command_writes_several_kinds_to_topics_of_their_own_only(fresh_name
     assert f"{fresh_name} can't take records of 2 kinds." in done.stderr
 
 
-def test_the_command_offers_every_generator() -> None:
-    assert {kind.value for kind in Kind} == set(GENERATORS)
+def test_the_command_offers_every_generator_and_the_database_that_changes() -> None:
+    assert {kind.value for kind in Kind} == {*GENERATORS, Kind.NORTHWIND}
 
 
 def test_the_command_says_in_one_message_that_kafka_is_down(

@@ -171,7 +171,7 @@ def test_files_of_partitions_hold_what_pyiceberg_would_put_there(
 def test_rows_that_alternate_between_many_partitions_make_one_file_each(
     catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frazil.tables.parquet._HELD", 1000)
+    monkeypatch.setattr("frazil.tables.parquet.HELD", 1000)
     table = create_table(catalog, NAME, [Field("id", kind("long"))], [("truncate[10]", "id")], {})
     layout = file_layout(table)
     batches = [
@@ -187,7 +187,7 @@ def test_rows_that_alternate_between_many_partitions_make_one_file_each(
 def test_files_that_are_written_in_turn_take_no_more_memory_than_they_may(
     catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frazil.tables.parquet._HELD", 1000)
+    monkeypatch.setattr("frazil.tables.parquet.HELD", 1000)
     monkeypatch.setattr("frazil.tables.parquet._WAITING", 5000)
     table = create_table(catalog, NAME, [Field("id", kind("long"))], [("truncate[10]", "id")], {})
     batches = [

@@ -96,7 +96,8 @@ def test_rows_are_told_apart_as_ever(
 
 def test_a_merge_whose_files_are_gone_is_refused_and_nothing_changes(catalog: InMemoryCatalog) -> None:
     table = make(catalog)
-    merged = MergeLanded(StagedFiles(), ledger(0, 3), None, frozenset({"written anew.parquet"}))
+    head = table.metadata.current_snapshot_id or 0
+    merged = MergeLanded(StagedFiles(), ledger(0, 3), None, frozenset({"written anew.parquet"}), head=head)
 
     with pytest.raises(CommitConflictError, match="were written anew while their rows were merged"):
         publish(catalog, NAME, merged)
