@@ -141,6 +141,14 @@ def rows_named(manifest: ManifestFile) -> int:
     return (manifest.added_rows_count or 0) + (manifest.existing_rows_count or 0)
 
 
+def delete_manifests(table: Table) -> frozenset[str]:
+    """Paths of the manifests that name delete files of the head: those of other engines."""
+    from pyiceberg.manifest import ManifestContent
+
+    deletes = manifests_of(table, table.current_snapshot(), ManifestContent.DELETES)
+    return frozenset(manifest.manifest_path for manifest in deletes)
+
+
 def manifests_of(
     table: Table, snapshot: Snapshot | None, content: int | None = None
 ) -> tuple[ManifestFile, ...]:

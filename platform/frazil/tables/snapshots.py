@@ -28,6 +28,11 @@ def line_of(metadata: TableMetadata, snapshot: Snapshot) -> Iterator[Snapshot]:
     return iter(ancestors_of(snapshot, metadata))
 
 
+def is_on_main(metadata: TableMetadata, snapshot_id: int) -> bool:
+    """Whether `main` still stands upon a snapshot, and nobody rolled it back behind that."""
+    return any(snapshot.snapshot_id == snapshot_id for snapshot in ancestors(metadata))
+
+
 def is_first(snapshot: Snapshot) -> bool:
     """Whether it is the table's first one; False too where expiry may have removed others before it."""
     return snapshot.parent_snapshot_id is None and snapshot.sequence_number == 1

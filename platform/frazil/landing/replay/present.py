@@ -10,7 +10,6 @@ from frazil.errors import CommitConflictError
 from frazil.landing.chosen import letters_within, offset_columns
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.landing.plan import Plan
-from frazil.landing.upsert.merge import delete_manifests
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
@@ -18,7 +17,7 @@ from frazil.tables.branches import branch_lost
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.keys import Key, keys_in, within, within_sql
-from frazil.tables.manifests import Candidates, files_matching
+from frazil.tables.manifests import Candidates, delete_manifests, files_matching
 from frazil.tables.spark import aggregated, append_rows, spark_name
 from frazil.tables.stage import StagedFiles, audit_rows, branch_of_files, staged_files
 

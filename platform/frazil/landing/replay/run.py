@@ -23,7 +23,6 @@ from frazil.landing.replay.plan import plan_replay, refuse_keyed, refuse_rows
 from frazil.landing.replay.present import Present, find_present, write_kept
 from frazil.landing.report import LandingReport
 from frazil.landing.tables import ensure_table
-from frazil.landing.upsert.merge import delete_manifests
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
@@ -31,7 +30,8 @@ from frazil.tables.branches import REPLAY, branch_from_head, leave_branch, new_b
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.faults import Job, branch_gone
 from frazil.tables.keys import Key, within_sql
-from frazil.tables.snapshots import ancestors
+from frazil.tables.manifests import delete_manifests
+from frazil.tables.snapshots import is_on_main
 from frazil.tables.stage import Staged, StagedFiles, publish, put_in_place, staged_files
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class _Replayed(Staged):
 
     def _is_behind(self, table: Table) -> bool:
         """Whether nobody rolled the table back: then records of the spans may have been landed again."""
-        return any(s.snapshot_id == self.present.head for s in ancestors(table.metadata))
+        return is_on_main(table.metadata, self.present.head)
 
 
 def _marks(ledger: Ledger) -> tuple[int, ...]:

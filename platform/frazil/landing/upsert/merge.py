@@ -25,8 +25,8 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.branches import LANDING, branch_lost, leave_branch, new_branch
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import branch_gone, spark_job
-from frazil.tables.manifests import Candidates, files_matching, manifests_of, rows_held
-from frazil.tables.snapshots import ancestors
+from frazil.tables.manifests import Candidates, delete_manifests, files_matching, rows_held
+from frazil.tables.snapshots import ancestors, is_on_main
 from frazil.tables.spark import aggregated, append_rows
 from frazil.tables.stage import StagedFiles, audit_rows, branch_of_files, put_in_place, staged_files
 
@@ -97,20 +97,12 @@ class MergeLanded(Landed):
 
     def _same_line(self, table: Table) -> None:
         """The position may be where it was while the rows that the changes were compared with are gone."""
-        if not any(s.snapshot_id == self.head for s in ancestors(table.metadata)):
+        if not is_on_main(table.metadata, self.head):
             raise CommitConflictError(
                 f"{'.'.join(table.name())} was rolled back while a landing merged some of its rows.",
                 meaning="Nothing of this landing is visible.",
                 todo="Nothing: it tries again.",
             )
-
-
-def delete_manifests(table: Table) -> frozenset[str]:
-    """Paths of the manifests that name delete files of the head: those of other engines."""
-    from pyiceberg.manifest import ManifestContent
-
-    deletes = manifests_of(table, table.current_snapshot(), ManifestContent.DELETES)
-    return frozenset(manifest.manifest_path for manifest in deletes)
 
 
 def write_upserts(

@@ -18,7 +18,7 @@ from frazil.tables.branches import branch_lost, tries
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import commit
 from frazil.tables.faults import Job, spark_job
-from frazil.tables.manifests import Head, manifests_of
+from frazil.tables.manifests import Head, delete_manifests
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.redaction import SPARK_CATALOG
 from frazil.tables.replacement import Replacement, overtaken, same_rows
@@ -91,13 +91,10 @@ def _job(name: TableName) -> Job:
 
 
 def _make_branch(connections: Connections, name: TableName, head: Head, plan: Round, branch: str) -> None:
-    from pyiceberg.manifest import ManifestContent
-
     from frazil.tables.rewrite import stage_branch
 
     def stage(table: Table) -> Transaction:
-        deletes = manifests_of(table, table.current_snapshot(), ManifestContent.DELETES)
-        if {m.manifest_path for m in deletes} != head.delete_manifests:  # the branch would get those
+        if delete_manifests(table) != head.delete_manifests:  # the branch would get those
             raise overtaken(table, "rows were deleted")
         tx = transaction(table)
         files = tuple(head.entries[f.path] for f in plan.files)

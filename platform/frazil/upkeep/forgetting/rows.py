@@ -14,7 +14,7 @@ from frazil.tables.catalog import load_table
 from frazil.tables.commit import set_properties
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.files import leaner
-from frazil.tables.manifests import files_matching, manifests_of
+from frazil.tables.manifests import delete_manifests, files_matching
 from frazil.tables.spark import spark_name
 from frazil.upkeep.forgetting.pending import noted
 from frazil.upkeep.row_expiry.plan import PastRows
@@ -115,8 +115,6 @@ class _Finder:
         return self.found
 
     def _find(self, table: Table) -> PastRows:
-        from pyiceberg.manifest import ManifestContent
-
         counts = _counted(self.going, self.connections, table)
         if not counts:
             return PastRows()
@@ -129,7 +127,7 @@ class _Finder:
                 meaning="No row was deleted.",
                 todo=f"`frazil compact {self.going.name} --everything` writes it anew; then forget again.",
             )
-        deletes = manifests_of(table, table.current_snapshot(), ManifestContent.DELETES)
+        deletes = delete_manifests(table)
         whole = [e for e in held if not deletes and counts[e.data_file.file_path] == e.data_file.record_count]
         mixed = [e for e in held if e not in whole]
         for entry in held:  # no bound of them is handed on
@@ -138,7 +136,7 @@ class _Finder:
             whole=tuple(whole),
             mixed=tuple(mixed),
             named=candidates.named,
-            deletes=frozenset(m.manifest_path for m in deletes),
+            deletes=deletes,
         )
 
 

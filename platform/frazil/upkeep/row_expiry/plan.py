@@ -17,7 +17,7 @@ from frazil.formats.columns import names_by_word
 from frazil.quoting import quoted
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.manifests import Entries, files_matching, manifests_of
+from frazil.tables.manifests import Entries, delete_manifests, files_matching
 from frazil.tables.pyiceberg import all_match
 
 if TYPE_CHECKING:
@@ -117,9 +117,7 @@ def find_past_rows(
     Files to be rewritten have at most `max_bytes`, but for one that is always allowed. `only`: the paths of
     those that are rewritten already; no other one will be.
     """
-    from pyiceberg.manifest import ManifestContent
-
-    deletes = manifests_of(table, table.current_snapshot(), ManifestContent.DELETES)
+    deletes = delete_manifests(table)
     found, judge = files_matching(table, cutoff.past), _judge(table, cutoff)
     files = [judge(entry) for entry in found.entries]
     by = {age: tuple(f for f in files if f.age == age) for age in get_args(Age)}
@@ -131,7 +129,7 @@ def find_past_rows(
         waiting=len(by["waiting"]) + len(due) - len(mixed),
         unjudged=len(by["unknown"]),
         named=found.named,
-        deletes=frozenset(m.manifest_path for m in deletes),
+        deletes=deletes,
     )
 
 
