@@ -18,7 +18,7 @@ from frazil.tables.commit import set_properties
 from frazil.tables.ledger import FORMAT
 from frazil.tables.manifests import rows_added, rows_held
 from frazil.tables.snapshots import ancestors, is_first, summary_of
-from frazil.tables.spark import live_rows, spark_name
+from frazil.tables.spark import at_snapshot, live_rows, spark_name
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -226,7 +226,7 @@ def rows_of(spark: SparkSession, name: TableName, table: Table, new: Increment) 
     if new.since is not None and new.rows:
         appended = spark.read.option("start-snapshot-id", str(new.since))
         return appended.option("end-snapshot-id", str(new.to.snapshot)).table(spark_name(name))
-    held = spark.read.option("versionAsOf", str(new.to.snapshot)).table(spark_name(name))
+    held = at_snapshot(spark, name, new.to.snapshot)
     rows = _as_now(held, table, new.to.snapshot)
     return rows if new.since is None else rows.limit(0)
 

@@ -150,6 +150,11 @@ def spark_name(name: TableName, branch: str = "") -> str:
     return quoted(*parts)
 
 
+def at_snapshot(spark: SparkSession, name: TableName, snapshot: int) -> DataFrame:
+    """The rows of a table at a snapshot of any branch: by its id, for others may move a branch."""
+    return spark.read.option("versionAsOf", str(snapshot)).table(spark_name(name))
+
+
 def live_rows(connections: Connections, name: TableName, snapshot: Snapshot | None) -> int:
     """Rows of a table at a snapshot.
 

@@ -19,7 +19,7 @@ from frazil.tables.faults import Job, spark_job
 from frazil.tables.ledger import copied, disown_copy
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import replacing
-from frazil.tables.spark import Watched, append_rows, samples, spark_name
+from frazil.tables.spark import Watched, append_rows, at_snapshot, samples
 from frazil.tables.stage import StagedFiles, audit_rows, staged_files
 from frazil.upkeep.row_expiry.plan import PastRows
 
@@ -231,9 +231,9 @@ def _append(
     """Rows of a snapshot that were read, and rows left out, as Spark counted them on the way."""
     job = Job(leaving.work, str(name), "No row is lost or doubled.", "Try again.")
     with spark_job(job):
-        held = connections.background_spark.read.option("versionAsOf", str(made.snapshot_id))
+        held = at_snapshot(connections.background_spark, name, made.snapshot_id or 0)
         counters = {"read": "count(1)", "past": f"count_if({leaving.sql})"}
-        watched = Watched(held.table(spark_name(name)), counters, job, twice=samples(made.table))
+        watched = Watched(held, counters, job, twice=samples(made.table))
         left = watched.rows.where(f"NOT coalesce({leaving.sql}, false)")
         append_rows(left, name, branch, {_MARK: leaving.work})
     counted = watched.measured

@@ -47,7 +47,7 @@ class Replays:
         yield present, "rows_by_file", self.rows_by_file
         yield outcome, "differences", self.differences
         yield present, "aggregated", lambda rows, *_: {"rows": len(rows)}
-        yield present, "_at", self.rows_at
+        yield present, "at_snapshot", self.rows_at
         yield present, "append_rows", self.append_rows
 
     def rows_by_file(self, _spark: Any, name: Any, table: Table, sql: str, job: Any) -> dict[str, int]:

@@ -84,10 +84,10 @@ class Rewrites:
                 older_rows += change.value is not None
         return Matches(files, deleted, older or None, older_rows)  # type: ignore[arg-type]
 
-    def at_snapshot(self, changes: Changes, snapshot_id: int) -> list[Row]:
+    def at_snapshot(self, _spark: Any, name: Any, snapshot_id: int) -> list[Row]:
         """The rows of any branch."""
-        table = self.world.catalog.load_table(changes.name.identifier)
-        with spark_job(Job("landing", str(changes.name), "Nothing of it is visible.", "Try again.")):
+        table = self.world.catalog.load_table(name.identifier)
+        with spark_job(Job("landing", str(name), "Nothing of it is visible.", "Try again.")):
             return [row for _, row in found_at(self.world, table, snapshot_id)]
 
     def kept(self, changes: Changes, state: Sequence[Row], matches: Matches) -> list[Row]:

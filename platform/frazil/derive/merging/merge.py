@@ -18,7 +18,7 @@ from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
 from frazil.tables.branches import branch_from_head
 from frazil.tables.manifests import files_matching
-from frazil.tables.spark import Watched, aggregated, samples, spark_name
+from frazil.tables.spark import Watched, aggregated, at_snapshot, samples
 from frazil.tables.stage import StagedFiles, branch_of_files
 
 if TYPE_CHECKING:
@@ -96,7 +96,9 @@ class Merging(Kind):
         snapshot = branch_of_files(task.connections.catalog, task.name, task.table, task.branch, there, MARK)
         task.done("branched")
         delta = task.delta.where(self.counted(task))
-        state = State(self._at(task, snapshot) if there.entries else None, self.older(task, box, delta))
+        # By its id: the branch may hold what a write of unknown end left there.
+        held = at_snapshot(task.connections.spark, task.name, snapshot) if there.entries else None
+        state = State(held, self.older(task, box, delta))
         files = write_counted(task, self._rows(task, state, box, delta))
         return Result(files, there.rows, state_bytes=there.bytes + state.older.bytes, **more)
 
@@ -109,11 +111,6 @@ class Merging(Kind):
         measured = {"rows": f"count_if({counted})"} | measures(types, keys, counted) | self.facts(task)
         facts = aggregated(task.delta, measured, derivation_job(task.name))
         return self.reach(task, box_from(types, keys, facts)), facts
-
-    def _at(self, task: Task, snapshot: int) -> DataFrame:
-        """The rows of a snapshot: by its id, for a branch may hold what a write of unknown end left there."""
-        at = task.connections.spark.read.option("versionAsOf", str(snapshot))
-        return at.table(spark_name(task.name))
 
     def _rows(self, task: Task, state: State, box: Box, delta: DataFrame) -> DataFrame:
         """What the state holds, with the new rows in it."""

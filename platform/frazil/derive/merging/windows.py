@@ -16,7 +16,7 @@ from frazil.spec.derived import DerivedSpec, Window
 from frazil.tables.box import Box, Side
 from frazil.tables.faults import spark_job
 from frazil.tables.manifests import files_matching
-from frazil.tables.spark import spark_name
+from frazil.tables.spark import at_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
@@ -154,11 +154,11 @@ def _rows_before(task: Task, keys: Box, since: Side, delta: DataFrame) -> Older:
 
 
 def _within(task: Task, keys: Box, past: Side, since: Side) -> Older:
-    box, head = Box((*keys.sides, past)), str(task.table.metadata.current_snapshot_id)
+    box, head = Box((*keys.sides, past)), task.table.metadata.current_snapshot_id or 0
     files = files_matching(task.table, box.expression)
     if not files.entries:
         return Older()
-    rows = task.connections.spark.read.option("versionAsOf", head).table(spark_name(task.name))
+    rows = at_snapshot(task.connections.spark, task.name, head)
     return Older(rows.where(f"{box.sql} AND NOT {since.sql}"), files.bytes)
 
 

@@ -18,12 +18,12 @@ from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.keys import Key, keys_in, within, within_sql
 from frazil.tables.manifests import Candidates, delete_manifests, files_matching
-from frazil.tables.spark import aggregated, append_rows, spark_name
+from frazil.tables.spark import aggregated, append_rows, at_snapshot, spark_name
 from frazil.tables.stage import StagedFiles, audit_rows, branch_of_files, staged_files
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 _KEPT = {"frazil.plan": "replay"}
@@ -105,7 +105,7 @@ def find_present(
 def rows_by_file(spark: SparkSession, name: TableName, table: Table, sql: str, job: Job) -> Mapping[str, int]:
     """How many rows of the head are such, by the path of the file that holds them."""
     with spark_job(job):
-        rows = _at(spark, name, table.metadata.current_snapshot_id or 0).where(sql)
+        rows = at_snapshot(spark, name, table.metadata.current_snapshot_id or 0).where(sql)
         found = rows.groupBy("_file").count().collect()
     return {row["_file"]: row["count"] for row in found}
 
@@ -125,7 +125,7 @@ def differences(
     """
     columns = [quoted(name) for name in names]
     with spark_job(job):
-        old = _at(spark, name, head).where(sql).select(*columns)
+        old = at_snapshot(spark, name, head).where(sql).select(*columns)
         came = spark.read.option("start-snapshot-id", str(new[0])).option("end-snapshot-id", str(new[1]))
         now = came.table(spark_name(name)).select(*columns)
         gone = old.join(now, list(names), "left_anti").count()
@@ -154,7 +154,7 @@ def write_kept(
         AuditFailedError: More or fewer are left.
     """
     at = branch_of_files(table.catalog, name, table, branch, files, _KEPT)
-    held = _at(spark, name, at)
+    held = at_snapshot(spark, name, at)
     exact = not delete_manifests(table)
     before = sum(files.rows.values()) if exact else aggregated(held, {"rows": "count(1)"}, job)["rows"]
     with spark_job(job):
@@ -165,7 +165,3 @@ def write_kept(
     numbers = f"of {before} rows {fewer} go"
     audit_rows(found, before - fewer, f"A {job.work} of {job.of}", numbers, job.again)
     return found
-
-
-def _at(spark: SparkSession, name: TableName, snapshot: int) -> DataFrame:
-    return spark.read.option("versionAsOf", str(snapshot)).table(spark_name(name))

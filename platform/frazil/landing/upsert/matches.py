@@ -18,7 +18,7 @@ from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
 from frazil.tables.faults import spark_job
 from frazil.tables.redaction import SPARK_CATALOG
-from frazil.tables.spark import aggregated, spark_name
+from frazil.tables.spark import aggregated, at_snapshot
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -82,7 +82,7 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
 
     spec = changes.spec
     names = names_by_word(spec)
-    head = at_snapshot(changes, table.metadata.current_snapshot_id or 0)
+    head = at_snapshot(changes.spark, changes.name, table.metadata.current_snapshot_id or 0)
     for condition in (wanted.box.sql, *wanted.buckets):
         head = head.where(condition)
     columns = [*changes.key, *(names[w] for w in ("partition", "offset", "timestamp")), "_file"]
@@ -108,11 +108,6 @@ _COUNTS = {
     "older": "count_if(NOT wins)",
     "older_rows": f"count_if(NOT wins AND NOT {quoted(DELETED)})",
 }
-
-
-def at_snapshot(changes: Changes, snapshot: int) -> DataFrame:
-    """The rows of the table at a snapshot of any branch."""
-    return changes.spark.read.option("versionAsOf", str(snapshot)).table(spark_name(changes.name))
 
 
 def held(keys: DataFrame, count: int) -> DataFrame:

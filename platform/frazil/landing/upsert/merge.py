@@ -17,7 +17,7 @@ from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes, key_types, write_changes
-from frazil.landing.upsert.matches import Matches, at_snapshot, find_matches, held, key_range
+from frazil.landing.upsert.matches import Matches, find_matches, held, key_range
 from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
@@ -27,7 +27,7 @@ from frazil.tables.catalog import load_table
 from frazil.tables.faults import branch_gone, spark_job
 from frazil.tables.manifests import Candidates, delete_manifests, files_matching, rows_held
 from frazil.tables.snapshots import ancestors, is_on_main
-from frazil.tables.spark import aggregated, append_rows
+from frazil.tables.spark import aggregated, append_rows, at_snapshot
 from frazil.tables.stage import StagedFiles, audit_rows, branch_of_files, put_in_place, staged_files
 
 if TYPE_CHECKING:
@@ -158,7 +158,11 @@ class _Merge:
     def _kept(self, table: Table, files: Candidates, matches: Matches, branch: str) -> StagedFiles:
         """Writes what is kept of some files, which stay as they are; and changes, where some are too old."""
         changes, job = self.changes, landing_job(self.plan, table, branch)
-        state = at_snapshot(changes, branch_of_files(self.catalog, changes.name, table, branch, files, _MARK))
+        state = at_snapshot(
+            changes.spark,
+            changes.name,
+            branch_of_files(self.catalog, changes.name, table, branch, files, _MARK),
+        )
         exact = not delete_manifests(table)
         before = sum(files.rows.values()) if exact else aggregated(state, {"rows": "count(1)"}, job)["rows"]
         newer = changes.put - matches.older_rows if matches.older is not None else 0
