@@ -268,7 +268,7 @@ GUARDS: tuple[Guard, ...] = (
     Guard(
         "a merge is dropped where rows were deleted since",
         put(merge, "delete_manifests", lambda _: frozenset()),
-        {"first": ("land",), "engine": ("delete",)},
+        {"first": ("land", "land"), "engine": ("delete", "delete")},
         keyed=True,
     ),
     Guard(

@@ -1,8 +1,7 @@
-"""Stand-ins for the jobs of Spark that a replay has: rows of some offsets, and files without them."""
+"""Stand-ins for the jobs of Spark that a replay has: rows of some offsets, by file and compared."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -11,19 +10,17 @@ from pyiceberg.table import Table
 
 import frazil.landing.replay.outcome as outcome
 import frazil.landing.replay.plan as plan
-import frazil.landing.replay.present as present
 import frazil.landing.replay.run as run
+import frazil.tables.remainder as remainder
 from frazil.tables.faults import spark_job
 from frazil.tables.manifests import added_files
-from kit.model.spark import append_to
+from kit.model.spark import is_within
 
 if TYPE_CHECKING:
     from kit.model.edges import Edges
     from kit.model.world import World
 
 __all__ = ["Replays"]
-
-_SPAN = re.compile(r"= (\d+) AND \S+ >= (\d+) AND \S+ < (\d+)")
 
 
 class Replays:
@@ -44,11 +41,8 @@ class Replays:
         yield run, "decoder_for", self._edges.decoder_for
         yield run, "write_branch", self._edges.write_branch
         yield run, "find_bad", self._edges.find_bad
-        yield present, "rows_by_file", self.rows_by_file
+        yield remainder, "rows_by_file", self.rows_by_file
         yield outcome, "differences", self.differences
-        yield present, "aggregated", lambda rows, *_: {"rows": len(rows)}
-        yield present, "at_snapshot", self.rows_at
-        yield present, "append_rows", self.append_rows
 
     def rows_by_file(self, _spark: Any, name: Any, table: Table, sql: str, job: Any) -> dict[str, int]:
         """By the files that hold them, without rows that were deleted."""
@@ -60,7 +54,7 @@ class Replays:
             for manifest in self.world.store.manifests(table, table.current_snapshot()):
                 for file in (f for f in self.world.store.named(manifest) if not f.deletes):
                     rows = map(tuple, self.world.store.rows_of(file.path))
-                    found[file.path] += sum(row in alive and _is_within(row, sql) for row in rows)
+                    found[file.path] += sum(row in alive and is_within(row, sql) for row in rows)
         return dict(+found)
 
     def differences(
@@ -70,32 +64,8 @@ class Replays:
         with spark_job(job):
             self.world.stage.step()
             table = self.world.catalog.load_table(name.identifier)
-            old = {(p, at) for _, p, at in self.world.store.rows(table, head) if _is_within((_, p, at), sql)}
+            old = {(p, at) for _, p, at in self.world.store.rows(table, head) if is_within((_, p, at), sql)}
             tip = table.metadata.snapshot_by_id(new[1])
             files = added_files(table, tip) if tip else ()
             now = {(p, at) for f in files for _, p, at in self.world.store.rows_of(f.file_path)}
         return len(old - now), len(now - old)
-
-    def rows_at(self, _spark: Any, name: Any, snapshot: int) -> Any:
-        """Rows that know what a filter says."""
-        table = self.world.catalog.load_table(name.identifier)
-        return _Rows(self.world.store.rows(table, snapshot))
-
-    def append_rows(self, rows: _Rows, name: Any, branch: str, said: Any, **_: Any) -> None:
-        """Upon the branch."""
-        append_to(self.world, name, branch, self.world.cut(list(rows)), said)
-
-
-class _Rows(list[Any]):
-    """Rows, of which some are left out."""
-
-    def where(self, condition: str) -> _Rows:
-        """What the engine asks for: all rows but those of some spans."""
-        assert condition.startswith("NOT coalesce(")
-        return _Rows([row for row in self if not _is_within(row, condition)])
-
-
-def _is_within(row: Any, sql: str) -> bool:
-    _, partition, offset = row
-    spans = [tuple(map(int, each)) for each in _SPAN.findall(sql)]
-    return any(partition == p and start <= offset < to for p, start, to in spans)

@@ -1,4 +1,4 @@
-"""Stand-ins for the jobs of Spark that write files anew: merges of upserts, and rows that expire."""
+"""Stand-ins for the jobs of Spark that write files anew: files without some rows, merges, row expiry."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import frazil.landing.upsert.merge as merge
+import frazil.tables.remainder as remainder
 import frazil.upkeep.survivors as survivors
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
@@ -17,7 +18,7 @@ from frazil.landing.write import PLAN, Written
 from frazil.tables.box import Box
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.manifests import added_files
-from kit.model.spark import append_to, found_at, plan_text, written
+from kit.model.spark import Rows, append_to, found_at, plan_text, written
 from kit.model.topic import Record
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ class Rewrites:
         yield merge, "write_changes", self.write_changes
         yield merge, "key_range", lambda *_: KeyRange(Box())
         yield merge, "find_matches", self.find_matches
-        yield merge, "at_snapshot", self.at_snapshot
-        yield merge, "aggregated", lambda rows, *_: {"rows": len(rows)}
-        yield merge, "append_rows", self.append_rows
+        yield remainder, "at_snapshot", self.at_snapshot
+        yield remainder, "aggregated", lambda rows, *_: {"rows": len(rows)}
+        yield remainder, "append_rows", self.append_rows
         yield merge._Merge, "_rows", lambda of, state, matches: self.kept(of.changes, state, matches)
         yield survivors, "_append", self.leave_out
 
@@ -84,11 +85,11 @@ class Rewrites:
                 older_rows += change.value is not None
         return Matches(files, deleted, older or None, older_rows)  # type: ignore[arg-type]
 
-    def at_snapshot(self, _spark: Any, name: Any, snapshot_id: int) -> list[Row]:
+    def at_snapshot(self, _spark: Any, name: Any, snapshot_id: int) -> Rows:
         """The rows of any branch."""
         table = self.world.catalog.load_table(name.identifier)
         with spark_job(Job("landing", str(name), "Nothing of it is visible.", "Try again.")):
-            return [row for _, row in found_at(self.world, table, snapshot_id)]
+            return Rows(row for _, row in found_at(self.world, table, snapshot_id))
 
     def kept(self, changes: Changes, state: Sequence[Row], matches: Matches) -> list[Row]:
         """What stays of some files; and changes, where some are too old."""

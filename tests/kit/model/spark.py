@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,25 @@ if TYPE_CHECKING:
 
     from kit.model.world import World
 
-__all__ = ["append_to", "found_at", "plan_text", "written"]
+__all__ = ["Rows", "append_to", "found_at", "is_within", "plan_text", "written"]
+
+_SPAN = re.compile(r"= (\d+) AND \S+ >= (\d+) AND \S+ < (\d+)")
+
+
+class Rows(list[list[Any]]):
+    """Rows, of which some are left out."""
+
+    def where(self, condition: str) -> Rows:
+        """What a replay asks for: all rows but those of some spans."""
+        assert condition.startswith("NOT coalesce(")
+        return Rows(row for row in self if not is_within(row, condition))
+
+
+def is_within(row: Sequence[Any], sql: str) -> bool:
+    """Whether a row is of the spans that an SQL expression names."""
+    _, partition, offset = row
+    spans = [tuple(map(int, each)) for each in _SPAN.findall(sql)]
+    return any(partition == p and start <= offset < to for p, start, to in spans)
 
 
 def append_to(

@@ -42,9 +42,9 @@ class Outcome:
         return replace(
             EMPTY,
             replayed=written.good,
-            replaced=present.rows,
+            replaced=present.holding.rows,
             replayed_spans=plan.busy,
-            returned=written.good - present.rows + self.dead_letters - self.redriven,
+            returned=written.good - present.holding.rows + self.dead_letters - self.redriven,
             dead_letters=self.dead_letters,
             redriven=self.redriven,
             bytes=written.bytes,

@@ -20,7 +20,7 @@ from frazil.landing.ledger import Ledger, Span, read_ledger
 from frazil.landing.plan import Plan
 from frazil.landing.replay.outcome import Comparison
 from frazil.landing.replay.plan import plan_replay, refuse_keyed, refuse_rows
-from frazil.landing.replay.present import Present, find_present, write_kept
+from frazil.landing.replay.present import Present, find_present
 from frazil.landing.report import LandingReport
 from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
@@ -31,12 +31,17 @@ from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.faults import Job, branch_gone
 from frazil.tables.keys import Key, within_sql
 from frazil.tables.manifests import delete_manifests
+from frazil.tables.remainder import write_remainder
 from frazil.tables.snapshots import is_on_main
-from frazil.tables.stage import Staged, StagedFiles, publish, put_in_place, staged_files
+from frazil.tables.stage import Staged, StagedFiles, audit_rows, publish, put_in_place, staged_files
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
+
+
+_KEPT = {"frazil.plan": "replay"}
+"""In summaries of snapshots that are a branch's, and never on `main`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +137,13 @@ class _Replayed(Staged):
 
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
         """See `Staged.put`; raises as `put_in_place` does, and where others deleted rows meanwhile."""
-        if delete_manifests(table) != self.present.deletes:
+        if delete_manifests(table) != self.present.holding.deletes:
             raise CommitConflictError(
                 f"Another engine deleted rows of {'.'.join(table.name())} meanwhile.",
                 meaning="Nothing of this replay is visible.",
                 todo="Replay again.",
             )
-        put_in_place(tx, table, self.present.paths, self.staged, said)
+        put_in_place(tx, table, self.present.holding.paths, self.staged, said)
 
     def _is_behind(self, table: Table) -> bool:
         """Whether nobody rolled the table back: then records of the spans may have been landed again."""
@@ -230,7 +235,7 @@ class _Replay:
         if outcome.new_letters:  # first: who dies in between leaves one that a row is of, as after a redrive
             keep_dead_letters(self._catalog, self._name, entry.beside(present.ledger), outcome.new_letters)
             self._noted |= {letter.key for letter in outcome.new_letters}
-        if not present.rows and not written.good:
+        if not present.holding.rows and not written.good:
             return report
         branch = new_branch(REPLAY)
         try:
@@ -241,7 +246,7 @@ class _Replay:
         finally:
             leave_branch(self._catalog, self._name, branch)
         self._done("published")
-        counts = len(present.paths), len(files)
+        counts = len(present.holding.paths), len(files)
         return replace(report, files=counts, snapshot_id=published.snapshot_id, conflicts=published.conflicts)
 
     def _present(self, table: Table, plan: Plan) -> Present:
@@ -249,18 +254,23 @@ class _Replay:
 
     def _kept(self, present: Present, plan: Plan, branch: str) -> StagedFiles:
         """The other rows of the files that go."""
-        if not present.mixed.entries:
+        holding = present.holding
+        if not holding.mixed.entries:
             return StagedFiles()
-        return write_kept(
-            self._connections.spark, self._name, present.table, present.mixed, branch,
-            within_sql(plan.busy, self._names), present.mixed_rows, self._job(plan),
+        fewer, job, going = holding.mixed_rows, self._job(plan), within_sql(plan.busy, self._names)
+        kept, before = write_remainder(
+            self._connections.spark, self._name, present.table, holding.mixed, branch, _KEPT,
+            lambda rows: rows.where(f"NOT coalesce({going}, false)"), job,
         )  # fmt: skip
+        numbers = f"of {before} rows {fewer} go"
+        audit_rows(kept, before - fewer, f"A {job.work} of {job.of}", numbers, job.again)
+        return kept
 
     def _job(self, plan: Plan) -> Job:
         return landing_job(plan, branch=REPLAY)
 
     def _report(self, plan: Plan, present: Present) -> ReplayReport:
         return ReplayReport(
-            str(self._name), plan.topic, dict(plan.busy), plan.offsets, present.rows,
-            files=(len(present.paths), 0),
+            str(self._name), plan.topic, dict(plan.busy), plan.offsets, present.holding.rows,
+            files=(len(present.holding.paths), 0),
         )  # fmt: skip

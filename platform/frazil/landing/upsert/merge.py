@@ -22,13 +22,13 @@ from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import LANDING, branch_lost, leave_branch, new_branch
+from frazil.tables.branches import LANDING, leave_branch, new_branch
 from frazil.tables.catalog import load_table
-from frazil.tables.faults import branch_gone, spark_job
+from frazil.tables.faults import branch_gone
 from frazil.tables.manifests import Candidates, delete_manifests, files_matching, rows_held
+from frazil.tables.remainder import write_remainder
 from frazil.tables.snapshots import ancestors, is_on_main
-from frazil.tables.spark import aggregated, append_rows, at_snapshot
-from frazil.tables.stage import StagedFiles, audit_rows, branch_of_files, put_in_place, staged_files
+from frazil.tables.stage import StagedFiles, audit_rows, put_in_place
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -158,23 +158,21 @@ class _Merge:
     def _kept(self, table: Table, files: Candidates, matches: Matches, branch: str) -> StagedFiles:
         """Writes what is kept of some files, which stay as they are; and changes, where some are too old."""
         changes, job = self.changes, landing_job(self.plan, table, branch)
-        state = at_snapshot(
+        kept, before = write_remainder(
             changes.spark,
             changes.name,
-            branch_of_files(self.catalog, changes.name, table, branch, files, _MARK),
+            table,
+            files,
+            branch,
+            _MARK,
+            lambda rows: self._rows(rows, matches),
+            job,
         )
-        exact = not delete_manifests(table)
-        before = sum(files.rows.values()) if exact else aggregated(state, {"rows": "count(1)"}, job)["rows"]
         newer = changes.put - matches.older_rows if matches.older is not None else 0
-        with spark_job(job):
-            append_rows(self._rows(state, matches), changes.name, branch, _MARK, sorts=False)
-        found = staged_files(load_table(self.catalog, changes.name), branch)
-        if found is None:
-            raise branch_lost(changes.name, branch)
         numbers = f"of {before} rows {matches.gone} go, {newer} come"
         wanted = before - matches.gone + newer
-        audit_rows(found, wanted, f"A merge of topic {self.plan.topic}", numbers, "Land again.")
-        return found
+        audit_rows(kept, wanted, f"A merge of topic {self.plan.topic}", numbers, "Land again.")
+        return kept
 
     def _rows(self, state: DataFrame, matches: Matches) -> DataFrame:
         changes = self.changes

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
 from frazil.tables.branches import FORGETTING
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import set_properties
-from frazil.tables.faults import Job, spark_job
+from frazil.tables.faults import Job
 from frazil.tables.files import leaner
-from frazil.tables.manifests import delete_manifests, files_matching
-from frazil.tables.spark import spark_name
+from frazil.tables.remainder import Sought, find_holding, rows_by_file
 from frazil.upkeep.forgetting.pending import noted
 from frazil.upkeep.row_expiry.plan import PastRows
 from frazil.upkeep.survivors import Leaving, Says, take_out
@@ -60,7 +58,8 @@ class Gone:
 
 def count_going(going: Going, connections: Connections) -> Gone:
     """Counts the rows, and the files that hold them; changes nothing."""
-    found = _counted(going, connections, load_table(connections.catalog, going.name))
+    table = load_table(connections.catalog, going.name)
+    found = rows_by_file(connections.background_spark, going.name, table, going.sql, _job(going))
     return Gone(str(going.name), sum(found.values()), tuple(sorted(found)))
 
 
@@ -115,38 +114,20 @@ class _Finder:
         return self.found
 
     def _find(self, table: Table) -> PastRows:
-        counts = _counted(self.going, self.connections, table)
-        if not counts:
+        going = self.going
+        sought = Sought(going.sql, going.expression, "forgotten", "No row was deleted.", "forget")
+        holding = find_holding(self.connections.background_spark, going.name, table, sought, _job(going))
+        if not holding.counts:
             return PastRows()
-        candidates = files_matching(table, self.going.expression)
-        held = [e for e in candidates.entries if e.data_file.file_path in counts]
-        if len(held) < len(counts):
-            raise CommitConflictError(
-                f"Statistics of {self.going.name} leave out a file that holds rows to be forgotten.",
-                where=", ".join(sorted(counts.keys() - {e.data_file.file_path for e in held})),
-                meaning="No row was deleted.",
-                todo=f"`frazil compact {self.going.name} --everything` writes it anew; then forget again.",
-            )
-        deletes = delete_manifests(table)
-        whole = [e for e in held if not deletes and counts[e.data_file.file_path] == e.data_file.record_count]
-        mixed = [e for e in held if e not in whole]
-        for entry in held:  # no bound of them is handed on
+        for entry in (*holding.whole, *holding.mixed.entries):  # no bound of them is handed on
             leaner(entry, ())
         return PastRows(
-            whole=tuple(whole),
-            mixed=tuple(mixed),
-            named=candidates.named,
-            deletes=deletes,
+            whole=holding.whole,
+            mixed=holding.mixed.entries,
+            named=holding.mixed.named,
+            deletes=holding.deletes,
         )
 
 
-def _counted(going: Going, connections: Connections, table: Table) -> dict[str, int]:
-    """Rows by the path of the file that holds them."""
-    head = table.metadata.current_snapshot_id
-    if head is None:
-        return {}
-    job = Job("forgetting", str(going.name), "Nothing was changed.", "Try again.")
-    with spark_job(job):
-        rows = connections.background_spark.read.option("versionAsOf", str(head))
-        each = rows.table(spark_name(going.name)).where(going.sql).groupBy("_file").count()
-        return {row["_file"]: row["count"] for row in each.collect()}
+def _job(going: Going) -> Job:
+    return Job("forgetting", str(going.name), "Nothing was changed.", "Try again.")
