@@ -8,10 +8,10 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
+from frazil.cli.moment import duration_of
 from frazil.cli.results import OnStep, Results, each, person, run_id
 from frazil.cli.selection import Json, Pipelines, Selection, select_pipelines
 from frazil.errors import RetryError
@@ -20,7 +20,6 @@ from frazil.landing.cut.listing import Cut, drop_cut, found_cut, members_of, rea
 from frazil.landing.land import land
 from frazil.landing.report import LandingReport
 from frazil.spec.topic import TableSpec
-from frazil.spec.values import Duration
 from frazil.tables.catalog import catalog_errors
 from frazil.upkeep.work import WorkReport
 
@@ -55,7 +54,7 @@ def cut_command(
     if action is Action.create:
         if len(pipelines or ()) != 1:
             raise typer.BadParameter("Say of which pipeline: --pipeline P.")
-        _create(name, (pipelines or [""])[0], _kept(keep), as_json)
+        _create(name, (pipelines or [""])[0], duration_of(keep, "--keep") if keep else None, as_json)
         return
     selection = select_pipelines(pipelines or ()).topics.writable
     members = members_of(selection.specs, selection.connections)
@@ -104,13 +103,6 @@ def _tell(selection: Selection[TableSpec], cut: Cut) -> None:
         if table := tagged.get(str(names.table)):
             text = f"Tag {table.tag}: as of {_time(cut.at)}, with {len(cut.tables)} tables."
             selection.tell(spec, WorkReport(table.table, "cut", True, text, table.snapshot_id))
-
-
-def _kept(text: str) -> timedelta | None:
-    try:
-        return TypeAdapter[timedelta](Duration).validate_python(text) if text else None
-    except ValidationError:
-        raise typer.BadParameter(f"--keep {text!r} is no duration; write 12h or 30d.") from None
 
 
 def _show_all(cuts: list[Cut], as_json: bool) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
+from frazil.cli.moment import duration_of
 from frazil.cli.results import person
 from frazil.cli.selection import Json, Name, Selection, select_topics
 from frazil.derive.tables import load_tables
@@ -21,7 +21,6 @@ from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
-from frazil.spec.values import Duration
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.upkeep.forgetting.condition import Condition, condition_of
 from frazil.upkeep.forgetting.forget import forget, proofs
@@ -69,7 +68,8 @@ def forget_command(
     if prove:
         _prove(selection, spec, condition, prove, as_json)
         return
-    seconds = 0.0 if now else _seconds(after, spec)
+    kept = duration_of(after, "--after") if after else spec.upkeep.keep_snapshots_for
+    seconds = 0.0 if now else kept.total_seconds()
     if not (dry_run or yes):
         _show(_forget(selection, spec, condition, seconds, dry_run=True))
         typer.confirm("These rows can't be brought back. Forget them?", abort=True, err=True)
@@ -91,14 +91,6 @@ def _forget(
             spec, selection.connections.of(spec), condition, _derived(), after=after, by=person(),
             dry_run=dry_run, on_step=status.update,
         )  # fmt: skip
-
-
-def _seconds(after: str, spec: TableSpec) -> float:
-    try:
-        found: timedelta = TypeAdapter(Duration).validate_python(after or spec.upkeep.keep_snapshots_for)
-    except ValidationError:
-        raise typer.BadParameter(f"{after!r} is no duration; write 30m, 12h or 7d.") from None
-    return found.total_seconds()
 
 
 def _prove(

@@ -13,12 +13,11 @@ from frazil.kafka.facts import TopicFacts, topic_fact
 from frazil.landing.arrivals import Due
 from frazil.landing.history import starts
 from frazil.landing.land import land
+from frazil.landing.ledger import GUESS
 from frazil.landing.report import LandingReport, sum_of
 from frazil.landing.state import TableState, table_states
 from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
-
-_GUESS = 1024.0  # bytes of a record of which nothing is known yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +104,6 @@ def _left(facts: TopicFacts, position: Mapping[int, int]) -> int:
 
 
 def _most(spec: TableSpec, state: TableState, left: int, most: int | None) -> int:
-    size = int(left * (state.bytes_per_record or _GUESS))
+    size = int(left * (state.bytes_per_record or GUESS))
     turn = turn_of(Due(spec, state.identifier, left, size, 0.0, "", state.position))
     return min(turn.records, most or turn.records)
