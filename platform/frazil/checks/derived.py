@@ -11,17 +11,19 @@ from frazil.checks.table import rows_in_files
 from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
 from frazil.derive.dead_letters import good_rows
-from frazil.derive.inputs import Increment, at_head, is_unmoved, rows_of, whole
+from frazil.derive.inputs import Increment, at_head, is_unmoved, whole
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger, Position
-from frazil.derive.output import cast, types_in, types_of
+from frazil.derive.output import cast, comparable, types_in, types_of
 from frazil.derive.plan import load_inputs
 from frazil.derive.queries.columns import typed
 from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.queries.syntax import function_name, is_sketch
 from frazil.derive.queries.types import UNKNOWN, wider
+from frazil.derive.rows import rows_of
 from frazil.derive.state import derived_states
-from frazil.landing.ledger import read_ledger
+from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.upsert.key import key_columns
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
@@ -164,9 +166,8 @@ def _comparable(rows: DataFrame) -> DataFrame:
 
 
 def _said(name: str, kind: str) -> str:
-    if "map<" in kind:
-        return f"to_json(struct({quoted(name)}))"
-    return f"format_string('{_DIGITS}', {quoted(name)})" if kind in ("float", "double") else quoted(name)
+    inexact = kind in ("float", "double")
+    return f"format_string('{_DIGITS}', {quoted(name)})" if inexact else comparable(name, kind)
 
 
 class Recomputation:
@@ -212,7 +213,7 @@ class Recomputation:
         landed = read_ledger(table.metadata)
         if position is None:
             return f"{name} was never read"
-        if landed and landed.total_taken and self._spec.kind != "full":
+        if landed and self._spec.kind != "full" and _taken(landed, table):
             return f"rows of {name} have expired, or were forgotten, that were read before"
         if str(table.metadata.table_uuid) != position.uuid:
             return f"{name} is another table by now"
@@ -223,6 +224,11 @@ class Recomputation:
     def _position(self, name: str) -> Position:
         table, position = self._inputs[name], self._ledger.inputs[name]
         return position if _kept(table, position) else at_head(table)
+
+
+def _taken(landed: Ledger, table: Table) -> int:
+    """Rows that went and are still in what was made of them: of a table with a key expired ones are not."""
+    return landed.total_forgotten if key_columns(table) else landed.total_taken
 
 
 def _sketches(computation: Computation) -> str:

@@ -14,7 +14,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.queries.legality import refuse_unfit
+from frazil.derive.ledger import DerivedLedger
+from frazil.derive.queries.legality import refuse_unfit, unfollowed
 from frazil.derive.queries.query import NOW, Query, read_query
 from frazil.errors import SpecError
 from frazil.spec.derived import DerivedSpec
@@ -46,6 +47,10 @@ class Computation:
             spec.cumulative_by, *([spec.inputs] if spec.python else []),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+    def follows(self, ledger: DerivedLedger) -> bool:
+        """Whether rows that change in an input by its key can be followed in a table with that ledger."""
+        return not ledger.mixed and not unfollowed(self.spec, uses_now=self.uses_now)
 
     @contextmanager
     def upon(self, spark: SparkSession, frames: Frames, now: float) -> Iterator[DataFrame]:

@@ -139,7 +139,7 @@ def _not_kept(box: LetterBox, before: DerivedLedger | None) -> dict[str, Increme
         table, main = box.plan.inputs[each], box.plan.before
         ahead = main is None or position.sequence > main.inputs[each].sequence
         if ahead and standing(position, table) == "held":
-            found[each] = increment(table, position)
+            found[each] = increment(table, position, follows=box.plan.follows)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import reduce
 from importlib.metadata import version
@@ -15,14 +15,15 @@ from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
 from frazil.derive.dead_letters import LetterBox, bad_count, bad_rows, good_rows, keep_letters
 from frazil.derive.feeds.feed import FeedReport, feed
-from frazil.derive.inputs import Increment, note_reader, rows_of, rows_read, whole
+from frazil.derive.inputs import Increment, note_reader, rows_read, whole
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import ensure_output
 from frazil.derive.plan import Plan, load_inputs, make_plan, refuse_loss, refuse_unheld
 from frazil.derive.publish import Derived
 from frazil.derive.report import DeriveReport, nothing_new, report_of
-from frazil.derive.write import Result, Step, Task, derivation_job
+from frazil.derive.rows import rows_in
+from frazil.derive.write import Changed, Result, Step, Task, derivation_job
 from frazil.errors import CommitConflictError, FrazilError, OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
@@ -123,9 +124,9 @@ class _Derivation:
         self._done("planned")
         if not plan.due:
             return nothing_new(self._spec, str(self._name), plan)
-        with self._rows(plan, plan.increments) as rows:
+        with self._rows(plan, plan.increments) as rows, self._changed(plan) as changed:
             table = self._output(plan, rows)
-            report = self._derive(plan, table, rows)
+            report = self._derive(plan, table, rows, changed)
         return self._caught_up(report) if plan.rebuild else report
 
     def _caught_up(self, report: DeriveReport) -> DeriveReport:
@@ -136,27 +137,39 @@ class _Derivation:
             return report
 
     @contextmanager
-    def _rows(self, plan: Plan, new: Mapping[str, Increment]) -> Iterator[DataFrame]:
-        """What the query makes of increments, bad rows among it."""
+    def _rows(self, plan: Plan, new: Mapping[str, Increment], *, went: bool = False) -> Iterator[DataFrame]:
+        """What the query makes of the rows of increments that came, or that `went`; bad rows among it."""
         spark = self._connections.spark
-        with spark_job(derivation_job(self._name)):
+        with spark_job(derivation_job(self._name)), ExitStack() as views:
             frames = {
-                said: rows_of(spark, name, plan.inputs[str(name)], new[str(name)])
+                said: views.enter_context(
+                    rows_in(spark, name, plan.inputs[str(name)], new[str(name)], went=went)
+                )
                 for said, name in plan.names.items()
             }
-            with self._computation.upon(spark, frames, self._now) as rows:
-                yield rows
+            yield views.enter_context(self._computation.upon(spark, frames, self._now))
+
+    @contextmanager
+    def _changed(self, plan: Plan) -> Iterator[Changed | None]:
+        """What mends the table where rows of its inputs changed or went; else None."""
+        if not plan.changes:
+            yield None
+            return
+        whole = {name: Increment(None, new.to) for name, new in plan.increments.items()}
+        with self._rows(plan, plan.increments, went=True) as rows, self._rows(plan, whole) as held:
+            yield Changed(good_rows(rows), good_rows(held))
 
     def _output(self, plan: Plan, rows: DataFrame) -> Table:
         shape = self._kind.shape(self._spec, good_rows(rows))
         return ensure_output(self._spec, self._name, self._catalog, shape, ", ".join(sorted(plan.inputs)))
 
-    def _derive(self, plan: Plan, table: Table, rows: DataFrame) -> DeriveReport:
+    def _derive(self, plan: Plan, table: Table, rows: DataFrame, changed: Changed | None) -> DeriveReport:
         for attempt in range(_TRIES):
             self._branches.append(branch := new_branch(REBUILDING if plan.rebuild else DERIVING))
             watched = Watched(rows, bad_count(rows), derivation_job(self._name), twice=samples(table))
             try:
-                result = self._kind.write(self._task(plan, table, good_rows(watched.rows), branch))
+                task = replace(self._task(plan, table, good_rows(watched.rows), branch), changed=changed)
+                result = self._kind.write(task)
                 bad = watched.measured.get("bad", 0) + result.ahead
                 return self._publish(plan, table, result, bad, branch)
             except CommitConflictError:

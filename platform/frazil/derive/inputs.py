@@ -1,4 +1,4 @@
-"""The inputs of a table: what became of a position, what is new behind it, and those rows for Spark."""
+"""The inputs of a table: what became of a position, and what is new behind it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,19 @@ from typing import TYPE_CHECKING, Literal
 from frazil.connections import Connections
 from frazil.derive.ledger import Position
 from frazil.errors import MissingError, PositionLostError
-from frazil.formats.types import from_iceberg, spark_type
 from frazil.landing.ledger import Ledger, ledgers
-from frazil.quoting import quoted
+from frazil.landing.upsert.key import key_columns
 from frazil.spec.names import TableName
 from frazil.tables.commit import set_properties
 from frazil.tables.ledger import FORMAT
 from frazil.tables.manifests import rows_added, rows_held
-from frazil.tables.snapshots import ancestors, is_first, summary_of
-from frazil.tables.spark import at_snapshot, live_rows, spark_name
+from frazil.tables.snapshots import ancestors, is_first, number, summary_of
+from frazil.tables.spark import live_rows
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyiceberg.schema import Schema
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
-    from pyspark.sql import DataFrame, SparkSession
 
 Inputs = Mapping[str, "Table"]
 """The inputs as they are now, by `namespace.table`."""
@@ -112,9 +109,6 @@ def _has_ledger(table: Table) -> bool:
     return FORMAT in table.properties or any(FORMAT in summary_of(s) for s in ancestors(table.metadata))
 
 
-_TAKES_OUT = ("row_expiry", "forgetting")
-"""Upkeep that takes rows out, as the snapshot's summary says: what was made of them is not its concern."""
-
 _IDLE = 5  # snapshots without a row, such as compactions, behind which the position follows: expiry keeps ten
 
 
@@ -125,8 +119,10 @@ class Increment:
     since: int | None  # the snapshot that was read last; None: all that the newest one holds
     to: Position  # the position once these rows are read
     snapshots: int = 0  # how many came in between, those without rows among them
-    rows: int = 0
+    rows: int = 0  # rows that came; where some changed or went: how many did either, at most
     bytes: int = 0  # bytes of the data files that hold the rows
+    # The columns that tell the rows apart, where some changed or went; else empty: all of them are new.
+    key: tuple[str, ...] = ()
 
     @property
     def is_due(self) -> bool:
@@ -140,20 +136,40 @@ def whole(table: Table) -> Increment:
     return Increment(None, at_head(table), 1, rows_held(table, head), _number(head, "total-files-size"))
 
 
-def increment(table: Table, position: Position) -> Increment:
-    """What was appended to an input since a position that it holds.
+def increment(table: Table, position: Position, *, follows: bool = False) -> Increment:
+    """What is new in an input since a position that it holds.
 
-    A compaction brings no row; a row expiry takes none from those who have read it, nor does forgetting.
+    A compaction brings no row. A row expiry takes none from those who have read it, nor does forgetting; but
+    expired rows of a table with a key go like others that are deleted.
+
+    Args:
+        follows: Whether rows of a table with a key may have changed, or gone.
 
     Raises:
-        PositionLostError: Rows that were read were changed or deleted.
+        PositionLostError: Rows that were read were changed or deleted, and nothing tells which.
     """
     news = list(since(table, position))
-    added = [s for s in news if _operation(s) == "append"]
-    if changed := [s for s in news if not (_operation(s) in ("append", "replace") or _takes_out(s))]:
-        raise _rewritten(table, changed[-1])
-    rows, size = sum(rows_added(table, s) for s in added), sum(_number(s, "added-files-size") for s in added)
-    return Increment(position.snapshot, at_head(table), len(news), rows, size)
+    key = key_columns(table) if follows else ()
+    changing = [s for s in news if not (_operation(s) in ("append", "replace") or _takes_out(s, key))]
+    if changing and not (key and _told(table, position, news)):
+        raise _rewritten(table, changing[-1])
+    rows = sum(rows_added(table, s) for s in news if _operation(s) == "append")
+    rows += sum(map(_rows_changed, changing))
+    size = sum(_number(s, "added-files-size") for s in news if _operation(s) == "append" or s in changing)
+    return Increment(position.snapshot, at_head(table), len(news), rows, size, key if changing else ())
+
+
+def _told(table: Table, position: Position, news: Iterable[Snapshot]) -> bool:
+    """Whether the files that went are there, and rows did not go by delete files."""
+    kept = table.metadata.snapshot_by_id(position.snapshot) is not None
+    return kept and not any(number(summary_of(s), "added-delete-files") for s in news)
+
+
+def _rows_changed(snapshot: Snapshot) -> int:
+    """How many rows a snapshot changed, brought and took: as a landing says, else at most."""
+    said = summary_of(snapshot)
+    landed = sum(number(said, f"frazil.{word}") for word in ("inserted", "updated", "deleted"))
+    return landed or max(1, number(said, "added-records"), number(said, "deleted-records"))
 
 
 def rows_read(connections: Connections, name: TableName, table: Table, new: Increment) -> int:
@@ -167,8 +183,10 @@ def rows_lost(connections: Connections, name: TableName, table: Table, position:
     """How many rows that were read up to a position an input no longer holds.
 
     They are more where it has also lost the snapshots that tell what came behind the position. Rows whose
-    deletion was accepted since are none of them.
+    deletion was accepted since are none of them, nor are those of a table with a key: they may go.
     """
+    if key_columns(table):
+        return 0
     if str(table.metadata.table_uuid) != position.uuid:
         return read
     newer = (s for s in ancestors(table.metadata) if (s.sequence_number or 0) > position.sequence)
@@ -204,8 +222,10 @@ def _operation(snapshot: Snapshot) -> str:
     return snapshot.summary.operation.value if snapshot.summary else "overwrite"
 
 
-def _takes_out(snapshot: Snapshot) -> bool:
-    return summary_of(snapshot).get("frazil.upkeep") in _TAKES_OUT
+def _takes_out(snapshot: Snapshot, key: tuple[str, ...]) -> bool:
+    """Whether it is upkeep that takes rows out, and what was made of them is not its concern."""
+    work = summary_of(snapshot).get("frazil.upkeep")
+    return work == "forgetting" or (work == "row_expiry" and not key)
 
 
 def _number(snapshot: Snapshot | None, key: str) -> int:
@@ -219,31 +239,3 @@ def _rewritten(table: Table, first: Snapshot) -> PositionLostError:
         meaning="What was made of them can't be mended row by row. Nothing was changed.",
         todo="`frazil derive TABLE --rebuild` makes all of it anew, in one commit.",
     )
-
-
-def rows_of(spark: SparkSession, name: TableName, table: Table, new: Increment) -> DataFrame:
-    """The rows of an increment, with the columns that the input has now."""
-    if new.since is not None and new.rows:
-        appended = spark.read.option("start-snapshot-id", str(new.since))
-        return appended.option("end-snapshot-id", str(new.to.snapshot)).table(spark_name(name))
-    held = at_snapshot(spark, name, new.to.snapshot)
-    rows = _as_now(held, table, new.to.snapshot)
-    return rows if new.since is None else rows.limit(0)
-
-
-def _as_now(rows: DataFrame, table: Table, snapshot_id: int) -> DataFrame:
-    """A snapshot is read with the columns that it was made with; names may have come and gone since."""
-    snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    made_with = snapshot.schema_id if snapshot else None
-    if made_with is None or made_with == table.metadata.current_schema_id:
-        return rows
-    now, then = table.schema(), table.schemas()[made_with]
-    return rows.selectExpr(*(_column(then, field.field_id, field.name, now) for field in now.fields))
-
-
-def _column(then: Schema, field_id: int, name: str, now: Schema) -> str:
-    logical = from_iceberg(now).get(name)
-    assert logical
-    known = next((f.name for f in then.fields if f.field_id == field_id), None)
-    value = quoted(known) if known else "NULL"
-    return f"CAST({value} AS {spark_type(logical.type)}) AS {quoted(name)}"

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from frazil.derive.merging.merge import Merging, State, Totals
+from frazil.derive.merging.rows import Plain, Rows
 from frazil.derive.merging.windows import Windows
-from frazil.derive.write import Kind, Result, Task, write_counted
+from frazil.derive.output import comparable
+from frazil.derive.write import Kind, Task
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedKind, DerivedSpec
-from frazil.tables.branches import branch_from_head
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -54,22 +55,13 @@ def _ties(rows: DataFrame, ordered: set[str]) -> Iterator[Column]:
 
     for field in rows.schema.fields:
         if field.name not in ordered:
-            column = F.col(quoted(field.name))
-            unordered = "map<" in field.dataType.simpleString()  # Spark compares no maps
-            yield (F.to_json(F.struct(column)) if unordered else column).desc_nulls_last()
-
-
-class _Plain(Kind):
-    """Rows as the query gives them: appended (rows), or in the place of all others (full)."""
-
-    def write(self, task: Task) -> Result:
-        """See `Kind.write`."""
-        branch_from_head(task.connections.catalog, task.name, task.branch)
-        task.done("branched")
-        return Result(write_counted(task, task.delta))
+            column = F.expr(comparable(field.name, field.dataType.simpleString()))
+            yield column.desc_nulls_last()
 
 
 def kind_of(word: DerivedKind) -> Kind:
     """The kind that the spec names."""
-    merging: dict[DerivedKind, Kind] = {"totals": Totals(), "windows": Windows(), "latest": Latest()}
-    return merging.get(word, _Plain())
+    kinds: dict[DerivedKind, Kind] = {
+        "rows": Rows(), "totals": Totals(), "windows": Windows(), "latest": Latest(), "full": Plain(),
+    }  # fmt: skip
+    return kinds[word]

@@ -60,11 +60,17 @@ class Plan:
     mixed: bool = False  # whether a query begins here whose rows stand beside those of another one
     letters: str = ""  # the newest derivation that kept dead letters of the output; empty: there was none
     rolled_back_to: int | None = None  # the snapshot to which the output went back, because an input had
+    follows: bool = False  # whether rows that change in an input by its key are followed
 
     @property
     def positions(self) -> dict[str, Position]:
         """The positions of the inputs once it is done."""
         return {name: new.to for name, new in self.increments.items()}
+
+    @property
+    def changes(self) -> bool:
+        """Whether rows of an input changed or went that were read."""
+        return any(new.key for new in self.increments.values())
 
     @property
     def base(self) -> str:
@@ -119,13 +125,16 @@ def make_plan(
             _, kept, _ = _followed(catalog, name.dead_letters, letters, query, held)
         table, before, went_back = _followed(catalog, name, table, query, partial(all_held, inputs=inputs))
     everything = rebuild or before is None or computation.spec.kind == "full"
-    new = _news(inputs, None if everything else before)
+    follows = before is not None and computation.follows(before) and not mixed
+    new = _news(inputs, None if everything else before, follows=follows)
     due = mixed or any(n.is_due for n in new.values())
     if everything:
         due = _is_due(computation, before, inputs, rebuild=rebuild)
     letters_of = kept.derivation if kept else ""
     wins = rebuild and before is not None and computation.spec.kind != "full"
-    return Plan(names, inputs, table, before, everything, new, due, wins, mixed, letters_of, went_back)
+    return Plan(
+        names, inputs, table, before, everything, new, due, wins, mixed, letters_of, went_back, follows
+    )
 
 
 def refuse_loss(connections: Connections, name: TableName, plan: Plan, accepted: int) -> None:
@@ -165,11 +174,11 @@ def refuse_unheld(catalog: Catalog, name: TableName, plan: Plan) -> None:
         )
 
 
-def _news(inputs: Inputs, before: DerivedLedger | None) -> dict[str, Increment]:
+def _news(inputs: Inputs, before: DerivedLedger | None, *, follows: bool) -> dict[str, Increment]:
     """What is to be read of each input: what is new in it, or all."""
     if before is None:
         return {each: whole(table) for each, table in inputs.items()}
-    return {each: increment(table, before.inputs[each]) for each, table in inputs.items()}
+    return {each: increment(table, before.inputs[each], follows=follows) for each, table in inputs.items()}
 
 
 def _followed(

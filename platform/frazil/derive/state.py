@@ -102,10 +102,8 @@ def _state(
         ledger = DerivedLedger.newest(table.metadata) if table else None
     except FrazilError as e:  # of this table alone
         return replace(_sizes(name, computation, (), table), state="rebuild needed", reason=e.what)
-    read = ledger.inputs if ledger else {}
     inputs = tuple(
-        _input(computation, other, tables[other], read.get(str(other)))
-        for other in _inputs_of(computation, name)
+        _input(computation, other, tables[other], ledger) for other in _inputs_of(computation, name)
     )
     word, reason = _word(computation, ledger, inputs)
     found = _sizes(name, computation, inputs, table)
@@ -145,19 +143,20 @@ def _sizes(
 
 
 def _input(
-    computation: Computation, name: TableName, table: Table | None, position: Position | None
+    computation: Computation, name: TableName, table: Table | None, ledger: DerivedLedger | None
 ) -> InputState:
     head = table.current_snapshot() if table else None
     if table is None or head is None:
         return InputState(str(name), "missing", reason=f"Table {name} has no rows yet.")
     found = InputState(str(name), "new", whole(table).rows, head=head.snapshot_id)
-    if position is None:
+    position = ledger.inputs.get(str(name)) if ledger else None
+    if ledger is None or position is None:
         return found
     news = list(since(table, position))
     waits_since = news[-1].timestamp_ms / 1000 if news else None
     found = replace(found, state="behind", read_to=position.snapshot, waits_since=waits_since)
     if computation.spec.kind != "full":
-        return _followed(found, table, position)
+        return _followed(found, table, position, follows=computation.follows(ledger))
     return _nothing_waits(found, "current") if is_unmoved(table, position) else found
 
 
@@ -167,7 +166,7 @@ def _nothing_waits(
     return replace(found, state=state, waiting=0, waits_since=None, reason=reason)
 
 
-def _followed(found: InputState, table: Table, position: Position) -> InputState:
+def _followed(found: InputState, table: Table, position: Position, *, follows: bool) -> InputState:
     """An input of which only what is new is read."""
     how = standing(position, table)
     if how == "rolled_back":
@@ -175,7 +174,7 @@ def _followed(found: InputState, table: Table, position: Position) -> InputState
     if how in LOST:
         return _nothing_waits(found, "lost", f"{found.table} {LOST[how]}.")
     try:
-        waiting = increment(table, position).rows
+        waiting = increment(table, position, follows=follows).rows
     except PositionLostError as e:
         return _nothing_waits(found, "lost", e.what)
     return replace(found, waiting=waiting) if waiting else _nothing_waits(found, "current")

@@ -43,6 +43,14 @@ Step = Callable[[str], None]
 
 
 @dataclass(frozen=True)
+class Changed:
+    """What it takes to mend a table where rows of its inputs changed, or went."""
+
+    went: DataFrame  # the query upon those rows as they were
+    held: DataFrame  # the query upon all that the inputs hold now
+
+
+@dataclass(frozen=True)
 class Task:
     """One derivation, as far as a kind must know it."""
 
@@ -57,6 +65,7 @@ class Task:
     delta: DataFrame
     branch: str  # a name for a branch of the output, made by the kind and dropped by the run
     now: float  # the clock of the run, in seconds since the epoch
+    changed: Changed | None = None  # None where all that is new in the inputs came beside what was there
     done: Step = lambda _: None  # told branched and written
 
 

@@ -6,7 +6,9 @@ Iceberg's own changelog compares the files that came and went; Spark sorts, so n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from itertools import takewhile
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _TYPE, _ORDINAL, _SNAPSHOT = "_change_type", "_change_ordinal", "_commit_snapshot_id"
+_PART, _FIRST, _LAST = "$frazil_part", "$frazil_first", "$frazil_last"
 
 _FORGETTING = "forgetting"  # its manifests tell no file that went: what it changed must not be told
 
@@ -57,22 +60,46 @@ class Changelog:
 
         A frame is valid until the next one is asked for.
         """
-        for start, end in self.parts:
-            view = f"frazil_{token_hex(8)}"
-            options = {"start-snapshot-id": str(start), "end-snapshot-id": str(end)}
-            told = ", ".join(f"{literal(k)}, {literal(v)}" for k, v in options.items())
-            columns = ", ".join(map(literal, self.key))
-            table = literal(quoted(*self.name.identifier))
-            try:
-                self.spark.sql(
-                    f"CALL {SPARK_CATALOG}.system.create_changelog_view(table => {table}, "
-                    f"changelog_view => '{view}', options => map({told}), "
-                    f"compute_updates => true, identifier_columns => array({columns}))"
-                ).collect()
+        for part in self.parts:
+            with self._told(*part) as view:
                 order = [quoted(_ORDINAL), *map(quoted, self.key), f"{quoted(_TYPE)} DESC"]
                 yield self.spark.sql(f"SELECT * FROM {view} ORDER BY {', '.join(order)}")
-            finally:
-                self.spark.catalog.dropTempView(view)
+
+    @contextmanager
+    def net(self) -> Iterator[tuple[DataFrame, DataFrame]]:
+        """The rows that went, and those that came: a row that changed in between counts as both.
+
+        What a key had at first and what it has at last count, and nothing in between. Both are valid as long
+        as the context is open.
+        """
+        from pyspark.sql import functions as F
+
+        with ExitStack() as views:
+            told = [views.enter_context(self._told(*part)) for part in self.parts]
+            frames = [self.spark.table(view).withColumn(_PART, F.lit(n)) for n, view in enumerate(told)]
+            every = reduce(lambda one, two: one.unionByName(two), frames)
+            ends = every.groupBy(*map(quoted, self.key)).agg(*map(F.expr, _ends(every.columns)))
+            first, last = quoted(_FIRST), quoted(_LAST)
+            went = ends.where(f"NOT {first}.came").selectExpr(f"{first}.row.*")
+            yield went, ends.where(f"{last}.came").selectExpr(f"{last}.row.*")
+
+    @contextmanager
+    def _told(self, start: int, end: int) -> Iterator[str]:
+        """A view of the changes of one part."""
+        view = f"frazil_{token_hex(8)}"
+        options = {"start-snapshot-id": str(start), "end-snapshot-id": str(end)}
+        told = ", ".join(f"{literal(k)}, {literal(v)}" for k, v in options.items())
+        columns = ", ".join(map(literal, self.key))
+        table = literal(quoted(*self.name.identifier))
+        try:
+            self.spark.sql(
+                f"CALL {SPARK_CATALOG}.system.create_changelog_view(table => {table}, "
+                f"changelog_view => '{view}', options => map({told}), "
+                f"compute_updates => true, identifier_columns => array({columns}))"
+            ).collect()
+            yield view
+        finally:
+            self.spark.catalog.dropTempView(view)
 
     def batches(self) -> Iterator[RecordBatch]:
         """The same as Arrow batches; with Spark Connect they come one after the other."""
@@ -123,6 +150,18 @@ def changelog(
             todo="Ask for the changes before it and behind it; or have that engine write copy-on-write.",
         )
     return Changelog(spark, name, tuple(_parts(since, news)), tuple(key))
+
+
+def _ends(columns: Sequence[str]) -> tuple[str, str]:
+    """Aggregates over the changes of one key: the first one and the last one, each with its row."""
+    own = ", ".join(quoted(c) for c in columns if c not in (_TYPE, _ORDINAL, _SNAPSHOT, _PART))
+    came = f"{quoted(_TYPE)} IN ('INSERT', 'UPDATE_AFTER')"
+    change = f"struct({came} AS came, struct({own}) AS row)"
+    place = f"struct({quoted(_PART)}, {quoted(_ORDINAL)}, {came} AS came)"
+    return (
+        f"min_by({change}, {place}) AS {quoted(_FIRST)}",
+        f"max_by({change}, {place}) AS {quoted(_LAST)}",
+    )
 
 
 def _parts(since: Snapshot, news: Sequence[Snapshot]) -> Iterator[tuple[int, int]]:

@@ -10,7 +10,8 @@ from pyiceberg.types import StringType
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.derive.derive import derive
-from frazil.derive.inputs import increment, rows_of
+from frazil.derive.inputs import increment
+from frazil.derive.rows import rows_of
 from frazil.errors import (
     DifferentError,
     MissingError,

@@ -7,8 +7,9 @@ table that grows, such as its newest minutes, is soon by itself, and the rest is
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from frazil.derive.output import cast, types_of
@@ -109,17 +110,49 @@ class Merging(Kind):
         """
         types, keys, counted = types_of(task.table), self.keys(task), self.counted(task)
         measured = {"rows": f"count_if({counted})"} | measures(types, keys, counted) | self.facts(task)
-        facts = aggregated(task.delta, measured, derivation_job(task.name))
+        facts = aggregated(_touched(task), measured, derivation_job(task.name))
         return self.reach(task, box_from(types, keys, facts)), facts
 
     def _rows(self, task: Task, state: State, box: Box, delta: DataFrame) -> DataFrame:
         """What the state holds, with the new rows in it."""
         types = types_of(task.table)
         if state.rows is None:
-            return cast(self.merged(task, state, delta), types)
+            return cast(self._merged(task, state, box, delta), types)
         inside, others = state.rows.where(box.sql), state.rows.where(f"NOT ({box.sql})")
-        merged = self.merged(task, replace(state, rows=inside), delta)
+        merged = self._merged(task, replace(state, rows=inside), box, delta)
         return cast(merged, types).unionByName(cast(others, types))
+
+    def _merged(self, task: Task, state: State, box: Box, delta: DataFrame) -> DataFrame:
+        if task.changed is None:
+            return self.merged(task, state, delta)
+        types = types_of(task.table)
+        held = cast(self.shape(task.spec, task.changed.held), types).where(box.sql)
+        there = None if state.rows is None else cast(state.rows, types)
+        return _made_anew(there, held, cast(_touched(task), types), self.keys(task))
+
+
+def _touched(task: Task) -> DataFrame:
+    """Rows with the keys that a derivation has to look at."""
+    return task.delta.unionByName(task.changed.went) if task.changed else task.delta
+
+
+def _made_anew(
+    state: DataFrame | None, held: DataFrame, touched: DataFrame, keys: Sequence[str]
+) -> DataFrame:
+    """Rows of a state, but those with touched keys as they are held now. All have the table's types.
+
+    What went can't be taken from a minimum, nor from a sum of which nobody knows how many rows it has.
+    """
+    from pyspark.sql import functions as F
+
+    if not keys:
+        return held
+    named = {f"$frazil_{n}": name for n, name in enumerate(keys)}
+    wanted = touched.selectExpr(*(f"{quoted(k)} AS {quoted(n)}" for n, k in named.items())).distinct()
+    same = (F.col(quoted(k)).eqNullSafe(F.col(quoted(n))) for n, k in named.items())
+    fits = reduce(lambda one, two: one & two, same)
+    anew = held.join(wanted, fits, "left_semi")
+    return anew if state is None else state.join(wanted, fits, "left_anti").unionByName(anew)
 
 
 class Totals(Merging):

@@ -10,7 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from frazil.derive.queries.columns import Column, typed
-from frazil.derive.queries.legality import odd_fields, unfit
+from frazil.derive.queries.legality import FULL_READS, odd_fields, unfit, unfollowed
 from frazil.derive.queries.query import ERROR_COLUMN, Mistake, Query, read_query, refusal
 from frazil.derive.queries.scopes import ALL, nearest
 from frazil.derive.queries.syntax import input_name, input_tables, start_of
@@ -33,6 +33,9 @@ Known = dict[TableName, Sequence[Column] | None]
 
 Specs = Mapping[TableName, AnyTable]
 """All tables that are read of files."""
+
+Changing = Mapping[TableName, str]
+"""Why the rows of tables change, for those where each does not stay as it came."""
 
 Told = dict[str, list[str]]
 """What is wrong in each pipeline, by its name."""
@@ -79,9 +82,11 @@ def check_queries(pipelines: Pipelines, settings: Settings) -> Checked:
     known = _landed_tables(pipelines.sound, settings, told)
     made, specs = _read(pipelines.sound, settings, told), _specs(pipelines.sound, settings)
     ordered = _sorted(made, told)
+    changing = _changing(specs, ordered)
     for table in ordered:
         with _telling(told[table.pipeline], table.place):
-            told[table.pipeline] += _mistakes(table, specs, known, all_read=not pipelines.broken)
+            mistakes = _mistakes(table, specs, changing, known, all_read=not pipelines.broken)
+            told[table.pipeline] += mistakes
     return Checked(ordered, known, {name: texts for name, texts in told.items() if texts})
 
 
@@ -156,10 +161,10 @@ def _specs(pipelines: Sequence[Pipeline], settings: Settings) -> Specs:
     return {things(spec, settings).table: spec for p in pipelines for spec, _ in p.every_table}
 
 
-def _mistakes(made: Made, specs: Specs, known: Known, *, all_read: bool) -> Iterator[str]:
+def _mistakes(made: Made, specs: Specs, changing: Changing, known: Known, *, all_read: bool) -> Iterator[str]:
     """The mistakes of one table; its columns are noted for the tables that read it."""
     known[made.name] = None
-    mistakes = [*_odd_inputs(made, specs, all_read=all_read)]
+    mistakes = [*_odd_inputs(made, specs, changing, all_read=all_read)]
     if made.query is not None:
         mistakes += made.query.mistakes
         mistakes += unfit(made.query, made.spec)
@@ -176,7 +181,7 @@ def _mistakes(made: Made, specs: Specs, known: Known, *, all_read: bool) -> Iter
         yield from (f"{made.place}: {text}" for text in _odd_spec(made, made.query, columns))
 
 
-def _odd_inputs(made: Made, specs: Specs, *, all_read: bool) -> Iterator[Mistake]:
+def _odd_inputs(made: Made, specs: Specs, changing: Changing, *, all_read: bool) -> Iterator[Mistake]:
     for text, name in made.inputs.items():
         spec = specs.get(name)
         if spec is None and all_read:
@@ -184,16 +189,26 @@ def _odd_inputs(made: Made, specs: Specs, *, all_read: bool) -> Iterator[Mistake
         elif spec and spec.connection != made.spec.connection:
             where = f"connection {spec.connection}" if spec.connection else "no named connection"
             yield made.start(text), f"{text}: a table of {where}; tables are made of those of their own only"
-        elif spec and (word := _changing(spec)) and made.spec.kind != "full":
-            what = f"{text}: rows of a table of {word} change, so nothing tells which are new"
-            yield made.start(text), f"{what}; kind: full may read it"
+        elif spec and name in changing and made.spec.kind != "full":
+            by_key = isinstance(spec, TableSpec)
+            why = _unfollowed(made) if by_key else f"and only their keys would tell which; {FULL_READS}"
+            if why:
+                yield made.start(text), f"{text}: rows of a table of {changing[name]} change, {why}"
 
 
-def _changing(spec: AnyTable) -> str:
-    """Why the rows of a table change; empty where each stays as it came."""
-    if isinstance(spec, DerivedSpec) and spec.kind != "rows":
-        return f"kind {spec.kind}"
-    return f"mode {spec.mode}" if isinstance(spec, TableSpec) and spec.is_keyed else ""
+def _unfollowed(made: Made) -> str:
+    return unfollowed(made.spec, uses_now=made.query is not None and made.query.uses_now)
+
+
+def _changing(specs: Specs, ordered: Sequence[Made]) -> Changing:
+    keyed = {name: spec for name, spec in specs.items() if isinstance(spec, TableSpec) and spec.is_keyed}
+    found = {name: f"mode {spec.mode}" for name, spec in keyed.items()}
+    for made in ordered:
+        if made.spec.kind != "rows":
+            found[made.name] = f"kind {made.spec.kind}"
+        elif of := next((name for name in made.inputs.values() if name in found), None):
+            found[made.name] = f"kind rows that is made of {of}"
+    return found
 
 
 def _near(name: TableName, specs: Specs) -> str:

@@ -35,6 +35,8 @@ _CLAUSES = {
 
 _FULL = "kind: full may"
 
+FULL_READS = "kind: full may read it"
+
 
 def refuse_unfit(query: Query, spec: DerivedSpec) -> None:
     """Refuses a query that its kind of table can't be made by.
@@ -58,6 +60,15 @@ def unfit(query: Query, spec: DerivedSpec) -> Iterator[Mistake]:
         yield from unmergeable(query)
     if spec.kind != "full" and (not totals or is_grouped(query)):
         yield from _not_by_row(query.tree, totals)
+
+
+def unfollowed(spec: DerivedSpec, *, uses_now: bool) -> str:
+    """Why a table can't follow rows of an input that change by a key; empty where it can."""
+    if spec.kind == "windows":
+        return f"and windows that are closed would change with them; kind: totals or {FULL_READS}"
+    if uses_now:
+        return f"and :now was another time when they were read; {FULL_READS}"
+    return "and a topic that it feeds takes no record back; leave out feeds" if spec.feeds else ""
 
 
 def _odd_parameters(query: Query, spec: DerivedSpec) -> Iterator[Mistake]:

@@ -101,7 +101,8 @@ def _waiting(made: MadeOf, connections: Connections, source: Table) -> int:
     ledger = DerivedLedger.newest(table.metadata) if table else None
     if ledger is None or made.spec.kind == "full":
         return 0
-    return increment(source, ledger.inputs[str(made.source)]).rows
+    follows = computation_of(made.spec).follows(ledger)
+    return increment(source, ledger.inputs[str(made.source)], follows=follows).rows
 
 
 def _books(table: Table, rows: int, work: str) -> Mapping[str, str]:

@@ -220,14 +220,50 @@ def test_mistakes_of_all_tables_are_told_at_once(pipeline: Write) -> None:
     assert [line.split(":")[0] for line in refusal(folder)] == ["b.sql", "a.sql", "c.sql"]
 
 
-def test_a_table_whose_rows_change_by_key_is_read_as_a_whole_only(pipeline: Write) -> None:
-    folder = pipeline(a=("", "SELECT price FROM trades"), b=(", kind: full", "SELECT price FROM trades"))
+def changing(folder: Path) -> Path:
+    """The same pipeline with an input whose rows change by a key."""
     said = (folder / "defs.yaml").read_text()
     (folder / "defs.yaml").write_text(said.replace("{topic: trades,", "{topic: trades, mode: upsert,"))
+    return folder
 
-    (told,) = refusal(folder)
 
-    assert told.startswith("a.sql:1:19: trades: rows of a table of mode upsert change")
+def test_rows_that_change_by_a_key_are_followed_by_tables_that_can_take_back_what_they_made(
+    pipeline: Write,
+) -> None:
+    tables_of(
+        changing(
+            pipeline(
+                a=("", "SELECT price FROM trades"),
+                b=(", kind: totals", "SELECT symbol, max(price) AS most FROM trades GROUP BY symbol"),
+                c=(", kind: latest, key: [symbol], latest_by: [price]", "SELECT symbol, price FROM trades"),
+                d=(", kind: full", "SELECT price FROM a"),
+            )
+        )
+    )
+
+
+def test_rows_that_change_are_refused_where_nobody_could_tell_what_they_had_made(pipeline: Write) -> None:
+    minute = "SELECT date_trunc('MINUTE', `$$timestamp`) AS m, count(*) AS n FROM trades GROUP BY ALL"
+    folder = changing(
+        pipeline(
+            a=(", kind: windows, window: {start: m, length: 1m}", minute),
+            b=("", "SELECT price, :now AS at FROM trades"),
+            c=(", feeds: {topic: c}", "SELECT price FROM trades"),
+            d=("", "SELECT price FROM trades"),
+            e=("", "SELECT price FROM d"),
+        )
+    )
+
+    told = refusal(folder)
+
+    change = "trades: rows of a table of mode upsert change, and"
+    made = "d: rows of a table of kind rows that is made of local.trades change, and"
+    assert [line.partition(": ")[2] for line in told] == [
+        f"{change} windows that are closed would change with them; kind: totals or kind: full may read it",
+        f"{change} :now was another time when they were read; kind: full may read it",
+        f"{change} a topic that it feeds takes no record back; leave out feeds",
+        f"{made} only their keys would tell which; kind: full may read it",
+    ]
 
 
 def test_a_table_made_by_a_function_names_its_inputs_in_the_spec(pipeline: Write) -> None:

@@ -1,0 +1,88 @@
+"""Rows as the query gives them; where rows of the inputs changed or went, what those had made goes first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from frazil.derive.output import cast, comparable, types_of
+from frazil.derive.write import MARK, Kind, Result, Task, derivation_job, write_counted
+from frazil.errors import PositionLostError
+from frazil.quoting import quoted
+from frazil.tables.box import box_from, measures
+from frazil.tables.branches import branch_from_head
+from frazil.tables.manifests import files_matching
+from frazil.tables.spark import Watched, aggregated, at_snapshot, samples
+from frazil.tables.stage import branch_of_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_RANK, _GONE = "$frazil_rank", "$frazil_gone"
+
+
+class Plain(Kind):
+    """Rows as the query gives them: appended (rows), or in the place of all others (full)."""
+
+    def write(self, task: Task) -> Result:
+        """See `Kind.write`."""
+        branch_from_head(task.connections.catalog, task.name, task.branch)
+        task.done("branched")
+        return Result(write_counted(task, task.delta))
+
+
+class Rows(Plain):
+    """Each row by itself."""
+
+    def write(self, task: Task) -> Result:
+        """Appends what came; the files with a row that goes are written anew without it.
+
+        Raises:
+            PositionLostError: A row that should go is not there.
+        """
+        if task.changed is None or task.before is None:
+            return super().write(task)
+        types, job = types_of(task.table), derivation_job(task.name)
+        going = cast(task.changed.went, types)
+        facts = aggregated(going, {"rows": "count(1)"} | measures(types, types), job)
+        if not facts["rows"]:
+            return super().write(task)
+        box = box_from(types, types, facts)
+        there = files_matching(task.table, box.expression)
+        if not there.entries:
+            raise _not_there(task, facts["rows"], 0)
+        snapshot = branch_of_files(task.connections.catalog, task.name, task.table, task.branch, there, MARK)
+        task.done("branched")
+        state = cast(at_snapshot(task.connections.spark, task.name, snapshot), types)
+        kept = _without(state.where(box.sql), going, types).unionByName(state.where(f"NOT ({box.sql})"))
+        came = Watched(task.delta, {"rows": "count(1)"}, job, twice=samples(task.table))
+        files = write_counted(task, kept.unionByName(cast(came.rows, types)))
+        gone = sum(there.rows.values()) + came.measured["rows"] - files.rows
+        if gone != facts["rows"]:
+            raise _not_there(task, facts["rows"], gone)
+        return Result(files, there.rows, state_bytes=there.bytes)
+
+
+def _without(rows: DataFrame, going: DataFrame, types: Mapping[str, str]) -> DataFrame:
+    """Rows less others, each of which takes one away; Spark's EXCEPT ALL does not take maps."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    said = {f"$frazil_{n}": comparable(name, kind) for n, (name, kind) in enumerate(types.items())}
+    alike = Window.partitionBy(*map(F.expr, said.values())).orderBy(F.lit(1))
+    ranked = rows.withColumn(_RANK, F.row_number().over(alike))
+    named = going.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in said.items()))
+    counted = named.groupBy(*map(quoted, said)).agg(F.count(F.lit(1)).alias(_GONE))
+    same = (F.expr(sql).eqNullSafe(F.col(quoted(name))) for name, sql in said.items())
+    both = ranked.join(counted, reduce(lambda one, two: one & two, same), "left")
+    return both.where(f"{quoted(_RANK)} > coalesce({quoted(_GONE)}, 0)").select(*map(quoted, types))
+
+
+def _not_there(task: Task, wanted: int, found: int) -> PositionLostError:
+    return PositionLostError(
+        f"Rows of the inputs of {task.name} changed or went, and what they had made is not all there.",
+        where=f"of {wanted} rows that go {found} were found",
+        meaning="Others changed the table, or its rows depend on more than its inputs. Nothing was changed.",
+        todo=f"`frazil derive {task.name} --rebuild` makes all of it anew, in one commit.",
+    )
