@@ -75,11 +75,26 @@ CHANGE = "_change"
 """Column of the decoded frame that has the change's parts, see `Envelope.unwrap`; only with mode: cdc."""
 
 _OF_CHANGE = (
-    MetadataColumn("op", _STRING, f"{CHANGE}.op", "The last change: c (insert), u (update), r (snapshot)."),
+    MetadataColumn(
+        "op",
+        _STRING,
+        f"coalesce({CHANGE}.op, 'd')",
+        "The last change: c (insert), u (update), r (snapshot); d (delete) where rows stay.",
+    ),
     MetadataColumn(
         "source-time", Primitive("timestamptz"), f"{CHANGE}.time", "When the source made the change."
     ),
     MetadataColumn("source-lsn", _LONG, f"{CHANGE}.lsn", "Where it stands in the source's log."),
+)
+_DELETES = f"coalesce({CHANGE}.op, 'd') = 'd'"  # a tombstone has no op
+_OF_DELETE = (
+    MetadataColumn("deleted", Primitive("boolean"), _DELETES, "Whether the row is deleted."),
+    MetadataColumn(
+        "deleted-at",
+        Primitive("timestamptz"),
+        f"CASE WHEN {_DELETES} THEN coalesce({CHANGE}.time, timestamp) END",
+        "When the source deleted it; where only a tombstone tells, that record's timestamp.",
+    ),
 )
 
 
@@ -87,7 +102,8 @@ def metadata_columns(spec: TableSpec) -> tuple[MetadataColumn, ...]:
     """The metadata columns that the spec asks for, in order."""
     full = spec.metadata == "full" or spec.is_read_only  # Tableflow writes all nine
     of_change = _OF_CHANGE if spec.mode == "cdc" else ()
-    return _STANDARD + (_RAW if full else ()) + of_change
+    of_delete = _OF_DELETE if spec.keeps_deleted else ()
+    return _STANDARD + (_RAW if full else ()) + of_change + of_delete
 
 
 def names_by_word(spec: TableSpec) -> dict[str, str]:
@@ -100,6 +116,11 @@ def metadata_names(spec: AnyTable) -> tuple[str, ...]:
     if not isinstance(spec, TableSpec):
         return ()
     return tuple(names_by_word(spec).values())
+
+
+def deleted_name(spec: AnyTable) -> str:
+    """The column that says whether a row is deleted; empty where deleted rows go."""
+    return names_by_word(spec).get("deleted", "") if isinstance(spec, TableSpec) else ""
 
 
 def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns:

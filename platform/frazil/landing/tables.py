@@ -43,14 +43,14 @@ def ensure_table(
     table = load_with_head(catalog, name)
     if table is None:
         fields = table_fields(spec, columns)
-        properties = _properties(spec) | needless(spec.migrations, fields) | key_properties(key)
+        properties = _properties(spec) | needless(spec.migrations, fields) | key_properties(spec, key)
         table = create_table(
             catalog, name, fields, spec.transforms or default_buckets(spec, fields, key), properties
         )
     else:
         refuse(name, table)
         _refuse_strange_rows(name, table)
-        keep_key(catalog, name, table, key)
+        keep_key(catalog, name, table, spec, key)
     return arrange(spec, name, catalog, evolve(spec, name, catalog, table, columns))
 
 

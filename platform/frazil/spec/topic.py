@@ -53,6 +53,12 @@ class TableSpec(AnyTable):
         (), description="upsert: the fields that tell rows apart. Default: all fields of the key."
     )
 
+    delete: Literal["hard", "soft"] = Field(
+        "hard",
+        description="cdc: what a delete leaves. hard: nothing. soft: the row with its last values, marked in "
+        "`$$deleted` and `$$deleted-at`.",
+    )
+
     partitions: int | None = Field(None, ge=1, description="How many partitions the topic must have.")
     replication: int | None = Field(
         None, ge=1, description="How many replicas a new topic has. Default: the broker's."
@@ -136,6 +142,11 @@ class TableSpec(AnyTable):
         """Whether the table has one row per key, the newest."""
         return self.mode in _KEYED
 
+    @property
+    def keeps_deleted(self) -> bool:
+        """Whether a row stays when it is deleted, and is marked."""
+        return self.delete == "soft"
+
     @model_validator(mode="before")
     @classmethod
     def _null_deletes(cls, data: Any) -> Any:
@@ -157,6 +168,8 @@ class TableSpec(AnyTable):
 
     @model_validator(mode="after")
     def _enveloped(self) -> Self:
+        if self.keeps_deleted and self.mode != "cdc":
+            raise ValueError("delete: soft marks rows of a database; it needs mode: cdc")
         if self.mode == "cdc" and self.key_format == "none":
             raise ValueError("key_format: none leaves nothing that tells rows apart; mode: cdc needs the key")
         if self.mode == "cdc" and "protobuf" in (self.key_format, self.value_format):

@@ -83,7 +83,7 @@ class Rewrites:
             else:
                 older.add(record.key)
                 older_rows += change.value is not None
-        return Matches(files, deleted, older or None, older_rows)  # type: ignore[arg-type]
+        return Matches(files, deleted, deleted, older or None, older_rows)  # type: ignore[arg-type]
 
     def at_snapshot(self, _spark: Any, name: Any, snapshot_id: int) -> Rows:
         """The rows of any branch."""
@@ -98,7 +98,7 @@ class Rewrites:
         newer = {key: record for key, record in heads.items() if key not in older}
         stay = [row for row in state if not (record := self._record(row)) or record.key not in newer]
         puts = [[*record.at] for record in newer.values() if record.value is not None]
-        return stay + puts if older else stay
+        return stay + puts if matches.older_rows else stay
 
     def append_rows(
         self, rows: Sequence[Row], name: Any, branch: str, says: Mapping[str, str], **_: Any

@@ -42,6 +42,11 @@ def sound(made: Captured) -> bool:
     return True
 
 
+def live(made: Captured) -> dict[str, int]:
+    """The rows that are not deleted."""
+    return {row["key"]: row["quantity"] for row in made.topic.rows() if not row["$$deleted"]}
+
+
 @pytest.mark.parametrize("written", ["avro", "json", "embedded"])
 def test_rows_are_what_the_source_has(make_one: MakeTopic, written: Written) -> None:
     made = ten(make_one, written)
@@ -68,6 +73,55 @@ def test_a_row_whose_key_changes_goes_and_comes_again_under_the_new_one(make_one
 
     assert made.held() == made.rows
     assert (report.inserted, report.deleted) == (1, 1)
+    assert sound(made)
+
+
+def test_a_soft_delete_keeps_the_row_as_it_was_last_and_says_since_when(make_one: MakeTopic) -> None:
+    made = ten(make_one, delete="soft")
+    topic, headers = made.topic, [("by", b"\x00\xff")]
+    made.send([("k1", None)], headers=headers)  # its values are in the table
+    made.send([("k2", 22), ("k2", None)])  # they come with it
+    made.send([("new", 7), ("new", None), ("never there", None), ("k3", None), ("k3", 33)])
+    topic.send_keyed([(made.key("k4"), None)], partition=1)  # a compaction of the topic took the delete
+    made.rows.pop("k4")
+
+    report = land(topic.spec, topic.connections)
+
+    gone = {row["key"]: row for row in topic.rows() if row["$$deleted"]}
+    assert {key: (row["quantity"], row["note"]) for key, row in gone.items()} == {
+        "k1": (1, "n1"), "k2": (22, "n22"), "k4": (4, "n4"), "new": (7, "n7"),
+    }  # fmt: skip
+    assert {row["$$op"] for row in gone.values()} == {"d"}
+    at = datetime.fromtimestamp(AT // 1000 / 1e3, UTC)
+    assert [gone[key]["$$deleted-at"] for key in ("k1", "k2", "new")] == [at, at, at]
+    assert gone["k4"]["$$deleted-at"] == gone["k4"]["$$timestamp"]
+    assert gone["k1"]["$$headers"] == headers
+    assert live(made) == made.rows
+    assert (report.inserted, report.updated, report.deleted) == (1, 1, 3)
+    assert sound(made)
+
+
+def test_a_row_that_was_deleted_softly_lives_again_and_a_late_tombstone_changes_nothing(
+    make_one: MakeTopic,
+) -> None:
+    made = ten(make_one, delete="soft", partitions=1)
+    topic = made.topic
+    made.send([("k1", None), ("k2", None), ("k3", 33)])
+    land(topic.spec, topic.connections, max_records=3)  # k2's tombstone waits
+    before = {row["key"]: row for row in topic.rows()}
+
+    late = land(topic.spec, topic.connections, max_records=1)
+    assert (late.records, late.deleted, late.updated) == (1, 0, 0)
+    assert {row["key"]: row for row in topic.rows()} == before
+
+    made.send([("k1", 11)])
+    report = land(topic.spec, topic.connections)
+
+    again = next(row for row in topic.rows() if row["key"] == "k1")
+    assert (again["quantity"], again["$$deleted"], again["$$deleted-at"]) == (11, False, None)
+    assert live(made) == made.rows
+    assert len(topic.rows()) == 10
+    assert (report.inserted, report.updated, report.deleted) == (0, 2, 0)
     assert sound(made)
 
 

@@ -87,6 +87,16 @@ def test_the_table_says_what_was_done_last_and_when_by_the_source() -> None:
     assert "cflt_metadata_source_time" in metadata_names(portable)
 
 
+def test_where_deleted_rows_stay_the_table_says_which_and_since_when() -> None:
+    soft = SPEC.model_copy(update={"delete": "soft"})
+
+    found = types(table_fields(soft, row_columns(soft, Struct(ROW.fields[:1]), changes(ROW))))
+
+    own = {"$$deleted": Primitive("boolean"), "$$deleted-at": Primitive("timestamptz")}
+    assert own.items() <= found.items()
+    assert not own.keys() & set(metadata_names(SPEC))
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "expected"),
     [

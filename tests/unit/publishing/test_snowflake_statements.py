@@ -170,6 +170,12 @@ def test_a_view_lists_its_columns_as_they_are_spelled() -> None:
     )
 
 
+def test_a_view_leaves_out_rows_that_are_marked_as_deleted() -> None:
+    sql = statements.create_view(VIEW, TABLE, ["symbol"], "$$deleted")
+
+    assert sql.endswith('AS SELECT "symbol" FROM "FRAZIL"."LOCAL"."TRADES" WHERE NOT "$$deleted"')
+
+
 def test_tables_of_rest_and_of_glue_lie_in_volumes_of_their_own() -> None:
     rest, glue = (volume_of(Settings.load(catalog=kind)) for kind in ("rest", "glue"))
 

@@ -13,12 +13,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from frazil.formats.columns import names_by_word
+from frazil.formats.protocol import VALUE
 from frazil.formats.record import OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
+from frazil.landing.upsert.soft_delete import filled, is_deleted, mark_types, with_values, without_echoes
+from frazil.landing.upsert.words import BARE, DELETED, OFFSET, PARTITION, ROW, TIMESTAMP, TOMBSTONE
 from frazil.landing.write import PLAN, Written, columns_sql, counters, written_by
-from frazil.quoting import quoted
+from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.faults import spark_job
@@ -28,23 +31,18 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame, SparkSession
 
-DELETED, PARTITION, OFFSET, TIMESTAMP = (
-    f"$frazil_{word}" for word in ("deleted", "partition", "offset", "timestamp")
-)
-"""Columns of `Changes.heads`, beside those of the key."""
-
 _PLACE = {"partition": PARTITION, "offset": OFFSET, "timestamp": TIMESTAMP}
-_ROW = "$frazil_row"
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The last change of each key: rows upon a branch, and keys whose rows go."""
+    """The last change of each key: rows upon a branch, and deletes of rows that may be in the table."""
 
     spark: SparkSession
     spec: TableSpec
     name: TableName
     key: Mapping[str, str]  # the columns of the key, with Spark's types
+    marks: Mapping[str, str]  # those that a delete fills anew where rows stay, see `mark_types`
     since: int  # the snapshot that the branch was made of
     tip: int  # the branch's snapshot
     put: int  # rows upon the branch
@@ -63,23 +61,30 @@ class Changes:
 
     @cached_property
     def heads(self) -> DataFrame:
-        """The columns of the key, where the change is from, and whether it deletes."""
+        """The columns of the key, where the change is from, whether it deletes, and whether it is bare."""
         names = names_by_word(self.spec)
         place = (f"{quoted(names[word])} AS {quoted(own)}" for word, own in _PLACE.items())
-        puts = self.rows.selectExpr(*map(quoted, self.key), f"false AS {quoted(DELETED)}", *place)
-        return puts.unionByName(self._ended) if self.ends else puts
+        told = (
+            f"{is_deleted(self.spec)} AS {quoted(DELETED)}",
+            *(f"false AS {quoted(c)}" for c in (BARE, TOMBSTONE)),
+        )
+        puts = self.rows.selectExpr(*map(quoted, self.key), *told, *place)
+        if not self.ends:
+            return puts
+        bare = self.bare.drop(*self.marks).selectExpr("*", *(f"true AS {quoted(c)}" for c in (DELETED, BARE)))
+        return puts.unionByName(bare)
 
     @property
-    def _ended(self) -> DataFrame:
+    def bare(self) -> DataFrame:
+        """The deletes that left no row upon the branch: their keys, where they are from, and their marks."""
         import pyarrow as pa
 
         texts = self.spark.createDataFrame(pa.table({"text": pa.array(self.ends, pa.string())}))
-        types = {**self.key, PARTITION: "int", OFFSET: "bigint", TIMESTAMP: "micros"}
+        types = _end_types(self.key, self.marks)
         told = [
             f"{_read(f'parts[{n}]', kind)} AS {quoted(name)}" for n, (name, kind) in enumerate(types.items())
         ]
-        parts = texts.selectExpr("from_json(text, 'array<string>') AS parts")
-        return parts.selectExpr(*told, f"true AS {quoted(DELETED)}")
+        return texts.selectExpr("from_json(text, 'array<string>') AS parts").selectExpr(*told)
 
 
 def write_changes(
@@ -89,23 +94,25 @@ def write_changes(
     """Reads and decodes the planned records, and appends the rows that they leave to the branch.
 
     Returns:
-        What went through, how many rows were left, and the keys whose last change deletes.
+        What went through, how many rows were left, and the deletes that leave none, see `_end`.
 
     Raises:
         OffsetsLostError: Planned records are gone.
         FrazilError: See `spark_job`.
     """
     job, writers, key = landing_job(plan, table, branch), decoder.value.writers, key_types(table, decoder)
-    twice = samples(table)
-    row = f"struct({', '.join(columns_sql(spec, table, decoder))}) AS {quoted(_ROW)}"
+    twice, marks = samples(table), mark_types(spec, table)
+    row = f"struct({', '.join(columns_sql(spec, table, decoder))}) AS {quoted(ROW)}"
+    deletes = f"{decoder.deletes} AS {quoted(DELETED)}", f"{VALUE.raw} IS NULL AS {quoted(TOMBSTONE)}"
     # Else every task would leave a file in each bucket.
     dealt = {} if spec.write.sorts else {"distribution-mode": "hash"}
     with spark_job(job):
         decoded = Watched(decoder.decode(records), counters(writers, spec), job, twice=twice)
-        of_key = decoded.rows.where(OK).selectExpr(*_PLACE, f"{decoder.deletes} AS {quoted(DELETED)}", row)
-        ends = f"collect_list(CASE WHEN {quoted(DELETED)} THEN {_end(key)} END)"
-        last = Watched(_last(of_key, key), {"keys": "count(1)", "ends": ends}, job, twice=twice)
-        rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(f"{quoted(_ROW)}.*")
+        of_key = decoded.rows.where(OK).selectExpr(*_PLACE, *deletes, row)
+        heads = _last(of_key, key, [f.name for f in table.schema().fields], marks)
+        ends = f"collect_list(CASE WHEN {quoted(DELETED)} THEN {_end(key, marks)} END)"
+        last = Watched(heads, {"keys": "count(1)", "ends": ends}, job, twice=twice)
+        rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(f"{quoted(ROW)}.*")
         append_rows(rows, name, branch, {PLAN: json.dumps(dict(plan.spans))}, options=dealt)
     found = tuple(last.measured["ends"])
     return written_by(branch, writers, decoded.measured), last.measured["keys"] - len(found), found
@@ -117,40 +124,67 @@ def key_types(table: Table, decoder: RecordDecoder) -> dict[str, str]:
     return {name: types[name] for name in decoder.row_key.columns}
 
 
-def _last(rows: DataFrame, key: Mapping[str, str]) -> DataFrame:
-    """The last change of each key. Both windows go by the key, so that rows are shuffled once."""
+def _last(
+    rows: DataFrame, key: Mapping[str, str], columns: Sequence[str], marks: Mapping[str, str]
+) -> DataFrame:
+    """The last change of each key. All windows go by the key, so that rows are shuffled once.
+
+    Args:
+        columns: Those of the rows.
+        marks: See `Changes`.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     named = rows.selectExpr(
-        *(f"{quoted(_ROW)}.{quoted(name)} AS {quoted(name)}" for name in key),
+        *(f"{quoted(ROW)}.{quoted(name)} AS {quoted(name)}" for name in key),
         *(f"{word} AS {quoted(own)}" for word, own in _PLACE.items()),
-        quoted(DELETED),
-        quoted(_ROW),
+        *map(quoted, (DELETED, TOMBSTONE, ROW)),
     )
     of_key = Window.partitionBy(*map(quoted, key))
+    named = with_values(without_echoes(named, of_key), of_key) if marks else named
     by_offset = of_key.orderBy(quoted(PARTITION), F.desc(quoted(OFFSET)))
     by_time = of_key.orderBy(F.desc(quoted(TIMESTAMP)), F.desc(quoted(PARTITION)))
     newer = F.lag(quoted(PARTITION)).over(by_offset)
     of_partition = named.withColumn(_NEWER, newer).where(f"NOT {quoted(_NEWER)} <=> {quoted(PARTITION)}")
     ranked = of_partition.withColumn(_RANK, F.row_number().over(by_time))
-    return ranked.where(f"{quoted(_RANK)} = 1").drop(_NEWER, _RANK)
+    last = ranked.where(f"{quoted(_RANK)} = 1").drop(_NEWER, _RANK)
+    return filled(last, columns, marks) if marks else last
 
 
 _NEWER, _RANK = "$frazil_newer", "$frazil_rank"
 
 
-def _end(key: Mapping[str, str]) -> str:
-    """A key, and where the record is that ends its row, as text: SQL that `_read` is the opposite of."""
-    parts = [*map(_text, key, key.values()), f"string({quoted(PARTITION)})", f"string({quoted(OFFSET)})"]
-    return f"to_json(array({', '.join(parts)}, string(unix_micros({quoted(TIMESTAMP)}))))"
+def _end_types(key: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:
+    """What is told of a delete that leaves no row, with Spark's types."""
+    place = {PARTITION: "int", OFFSET: "bigint", TIMESTAMP: "timestamp"}
+    return {**key, **place, TOMBSTONE: "boolean", **marks}
 
 
-def _text(name: str, kind: str) -> str:
-    return f"hex({quoted(name)})" if kind == "binary" else f"CAST({quoted(name)} AS string)"
+def _end(key: Mapping[str, str], marks: Mapping[str, str]) -> str:
+    """The same as text: SQL that `_read` is the opposite of."""
+    types = _end_types(key, marks).items()
+    parts = (_text(f"{quoted(ROW)}.{quoted(c)}" if c in marks else quoted(c), kind) for c, kind in types)
+    return f"to_json(array({', '.join(parts)}))"
+
+
+def _text(value: str, kind: str) -> str:
+    match kind.partition("<")[0]:
+        case "binary":
+            return f"hex({value})"
+        case "timestamp":
+            return f"string(unix_micros({value}))"
+        case "map":
+            return f"to_json({value})"
+    return f"CAST({value} AS string)"
 
 
 def _read(text: str, kind: str) -> str:
-    if kind == "micros":
-        return f"timestamp_micros(CAST({text} AS bigint))"
-    return f"unhex({text})" if kind == "binary" else f"CAST({text} AS {kind})"
+    match kind.partition("<")[0]:
+        case "binary":
+            return f"unhex({text})"
+        case "timestamp":
+            return f"timestamp_micros(CAST({text} AS bigint))"
+        case "map":
+            return f"from_json({text}, {literal(kind)})"
+    return f"CAST({text} AS {kind})"

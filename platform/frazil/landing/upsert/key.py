@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 KEY_COLUMNS = "frazil.key"
 """Table property of an upsert table: the columns that tell its rows apart, as JSON."""
 
+DELETE = "frazil.delete"
+"""Table property: `soft` where deleted rows stay; elsewhere it is not there."""
+
 BUCKETS = 16
 """Buckets of a new table: a landing of few random keys opens few files, and a small table has few."""
 
@@ -39,9 +42,10 @@ def row_identity(spec: TableSpec, table: Table) -> tuple[str, ...]:
     return key_columns(table) or (names["partition"], names["offset"], names["timestamp"])
 
 
-def key_properties(key: RowKey) -> dict[str, str]:
+def key_properties(spec: TableSpec, key: RowKey) -> dict[str, str]:
     """Properties of a new table with that key."""
-    return {KEY_COLUMNS: json.dumps(list(key.columns))} if key.columns else {}
+    told = {KEY_COLUMNS: json.dumps(list(key.columns))} if key.columns else {}
+    return told | ({DELETE: spec.delete} if spec.keeps_deleted else {})
 
 
 def default_buckets(spec: TableSpec, fields: Iterable[Field], key: RowKey) -> Transforms:
@@ -53,17 +57,18 @@ def default_buckets(spec: TableSpec, fields: Iterable[Field], key: RowKey) -> Tr
     return [(f"bucket[{BUCKETS}]", name) for name in fitting[:1]]
 
 
-def keep_key(catalog: Catalog, name: TableName, table: Table, key: RowKey) -> None:
+def keep_key(catalog: Catalog, name: TableName, table: Table, spec: TableSpec, key: RowKey) -> None:
     """Notes the key of a table that holds nothing yet; refuses another one than its rows have.
 
     Raises:
-        DifferentError: They are told apart in another way than the spec says.
+        DifferentError: They are told apart, or deleted, in another way than the spec says.
     """
+    _refuse_other_deletes(name, table, spec)
     have = key_columns(table)
     if sorted(have) == sorted(key.columns):
         return
     if read_ledger(table.metadata) is None and not have:
-        set_properties(catalog, name, key_properties(key))
+        set_properties(catalog, name, key_properties(spec, key))
         return
     raise DifferentError(
         f"The rows of {name} are told apart in another way than its spec says.",
@@ -71,6 +76,18 @@ def keep_key(catalog: Catalog, name: TableName, table: Table, key: RowKey) -> No
         meaning="Records of both kinds would be mixed up. Nothing was landed.",
         todo="Write mode and key_fields as they were, or give the table another name.",
     )
+
+
+def _refuse_other_deletes(name: TableName, table: Table, spec: TableSpec) -> None:
+    """Rows that went do not come back, and older rows have no mark to ask for."""
+    was = table.properties.get(DELETE, "hard")
+    if spec.is_keyed and was != spec.delete:
+        raise DifferentError(
+            f"Rows of {name} are deleted in another way than its spec says.",
+            where=f"the table has delete: {was}, the spec {spec.delete}",
+            meaning="Deleted rows would be there in part, and marked in part. Nothing was landed.",
+            todo=f"Write delete: {was}; or give the table another name, which lands the topic anew.",
+        )
 
 
 def _said(key: tuple[str, ...]) -> str:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from frazil.formats.columns import names_by_word
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
-from frazil.landing.upsert.changes import DELETED, OFFSET, PARTITION, TIMESTAMP, Changes
+from frazil.landing.upsert.changes import Changes
+from frazil.landing.upsert.soft_delete import is_deleted
+from frazil.landing.upsert.words import BARE, DELETED, OFFSET, PARTITION, TIMESTAMP, TOMBSTONE
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
 from frazil.tables.faults import spark_job
@@ -43,7 +45,8 @@ class Matches:
     """The rows that a head has of changed keys."""
 
     files: Mapping[str, int]  # by the path of each file with a row that goes: how many
-    deleted: int = 0  # rows that go, and that no row comes for
+    deleted: int = 0  # rows that a delete ends
+    bare: int = 0  # rows that go, and that no row upon the landing's branch comes for
     older: DataFrame | None = None  # keys of changes that are older than their row; None where there are none
     older_rows: int = 0  # how many of those changes have a row
 
@@ -85,18 +88,20 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
     head = at_snapshot(changes.spark, changes.name, table.metadata.current_snapshot_id or 0)
     for condition in (wanted.box.sql, *wanted.buckets):
         head = head.where(condition)
-    columns = [*changes.key, *(names[w] for w in ("partition", "offset", "timestamp")), "_file"]
-    rows = head.select(*map(quoted, columns))
+    place = [names[word] for word in ("partition", "offset", "timestamp", "deleted") if word in names]
+    rows = head.select(*map(quoted, [*changes.key, *place, "_file"]))
     met = rows.join(held(changes.heads, changes.count), list(changes.key))
-    wins = _wins(names, anew=bool(plan.upon and plan.upon.earlier_logs))
-    judged = met.withColumn("wins", F.expr(wins))
+    wins, gone = _wins(names, anew=bool(plan.upon and plan.upon.earlier_logs)), is_deleted(spec)
+    judged = met.withColumn("wins", F.expr(f"{wins} AND NOT ({gone} AND {quoted(TOMBSTONE)})"))
+    measures = _COUNTS | {"deleted": f"count_if(wins AND {quoted(DELETED)} AND NOT {gone})"}
     with spark_job(landing_job(plan)):
-        counts = judged.groupBy("_file").agg(*(F.expr(sql).alias(word) for word, sql in _COUNTS.items()))
+        counts = judged.groupBy("_file").agg(*(F.expr(sql).alias(word) for word, sql in measures.items()))
         found = [row.asDict() for row in counts.collect()]
     older = any(row["older"] for row in found)
     return Matches(
         {row["_file"]: row["gone"] for row in found if row["gone"]},
         sum(row["deleted"] for row in found),
+        sum(row["bare"] for row in found),
         judged.where("NOT wins").select(*map(quoted, changes.key)) if older else None,
         sum(row["older_rows"] for row in found),
     )
@@ -104,9 +109,9 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
 
 _COUNTS = {
     "gone": "count_if(wins)",
-    "deleted": f"count_if(wins AND {quoted(DELETED)})",
+    "bare": f"count_if(wins AND {quoted(BARE)})",
     "older": "count_if(NOT wins)",
-    "older_rows": f"count_if(NOT wins AND NOT {quoted(DELETED)})",
+    "older_rows": f"count_if(NOT wins AND NOT {quoted(BARE)})",
 }
 
 

@@ -18,6 +18,7 @@ from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes, key_types, write_changes
 from frazil.landing.upsert.matches import Matches, find_matches, held, key_range
+from frazil.landing.upsert.soft_delete import mark_types, marked
 from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
@@ -47,6 +48,7 @@ class Merged(Written):
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
+    ended: int = 0  # rows fewer
     removed: frozenset[str] = frozenset()  # paths of the files that go
     kept: StagedFiles = field(default_factory=StagedFiles)  # files with what is kept of them
     replaces: bool = False  # whether those hold what the landing's branch does, too
@@ -66,7 +68,7 @@ class Merged(Written):
     @property
     def changed(self) -> Mapping[str, Any]:
         """See `Written.changed`."""
-        merged = self.good - self.inserted + self.deleted
+        merged = self.good - self.inserted + self.ended
         return {"inserted": self.inserted, "updated": self.updated, "deleted": self.deleted, "merged": merged}
 
     def landed(self, staged: StagedFiles, entry: Ledger, base: Ledger | None) -> Landed:
@@ -121,7 +123,8 @@ def write_upserts(
     if tip is None:
         raise branch_gone(landing_job(plan, table, branch))
     since, key = tip.parent_snapshot_id or 0, key_types(table, decoder)
-    changes = Changes(records.sparkSession, spec, name, key, since, tip.snapshot_id, put, ends)
+    marks = mark_types(spec, table)
+    changes = Changes(records.sparkSession, spec, name, key, marks, since, tip.snapshot_id, put, ends)
     merge = _Merge(table.catalog, changes, written, plan)
     return merge.once()
 
@@ -143,7 +146,7 @@ class _Merge:
             return self.told(table, Matches({}), StagedFiles())
         within = key_range(changes, table, self.plan)
         matches = find_matches(table, changes, within, self.plan)
-        if not matches.files and matches.older is None:
+        if not matches.files and not matches.older_rows:
             return self.told(table, matches, StagedFiles())
         found = files_matching(table, within.box.expression)
         files = tuple(e for e in found.entries if e.data_file.file_path in matches.files)
@@ -168,34 +171,42 @@ class _Merge:
             lambda rows: self._rows(rows, matches),
             job,
         )
-        newer = changes.put - matches.older_rows if matches.older is not None else 0
-        numbers = f"of {before} rows {matches.gone} go, {newer} come"
-        wanted = before - matches.gone + newer
+        newer = changes.put - matches.older_rows if matches.older_rows else 0
+        stay = matches.bare if changes.marks else 0
+        numbers = f"of {before} rows {matches.gone} go, {newer} come, {stay} are marked"
+        wanted = before - matches.gone + newer + stay
         audit_rows(kept, wanted, f"A merge of topic {self.plan.topic}", numbers, "Land again.")
         return kept
 
     def _rows(self, state: DataFrame, matches: Matches) -> DataFrame:
         changes = self.changes
         key = list(changes.key)
-        keys = changes.heads.select(*map(quoted, key))
-        if matches.older is None:
-            return state.join(held(keys, changes.count), key, "left_anti")
-        newer = keys.join(matches.older, key, "left_anti")
-        kept = state.join(held(newer, changes.count), key, "left_anti")
-        return kept.unionByName(changes.rows.join(matches.older, key, "left_anti"), allowMissingColumns=True)
+
+        def newer(of: DataFrame) -> DataFrame:
+            return of if matches.older is None else of.join(matches.older, key, "left_anti")
+
+        keys = newer(changes.heads.select(*map(quoted, key)))
+        kept = state.join(held(keys, changes.count), key, "left_anti")
+        if changes.marks and matches.bare:
+            ends = held(newer(changes.bare), len(changes.ends))
+            kept = kept.unionByName(marked(state, ends, key, changes.marks))
+        if matches.older_rows:
+            kept = kept.unionByName(newer(changes.rows), allowMissingColumns=True)
+        return kept
 
     def told(self, table: Table, matches: Matches, kept: StagedFiles) -> Merged:
         """What becomes of the rows of a head."""
-        updated = matches.gone - matches.deleted
+        replaced = matches.gone - matches.bare
         return Merged(
             **{f.name: getattr(self.written, f.name) for f in fields(Written)},
             put=self.changes.put,
-            inserted=self.changes.put - matches.older_rows - updated,
-            updated=updated,
+            inserted=self.changes.put - matches.older_rows - replaced,
+            updated=matches.gone - matches.deleted,
             deleted=matches.deleted,
+            ended=0 if self.changes.marks else matches.bare,
             removed=frozenset(matches.files),
             kept=kept,
-            replaces=matches.older is not None,
+            replaces=matches.older_rows > 0,
             deletes=delete_manifests(table),
             head=table.metadata.current_snapshot_id or 0,
         )

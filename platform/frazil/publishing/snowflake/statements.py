@@ -141,10 +141,14 @@ def table_information(table: Relation) -> str:
     return f"SELECT SYSTEM$GET_ICEBERG_TABLE_INFORMATION({text(str(table))})"
 
 
-def create_view(view: Relation, table: Relation, columns: Sequence[str]) -> str:
-    """Makes the view of some columns of a table, anew if it is there."""
+def create_view(view: Relation, table: Relation, columns: Sequence[str], deleted: str = "") -> str:
+    """Makes the view of some columns of a table, anew if it is there.
+
+    `deleted` is a column that says which rows are left out.
+    """
     listed = ", ".join(double_quoted(column) for column in columns)
-    return f"CREATE OR REPLACE VIEW {view} AS SELECT {listed} FROM {table}"
+    live = f" WHERE NOT {double_quoted(deleted)}" if deleted else ""
+    return f"CREATE OR REPLACE VIEW {view} AS SELECT {listed} FROM {table}{live}"
 
 
 def grant_reading(table: Relation, view: Relation, role: str) -> tuple[str, ...]:

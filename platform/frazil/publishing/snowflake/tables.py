@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from frazil.connections import Connections
 from frazil.errors import DifferentError
-from frazil.formats.columns import metadata_names
+from frazil.formats.columns import deleted_name, metadata_names
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.connection import (
@@ -64,6 +64,7 @@ class Snowflake:
         self.table = Relation(database, schema.upper(), table.upper())
         self.view = Relation(database, self.table.schema, f"{self.table.name}_CLEAN")
         self._hidden = {name.upper() for name in metadata_names(spec)}
+        self._deleted = deleted_name(spec).upper()
         self.path: AssetPath = (self.word, database.lower(), schema, table)
         self.upstream = self._glue.path  # that is where Snowflake looks
         self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, self.view))
@@ -143,7 +144,8 @@ class Snowflake:
         wanted = tuple(column for column in columns if column[0].upper() not in self._hidden)
         if columns_or_none(connection, f"SELECT * FROM {self.view} WHERE FALSE") != wanted:
             names = [name for name, _ in wanted]
-            rows(connection, statements.create_view(self.view, self.table, names))
+            deleted = next((name for name, _ in columns if name.upper() == self._deleted), "")
+            rows(connection, statements.create_view(self.view, self.table, names, deleted))
 
     def _location(self, connection: SnowflakeConnection) -> str | None:
         """The metadata file that Snowflake shows; None where it has no such table."""

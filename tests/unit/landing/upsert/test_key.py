@@ -94,6 +94,23 @@ def test_rows_are_told_apart_as_ever(
     assert key_columns(make(catalog, *before)) == key_columns(made)
 
 
+@pytest.mark.parametrize("soft_first", [True, False])
+def test_deleted_rows_stay_or_go_as_ever(catalog: InMemoryCatalog, soft_first: bool) -> None:
+    hard, soft = (
+        TableSpec.model_validate({"topic": "t", "namespace": "n", "mode": "cdc", "publish": (), "delete": d})
+        for d in ("hard", "soft")
+    )
+    first, second = (soft, hard) if soft_first else (hard, soft)
+    made = make(catalog, first)
+
+    with pytest.raises(DifferentError, match="deleted in another way") as refused:
+        make(catalog, second)
+
+    assert refused.value.todo
+    assert f"Write delete: {first.delete}" in refused.value.todo
+    assert make(catalog, first).metadata == made.metadata
+
+
 def test_a_merge_whose_files_are_gone_is_refused_and_nothing_changes(catalog: InMemoryCatalog) -> None:
     table = make(catalog)
     head = table.metadata.current_snapshot_id or 0
