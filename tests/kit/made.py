@@ -17,7 +17,7 @@ from frazil.derive.ledger import DerivedLedger
 from frazil.formats.logical import Field, Primitive
 from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import TableName
+from frazil.spec.names import TableName, things
 from frazil.tables.catalog import load_table
 from frazil.tables.layout import create_table
 from frazil.tables.snapshots import ancestors
@@ -89,7 +89,7 @@ class Made:
     @property
     def name(self) -> TableName:
         """The table."""
-        return TableName(NAMESPACE, self.spec.table)
+        return things(self.spec, self.connections.settings).table
 
     @property
     def table(self) -> Table:

@@ -29,6 +29,7 @@ from frazil.local.server import get
 from frazil.pipelines.folder import load_pipelines
 from frazil.settings.profile import Settings
 from kit.database import Written, database, drain
+from kit.made import Made
 from kit.own_stack import Own
 from kit.processes import kill
 from kit.shared_stack import free_offset
@@ -48,6 +49,19 @@ KEYS = {
     }.items()
 }  # fmt: skip
 """What changes a row of each table, and leaves it as it is."""
+MADE = {
+    "northwind_stock_to_reorder": "SELECT product_id, product_name, supplier_id, units_in_stock, "
+    "units_on_order, reorder_level FROM products "
+    "WHERE discontinued = 0 AND units_in_stock + units_on_order <= reorder_level",
+    "northwind_orders_open": "SELECT customer_id, count(*), min(order_date), min(required_date) FROM orders "
+    "WHERE shipped_date IS NULL GROUP BY 1",
+    "northwind_sales": "SELECT date_trunc('month', order_date)::date, category_name, "
+    "count(DISTINCT order_id), sum(quantity), "
+    "sum(d.unit_price::numeric(10, 2) * quantity * (1 - discount::numeric(4, 2)))::numeric(14, 2) "
+    "FROM order_details d JOIN orders USING (order_id) JOIN products USING (product_id) "
+    "JOIN categories USING (category_id) GROUP BY 1, 2",
+}
+"""The tables that are made of those, as PostgreSQL makes them."""
 PARTS = ("kafka", "postgres", "connect")
 ONLY = [word for part in PARTS for word in ("--only", part)]
 
@@ -115,20 +129,11 @@ def test_after_a_crash_of_both_what_changed_meanwhile_is_sent(own: Own) -> None:
     wait_for(lambda: sent(own)["shippers"] > before)
 
 
-def test_after_months_of_business_the_14_tables_are_those_of_the_database(
+def test_after_months_of_business_the_tables_are_those_of_the_database_and_so_is_what_is_made_of_them(
     own: Own, through_it: Clients
 ) -> None:
-    for count in ("30", "20"):
-        assert own.frazil("generate", "northwind", "--count", count, "--seed", str(SEED)).returncode == 0
     (pipeline,) = (p for p in load_pipelines(settings=own.settings).sound if p.name == DATABASE)
     specs = {spec.topic.rpartition(".")[2]: spec for spec in pipeline.tables}
-    with open_database(own.home, recall(own.home.ports), DATABASE) as connection:
-        assert connection.execute("SELECT steps FROM generator.position").fetchall() == [(50,)]
-        touched = {
-            specs[table].topic: f"UPDATE {table} SET {KEYS[table]}" for table in COUNTS if COUNTS[table]
-        }
-        drain(own.settings, connection, touched)
-        theirs = {table: rows_of(connection, table) for table in COUNTS}
 
     def landed(table: str) -> list[dict[str, Any]]:
         ensure_topic(specs[table], through_it)
@@ -136,11 +141,32 @@ def test_after_months_of_business_the_14_tables_are_those_of_the_database(
         rows = Topic(specs[table].topic, through_it, specs[table]).rows()
         return sorted(({n: v for n, v in row.items() if "$$" not in n} for row in rows), key=repr)
 
+    def made() -> dict[str, Made]:
+        found = {spec.table: Made(through_it, spec) for spec in pipeline.derived}
+        for table in found.values():
+            table.derive()
+        return found
+
+    for count in ("30", "20"):
+        assert own.frazil("generate", "northwind", "--count", count, "--seed", str(SEED)).returncode == 0
+        if count == "30":
+            assert all(map(landed, ("categories", "products", "orders", "order_details")))
+            made()
+    with open_database(own.home, recall(own.home.ports), DATABASE) as connection:
+        assert connection.execute("SELECT steps FROM generator.position").fetchall() == [(50,)]
+        touched = {
+            specs[table].topic: f"UPDATE {table} SET {KEYS[table]}" for table in COUNTS if COUNTS[table]
+        }
+        drain(own.settings, connection, touched)
+        theirs = {table: rows_of(connection, table) for table in COUNTS}
+        answers = {table: sorted(connection.execute(sql).fetchall(), key=repr) for table, sql in MADE.items()}
+
     with ThreadPoolExecutor(3) as threads:
         ours = dict(zip(COUNTS, threads.map(landed, COUNTS), strict=True))
 
     assert [table for table in COUNTS if ours[table] != theirs[table]] == []
     assert len(theirs["orders"]) != COUNTS["orders"]
+    assert {table: found.rows() for table, found in made().items()} == answers
 
 
 def rows_of(connection: psycopg.Connection[Any], table: str) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from frazil.derive.tables import known_tables
 from frazil.errors import ConfigureError
 from frazil.local.home import Home
 from frazil.local.northwind.parts import with_pipeline
@@ -64,7 +65,8 @@ def test_a_locked_stack_refuses_it(home: Home) -> None:
 
 def test_its_pipeline_is_loaded_with_it_beside_those_that_a_user_chose(home: Home) -> None:
     prepared_stack(home, {}, northwind=True)
-    before = load_pipelines(settings=Settings.of_profile(home.profile))
+    settings = Settings.of_profile(home.profile)
+    before = known_tables(load_pipelines(settings=settings), settings).pipelines
     prepared_stack(home, {}, northwind=False)
     after = load_pipelines(settings=Settings.of_profile(home.profile))
 
@@ -73,6 +75,7 @@ def test_its_pipeline_is_loaded_with_it_beside_those_that_a_user_chose(home: Hom
     (northwind,) = (pipeline for pipeline in before.sound if pipeline.name == "northwind")
     assert {spec.topic for spec in northwind.tables} == {f"northwind.public.{table}" for table in COUNTS}
     assert {spec.mode for spec in northwind.tables} == {"cdc"}
+    assert {spec.kind for spec in northwind.derived} == {"rows", "totals", "full"}
 
     chosen = str(home.root / "mine")
     assert with_pipeline(with_pipeline(chosen, True), False) == chosen
