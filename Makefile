@@ -47,7 +47,8 @@ cloud: $(READY) ## Make, prove, change, rotate and remove deployments, on stand-
 	  pytest tests/cloud/test_*.py tests/stack/cloud tests/cloud/*/ --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 faults: $(READY) ## Play 10,000 interleavings in memory, FRAZIL_TEST_MODEL, and 200 rounds of lost answers, FRAZIL_TEST_FAULTS; FRAZIL_TEST_SEED says which.
-	FRAZIL_TEST_MODEL=$${FRAZIL_TEST_MODEL:-10000} FRAZIL_TEST_FAULTS=$${FRAZIL_TEST_FAULTS:-200} pytest tests/faults -s
+	FRAZIL_TEST_MODEL=$${FRAZIL_TEST_MODEL:-10000} FRAZIL_TEST_FAULTS=$${FRAZIL_TEST_FAULTS:-200} \
+	  FRAZIL_TEST_SEED=$${FRAZIL_TEST_SEED:-$$(date +%s)} pytest tests/faults --numprocesses 3 --dist worksteal
 
 upserts: $(READY) ## Compare an upsert table with a dictionary after a million random changes, or FRAZIL_TEST_UPSERTS; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_UPSERTS=$${FRAZIL_TEST_UPSERTS:-1000000} pytest tests/stack/landing/test_upsert_oracle.py -s --timeout 0

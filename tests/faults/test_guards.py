@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from kit.model.edges import Edges, edges
-from kit.model.guards import GUARDS, Guard
+from kit.model.guards.every import GUARDS
+from kit.model.guards.guard import Guard
 from kit.model.round import Case, play
 from kit.model.seeds import SEEDS
 

@@ -1,8 +1,8 @@
 """Interleavings of the engine's own functions, in memory: nothing lost, nothing doubled, every message true.
 
-Landings, merges, redrives, compactions, expiries of snapshots and rows, rollbacks and another engine take
-turns at every call to the catalog, to Kafka and at every deletion; commits lose their answers and processes
-die (`kit.model`).
+Landings, merges, redrives, replays, compactions, expiries of snapshots and rows, forgettings, rollbacks and
+another engine take turns at every call to the catalog, to Kafka and at every deletion; commits lose their
+answers and processes die (`kit.model`).
 
 FRAZIL_TEST_MODEL says how many rounds there are, FRAZIL_TEST_SEED which ones. A round that fails is shrunk,
 and told as the `Case` that plays it again.
@@ -18,16 +18,20 @@ from collections.abc import Iterator
 import pytest
 
 from kit.model.edges import Edges, edges
-from kit.model.round import Case, drawn, every, played
+from kit.model.round import Case, drawn, every, every_death, play, played
 from kit.model.world import World
+from kit.toll import Toll
 
 FEW = 40
 ROUNDS = int(os.environ.get("FRAZIL_TEST_MODEL", FEW))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED") or time.time_ns() % 100_000 if ROUNDS > FEW else 11)
+PARTS = 20 if ROUNDS > FEW else 1
+"""Tests among which the rounds are dealt out, so that several processes share them."""
 
 PAIR = {"first": ("produce", "land"), "second": ("land",)}
 COMPACTED = {"first": ("land",), "second": ("land",), "upkeep": ("compact",)}
 EXPIRED = {"first": ("land",), "second": ("land",), "upkeep": ("seven hours", "expire")}
+ROUTES = ("branch", "files", "merge")
 
 
 @pytest.fixture
@@ -37,31 +41,69 @@ def among() -> Iterator[Edges]:
 
 
 @pytest.mark.timeout(0)
-def test_whatever_comes_between_each_record_is_there_once_and_every_message_is_true(among: Edges) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_whatever_comes_between_each_record_is_there_once_and_every_message_is_true(
+    among: Edges, toll: Toll, part: int
+) -> None:
     print(f"FRAZIL_TEST_MODEL={ROUNDS} FRAZIL_TEST_SEED={SEED}")
+    toll.attack, toll.seed = "works, turns, faults and deaths by chance", str(SEED)
     began, met, told = time.process_time(), Counter[str](), Counter[str]()
-    for number in range(ROUNDS):
+    failed: list[Exception] = []
+    for number in range(part, ROUNDS, PARTS):
         case, dice = drawn(SEED * 100_000 + number)
-        world = played(among, case, dice)
+        try:
+            with toll.round():
+                world = (play if failed else played)(among, case, dice)
+        except Exception as e:  # noqa: BLE001 - whatever it is: the others count, too
+            failed.append(e)
+            continue
         met.update(world.catalog.met)
         told.update(_outcomes(world))
-    print(f"{ROUNDS} rounds, {1000 * (time.process_time() - began) / ROUNDS:.0f} ms of CPU each")
+    print(f"{toll.rounds} rounds, {1000 * (time.process_time() - began) / toll.rounds:.0f} ms of CPU each")
     print(dict(met), *sorted(told.items()), sep="\n  ")
-    assert met.total() > ROUNDS // 8, "too little failed"
+    if failed:
+        raise failed[0]
+    assert met.total() > toll.rounds // 8, "too little failed"
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("route", ["branch", "files", "merge"])
+@pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("works", [PAIR, COMPACTED, EXPIRED] if ROUNDS > FEW else [PAIR], ids="-".join)
 def test_at_every_call_another_may_come_and_every_commit_may_fail(
-    among: Edges, works: dict[str, tuple[str, ...]], route: str
+    among: Edges, toll: Toll, works: dict[str, tuple[str, ...]], route: str
 ) -> None:
     at_once = 2 if ROUNDS > FEW and works is PAIR else 1
-    case = Case(works, lane=route == "files", keyed=route == "merge")
-    rounds = sum(1 for _ in every(among, case, at_once))
+    toll.attack = f"{_said(works)}: all with up to {at_once} turns or faults"
+    with toll.all():
+        for _ in every(among, _case(works, route), at_once):
+            toll.rounds += 1
 
-    print(f"{rounds} rounds: each with up to {at_once} turns or fates")
-    assert rounds > 20
+    assert toll.rounds > 20
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("actor", COMPACTED)
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("works", [COMPACTED, EXPIRED] if ROUNDS > FEW else [COMPACTED], ids="-".join)
+def test_whoever_dies_before_any_of_its_effects_the_others_make_it_good(
+    among: Edges, toll: Toll, works: dict[str, tuple[str, ...]], route: str, actor: str
+) -> None:
+    at_once = 1 if ROUNDS > FEW else 0
+    toll.attack = f"{_said(works)}: a death anywhere, and all with up to {at_once} turns"
+    with toll.all():
+        for _ in every_death(among, _case(works, route), actor, at_once):
+            toll.rounds += 1
+
+    assert toll.rounds > 3
+
+
+def _case(works: dict[str, tuple[str, ...]], route: str) -> Case:
+    return Case(works, lane=route == "files", keyed=route == "merge")
+
+
+def _said(works: dict[str, tuple[str, ...]]) -> str:
+    """Such as `land + land + compact`."""
+    return " + ".join(", ".join(todo) for todo in works.values())
 
 
 def _outcomes(world: World) -> Iterator[str]:

@@ -118,6 +118,7 @@ class ModelCatalog(NoopCatalog, MetastoreCatalog):
         self.stage.step()
         if name in self.tables:
             raise TableAlreadyExistsError(f"{name}")
+        self.stage.effect()
         return self._keep(self._create_staged_table(name, *args, **kwargs))
 
     def commit_table(self, table: Table, requirements: Any, updates: Any) -> CommitTableResponse:
@@ -127,6 +128,7 @@ class ModelCatalog(NoopCatalog, MetastoreCatalog):
         self.arrive()
         if self.store.now - sent > ON_THE_WAY:
             raise ReadTimeout("Read timed out.")
+        self.stage.effect()
         fate = FATES[self.stage.dice.choose(len(FATES), self.fates)] if self.stage.now else FATES[0]
         if fate != FATES[0]:
             self.met.append(fate)

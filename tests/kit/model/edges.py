@@ -255,8 +255,8 @@ def edges() -> Iterator[Edges]:
             (storage, "list_files", found.list_files),
             (frazil.upkeep.orphans, "list_files", found.list_files),
             (storage, "ThreadPoolExecutor", Here), (ExecutorFactory, "_instance", here),
-            *Rewrites(found).stand_ins(),
-            *Replays(found).stand_ins(),
+            *Rewrites(found).each(),
+            *Replays(found).each(),
             (time, "time", found.time), (time, "monotonic", found.time), (time, "sleep", found.sleep),
         ]:  # fmt: skip
             patch.setattr(module, name, put)

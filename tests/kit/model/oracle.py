@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
 
+from frazil.landing.ledger import ledger_of
 from kit.model.catalog import Applied
+from kit.model.conditions import is_of
 from kit.model.store import Store
 from kit.model.topic import Record, Topic
 
-__all__ = ["Broken", "Oracle"]
+__all__ = ["Broken", "Doubled", "Lost", "Oracle", "Stuck", "Wrong"]
 
 Place = tuple[Any, ...]
 
@@ -26,12 +29,29 @@ class Broken(AssertionError):
     """What must never be seen was seen."""
 
 
+class Lost(Broken):
+    """A record, a row or a needed file is gone."""
+
+
+class Doubled(Broken):
+    """A record is there twice."""
+
+
+class Wrong(Broken):
+    """Something else is there than should be, or is told."""
+
+
+class Stuck(Broken):
+    """Nothing fails any more, and still it does not come to rest."""
+
+
 @dataclass(frozen=True)
 class _Head:
     """What is known of a head that was checked."""
 
     rows: frozenset[Place] = frozenset()
     deleted: frozenset[Place] = frozenset()
+    by_engine: frozenset[Place] = frozenset()  # those of them that another engine deleted
     logs: dict[str, dict[int, int]] = field(default_factory=dict)  # by log the claimed positions
     at: int = 0  # when it was made, in milliseconds
 
@@ -63,7 +83,7 @@ class Oracle:
         if head is None or head.snapshot_id in self.heads:
             return  # a rollback
         if head.parent_snapshot_id != applied.before:
-            self.broken = self.broken or Broken("main forgot the head that it had")
+            self.broken = self.broken or Wrong("main forgot the head that it had")
         before = self.heads.get(head.parent_snapshot_id or 0, _Head())
         by_engine = applied.actor == "engine"
         try:
@@ -77,42 +97,72 @@ class Oracle:
         assert head.summary
         counted = Counter(tuple(row) for row in self.store.rows(table, head.snapshot_id))
         if doubled := [place for place, n in counted.items() if n > 1]:
-            raise Broken(f"doubled: {sorted(doubled)}")
+            raise Doubled(f"doubled: {sorted(doubled)}")
         rows = frozenset(counted)
         adds, deletes = (self.adds, self.deletes) if by_engine else (set(), set())
-        logs = _claimed(head.summary.additional_properties) or before.logs
-        deletes = deletes | self._expired(head.summary.additional_properties, before.rows - rows)
-        now = _Head(rows, before.deleted | deletes, logs, head.timestamp_ms)
+        said = head.summary.additional_properties
+        logs = _claimed(said) or before.logs
+        taken = self._taken(said, before, rows)
+        if taken and logs != before.logs:
+            raise Wrong(f"rows were taken out, and the position is {logs}, not {before.logs}")
+        deleted, by_others = before.deleted | deletes | taken, before.by_engine | deletes
+        now = _Head(rows, deleted, by_others, logs, head.timestamp_ms)
         if now.at < before.at:
-            raise Broken(f"time goes back by {before.at - now.at} ms")
+            raise Wrong(f"time goes back by {before.at - now.at} ms")
         if self.keyed:
             self._newest(now, before)
         elif lost := before.rows - rows - now.deleted:
-            raise Broken(f"rows that were there are gone: {sorted(lost)}")
+            raise Lost(f"rows that were there are gone: {sorted(lost)}")
         else:
             self._complete(now)
         if strange := rows - before.rows - adds - self._allowed(now):
-            raise Broken(f"rows of nothing that was landed: {sorted(strange)}")
+            raise Wrong(f"rows of nothing that was landed: {sorted(strange)}")
         if back := rows & now.deleted:
-            raise Broken(f"rows that were deleted came back: {sorted(back)}")
+            raise Wrong(f"rows that were deleted came back: {sorted(back)}")
+        self._adds_up(head, now)
         return now
+
+    def _adds_up(self, head: Snapshot, now: _Head) -> None:
+        """The ledger's own sum: each offset is a row, or no row for a known reason."""
+        ledger = ledger_of(head)
+        rows = len([at for at in now.rows if at in self.topic.ever])
+        if ledger and not now.by_engine and rows != ledger.offsets - ledger.known:
+            raise Wrong(f"{rows} rows, told are {ledger.offsets} offsets of which {ledger.known} are none")
+
+    def _taken(self, said: Any, before: _Head, rows: frozenset[Place]) -> frozenset[Place]:
+        """The rows that Frazil itself took out."""
+        gone = before.rows - rows
+        match said.get("frazil.upkeep"):
+            case "row_expiry":
+                return self._expired(said, gone)
+            case "forgetting":
+                return self._forgotten(said, gone, rows)
+        return frozenset()
+
+    def _forgotten(self, said: Any, gone: frozenset[Place], rows: frozenset[Place]) -> frozenset[Place]:
+        """The rows that were to be forgotten: all of them, as many as it says, and no other."""
+        if others := {at for at in gone if not is_of(self.topic.ever.get(at))}:
+            raise Lost(f"rows that nobody had forgotten are gone: {sorted(others)}")
+        if left := {at for at in rows if is_of(self.topic.ever.get(at))}:
+            raise Wrong(f"rows that were to be forgotten are left: {sorted(left)}")
+        if len(gone) != int(said.get("frazil.forgotten", 0)):
+            raise Wrong(f"{len(gone)} rows were forgotten, told are {said.get('frazil.forgotten', 0)}")
+        return gone
 
     def _expired(self, said: Any, gone: frozenset[Place]) -> frozenset[Place]:
         """The rows that a row expiry took out: as many as it says, and none too young."""
-        if said.get("frazil.upkeep") != "row_expiry":
-            return frozenset()
         cutoff = int(said.get("frazil.expired-before") or 0) / 1000
         ever = self.topic.ever
         if young := {at for at in gone if at not in ever or ever[at].time >= cutoff}:
-            raise Broken(f"rows expired before {cutoff} that are younger: {sorted(young)}")
+            raise Wrong(f"rows expired before {cutoff} that are younger: {sorted(young)}")
         if len(gone) != int(said.get("frazil.expired", 0)):
-            raise Broken(f"{len(gone)} rows expired, told are {said.get('frazil.expired', 0)}")
+            raise Wrong(f"{len(gone)} rows expired, told are {said.get('frazil.expired', 0)}")
         return gone
 
     def _newest(self, now: _Head, before: _Head) -> None:
         """Each key has the row of its last change, or none where that ends it, or the row was taken out."""
         if lost := {at for at in before.rows - now.rows - now.deleted if at not in self.topic.ever}:
-            raise Broken(f"rows that were there are gone: {sorted(lost)}")
+            raise Lost(f"rows that were there are gone: {sorted(lost)}")
         changes: dict[int, list[Record]] = defaultdict(list)
         for at in self._allowed(now):
             if not self.topic.ever[at].bad:
@@ -124,7 +174,7 @@ class Oracle:
             # What retention took nobody may have read.
             known = last.offset >= self.topic.gone.get(last.log, {}).get(last.partition, 0)
             if rows != wanted and (known or len(rows) > 1):
-                raise Broken(f"key {key} has {sorted(rows)}, not {sorted(wanted)}")
+                raise Wrong(f"key {key} has {sorted(rows)}, not {sorted(wanted)}")
 
     def _complete(self, now: _Head) -> None:
         missing = [
@@ -137,7 +187,7 @@ class Oracle:
             and record.offset >= self.topic.gone.get(record.log, {}).get(record.partition, 0)
         ]
         if missing:
-            raise Broken(f"lost: {missing} are before the position {now.logs}")
+            raise Lost(f"lost: {missing} are before the position {now.logs}")
 
     def _allowed(self, now: _Head) -> set[Place]:
         records = self.topic.ever.values()

@@ -3,49 +3,46 @@
 from __future__ import annotations
 
 import json
-import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pyiceberg.expressions import AlwaysTrue
+
 import frazil.landing.upsert.merge as merge
 import frazil.tables.remainder as remainder
+import frazil.upkeep.forgetting.forget as forget
 import frazil.upkeep.survivors as survivors
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes
 from frazil.landing.upsert.matches import KeyRange, Matches
 from frazil.landing.write import PLAN, Written
+from frazil.spec.names import TableName
 from frazil.tables.box import Box
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.manifests import added_files
+from frazil.upkeep.forgetting.condition import Condition
+from frazil.upkeep.forgetting.letters import Letters
+from frazil.upkeep.forgetting.rows import Going
+from kit.model.conditions import names
 from kit.model.spark import Rows, append_to, found_at, plan_text, written
+from kit.model.standins import StandIns
 from kit.model.topic import Record
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
-
-    from kit.model.edges import Edges
-    from kit.model.world import World
 
 __all__ = ["Rewrites"]
 
 Row = list[Any]
 
 
-class Rewrites:
-    """Of the round that is played."""
+class Rewrites(StandIns):
+    """Those of all works that write files anew."""
 
-    def __init__(self, edges: Edges) -> None:
-        self._edges = edges
-
-    @property
-    def world(self) -> World:
-        """Of the present round."""
-        assert self._edges.world
-        return self._edges.world
-
-    def stand_ins(self) -> Iterator[tuple[Any, str, Any]]:
-        """Each with the module and the name whose place it takes."""
+    def each(self) -> Iterator[tuple[Any, str, Any]]:
+        """See `StandIns.each`."""
         yield merge, "write_changes", self.write_changes
         yield merge, "key_range", lambda *_: KeyRange(Box())
         yield merge, "find_matches", self.find_matches
@@ -54,6 +51,8 @@ class Rewrites:
         yield remainder, "append_rows", self.append_rows
         yield merge._Merge, "_rows", lambda of, state, matches: self.kept(of.changes, state, matches)
         yield survivors, "_append", self.leave_out
+        yield remainder, "rows_by_file", self.rows_by_file
+        yield forget, "letters_of_topic", self.letters
 
     def write_changes(
         self, records: Any, _decoder: Any, _spec: Any, name: Any, table: Table, plan: Plan, branch: str
@@ -107,14 +106,28 @@ class Rewrites:
         append_to(self.world, name, branch, self.world.cut(list(rows)), says)
 
     def leave_out(self, _: Any, name: Any, leaving: Any, branch: str, made: Any) -> tuple[int, int]:
-        """Rows of some files without those that are past."""
+        """Rows of some files without those that go."""
         table = self.world.catalog.load_table(name.identifier)
-        cutoff = int(re.findall(r"timestamp_millis\((\d+)\)", leaving.sql)[-1]) / 1000
         with spark_job(Job(leaving.work, str(name), "No row is lost or doubled.", "Try again.")):
             rows = [row for _, row in found_at(self.world, table, made.snapshot_id)]
-            left = [row for row in rows if not (record := self._record(row)) or record.time >= cutoff]
+            left = [row for row in rows if not names(self.world.topic, leaving.sql, row)]
             append_to(self.world, name, branch, self.world.cut(left), {PLAN: leaving.work})
         return len(rows), len(rows) - len(left)
+
+    def rows_by_file(self, _spark: Any, _name: Any, table: Table, sql: str, job: Job) -> dict[str, int]:
+        """Of the head, by the files that hold them."""
+        with spark_job(job):
+            found = found_at(self.world, table, table.metadata.current_snapshot_id)
+        return Counter(path for path, row in found if names(self.world.topic, sql, row))
+
+    def letters(
+        self, _spec: Any, _connections: Any, name: TableName, _table: Any, condition: Condition
+    ) -> Letters | None:
+        """All can be decoded: a condition tells which ones go."""
+        self.world.stage.step()
+        if name.dead_letters.identifier not in self.world.catalog.tables:
+            return None
+        return Letters(Going(name.dead_letters, condition.sql(), AlwaysTrue()))
 
     def _record(self, row: Row) -> Record | None:
         log, partition, offset = row

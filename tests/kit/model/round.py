@@ -6,18 +6,19 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 
 from frazil.errors import PositionLostError
 from frazil.landing.land import land
 from frazil.tables.branches import LANDING
 from frazil.upkeep.orphans import remove_orphans
 from kit.model.edges import Edges
-from kit.model.oracle import Broken
+from kit.model.oracle import Stuck
 from kit.model.stage import Dice
 from kit.model.works import do
 from kit.model.world import World
 
-__all__ = ["Case", "drawn", "every", "play", "played", "shrunk"]
+__all__ = ["Case", "drawn", "every", "every_death", "play", "played", "shrunk"]
 
 Works = Mapping[str, tuple[str, ...]]
 """By actor what it does, one after the other."""
@@ -34,6 +35,7 @@ class Case:
         lane: Whether landings write files without a branch.
         spoils: Odds that a reader loses a record or doubles one.
         keyed: Whether the table has a row per key.
+        deaths: By actor the number of its effect, a commit or a deletion, before which it dies.
     """
 
     works: Works
@@ -42,6 +44,7 @@ class Case:
     lane: bool = False
     spoils: float = 0.0
     keyed: bool = False
+    deaths: Mapping[str, int] = field(default_factory=dict)
 
 
 _LANDERS = (("land",), ("few", "land"), ("land", "land"), ("produce", "land"))
@@ -50,7 +53,7 @@ _OTHERS = (
     ("seven hours",), ("retain",), ("seven hours", "expire"), ("seven hours", "seven hours", "orphans"),
     ("produce",), ("recreate",), ("compact", "compact"), ("seven hours", "expire rows"),
     ("seven hours", "land", "expire rows"), ("expire rows", "compact"),
-    ("replay",), ("redrive", "replay"), ("cut",),
+    ("replay",), ("redrive", "replay"), ("cut",), ("forget",), ("redrive", "forget"), ("forget", "replay"),
 )  # fmt: skip
 _ENGINE = (
     (),
@@ -59,8 +62,8 @@ _ENGINE = (
     ("append",),
     ("turn back",),
     ("delete",),
-    ("append", "forget"),
-    ("turn back", "forget"),
+    ("append", "trim"),
+    ("turn back", "trim"),
 )
 
 
@@ -79,7 +82,8 @@ def drawn(seed: int) -> tuple[Case, Dice]:
 
 def play(edges: Edges, case: Case, dice: Dice | None = None) -> World:
     """Plays a round to its end; raises what was broken."""
-    world = World(dice or Dice(dict(case.plan)), spoils=case.spoils, lane=case.lane, keyed=case.keyed)
+    how = {"spoils": case.spoils, "lane": case.lane, "keyed": case.keyed, "deaths": case.deaths}
+    world = World(dice or Dice(dict(case.plan)), **how)  # type: ignore[arg-type]
     world.goes_on_from(_begun(edges, keyed=case.keyed))
     world.may_lose_its_position = "turn back" in case.works.get("engine", ())
     edges.world = world
@@ -122,8 +126,8 @@ def _settle(world: World) -> None:
     """Nothing fails any more: two landings later all is as it should be, and no needed file ever goes."""
     world.catalog.arrive()
     world.named_files_exist()
-    if not world.catalog.met and (left := world.branches):
-        raise Broken(f"nothing failed, and branches are left: {left}")
+    if not world.catalog.met and not world.stage.dead and (left := world.branches):
+        raise Stuck(f"nothing failed, and branches are left: {left}")
     if world.stuck:
         return
     world.produce(0)
@@ -136,7 +140,7 @@ def _settle(world: World) -> None:
                 return
             raise
         if left := [branch for branch in world.branches if branch.startswith(LANDING) or hours]:
-            raise Broken(f"branches are left: {left}")
+            raise Stuck(f"branches are left: {left}")
     world.at_rest()
     if len(world.dice.asked) % 4:
         return
@@ -155,13 +159,27 @@ def played(edges: Edges, case: Case, dice: Dice | None = None) -> World:
         raise
 
 
-def every(edges: Edges, case: Case, at_once: int) -> Iterator[World]:
+def every(edges: Edges, case: Case, at_once: int, *, only_turns: bool = False) -> Iterator[World]:
     """Plays a case with every choice of so many decisions that are not dull, and with fewer."""
     dice = Dice(dict(case.plan))
     yield played(edges, case, dice)
-    for at in range(max(case.plan, default=-1) + 1, len(dice.asked) if at_once else 0):
-        for choice in range(1, dice.asked[at]):
-            yield from every(edges, replace(case, plan={**case.plan, at: choice}), at_once - 1)
+    if not at_once:
+        return
+    for at in dice.turns if only_turns else range(len(dice.asked)):
+        for choice in range(1, dice.asked[at]) if at > max(case.plan, default=-1) else ():
+            more = replace(case, plan={**case.plan, at: choice})
+            yield from every(edges, more, at_once - 1, only_turns=only_turns)
+
+
+def every_death(edges: Edges, case: Case, actor: str, at_once: int) -> Iterator[World]:
+    """Plays a case in which an actor dies before any of its effects, each with every choice of turns."""
+    for effect in count(1):
+        dies, died = replace(case, deaths={actor: effect}), False
+        for world in every(edges, dies, at_once, only_turns=True):
+            died = died or actor in world.stage.dead
+            yield world
+        if not died:
+            return
 
 
 def shrunk(edges: Edges, case: Case) -> Case:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -30,6 +31,7 @@ class Dice:
     plan: dict[int, int] = field(default_factory=dict)
     random: random.Random | None = None
     asked: list[int] = field(default_factory=list)  # of each decision so far, the number of options
+    turns: list[int] = field(default_factory=list)  # the numbers of those that say who goes on
 
     def choose(self, options: int, odds: float) -> int:
         """One of some options; `odds` is the share of draws that are not 0."""
@@ -46,10 +48,12 @@ class Stage:
     Args:
         dice: Decides.
         turns: The odds that another actor goes on at a step.
+        deaths: By actor the number of its effect before which it dies.
     """
 
-    def __init__(self, dice: Dice, turns: float = 0.1) -> None:
-        self.dice, self.turns = dice, turns
+    def __init__(self, dice: Dice, turns: float = 0.1, deaths: Mapping[str, int] | None = None) -> None:
+        self.dice, self.turns, self.deaths = dice, turns, deaths or {}
+        self.effects: Counter[str] = Counter()
         self.now = ""  # the actor who moves; empty: nobody plays, and nothing is decided
         self.dead: set[str] = set()
         self.failure: tuple[str, BaseException] | None = None
@@ -81,10 +85,16 @@ class Stage:
         me = self.now
         others = [name for name in self._waiting if name != me]
         if waits:
-            self._turn_to(me, (*others, me)[self.dice.choose(len(others) + 1, self.turns)])
+            self._turn_to(me, (*others, me)[self._turn(len(others) + 1)])
         else:
-            self._turn_to(me, (me, *others)[self.dice.choose(len(others) + 1, self.turns)])
+            self._turn_to(me, (me, *others)[self._turn(len(others) + 1)])
         self.die_if_dead()
+
+    def effect(self) -> None:
+        """What the next call does others will see: before it an actor may die, as `deaths` says."""
+        self.effects[self.now] += 1
+        if self.now and self.deaths.get(self.now) == self.effects[self.now]:
+            self.kill()
 
     def kill(self) -> None:
         """Ends the actor who moves."""
@@ -95,6 +105,10 @@ class Stage:
         """Raises in an actor who was killed, at whatever it tries next."""
         if self.now in self.dead:
             raise Killed
+
+    def _turn(self, options: int) -> int:
+        self.dice.turns.append(len(self.dice.asked))
+        return self.dice.choose(options, self.turns)
 
     def _turn_to(self, me: str, other: str) -> None:
         if other != me:
@@ -115,7 +129,7 @@ class Stage:
 
     def _hand_over(self) -> None:
         if left := list(self._waiting):
-            self.now = left[self.dice.choose(len(left), self.turns)]
+            self.now = left[self._turn(len(left))]
             self._waiting[self.now].release()
         else:
             self._over.release()

@@ -66,6 +66,7 @@ class Store:
     def drop(self, path: str) -> None:
         """Deletes a file."""
         self.stage.step()
+        self.stage.effect()
         self.get(path)
         del self.files[path]
 

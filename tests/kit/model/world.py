@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import SimpleNamespace
@@ -20,7 +20,8 @@ from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import at_work
 from kit.model.catalog import ModelCatalog
-from kit.model.oracle import Broken, Oracle
+from kit.model.conditions import is_of
+from kit.model.oracle import Doubled, Lost, Oracle, Stuck, Wrong
 from kit.model.stage import Dice, Stage
 from kit.model.store import Store
 from kit.model.topic import Topic
@@ -48,15 +49,17 @@ class World:
     fates: float = 0.1
     turns: float = 0.1
     spoils: float = 0.0
+    deaths: Mapping[str, int] = field(default_factory=dict)
     lane: bool = False
     keyed: bool = False
     topic: Topic = field(default_factory=Topic)
     told: list[str] = field(default_factory=list)
     stuck: bool = False  # whether the position is lost, as another engine's rollback may do
     may_lose_its_position: bool = False
+    forgets: bool = False  # whether anybody had some records forgotten, as rows and as dead letters
 
     def __post_init__(self) -> None:
-        self.stage = Stage(self.dice, self.turns)
+        self.stage = Stage(self.dice, self.turns, self.deaths)
         self.store = Store(self.stage, _BEGUN)
         self.catalog = ModelCatalog(self.stage, self.store, self.fates)
         self.topic.clock = lambda: self.store.now
@@ -85,7 +88,7 @@ class World:
     def produce(self, partition: int, own: random.Random | None = None, **how: bool) -> None:
         """One offset more; of a table with a row per key now and then a change that ends one."""
         if not self.keyed:
-            self.topic.produce(partition, **how)
+            self.topic.produce(partition, key=self.topic.end[partition] % 3, **how)
             return
         other, value = self.topic.end[partition] % 2, 0
         if own:
@@ -119,24 +122,32 @@ class World:
             snapshots = table.metadata.snapshots
             lists = {s.manifest_list for s in snapshots}
             if missing := lists - self.store.files.keys():
-                raise Broken(f"{len(missing)} manifest lists that {name} names are gone")
+                raise Lost(f"{len(missing)} manifest lists that {name} names are gone")
             found = [m for s in snapshots for m in self.store.manifests(table, s)]
             named = {m.manifest_path for m in found} | {e.path for m in found for e in self.store.named(m)}
             if missing := named - self.store.files.keys():
-                raise Broken(f"{len(missing)} files that {name} names are gone")
+                raise Lost(f"{len(missing)} files that {name} names are gone")
 
     def at_rest(self) -> None:
-        """No lag, no branch, each dead letter once; a tag of a cut is on just what the cut asked for."""
+        """No lag, no branch, each dead letter once, each cut reached."""
+        ledger = read_ledger(self.table.metadata)
+        if not ledger or dict(ledger.position) != self.topic.end:
+            raise Stuck(f"behind: {ledger and ledger.position} of {self.topic.end}")
+        self.named_files_exist()
+        self._cuts()
+        self._letters()
+
+    def _cuts(self) -> None:
+        """A tag is on just what the cut asked for; each cut has one, if the topic let the table get there."""
         table = self.table
         for note in notes(table.properties).values():
             snapshot = table.metadata.snapshot_by_id(note.snapshot) if note.snapshot else None
             if snapshot and dict(ledger_of(snapshot).position) != note.ends:
-                raise Broken(f"tag {note.tag} is at {ledger_of(snapshot).position}, not {note.ends}")
-        ledger = read_ledger(table.metadata)
-        if not ledger or dict(ledger.position) != self.topic.end:
-            raise Broken(f"behind: {ledger and ledger.position} of {self.topic.end}")
-        self.named_files_exist()
-        self._letters()
+                raise Wrong(f"tag {note.tag} is at {ledger_of(snapshot).position}, not {note.ends}")
+            gone = self.topic.gone.get(note.log, {})
+            could = note.log == self.topic.log and all(gone.get(p, 0) <= end for p, end in note.ends.items())
+            if could and note.snapshot is None:
+                raise Stuck(f"all is landed, and nobody reached the cut {note}")
 
     def _letters(self) -> None:
         own = NAME.dead_letters.identifier
@@ -149,6 +160,9 @@ class World:
             r.at
             for r in self.topic.ever.values()
             if r.bad and r.offset >= gone.get(r.log, {}).get(r.partition, 0)
+            if not (self.forgets and is_of(r))
         }
-        if len(rows) != len({*rows}) or not bad <= {*rows}:
-            raise Broken(f"dead letters {sorted(rows)}, bad records {sorted(bad)}")
+        if len(rows) != len({*rows}):
+            raise Doubled(f"dead letters {sorted(rows)}")
+        if not bad <= {*rows}:
+            raise Lost(f"dead letters {sorted(rows)}, bad records {sorted(bad)}")

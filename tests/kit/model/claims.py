@@ -1,0 +1,79 @@
+"""What a work says of itself, in its report or its error: all of it must be true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from frazil.errors import CommitConflictError, FrazilError, TopicChangedError
+from frazil.landing.cut.note import notes
+from frazil.tables.snapshots import ancestors
+from kit.model.catalog import Applied
+from kit.model.oracle import Stuck, Wrong
+from kit.model.world import World
+
+__all__ = ["Claim"]
+
+INVISIBLE = (
+    "is visible",
+    "nothing was landed",
+    "nothing was changed",
+    "no row is lost",
+    "no row was deleted",
+)
+"""What a message says where rows are as they were."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What somebody says of commits that moved `main` of the topic's table."""
+
+    world: World
+    who: str
+    made: Sequence[Applied]
+
+    def said(self, error: FrazilError | None) -> str:
+        """In a line."""
+        return f"{type(error).__name__}: {_text(error)}" if error else "done"
+
+    def of_error(self, error: FrazilError) -> None:
+        """Raises where it is not true."""
+        told = _text(error)
+        if isinstance(error, CommitConflictError) and " times" in error.what:
+            raise Stuck(f"{self.who} was refused time and again: {told}")
+        if isinstance(error, TopicChangedError) and self.world.topic.log == "log1":
+            raise Wrong(f"{self.who} said of a topic that nobody touched: {told}")
+        ended = {note.snapshot for note in notes(self.world.table.properties).values()}
+        # One that ended at a cut stands; what is said is of the landing behind it.
+        last = [a for a in self._seen if a.table.metadata.current_snapshot_id not in ended]
+        if last and any(words in told.lower() for words in INVISIBLE):
+            raise Wrong(f"{self.who} moved main and said: {told}")
+
+    def of_report(self, work: str, report: Any) -> None:
+        """Raises where its count is not that of the rows; one that was rolled back may be made again."""
+        if work == "forget":
+            told, key = report.gone[-1].rows, "frazil.forgotten"
+        elif work in ("land", "few", "redrive"):
+            told = report.redriven if work == "redrive" else report.records
+            # Of a table with a row per key only its ledger tells how many records came.
+            key = "frazil.records" if self.world.keyed else "added-records"
+        else:
+            return
+        if told not in (_sum(self.made, key), _sum(self._seen, key)):
+            raise Wrong(f"{self.who} told of {told} records, and it were {_sum(self.made, key)}")
+
+    @property
+    def _seen(self) -> list[Applied]:
+        """Those that nobody rolled back."""
+        visible = {s.snapshot_id for s in ancestors(self.world.table.metadata)}
+        return [a for a in self.made if a.table.metadata.current_snapshot_id in visible]
+
+
+def _sum(made: Sequence[Applied], key: str) -> int:
+    said = (a.table.current_snapshot().summary.additional_properties for a in made)
+    return sum(int(each.get(key, 0)) for each in said)
+
+
+def _text(error: FrazilError) -> str:
+    return " ".join(str(error).split())

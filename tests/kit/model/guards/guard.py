@@ -1,0 +1,71 @@
+"""A guard of the engine, and what takes it out: without it a round must be broken."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pyiceberg.table import Transaction
+
+from frazil.tables import replacement
+from frazil.tables.manifests import HeadReader
+from frazil.tables.rewrite import stage_new_rows
+from kit.model.edges import Edges
+from kit.model.round import Case, Works, play
+from kit.model.stage import Dice
+
+__all__ = ["LANDERS", "Guard", "Out", "nothing", "put", "put_any"]
+
+Out = Callable[[pytest.MonkeyPatch], None]
+
+LANDERS = {"first": ("land",), "second": ("land",)}
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One guard.
+
+    Args:
+        what: It, in words.
+        out: Takes it out.
+        works: Who does what in the rounds that try it.
+        lane: Whether landings write files without a branch; None: now and then.
+        spoils: Odds that a reader or a writer does wrong.
+        keyed: Whether the table has a row per key.
+    """
+
+    what: str
+    out: Out
+    works: Works
+    lane: bool | None = None
+    spoils: float = 0.0
+    keyed: bool = False
+
+    def breaks(self, edges: Edges, seed: int) -> Exception | None:
+        """What was broken in a round of a seed, if anything was."""
+        lane = seed % 2 == 1 if self.lane is None else self.lane
+        lane = lane and not self.keyed
+        case = Case(self.works, seed=seed, lane=lane, spoils=self.spoils, keyed=self.keyed)
+        try:
+            play(edges, case, Dice(random=random.Random(seed)))
+        except Exception as e:  # noqa: BLE001 - files that are gone break a work in their own way
+            return e
+        return None
+
+
+def put(owner: Any, name: str, value: Any) -> Out:
+    """Puts something else in a name's place."""
+    return lambda patch: patch.setattr(owner, name, value)
+
+
+def nothing(*_: Any, **__: Any) -> None:
+    """Does nothing."""
+
+
+def put_any(tx: Transaction, table: Any, removed: Any, staged: Any, said: Any) -> None:
+    """Puts files in place whether or not all that go are still there."""
+    what = replacement.replacing(HeadReader().read(table).named, removed, staged.files)
+    stage_new_rows(tx, what, said)

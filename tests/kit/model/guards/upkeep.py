@@ -1,0 +1,74 @@
+"""Guards of compaction, of expiry, of orphan removal, and of forgetting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyiceberg.table import Transaction
+from pyiceberg.table.update import RemoveSnapshotsUpdate
+
+from frazil.tables import replacement
+from frazil.upkeep import expiry, orphans, survivors
+from frazil.upkeep.compaction import rewrite, run
+from frazil.upkeep.forgetting import rows
+from kit.model.guards.guard import Guard, nothing, put
+
+__all__ = ["UPKEEP"]
+
+COMPACTIONS = {"first": ("compact",), "second": ("compact",), "third": ("land",)}
+
+
+def _unasserted(tx: Transaction, ids: Any) -> None:
+    tx._apply((RemoveSnapshotsUpdate(snapshot_ids=list(ids)),))
+
+
+def _found_once(self: rows._Finder, table: Any, _only: Any = None) -> Any:
+    self.found = self._find(table) if self.found is None else self.found
+    return self.found
+
+
+UPKEEP: tuple[Guard, ...] = (
+    Guard(
+        "a compaction ends a copy of a position that main does not hold",
+        put(run, "disown_copy", nothing),
+        {"first": ("land", "compact", "land"), "engine": ("turn back", "trim")},
+    ),
+    Guard(
+        "a snapshot expires only while no branch comes to name it",
+        put(expiry, "remove_snapshots", _unasserted),
+        {"first": ("land",), "second": ("expire",), "third": ("roll back",)},
+    ),
+    Guard(
+        "a compaction is put upon files that are still there",
+        put(run, "upon", lambda _, what: what),
+        COMPACTIONS,
+    ),
+    Guard(
+        "a compaction is dropped where rows were deleted since",
+        put(replacement, "_refuse_new_deletes", nothing),
+        {"first": ("compact",), "engine": ("delete",)},
+    ),
+    Guard("what a compaction wrote is counted", put(rewrite, "audit_rows", nothing), COMPACTIONS, spoils=0.3),
+    Guard(
+        "files of a work that has not yet named them are no orphans",
+        put(orphans, "_begun", lambda _: float("inf")),
+        {"first": ("land",), "second": ("seven hours", "seven hours", "orphans")},
+        lane=False,
+    ),
+    Guard(
+        "what stays of files is put in place only while these are there",
+        put(survivors.Survivors, "fit", lambda *_: True),
+        {"first": ("forget",), "second": ("compact",)},
+    ),
+    Guard(
+        "the rows that stay are counted",
+        put(survivors, "audit_rows", nothing),
+        {"first": ("compact", "forget")},
+        spoils=0.3,
+    ),
+    Guard(
+        "rows to be forgotten are looked for in the head that the commit is bound to",
+        put(rows._Finder, "__call__", _found_once),
+        {"first": ("forget",), "second": ("produce", "land")},
+    ),
+)
