@@ -29,8 +29,8 @@ PARTS = 20 if ROUNDS > FEW else 1
 """Tests among which the rounds are dealt out, so that several processes share them."""
 
 PAIR = {"first": ("produce", "land"), "second": ("land",)}
-COMPACTED = {"first": ("land",), "second": ("land",), "upkeep": ("compact",)}
-EXPIRED = {"first": ("land",), "second": ("land",), "upkeep": ("seven hours", "expire")}
+COMPACTED = {"first": ("land",), "second": ("produce", "land"), "upkeep": ("compact",)}
+EXPIRED = {"first": ("land",), "second": ("produce", "land"), "upkeep": ("seven hours", "expire")}
 ROUTES = ("branch", "files", "merge")
 
 
@@ -94,7 +94,7 @@ def test_whoever_dies_before_any_of_its_effects_the_others_make_it_good(
         for _ in every_death(among, _case(works, route), actor, at_once):
             toll.rounds += 1
 
-    assert toll.rounds > 3
+    assert toll.rounds > 1
 
 
 def _case(works: dict[str, tuple[str, ...]], route: str) -> Case:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from frazil.spec.table import Upkeep
 from frazil.tables.branches import at_work
+from frazil.tables.erasure import must_go
 from frazil.tables.snapshots import ancestors, is_first, summary_of
 from frazil.upkeep.compaction.plan import is_rewrite
-from frazil.upkeep.forgetting.pending import must_go
 from frazil.upkeep.work import SUMMARY
 
 if TYPE_CHECKING:

@@ -53,7 +53,8 @@ _OTHERS = (
     ("seven hours",), ("retain",), ("seven hours", "expire"), ("seven hours", "seven hours", "orphans"),
     ("produce",), ("recreate",), ("compact", "compact"), ("seven hours", "expire rows"),
     ("seven hours", "land", "expire rows"), ("expire rows", "compact"),
-    ("replay",), ("redrive", "replay"), ("cut",), ("forget",), ("redrive", "forget"), ("forget", "replay"),
+    ("replay",), ("redrive", "replay"), ("mend", "replay"), ("cut",),
+    ("forget",), ("redrive", "forget"), ("forget", "replay"),
 )  # fmt: skip
 _ENGINE = (
     (),

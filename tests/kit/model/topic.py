@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class Topic:
     end: dict[int, int] = field(default_factory=lambda: {0: 0, 1: 0})
     ever: dict[tuple[str, int, int], Record] = field(default_factory=dict)
     gone: dict[str, dict[int, int]] = field(default_factory=dict)  # by log, what retention took from it
+    mended: bool = False  # whether bad records can be decoded by now
     clock: Callable[[], float] = lambda: 0.0
 
     def produce(
@@ -79,7 +80,8 @@ class Topic:
             if start < self.first[p] or to > self.end[p]:
                 raise ValueError(f"{p}: {start} to {to} of {self.first[p]} to {self.end[p]}")
         places = ((self.log, p, at) for p, (start, to) in spans.items() for at in range(start, to))
-        return [self.ever[place] for place in places if place in self.ever]
+        held = [self.ever[place] for place in places if place in self.ever]
+        return [replace(record, bad=False) for record in held] if self.mended else held
 
     def tally(self, spans: Mapping[int, Span]) -> dict[int, Tally]:
         """What a second reader counts of what is left."""

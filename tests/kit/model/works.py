@@ -99,6 +99,12 @@ def _retain(world: World, dice: random.Random) -> object:
     return world.topic.retain(partition, world.topic.first[partition] + dice.randrange(4))
 
 
+def _mend(world: World, _: random.Random) -> object:
+    """Whoever reads from now on can decode what was bad."""
+    world.topic.mended = not world.keyed
+    return None
+
+
 def _seven_hours(world: World, _: random.Random) -> object:
     world.store.now += 7 * 3600
     return None
@@ -118,7 +124,7 @@ WORKS: dict[str, Work] = {
     "land": _land, "few": _few, "compact": _compact, "expire": _expire, "orphans": _orphans,
     "expire rows": _expire_rows, "forget": _forget, "cut": _cut,
     "redrive": _redrive, "replay": _replay, "roll back": _roll_back, "produce": _produce, "retain": _retain,
-    "seven hours": _seven_hours, "recreate": _recreate,
+    "seven hours": _seven_hours, "recreate": _recreate, "mend": _mend,
     "append": append, "turn back": turn_back, "delete": delete, "trim": trim,
 }  # fmt: skip
 """By name. Who does the last four is called `engine`."""

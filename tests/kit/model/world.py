@@ -96,7 +96,9 @@ class World:
         self.topic.produce(partition, key=2 * partition + other, value=value, **how)
 
     def write_rows(self, table: Table, rows: Sequence[list[Any]]) -> DataFile:
-        """Writes a data file with the bounds of its records' times."""
+        """Writes a data file; one of the topic's table has the bounds of its records' times."""
+        if table.name()[-1] != NAME.table:
+            return self.store.write_rows(table, rows)
         found = [self.topic.ever.get((log, partition, offset)) for log, partition, offset in rows]
         return self.store.write_rows(table, rows, [record and record.time for record in found])
 
@@ -150,7 +152,10 @@ class World:
                 raise Stuck(f"all is landed, and nobody reached the cut {note}")
 
     def _letters(self) -> None:
-        own = NAME.dead_letters.identifier
+        own, head = NAME.dead_letters.identifier, self.table.metadata.current_snapshot_id
+        mended: set[Any] = set()
+        if self.topic.mended:
+            mended = {*map(tuple, self.store.rows(self.table, head)), *self.oracle.heads[head].deleted}
         rows: list[tuple[Any, ...]] = []
         if own in self.catalog.tables:
             table = self.catalog.look(own)
@@ -159,7 +164,7 @@ class World:
         bad = {
             r.at
             for r in self.topic.ever.values()
-            if r.bad and r.offset >= gone.get(r.log, {}).get(r.partition, 0)
+            if r.bad and r.at not in mended and r.offset >= gone.get(r.log, {}).get(r.partition, 0)
             if not (self.forgets and is_of(r))
         }
         if len(rows) != len({*rows}):

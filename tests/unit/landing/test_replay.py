@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.table import Table
 
 from frazil.checks.run import run_check
@@ -27,6 +28,7 @@ from frazil.landing.replay.run import replay
 from frazil.landing.rollback import roll_back
 from frazil.tables.suspension import PAUSE, SUSPENDED_BY
 from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.forgetting.rows import Going, take_rows
 from frazil.upkeep.kind import Order
 from kit.model.edges import edges
 from kit.model.stage import Dice
@@ -89,6 +91,12 @@ def just_before_the_commit(world: World, others: Callable[[], object]) -> Iterat
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(world.catalog, "commit_table", delayed)
         yield late
+
+
+def forget_letters(world: World) -> None:
+    """All of them, and no row."""
+    every = Going(NAME.dead_letters, "`quantity` IN (0)", AlwaysTrue())
+    assert take_rows(every, world.connections, due=0).rows == 1
 
 
 def adds_up(world: World) -> bool:
@@ -274,10 +282,30 @@ def test_a_row_that_can_no_longer_be_decoded_is_taken_out_only_where_it_becomes_
 def test_a_dead_letter_that_a_redrive_repaired_stays_a_row(world: World) -> None:
     redrive(SPEC, world.connections)  # as if by a repair: the topic's record stays as it is
 
-    with pytest.raises(RepairError, match=r"Of 1 rows of .* there are dead letters"):
+    with pytest.raises(RepairError, match=r"1 rows of .* are of bad records"):
         replay(SPEC, world.connections, {0: (0, 5)})
 
     assert rows(world) == [0, 1, 3, 4]
+
+
+def test_a_repaired_row_stays_also_where_a_forgetting_has_taken_its_dead_letter_already(world: World) -> None:
+    redrive(SPEC, world.connections)
+    forget_letters(world)
+
+    with pytest.raises(RepairError, match=r"1 rows of .* are of bad records"):
+        replay(SPEC, world.connections, {0: (0, 5)})
+
+    assert rows(world) == [0, 1, 3, 4]
+
+
+def test_a_dead_letter_that_was_forgotten_is_not_kept_again(world: World) -> None:
+    forget_letters(world)
+
+    with pytest.raises(RepairError, match="would keep 1 dead letters"):
+        replay(SPEC, world.connections, {0: (0, 5)})
+
+    assert (rows(world), letters(world)) == ([0, 3, 4], [])
+    assert replay(SPEC, world.connections, {0: (2, 5)}).replayed == 2
 
 
 def test_a_new_dead_letter_is_kept_once_though_others_are_quicker(world: World) -> None:

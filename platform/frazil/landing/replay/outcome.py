@@ -83,7 +83,8 @@ class Comparison:
         """
         bad = {b.key: b for b in self.bad}
         turned = keys_in(present.table, bad, self.names)
-        repaired = present.redriven & bad.keys() - self.noted
+        # A forgetting takes the dead letters of repaired rows first, and then the rows.
+        repaired = (turned if present.forgot else present.redriven & bad.keys()) - self.noted
         if repaired and present.ledger.total_redriven:
             raise self._was_repaired(bad[min(repaired)], len(repaired))
         if turned and not self.keeps_letters:
@@ -97,6 +98,8 @@ class Comparison:
         if back > len(mended) and (present.ledger.total_taken or present.ledger.total_accepted):
             raise self._comes_back(back - len(mended))
         new = bad.keys() - present.letters
+        if present.forgot and self.keeps_letters and (again := new - turned):
+            raise self._kept_again(bad[min(again)], len(again))
         return Outcome(
             new_letters=tuple(bad[key] for key in sorted(new - present.redriven) if self.keeps_letters),
             dead_letters=len(new) if self.keeps_letters else 0,
@@ -106,7 +109,7 @@ class Comparison:
 
     def _was_repaired(self, first: BadRecord, count: int) -> RepairError:
         return RepairError(
-            f"Of {count} rows of {self.name} there are dead letters, and the topic's records are bad.",
+            f"{count} rows of {self.name} are of bad records, and their dead letters are or were there.",
             where=f"partition {first.partition}, offset {first.offset}: {first.reason}",
             meaning="A redrive repaired them, and a replay would undo it; or one died. Nothing was changed.",
             todo="Name offsets without them.",
@@ -136,4 +139,12 @@ class Comparison:
             meaning="Rows of the table expired, were forgotten, or were deleted by others with your consent: "
             "these may be some. Nothing was changed.",
             todo="Name offsets of which no row is gone.",
+        )
+
+    def _kept_again(self, first: BadRecord, count: int) -> RepairError:
+        return RepairError(
+            f"A replay would keep {count} dead letters of {self.name} that are not there now.",
+            where=f"partition {first.partition}, offset {first.offset}: {first.reason}",
+            meaning="Dead letters of the table were forgotten: these may be some. Nothing was changed.",
+            todo="Name offsets without them.",
         )

@@ -11,6 +11,8 @@ from frazil.landing.plan import Plan
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table_or_none
+from frazil.tables.erasure import has_forgotten
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.keys import Key, keys_in, within, within_sql
 from frazil.tables.remainder import Holding, Sought, find_holding
@@ -29,6 +31,7 @@ class Present:
         holding: The files that have rows of them.
         letters: The dead letters of these spans that no row is of.
         redriven: Those that a row is of.
+        forgot: Whether dead letters of the table were forgotten: then some may be missing above.
     """
 
     table: Table
@@ -36,6 +39,7 @@ class Present:
     holding: Holding
     letters: frozenset[Key]
     redriven: frozenset[Key]
+    forgot: bool
 
     @property
     def head(self) -> int:
@@ -58,12 +62,16 @@ def find_present(
     holding = find_holding(spark, name, table, sought, job)
     letters = letters_within(table.catalog, name, ledger, plan.busy)
     redriven = keys_in(table, letters, names)
+    kept = load_table_or_none(
+        table.catalog, name.dead_letters
+    )  # behind the look: who forgets says so at once
     return Present(
         table=table,
         ledger=ledger,
         holding=holding,
         letters=frozenset(letters - redriven),
         redriven=frozenset(redriven),
+        forgot=kept is not None and has_forgotten(kept.metadata),
     )
 
 

@@ -20,12 +20,12 @@ from frazil.spec.names import TableName, writable
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.erasure import older_than_forgotten
 from frazil.tables.spark import spark_errors
 from frazil.upkeep.expiry import expire
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.forgetting.letters import Letters, letters_of_query, letters_of_topic
 from frazil.upkeep.forgetting.made import MadeOf, follow, made_of, refuse_behind
-from frazil.upkeep.forgetting.pending import older_than_forgotten
 from frazil.upkeep.forgetting.proof import Proof, prove
 from frazil.upkeep.forgetting.report import ForgetReport
 from frazil.upkeep.forgetting.rows import Going, Gone, count_going, leave_behind, take_rows

@@ -11,10 +11,10 @@ from frazil.spec.names import TableName
 from frazil.tables.branches import FORGETTING
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import set_properties
+from frazil.tables.erasure import noted
 from frazil.tables.faults import Job
 from frazil.tables.files import leaner
 from frazil.tables.remainder import Sought, find_holding, rows_by_file
-from frazil.upkeep.forgetting.pending import noted
 from frazil.upkeep.row_expiry.plan import PastRows
 from frazil.upkeep.survivors import Leaving, Says, take_out
 from frazil.upkeep.work import SUMMARY

@@ -110,11 +110,11 @@ REPAIRS: tuple[Guard, ...] = (
     Guard(
         "a replay is dropped where others changed the same rows",
         put(run, "_marks", lambda _: ()),
-        {"first": ("replay",), "second": ("redrive", "forget")},
+        {"first": ("mend", "replay"), "second": ("redrive",)},
     ),
     Guard(
         "a replay is dropped where main went back",
         put(run._Replayed, "_is_behind", lambda *_: True),
-        {"first": ("replay",), "second": ("roll back", "land")},
+        {"first": ("mend", "replay"), "second": ("roll back", "land")},
     ),
 )

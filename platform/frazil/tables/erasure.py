@@ -24,6 +24,11 @@ def pending(metadata: TableMetadata) -> Pending:
     return read(_PROPERTY, text, lambda told: [(int(s), int(due)) for s, due in json.loads(told)])
 
 
+def has_forgotten(metadata: TableMetadata) -> bool:
+    """Whether rows of a table were ever forgotten."""
+    return bool(pending(metadata))
+
+
 def noted(table: Table, due: int, sequence: int) -> dict[str, str]:
     """The property once the snapshot of a sequence number holds nothing that is to be forgotten.
 
