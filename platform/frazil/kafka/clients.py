@@ -30,9 +30,11 @@ _ABSENT = frozenset(
 _DOWN = frozenset({
     KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE, KafkaError._TIMED_OUT,
     KafkaError._MSG_TIMED_OUT, KafkaError.REQUEST_TIMED_OUT, KafkaError.BROKER_NOT_AVAILABLE,
-    KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.NETWORK_EXCEPTION,
+    KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.NETWORK_EXCEPTION,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
 })  # fmt: skip
+LEADERLESS = frozenset({KafkaError.LEADER_NOT_AVAILABLE, KafkaError._NOENT})
+"""Of one partition, and of all that were asked about (rd_kafka_ListOffsets)."""
 
 
 _REFUSALS = {KafkaError._AUTHENTICATION, KafkaError._SSL}
@@ -108,9 +110,14 @@ def client_config(settings: Settings) -> dict[str, Any]:
     }
 
 
+_REFRESHED = {"topic.metadata.refresh.interval.ms": 10_000}
+"""Questions go to whom the brokers called the controller. Where that one died, a client that holds no topic
+looks for another at this interval only: by default all questions were in vain for five minutes."""
+
+
 def admin_client(settings: Settings) -> Admin:
     """A client for questions about topics. Keep it while its futures are open."""
-    return Admin(client_config(settings), settings.kafka)
+    return Admin({**_REFRESHED, **client_config(settings)}, settings.kafka)
 
 
 def consumer(settings: Settings, **extra: str | int | bool) -> Reader:
@@ -144,6 +151,13 @@ def kafka_error(error: KafkaError, where: str) -> FrazilError:
             where=where,
             meaning="Nothing was changed.",
             todo="`frazil doctor` says which right is missing, and how it is given.",
+        )
+    if code in LEADERLESS:
+        return PartDownError(
+            "No broker leads a partition.",
+            where=f"{where}: {text}",
+            meaning="Nothing was changed.",
+            todo="Start the brokers that are down, or wait until a leader is elected; then try again.",
         )
     if code in _DOWN or error.retriable():
         return PartDownError(

@@ -11,20 +11,23 @@ from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCol
 from confluent_kafka.admin import AclOperation, AdminClient, OffsetSpec, TopicDescription
 
 from frazil.errors import NotYetError
-from frazil.kafka.clients import asked, kafka_errors
+from frazil.kafka.clients import LEADERLESS, asked, kafka_errors
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The id of every topic of a broker that gives none: before 2.8, or one that only speaks Kafka's protocol."""
 
 _WHERE = "Kafka's admin API"
 _GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
-_UNSETTLED = _GONE | {
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.FENCED_LEADER_EPOCH,
-    KafkaError.UNKNOWN_LEADER_EPOCH,
-    KafkaError.OFFSET_NOT_AVAILABLE,
-}
+_UNSETTLED = (
+    _GONE
+    | LEADERLESS
+    | {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+    }
+)
 _FIRST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LAST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _DESCRIBE_SECONDS = 5.0  # describing asks for metadata only; a broker that takes longer is down
