@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from frazil.errors import FrazilError, OffsetsLostError, TopicChangedError
+from frazil.errors import FrazilError, OffsetsLostError, RetryError, TopicChangedError
 from frazil.kafka.epochs import forks
 from frazil.kafka.facts import NO_ID, TopicFacts
+from frazil.kafka.probe import Found
 from frazil.landing.ledger import EarlierLog, Ledger, Span
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
@@ -177,14 +178,22 @@ def look(
     history = History(table, facts, ledger, accepted=accepted)
     if ledger is None or history._is_other or not ask:
         return history
-    doubtful = {
+    waiting = {
         p: (ledger.position[p], epoch)
         for p, epoch in ledger.leader_epochs.items()
-        if epoch >= 0
-        and facts.leader_epochs.get(p, -1) not in (-1, epoch)
-        and facts.end[p] != ledger.position[p]
+        if facts.end.get(p) != ledger.position[p]
     }
-    return replace(history, forks=forks(settings, facts.topic, doubtful))
+    return replace(history, forks=forked(settings, facts, waiting))
+
+
+def forked(settings: Settings, facts: TopicFacts, seen: Mapping[int, Found]) -> dict[int, int]:
+    """As `forks`, which is asked about those partitions only whose leader is another one by now."""
+    changed = {
+        p: (at, epoch)
+        for p, (at, epoch) in seen.items()
+        if epoch >= 0 and facts.leader_epochs.get(p, -1) not in (-1, epoch)
+    }
+    return forks(settings, facts.topic, changed)
 
 
 def _landed_before(logs: tuple[EarlierLog, ...], facts: TopicFacts) -> EarlierLog | None:
@@ -232,6 +241,16 @@ def recreated(topic: str, topic_id: str, was: str, table: TableName) -> TopicCha
         meaning="Offsets start anew: landing on would skip or double records. Nothing was landed.",
         todo=f"{_adopt(table)} lands the new topic from its first offset, beside the rows of the old one; or "
         "land it into a table of another name.",
+    )
+
+
+def cut_meanwhile(topic: str, planned: Mapping[int, Span], cut: Mapping[int, int]) -> RetryError:
+    """The error for a log that was cut while it was read: nobody tells which records were met."""
+    return RetryError(
+        f"The log of topic {topic} was cut while its records were read.",
+        where=", ".join(f"partition {p}: cut at {at}, planned to {planned[p][1]}" for p, at in cut.items()),
+        meaning="Was a leader elected uncleanly, or a broker restored? Nothing was changed.",
+        todo="Try again: the next plan is of the log as it is now, or says that the table holds more.",
     )
 
 

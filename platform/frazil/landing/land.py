@@ -12,7 +12,7 @@ from frazil.connections import Connections
 from frazil.errors import FrazilError, NotYetError
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.kafka.epochs import leader_epochs
-from frazil.kafka.facts import TopicFacts, describe, topic_fact
+from frazil.kafka.facts import TopicFacts, topic_fact, topic_facts
 from frazil.kafka.tally import Tally
 from frazil.landing.audit import audit, branch_rows, gaps_of, readable
 from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
@@ -21,7 +21,7 @@ from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.evolve import fitting
 from frazil.landing.faults import landing_job
 from frazil.landing.halt import refuse_halted
-from frazil.landing.history import Accepted, look, recreated
+from frazil.landing.history import Accepted, cut_meanwhile, forked, look, recreated
 from frazil.landing.landed import Landed
 from frazil.landing.lane.job import lane_of
 from frazil.landing.lane.joint import RunPart, alone
@@ -112,15 +112,19 @@ def planned_reading(connections: Connections, plan: Plan) -> Reading:
 
 
 def refuse_other_topic(connections: Connections, name: TableName, plan: Plan) -> None:
-    """Offsets are planned under an id, but Spark reads by name.
+    """Offsets are planned under an id and a leader, but Spark reads by name, whoever leads.
 
     Raises:
         TopicChangedError: The topic was deleted, or made again, since the plan.
+        RetryError: Its log was cut since, before the end of what was planned.
     """
-    found = describe(connections.admin, [plan.topic]).get(plan.topic)
-    topic_id = str(found.topic_id) if found else ""
-    if topic_id != plan.topic_id:
+    facts = topic_facts(connections.admin, [plan.topic]).get(plan.topic)
+    topic_id = facts.topic_id if facts else ""
+    if facts is None or topic_id != plan.topic_id:
         raise recreated(plan.topic, topic_id, f"the records were planned of {plan.topic_id}", name)
+    planned = {p: (to, plan.leader_epochs.get(p, -1)) for p, (_, to) in plan.busy.items()}
+    if cut := forked(connections.settings, facts, planned):
+        raise cut_meanwhile(plan.topic, plan.busy, cut)
 
 
 class _Landing:

@@ -95,10 +95,6 @@ class Edges:
         self.world.stage.step()
         return dict.fromkeys(topics, self.world.topic.facts)
 
-    def describe(self, _admin: Any, topics: Sequence[str]) -> Any:
-        self.world.stage.step()
-        return {topic: SimpleNamespace(topic_id=self.world.topic.log) for topic in topics}
-
     def tally_records(self, _settings: Any, _topic: str, spans: Any) -> Any:
         self.world.stage.step()
         return self.world.topic.tally(spans)
@@ -240,7 +236,7 @@ def edges() -> Iterator[Edges]:
     rewrite, storage = frazil.upkeep.compaction.rewrite, frazil.upkeep.storage
     with pytest.MonkeyPatch.context() as patch:
         for module, name, put in [
-            (landing, "topic_fact", found.topic_fact), (landing, "describe", found.describe),
+            (landing, "topic_fact", found.topic_fact), (landing, "topic_facts", found.topic_facts),
             (landing, "decoder_for", found.decoder_for), (landing, "leader_epochs", lambda *_: {}),
             (landing, "Reading", found.reading), (landing, "write_branch", found.write_branch),
             (landing, "lane_of", found.lane_of), (landing, "find_bad", found.find_bad),

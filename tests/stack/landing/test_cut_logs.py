@@ -10,7 +10,7 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.clients import Clients
-from frazil.errors import TopicChangedError
+from frazil.errors import RetryError, TopicChangedError
 from frazil.kafka.facts import topic_fact
 from frazil.landing.land import land
 from frazil.landing.state import TableState, table_states
@@ -107,3 +107,30 @@ def test_a_log_that_was_cut_and_grew_again_is_refused_and_landed_once_it_is_adop
         assert run_check(check, topic.spec, topic.connections).passed
     topic.trades(2)
     assert land(topic.spec, topic.connections).records == 2
+
+
+def test_a_log_that_is_cut_and_grows_again_before_it_is_read_is_not_landed_under_the_old_plan(
+    broker: Broker, topic: Topic
+) -> None:
+    for _ in range(10):
+        topic.trades(1)
+    kept = []
+
+    def lose(step: str) -> None:
+        if step == "planned":
+            broker.lose(topic.name, 0.2)
+            kept.append(end_of(topic))
+            topic.trades(12)
+
+    with pytest.raises(
+        RetryError, match=r"was cut while [\s\S]*partition 0: cut at \d+, planned to 20"
+    ) as told:
+        land(topic.spec, topic.connections, on_step=lose)
+    (cut,) = kept
+    assert 10 < cut < 20 < end_of(topic)
+    assert f"cut at {cut}," in told.value.where
+    assert len(topic.rows()) == 10
+
+    assert land(topic.spec, topic.connections).spans == {0: (10, cut + 12)}
+    assert sorted(row["quantity"] for row in topic.rows()) == [*range(cut), *range(20, 32)]
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed

@@ -57,7 +57,7 @@ def test_a_landing_that_was_under_way_does_not_go_past_the_cut(
 ) -> None:
     import frazil.landing.land as landing
 
-    read = landing.describe
+    read = landing.topic_facts
     began: list[Cut] = []
 
     def between(*args: object) -> object:
@@ -70,7 +70,7 @@ def test_a_landing_that_was_under_way_does_not_go_past_the_cut(
 
     for _ in range(2):
         world.topic.produce(0)
-    monkeypatch.setattr(landing, "describe", between)
+    monkeypatch.setattr(landing, "topic_facts", between)
 
     with pytest.raises(OvertakenError, match="cut month was begun"):
         land(SPEC, world.connections)
