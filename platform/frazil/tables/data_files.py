@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 _MB = 2**20
 _PARQUET = "write.parquet."
+_LEVEL = f"{_PARQUET}compression-level"
+
+_QUICK = 1
+"""Level of zstd that columns get which take no more room by it, where the table says nothing of levels."""
+
 _SPARKS = (f"{_PARQUET}bloom-filter", "encryption.", "write.location-provider.impl")
 """Properties that Spark's writer honours and this one does not."""
 
@@ -58,12 +63,14 @@ def file_layout(table: Table) -> FileLayout:
     partitioned = not spec.is_unpartitioned()
     in_files = sanitize_column_names(schema)
     sources = tuple(_path(in_files, f.source_id) for f in spec.fields)
-    plain = not partitioned and said.get("write.object-storage.enabled") != "true"
+    plain, told = not partitioned and said.get("write.object-storage.enabled") != "true", _options(said)
     return FileLayout(
         schema=_arrow_schema(in_files),
         location=location,
-        options=_options(said),
+        options=told,
+        paths=tuple(_paths(schema)),
         dictionaries=tuple(_dictionaries(schema, said)),
+        quick=_QUICK if told["compression"] == "zstd" and _LEVEL not in said else None,
         target=int(said.get("write.target-file-size-bytes", 512 * _MB)),
         row_group=min(int(said.get(f"{_PARQUET}row-group-size-bytes", _HELD)), _HELD),
         partitions=Partitions(spec, schema, sources) if partitioned else None,
@@ -100,7 +107,7 @@ def data_file(table: Table, written: WrittenFile) -> DataFile:
 def _options(said: Mapping[str, str]) -> dict[str, Any]:
     """What PyArrow's writer is told, by the words of Iceberg's properties; see pyiceberg.io.pyarrow."""
     codec = said.get(f"{_PARQUET}compression-codec", "zstd")
-    level = said.get(f"{_PARQUET}compression-level")
+    level = said.get(_LEVEL)
     return {
         "compression": {"uncompressed": "none"}.get(codec, codec),
         "compression_level": int(level or 3) if codec == "zstd" else None,
@@ -114,13 +121,18 @@ def _options(said: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _dictionaries(schema: Schema, said: Mapping[str, str]) -> Iterator[str]:
-    from pyiceberg.io.pyarrow import parquet_path_to_id_mapping
-    from pyiceberg.schema import sanitize_column_names
-
-    for path, field_id in parquet_path_to_id_mapping(sanitize_column_names(schema)).items():
+    for path, field_id in _paths(schema).items():
         own = f"{_PARQUET}dict-encoding-enabled.column.{schema.find_column_name(field_id)}"
         if said.get(own) != "false":
             yield path
+
+
+def _paths(schema: Schema) -> dict[str, int]:
+    """Field ids by the paths that columns have in files."""
+    from pyiceberg.io.pyarrow import parquet_path_to_id_mapping
+    from pyiceberg.schema import sanitize_column_names
+
+    return parquet_path_to_id_mapping(sanitize_column_names(schema))
 
 
 def _path(schema: Schema, field_id: int) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -235,6 +236,32 @@ def test_columns_whose_values_hardly_repeat_have_no_dictionary(catalog: InMemory
 
     group = pq.ParquetFile(file.file_path.removeprefix("file://")).metadata.row_group(0)
     assert [group.column(n).has_dictionary_page for n in range(3)] == [False, True, False]
+
+
+def test_a_column_is_written_quickly_only_where_that_takes_no_more_room(
+    catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.tables.parquet._WORTH", 0)
+    chance, words = random.Random(1), [f"{n * n:x}{n}" for n in range(2000)]
+    digests = [chance.randbytes(40).hex() for _ in range(5000)]
+    texts = [" ".join(chance.choices(words, k=20)) for _ in digests]
+
+    def sizes(**said: str) -> list[int]:
+        properties = {f"write.parquet.{name.replace('_', '-')}": value for name, value in said.items()}
+        fields = [Field(name, kind("string")) for name in ("digest", "text")]
+        table = create_table(
+            catalog, TableName("n", f"t{said.get('compression_level', '')}"), fields, [], properties
+        )
+        rows = pa.RecordBatch.from_arrays(
+            [pa.array(digests), pa.array(texts)], schema=file_layout(table).schema
+        )
+        (file,) = written(table, rows)
+        return [file.column_sizes[n] for n in (1, 2)]
+
+    quick, slow = sizes(compression_level="1"), sizes(compression_level="3")
+
+    assert slow[1] < quick[1]
+    assert sizes() == [quick[0], slow[1]]
 
 
 @pytest.mark.parametrize(

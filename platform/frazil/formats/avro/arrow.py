@@ -32,7 +32,8 @@ from frazil.formats.types import arrow_type
 from frazil.formats.wire import HEADER, by_schema_id, in_place
 
 _ZEROS = bytes(512)
-"""With these behind it, a payload that was cut off can be read, and is then seen to differ."""
+"""With these behind it, a payload that was cut off can be read, and is then seen to differ: as many as the
+longest one has bytes, for so much may have been cut off."""
 
 _STOPS = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
 
@@ -139,17 +140,16 @@ class AvroVersion:
         places, held = np.arange(len(payloads)), payloads.to_pylist()
         while True:
             batch = self._batch(held)
-            compared = self._batch([payload + _ZEROS for payload in held]) if batch is None else batch
-            wrong = list(self._sought(held, 0)) if compared is None else self._differing(compared, payloads)
-            if batch is not None and not wrong:
-                return places, batch
-            mended = {n: self._mended(held[n]) for n in wrong}
-            kept = [n for n in range(len(held)) if mended.get(n, b"") is not None]
-            held = [mended.get(n) or held[n] for n in kept]
+            if batch is None:
+                longest = _ZEROS[: max(map(len, held))]
+                batch = self._batch([payload + longest for payload in held])
+            wrong = list(self._sought(held, 0)) if batch is None else self._differing(batch, payloads)
+            mended = {n: usual for n in wrong if (usual := self._mended(held[n]))}
+            kept = np.setdiff1d(np.arange(len(held)), [n for n in wrong if n not in mended])
+            if batch is not None and not mended:
+                return places[kept], batch.take(pa.array(kept)) if wrong else batch
+            held = [mended.get(n) or held[n] for n in kept.tolist()]
             places, payloads = places[kept], pa.array(held, pa.binary())
-            if compared is not None and not any(mended.values()):
-                # Those that are left were compared, and need not be so again.
-                return places, pyruhvro.deserialize_array(held, self._shape)
 
     def _batch(self, payloads: list[bytes]) -> pa.RecordBatch | None:
         """The records, unproven; None where pyruhvro refuses one."""

@@ -17,6 +17,7 @@ from frazil.formats.avro.pairs import real, takers, written
 from frazil.formats.avro.rows import Rows
 from frazil.formats.avro.scalars import scalar
 from frazil.formats.avro.shapes import UnreadableShapeError, held_fields, is_optional
+from frazil.formats.entries import map_of
 from frazil.formats.logical import Decimal, List, Map, Struct, Type
 from frazil.formats.types import arrow_type
 
@@ -104,17 +105,10 @@ class Projection:
         keys, values = (
             self.column(one, other, kind, array.values.field(n), below) for n, one, other, kind in parts
         )
-        offsets = array.offsets.to_numpy()
         lacking = _are_null(keys)
         below.spoil(lacking)
-        kept = _last_of_each(keys, offsets) & ~lacking
-        if not kept.all():
-            picked = pa.array(np.flatnonzero(kept))
-            keys, values = keys.take(picked), values.take(picked)
-            offsets = np.concatenate([[0], np.cumsum(kept)])[offsets].astype(np.int32)
-        return pa.MapArray.from_arrays(
-            pa.array(offsets), keys, values, arrow_type(wanted), mask=_missing(array)
-        )
+        kind, missing = arrow_type(wanted), _missing(array)
+        return map_of(keys, values, array.offsets.to_numpy(), kind, missing, lacking)
 
 
 def _branches(writer: Any, array: pa.Array) -> list[pa.Array]:
@@ -171,22 +165,6 @@ def _entry_types(node: dict[str, Any]) -> tuple[Any, Any]:
         return {"type": "string"}, node["values"]
     types = {f["name"]: f["type"] for f in node["items"]["fields"]}
     return types["key"], types["value"]
-
-
-def _last_of_each(keys: pa.Array, offsets: np.ndarray) -> np.ndarray:
-    """The entries whose key does not come again later in the same list."""
-    kept = np.ones(len(keys), bool)
-    sizes = np.diff(offsets)
-    if sizes.max(initial=0) < 2:
-        return kept
-    coded = keys.dictionary_encode()
-    numbers = coded.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    numbers += np.repeat(np.arange(len(sizes)), sizes) * max(len(coded.dictionary), 1)
-    _, last = np.unique(numbers[::-1], return_index=True)
-    if len(last) < len(keys):
-        kept[:] = False
-        kept[len(keys) - 1 - last] = True
-    return kept
 
 
 def _missing(array: pa.Array) -> pa.BooleanArray | None:

@@ -35,11 +35,9 @@ JOB_BYTES = 256 * 2**20
 PATIENCE = 1.0
 """Seconds for which a landing waits for others that are under way: as long as a small one takes by itself."""
 
-_COLUMNS = (
-    "raw_key", "raw_value", "partition", "offset", "timestamp", "timestampType",
-    "map_from_entries(headers) AS headers",
-)  # fmt: skip
-"""What crosses from the JVM to the tasks, with the landing's number."""
+_COLUMNS = ("raw_key", "raw_value", "partition", "offset", "timestamp", "timestampType", "headers")
+"""What crosses from the JVM to the tasks, with the landing's number. Headers become maps there, for Spark
+takes longer for that than for a short record's value."""
 
 _log = logging.getLogger(__name__)
 

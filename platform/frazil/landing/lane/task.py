@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from frazil.formats.entries import as_map
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.kafka.tally import SHIFT, Tally
 from frazil.tables.fitting import fitted
@@ -138,6 +139,8 @@ class _Slice:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Takes records in."""
+        headers = batch.schema.get_field_index("headers")
+        batch = batch.set_column(headers, "headers", as_map(batch.column(headers)))
         batch = batch.append_column("leader_epoch", self._epochs(batch))
         verdicts = self._task.records.decode(batch["raw_key"], batch["raw_value"])
         self._count(batch, verdicts)

@@ -30,6 +30,7 @@ from frazil.tables.layout import create_table
 
 SPEC = TableSpec(topic="t", namespace="n", key_format="string", value_format="string")
 BASE = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 OTHERS = b"\0\0\0\0\x09"
 
 
@@ -69,7 +70,7 @@ def batch(
         "timestamp": pa.array([BASE + dt.timedelta(milliseconds=n) for n in rows], pa.timestamp("us", "UTC")),
         "timestampType": pa.array([(0, 1, -1)[n % 3] for n in rows], pa.int32()),
         "landing": pa.array([landing for _ in rows], pa.int32()),
-        "headers": pa.array([[("h", b"v")] if n else None for n in rows], pa.map_(pa.string(), pa.binary())),
+        "headers": pa.array([[("h", b"v")] if n else None for n in rows], HEADERS),
     }
     return pa.RecordBatch.from_pydict(columns)
 
@@ -145,6 +146,23 @@ def test_a_rows_metadata_is_its_records(catalog: InMemoryCatalog) -> None:
         "_x24_x24leader_x2Depoch": 7, "_x24_x24offset": 7, "_x24_x24timestamp": None,
         "_x24_x24timestamp_x2Dtype": "NO_TIMESTAMP_TYPE",
     }  # fmt: skip
+
+
+def test_of_headers_of_one_name_the_last_one_is_kept(catalog: InMemoryCatalog) -> None:
+    sent = [
+        [("h", b"old"), ("other", None), ("h", b"new")],
+        None,
+        [("h", b"v")],
+        [],
+        [("x", b""), ("h", b"w")],
+    ]
+    records = batch(*[(b"k", b"v")] * len(sent))
+    records = records.set_column(records.num_columns - 1, "headers", pa.array(sent, HEADERS))
+
+    _, rows, _ = run(task_of(catalog), records.slice(0, 2), records.slice(2))
+
+    found = [row["_x24_x24headers"] and dict(row["_x24_x24headers"]) for row in rows]
+    assert found == [{"other": None, "h": b"new"}, None, {"h": b"v"}, [], {"x": b"", "h": b"w"}]
 
 
 def test_counts_are_of_all_batches_and_say_which_records_were_read(catalog: InMemoryCatalog) -> None:
