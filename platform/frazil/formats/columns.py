@@ -128,7 +128,7 @@ def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns
 
     Raises SchemaRefusedError where two names differ by case only: engines and catalogs would mix them up.
     """
-    kept = spec.on_null_value == "keep"
+    kept = spec.on_null_value == "keep" or spec.by_lsn  # then a delete makes a row, were its key unknown
     record = RecordColumns(_optional(key), _optional(value) if kept else value)
     _check_names(spec, record)
     return record

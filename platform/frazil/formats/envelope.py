@@ -117,10 +117,22 @@ def envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope:
         raise _refusal(spec, row, "after", "a record, which the row is", value)
     if op is None or op.type != Primitive("string"):
         raise _refusal(spec, op, "op", "a text, which says what was done", value)
+    _refuse_unordered(spec, find(value, "source.lsn"))
     time, lsn = (_number(value, at, path) for path in ("source.ts_ms", "source.lsn"))
     low, high = _TIMES
     moment = f"CASE WHEN {time} BETWEEN {low}L AND {high}L THEN timestamp_millis({time}) END"
     return Envelope(key, row.type, key_at, at, moment, lsn)
+
+
+def _refuse_unordered(spec: TableSpec, lsn: Field | None) -> None:
+    if spec.by_lsn and (lsn is None or lsn.type not in _WHOLE):
+        said = f"source.lsn is {lsn.type}, and no whole number" if lsn else "there is no field source.lsn"
+        raise SchemaRefusedError(
+            f"The changes of topic {spec.topic} can't be put in order as the spec says: {said}.",
+            where=f"topic {spec.topic}, order_by: source.lsn",
+            meaning="Nothing was landed.",
+            todo="Write order_by: offset, which suits every database.",
+        )
 
 
 def _payload(columns: Struct, at: str) -> tuple[Struct, str]:

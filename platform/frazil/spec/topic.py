@@ -59,6 +59,12 @@ class TableSpec(AnyTable):
         "`$$deleted` and `$$deleted-at`.",
     )
 
+    order_by: Literal["offset", "source.lsn"] = Field(
+        "offset",
+        description="cdc: which change of a row is the later one. offset: by the offset, between two "
+        "partitions by the timestamp. source.lsn: by PostgreSQL's log; needs delete: soft.",
+    )
+
     partitions: int | None = Field(None, ge=1, description="How many partitions the topic must have.")
     replication: int | None = Field(
         None, ge=1, description="How many replicas a new topic has. Default: the broker's."
@@ -147,6 +153,11 @@ class TableSpec(AnyTable):
         """Whether a row stays when it is deleted, and is marked."""
         return self.delete == "soft"
 
+    @property
+    def by_lsn(self) -> bool:
+        """Whether the source's log says which change is the later one."""
+        return self.order_by == "source.lsn"
+
     @model_validator(mode="before")
     @classmethod
     def _null_deletes(cls, data: Any) -> Any:
@@ -170,6 +181,9 @@ class TableSpec(AnyTable):
     def _enveloped(self) -> Self:
         if self.keeps_deleted and self.mode != "cdc":
             raise ValueError("delete: soft marks rows of a database; it needs mode: cdc")
+        if self.by_lsn and not self.keeps_deleted:
+            why = "a delete that left no row would have no LSN to compare older changes with"
+            raise ValueError(f"order_by: source.lsn needs mode: cdc and delete: soft, for {why}")
         if self.mode == "cdc" and self.key_format == "none":
             raise ValueError("key_format: none leaves nothing that tells rows apart; mode: cdc needs the key")
         if self.mode == "cdc" and "protobuf" in (self.key_format, self.value_format):

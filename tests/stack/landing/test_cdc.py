@@ -125,6 +125,42 @@ def test_a_row_that_was_deleted_softly_lives_again_and_a_late_tombstone_changes_
     assert sound(made)
 
 
+def test_the_sources_log_says_what_is_later_whatever_partition_and_clock_say(make_one: MakeTopic) -> None:
+    made = captured(make_one, delete="soft", order_by="source.lsn")
+    topic = made.topic
+
+    def send(key: str, quantity: int | None, lsn: int, partition: int, timestamp: int) -> None:
+        made.lsn = lsn - 8
+        made.send([(key, quantity)], partition=partition, timestamp=timestamp)
+
+    for key in "abc":
+        send(key, 1, 100, 0, 9000)
+    send("late", None, 300, 1, 10)  # its insert waits in the other partition
+    land(topic.spec, topic.connections)
+    send("a", 2, 50, 1, 9999)  # sent once more
+    send("b", None, 200, 1, 10)
+    send("c", 3, 150, 1, 20)
+    send("e", 1, 10, 1, 10)
+    send("e", 2, 5, 0, 9999)
+    land(topic.spec, topic.connections)
+    assert live(made) == {"a": 1, "c": 3, "e": 1}
+
+    send("late", 1, 250, 0, 9000)
+    send("b", 4, 190, 0, 9000)
+    send("c", None, 400, 0, 10)
+    send("e", 5, 600, 0, 1)
+    report = land(topic.spec, topic.connections)
+
+    assert live(made) == {"a": 1, "e": 5}
+    gone = {row["key"]: row["quantity"] for row in topic.rows() if row["$$deleted"]}
+    assert gone == {"b": 1, "c": 3, "late": None}
+    assert (report.inserted, report.updated, report.deleted) == (0, 1, 1)
+    send("b", 5, 500, 0, 1)
+    land(topic.spec, topic.connections)
+    assert live(made) == {"a": 1, "b": 5, "e": 5}
+    assert sound(made)
+
+
 @pytest.mark.parametrize("written", ["avro", "json"])
 def test_an_envelope_that_says_no_row_is_a_bad_record(make_one: MakeTopic, written: Written) -> None:
     made = ten(make_one, written, on_bad_record="dead_letter")

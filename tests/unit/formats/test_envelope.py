@@ -193,6 +193,18 @@ def test_what_the_source_does_not_tell_is_null() -> None:
     assert told.time.startswith("CASE WHEN CAST(_value.`source`.`ts_ms` AS bigint) BETWEEN")
 
 
+def test_an_order_by_the_sources_log_needs_its_numbers_and_lets_a_delete_make_a_row() -> None:
+    by_lsn = SPEC.model_copy(update={"delete": "soft", "order_by": "source.lsn"})
+    key = Struct(ROW.fields[:1])
+    source = Field("source", Struct((Field("lsn", LONG, optional=True),)))
+
+    for other in (changes(ROW), changes(ROW, TEXT, Field("source", Struct((Field("lsn", TEXT),))))):
+        with pytest.raises(SchemaRefusedError, match="can't be put in order"):
+            row_columns(by_lsn, key, other)
+    found = row_columns(by_lsn, key, changes(ROW, TEXT, source))
+    assert all(f.optional for f in found.fields)
+
+
 def test_protobuf_is_refused() -> None:
     with pytest.raises(ConfigureError, match="written in Protobuf"):
         columns(VALUE, "PROTOBUF", "")

@@ -1,8 +1,4 @@
-"""The last change of each key: Spark writes the rows that they leave upon a branch, and tells what they end.
-
-Within a partition the offset says which change is the last one. Offsets of two partitions can't be compared:
-there the record's timestamp decides, and where two are equal the greater partition.
-"""
+"""The last change of each key: Spark writes the rows that they leave upon a branch, and tells the others."""
 
 from __future__ import annotations
 
@@ -18,8 +14,16 @@ from frazil.formats.record import OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
+from frazil.landing.upsert.order import (
+    decoded_places,
+    newest_first,
+    place_types,
+    places,
+    with_candidates,
+    with_lsn,
+)
 from frazil.landing.upsert.soft_delete import filled, is_deleted, mark_types, with_values, without_echoes
-from frazil.landing.upsert.words import BARE, DELETED, OFFSET, PARTITION, ROW, TIMESTAMP, TOMBSTONE
+from frazil.landing.upsert.words import BARE, DELETED, ROW, TOMBSTONE
 from frazil.landing.write import PLAN, Written, columns_sql, counters, written_by
 from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
@@ -30,8 +34,6 @@ from frazil.tables.spark import Watched, append_rows, samples, spark_name
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame, SparkSession
-
-_PLACE = {"partition": PARTITION, "offset": OFFSET, "timestamp": TIMESTAMP}
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Changes:
     def heads(self) -> DataFrame:
         """The columns of the key, where the change is from, whether it deletes, and whether it is bare."""
         names = names_by_word(self.spec)
-        place = (f"{quoted(names[word])} AS {quoted(own)}" for word, own in _PLACE.items())
+        place = (f"{quoted(names[word])} AS {quoted(own)}" for word, own in places(self.spec).items())
         told = (
             f"{is_deleted(self.spec)} AS {quoted(DELETED)}",
             *(f"false AS {quoted(c)}" for c in (BARE, TOMBSTONE)),
@@ -80,7 +82,7 @@ class Changes:
         import pyarrow as pa
 
         texts = self.spark.createDataFrame(pa.table({"text": pa.array(self.ends, pa.string())}))
-        types = _end_types(self.key, self.marks)
+        types = _end_types(self.spec, self.key, self.marks)
         told = [
             f"{_read(f'parts[{n}]', kind)} AS {quoted(name)}" for n, (name, kind) in enumerate(types.items())
         ]
@@ -108,9 +110,9 @@ def write_changes(
     dealt = {} if spec.write.sorts else {"distribution-mode": "hash"}
     with spark_job(job):
         decoded = Watched(decoder.decode(records), counters(writers, spec), job, twice=twice)
-        of_key = decoded.rows.where(OK).selectExpr(*_PLACE, *deletes, row)
-        heads = _last(of_key, key, [f.name for f in table.schema().fields], marks)
-        ends = f"collect_list(CASE WHEN {quoted(DELETED)} THEN {_end(key, marks)} END)"
+        of_key = decoded.rows.where(OK).selectExpr(*decoded_places(spec), *deletes, row)
+        heads = _last(of_key, spec, key, [f.name for f in table.schema().fields], marks)
+        ends = f"collect_list(CASE WHEN {quoted(DELETED)} THEN {_end(spec, key, marks)} END)"
         last = Watched(heads, {"keys": "count(1)", "ends": ends}, job, twice=twice)
         rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(f"{quoted(ROW)}.*")
         append_rows(rows, name, branch, {PLAN: json.dumps(dict(plan.spans))}, options=dealt)
@@ -125,7 +127,7 @@ def key_types(table: Table, decoder: RecordDecoder) -> dict[str, str]:
 
 
 def _last(
-    rows: DataFrame, key: Mapping[str, str], columns: Sequence[str], marks: Mapping[str, str]
+    rows: DataFrame, spec: TableSpec, key: Mapping[str, str], columns: Sequence[str], marks: Mapping[str, str]
 ) -> DataFrame:
     """The last change of each key. All windows go by the key, so that rows are shuffled once.
 
@@ -138,32 +140,29 @@ def _last(
 
     named = rows.selectExpr(
         *(f"{quoted(ROW)}.{quoted(name)} AS {quoted(name)}" for name in key),
-        *(f"{word} AS {quoted(own)}" for word, own in _PLACE.items()),
-        *map(quoted, (DELETED, TOMBSTONE, ROW)),
+        *map(quoted, [*places(spec).values(), DELETED, TOMBSTONE, ROW]),
     )
     of_key = Window.partitionBy(*map(quoted, key))
-    named = with_values(without_echoes(named, of_key), of_key) if marks else named
-    by_offset = of_key.orderBy(quoted(PARTITION), F.desc(quoted(OFFSET)))
-    by_time = of_key.orderBy(F.desc(quoted(TIMESTAMP)), F.desc(quoted(PARTITION)))
-    newer = F.lag(quoted(PARTITION)).over(by_offset)
-    of_partition = named.withColumn(_NEWER, newer).where(f"NOT {quoted(_NEWER)} <=> {quoted(PARTITION)}")
-    ranked = of_partition.withColumn(_RANK, F.row_number().over(by_time))
-    last = ranked.where(f"{quoted(_RANK)} = 1").drop(_NEWER, _RANK)
-    return filled(last, columns, marks) if marks else last
+    named = without_echoes(named, of_key) if marks else named
+    named = with_lsn(named, list(key)) if spec.by_lsn else named
+    named = with_values(named, of_key, spec) if marks else named
+    candidates = with_candidates(named, of_key, spec, _RANK).where(quoted(_RANK))
+    ranked = candidates.withColumn(_RANK, F.row_number().over(of_key.orderBy(*newest_first(spec))))
+    last = ranked.where(f"{quoted(_RANK)} = 1").drop(_RANK)
+    return filled(last, spec, columns, marks) if marks else last
 
 
-_NEWER, _RANK = "$frazil_newer", "$frazil_rank"
+_RANK = "$frazil_rank"
 
 
-def _end_types(key: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:
+def _end_types(spec: TableSpec, key: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:
     """What is told of a delete that leaves no row, with Spark's types."""
-    place = {PARTITION: "int", OFFSET: "bigint", TIMESTAMP: "timestamp"}
-    return {**key, **place, TOMBSTONE: "boolean", **marks}
+    return {**key, **place_types(spec), TOMBSTONE: "boolean", **marks}
 
 
-def _end(key: Mapping[str, str], marks: Mapping[str, str]) -> str:
+def _end(spec: TableSpec, key: Mapping[str, str], marks: Mapping[str, str]) -> str:
     """The same as text: SQL that `_read` is the opposite of."""
-    types = _end_types(key, marks).items()
+    types = _end_types(spec, key, marks).items()
     parts = (_text(f"{quoted(ROW)}.{quoted(c)}" if c in marks else quoted(c), kind) for c, kind in types)
     return f"to_json(array({', '.join(parts)}))"
 

@@ -14,8 +14,9 @@ from frazil.formats.columns import names_by_word
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes
+from frazil.landing.upsert.order import is_newer, places
 from frazil.landing.upsert.soft_delete import is_deleted
-from frazil.landing.upsert.words import BARE, DELETED, OFFSET, PARTITION, TIMESTAMP, TOMBSTONE
+from frazil.landing.upsert.words import BARE, DELETED, TOMBSTONE
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
 from frazil.tables.faults import spark_job
@@ -49,6 +50,8 @@ class Matches:
     bare: int = 0  # rows that go, and that no row upon the landing's branch comes for
     older: DataFrame | None = None  # keys of changes that are older than their row; None where there are none
     older_rows: int = 0  # how many of those changes have a row
+    strange: DataFrame | None = None  # deletes of keys that the table has no row of, where they are noted
+    strange_rows: int = 0  # how many those are
 
     @property
     def gone(self) -> int:
@@ -88,10 +91,10 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
     head = at_snapshot(changes.spark, changes.name, table.metadata.current_snapshot_id or 0)
     for condition in (wanted.box.sql, *wanted.buckets):
         head = head.where(condition)
-    place = [names[word] for word in ("partition", "offset", "timestamp", "deleted") if word in names]
+    place = [names[word] for word in (*places(spec), "deleted") if word in names]
     rows = head.select(*map(quoted, [*changes.key, *place, "_file"]))
     met = rows.join(held(changes.heads, changes.count), list(changes.key))
-    wins, gone = _wins(names, anew=bool(plan.upon and plan.upon.earlier_logs)), is_deleted(spec)
+    wins, gone = is_newer(spec, anew=bool(plan.upon and plan.upon.earlier_logs)), is_deleted(spec)
     judged = met.withColumn("wins", F.expr(f"{wins} AND NOT ({gone} AND {quoted(TOMBSTONE)})"))
     measures = _COUNTS | {"deleted": f"count_if(wins AND {quoted(DELETED)} AND NOT {gone})"}
     with spark_job(landing_job(plan)):
@@ -104,10 +107,26 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
         sum(row["bare"] for row in found),
         judged.where("NOT wins").select(*map(quoted, changes.key)) if older else None,
         sum(row["older_rows"] for row in found),
+        *_strange(changes, judged, sum(row["met"] for row in found)),
     )
 
 
+def no_matches(changes: Changes) -> Matches:
+    """What a head has that has no rows."""
+    noted = len(changes.ends) if changes.spec.by_lsn else 0
+    return Matches({}, strange=changes.bare if noted else None, strange_rows=noted)
+
+
+def _strange(changes: Changes, judged: DataFrame, met: int) -> tuple[DataFrame | None, int]:
+    """Deletes of keys that the head has no row of, where they must be remembered, and how many they are."""
+    count = len(changes.ends) - met if changes.spec.by_lsn else 0
+    key = list(changes.key)
+    rows = changes.bare.join(judged.select(*map(quoted, key)), key, "left_anti") if count else None
+    return rows, count
+
+
 _COUNTS = {
+    "met": f"count_if({quoted(BARE)})",
     "gone": "count_if(wins)",
     "bare": f"count_if(wins AND {quoted(BARE)})",
     "older": "count_if(NOT wins)",
@@ -120,13 +139,3 @@ def held(keys: DataFrame, count: int) -> DataFrame:
     from pyspark.sql import functions as F
 
     return F.broadcast(keys) if count <= _FEW else keys
-
-
-def _wins(names: Mapping[str, str], *, anew: bool) -> str:
-    """Whether a change is newer than the row of its key, as SQL; `anew`: offsets may have begun anew."""
-    partition, offset, at = (quoted(names[word]) for word in ("partition", "offset", "timestamp"))
-    later = (
-        f"{quoted(TIMESTAMP)} > {at} OR ({quoted(TIMESTAMP)} = {at} AND {quoted(PARTITION)} > {partition})"
-    )
-    behind = "true" if anew else f"{quoted(OFFSET)} > {offset}"
-    return f"coalesce(CASE WHEN {quoted(PARTITION)} = {partition} THEN {behind} ELSE {later} END, true)"

@@ -17,12 +17,13 @@ from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes, key_types, write_changes
-from frazil.landing.upsert.matches import Matches, find_matches, held, key_range
+from frazil.landing.upsert.matches import KeyRange, Matches, find_matches, held, key_range, no_matches
 from frazil.landing.upsert.soft_delete import mark_types, marked
 from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.box import Box
 from frazil.tables.branches import LANDING, leave_branch, new_branch
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import branch_gone
@@ -142,11 +143,14 @@ class _Merge:
         """Merges into the present head; raises CommitConflictError where others committed meanwhile."""
         changes = self.changes
         table = load_table(self.catalog, changes.name)
-        if not changes.count or not rows_held(table, table.current_snapshot()):
+        if not changes.count:
             return self.told(table, Matches({}), StagedFiles())
-        within = key_range(changes, table, self.plan)
-        matches = find_matches(table, changes, within, self.plan)
-        if not matches.files and not matches.older_rows:
+        if rows_held(table, table.current_snapshot()):
+            within = key_range(changes, table, self.plan)
+            matches = find_matches(table, changes, within, self.plan)
+        else:
+            within, matches = KeyRange(Box()), no_matches(changes)
+        if not matches.files and not matches.older_rows and not matches.strange_rows:
             return self.told(table, matches, StagedFiles())
         found = files_matching(table, within.box.expression)
         files = tuple(e for e in found.entries if e.data_file.file_path in matches.files)
@@ -171,7 +175,7 @@ class _Merge:
             lambda rows: self._rows(rows, matches),
             job,
         )
-        newer = changes.put - matches.older_rows if matches.older_rows else 0
+        newer = matches.strange_rows + (changes.put - matches.older_rows if matches.older_rows else 0)
         stay = matches.bare if changes.marks else 0
         numbers = f"of {before} rows {matches.gone} go, {newer} come, {stay} are marked"
         wanted = before - matches.gone + newer + stay
@@ -189,7 +193,10 @@ class _Merge:
         kept = state.join(held(keys, changes.count), key, "left_anti")
         if changes.marks and matches.bare:
             ends = held(newer(changes.bare), len(changes.ends))
-            kept = kept.unionByName(marked(state, ends, key, changes.marks))
+            kept = kept.unionByName(marked(state, ends, changes.spec, key, changes.marks))
+        if matches.strange is not None:
+            strange = matches.strange.select(*map(quoted, [*key, *changes.marks]))
+            kept = kept.unionByName(strange, allowMissingColumns=True)
         if matches.older_rows:
             kept = kept.unionByName(newer(changes.rows), allowMissingColumns=True)
         return kept
@@ -200,7 +207,7 @@ class _Merge:
         return Merged(
             **{f.name: getattr(self.written, f.name) for f in fields(Written)},
             put=self.changes.put,
-            inserted=self.changes.put - matches.older_rows - replaced,
+            inserted=self.changes.put - matches.older_rows - replaced + matches.strange_rows,
             updated=matches.gone - matches.deleted,
             deleted=matches.deleted,
             ended=0 if self.changes.marks else matches.bare,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from frazil.formats.columns import deleted_name, names_by_word
 from frazil.formats.types import from_iceberg, spark_type
-from frazil.landing.upsert.words import DELETED, OFFSET, PARTITION, ROW, TIMESTAMP, TOMBSTONE
+from frazil.landing.upsert.order import newest_first, with_candidates
+from frazil.landing.upsert.words import DELETED, OFFSET, PARTITION, ROW, TOMBSTONE
 from frazil.quoting import literal, quoted
 from frazil.spec.topic import TableSpec
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, WindowSpec
 
 _BEFORE, _PUT, _VALUES = (f"$frazil_{word}" for word in ("before", "put", "values"))
+_LSN = "source-lsn"  # a tombstone has none: then the row keeps its own
 _MARK = "$frazil_mark_"
 
 
@@ -48,36 +50,39 @@ def without_echoes(changes: DataFrame, of_key: WindowSpec) -> DataFrame:
     return seen.where(f"NOT coalesce({echo}, false)").drop(_BEFORE)
 
 
-def with_values(changes: DataFrame, of_key: WindowSpec) -> DataFrame:
+def with_values(changes: DataFrame, of_key: WindowSpec, spec: TableSpec) -> DataFrame:
     """Adds to each change the row that the last one left which was no delete: null where there is none."""
     from pyspark.sql import functions as F
 
-    puts_first = of_key.orderBy(quoted(PARTITION), quoted(DELETED), F.desc(quoted(OFFSET)))
-    first = f"NOT {quoted(_PUT)} <=> {quoted(PARTITION)}"
-    newest = of_key.orderBy(*(F.desc(quoted(name)) for name in (_PUT, TIMESTAMP, PARTITION)))
-    return (
-        changes.withColumn(_PUT, F.lag(quoted(PARTITION)).over(puts_first))
-        .withColumn(_PUT, F.expr(f"NOT {quoted(DELETED)} AND {first}"))
-        .withColumn(_VALUES, F.first(F.expr(f"CASE WHEN {quoted(_PUT)} THEN {quoted(ROW)} END")).over(newest))
-        .drop(_PUT)
-    )
+    puts = with_candidates(changes, of_key, spec, _PUT, puts=True)
+    newest = of_key.orderBy(F.desc(quoted(_PUT)), *newest_first(spec))
+    values = F.first(F.expr(f"CASE WHEN {quoted(_PUT)} THEN {quoted(ROW)} END")).over(newest)
+    return puts.withColumn(_VALUES, values).drop(_PUT)
 
 
-def filled(changes: DataFrame, columns: Iterable[str], marks: Collection[str]) -> DataFrame:
+def filled(changes: DataFrame, spec: TableSpec, columns: Iterable[str], marks: Collection[str]) -> DataFrame:
     """Changes in which a delete has the last values of its row; it stays bare where these are not known."""
     from pyspark.sql import functions as F
 
-    taken = ((c, ROW if c in marks else _VALUES) for c in columns)
-    parts = ", ".join(f"{literal(c)}, {quoted(of)}.{quoted(c)}" for c, of in taken)
+    lsn = quoted(names_by_word(spec)[_LSN])
+    taken = {c: f"{quoted(ROW if c in marks else _VALUES)}.{quoted(c)}" for c in columns}
+    taken |= {names_by_word(spec)[_LSN]: f"coalesce({quoted(ROW)}.{lsn}, {quoted(_VALUES)}.{lsn})"}
+    parts = ", ".join(f"{literal(c)}, {sql}" for c, sql in taken.items())
     known = f"{quoted(DELETED)} AND {quoted(_VALUES)} IS NOT NULL"
     row = F.expr(f"CASE WHEN {known} THEN named_struct({parts}) ELSE {quoted(ROW)} END")
     bare = F.expr(f"{quoted(DELETED)} AND {quoted(_VALUES)} IS NULL")
     return changes.withColumn(ROW, row).withColumn(DELETED, bare).drop(_VALUES)
 
 
-def marked(rows: DataFrame, ends: DataFrame, key: Collection[str], marks: Mapping[str, str]) -> DataFrame:
+def marked(
+    rows: DataFrame, ends: DataFrame, spec: TableSpec, key: Collection[str], marks: Mapping[str, str]
+) -> DataFrame:
     """Those rows of a table whose keys end, with the marks of what ended them."""
     new = {c: _MARK + c for c in marks}
     told = ends.selectExpr(*map(quoted, key), *(f"{quoted(c)} AS {quoted(to)}" for c, to in new.items()))
     met = rows.join(told, list(key))
-    return met.selectExpr(*(f"{quoted(new.get(c, c))} AS {quoted(c)}" for c in rows.columns))
+    lsn = names_by_word(spec)[_LSN]
+    taken = {c: quoted(new.get(c, c)) for c in rows.columns} | {
+        lsn: f"coalesce({quoted(new[lsn])}, {quoted(lsn)})"
+    }
+    return met.selectExpr(*(f"{sql} AS {quoted(c)}" for c, sql in taken.items()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-PARTITION, OFFSET, TIMESTAMP, DELETED, BARE, TOMBSTONE, ROW = (
-    f"$frazil_{word}" for word in ("partition", "offset", "timestamp", "deleted", "bare", "tombstone", "row")
+PARTITION, OFFSET, TIMESTAMP, LSN, DELETED, BARE, TOMBSTONE, ROW = (
+    f"$frazil_{word}"
+    for word in ("partition", "offset", "timestamp", "lsn", "deleted", "bare", "tombstone", "row")
 )
 """`DELETED`: whether the change ends its row. `BARE`: whether it leaves no row upon the landing's branch."""
