@@ -82,7 +82,7 @@ reference: $(READY) ## Renew the parts of the docs that are generated from the c
 bench: up ## Measure landings against a bare Spark job, compactions against Iceberg's own, derivations against all anew, upserts against MERGE; then commands.
 	missed=0; for part in bench upkeep derive upserts commands; do PYTHONPATH=tests python tests/bench/$$part.py || missed=1; done; exit $$missed
 
-peers: up ## Land the same records by Spark's Structured Streaming and by a loop with PyIceberg, beside Frazil.
+peers: up ## Land the same records by Spark's Structured Streaming, Kafka Connect's sink and a loop with PyIceberg, beside Frazil.
 	PYTHONPATH=tests python tests/bench/peers.py
 
 week: up ## Live through a week of landings, one a minute, with upkeep on: an hour and more.

@@ -31,11 +31,15 @@ class Cost:
 
 
 class Meter:
-    """Measures the processes that work: Spark's with their children, and this one; no broker, no S3."""
+    """Measures the processes that work: Spark's with their children, and this one; no broker, no S3.
 
-    def __init__(self) -> None:
+    Args:
+        more: Others, that are there as long as it measures.
+    """
+
+    def __init__(self, *more: psutil.Process) -> None:
         servers = [_server(name) for name in ("spark", "spark-upkeep")]
-        self._roots = (*servers, psutil.Process())
+        self._roots = (*servers, *more, psutil.Process())
 
     def cost(self, work: Callable[[], object]) -> Cost:
         """Runs the work once."""

@@ -1,9 +1,11 @@
 """`python tests/bench/peers.py`: other ways from Kafka to Iceberg, beside Frazil, on the same records.
 
-Spark's Structured Streaming as its guide has it (`from_avro`, a checkpoint, `availableNow`), and a loop in
-Python (confluent-kafka, fastavro, `Table.append` of PyIceberg, offsets committed after each append). All take
-turns on one stack, into tables of the same columns, and medians count: CPU seconds of Spark's servers and of
-this process. What each promises when it is killed is no part of it: docs/comparison.md. Prints a table,
+Spark's Structured Streaming as its guide has it (`from_avro`, checkpoint, `availableNow`), Kafka Connect with
+Iceberg's own sink (`connect_sink.py`), and a loop in Python (confluent-kafka, fastavro, `Table.append` of
+PyIceberg, offsets committed after each append). All take turns on one stack, into tables of the same columns;
+the sink leaves the key, the headers and two columns of Kafka's null. Medians count: CPU seconds of Spark's
+servers, of Connect's worker and of this process. What each promises when it is killed is no part of it:
+docs/comparison.md. Prints a table,
 and with --page FILE writes the same with versions and settings.
 """
 
@@ -28,6 +30,7 @@ import bare
 import fastavro
 import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
+from connect_sink import COMMITS, Sink, versions
 from meter import Cost, Meter, medians
 from pyiceberg.exceptions import NoSuchTableError
 from rich.console import Console
@@ -91,15 +94,17 @@ class Peers:
         settings: Of the stack.
         repeats: Turns that count, after one that does not.
         folder: For checkpoints.
+        sink: Its worker runs.
     """
 
-    def __init__(self, settings: Settings, repeats: int, folder: Path) -> None:
-        self._connections, self._repeats, self._folder = Clients(settings), repeats, folder
-        self._plain = bare.plain(settings)
-        self._meter = Meter()
+    def __init__(self, connections: Clients, repeats: int, folder: Path, sink: Sink) -> None:
+        self._connections, self._repeats, self._folder, self._sink = connections, repeats, folder, sink
+        self._plain = bare.plain(connections.settings)
+        self._meter = Meter(sink.process)
         self._ways: dict[str, Callable[[TableSpec, TableName], object]] = {
             "Frazil": self._frazil,
             "Spark Structured Streaming": self._streaming,
+            "Kafka Connect, Iceberg's sink": lambda spec, name: sink.land(spec.topic, name),
             "loop with PyIceberg": self._loop,
         }
 
@@ -198,7 +203,9 @@ def page(results: Sequence[Result]) -> str:
     used = ", ".join(f"{part} {version(part)}" for part in parts)
     rows = "\n".join(f"| {' | '.join(result.cells)} |" for result in results)
     line = "|---" * len(HEADS) + "|"
-    return f"| {' | '.join(HEADS)} |\n{line}\n{rows}\n\nWith {used}; batches of {BATCH:,} in the loop.\n"
+    used += f", {', '.join(versions())}"
+    said = f"With {used}; batches of {BATCH:,} in the loop, a commit of the sink each {COMMITS} s."
+    return f"| {' | '.join(HEADS)} |\n{line}\n{rows}\n\n{said}\n"
 
 
 def main() -> int:
@@ -209,8 +216,9 @@ def main() -> int:
     parser.add_argument("--page", type=Path, help="where to write the results as Markdown")
     options = parser.parse_args()
     scale, repeats = (10, 1) if options.quick else (1, 3)
-    with tempfile.TemporaryDirectory() as folder:
-        peers = Peers(Settings.load(), repeats, Path(folder))
+    connections = Clients(Settings.load())
+    with tempfile.TemporaryDirectory() as folder, Sink(connections, Path(folder)) as sink:
+        peers = Peers(connections, repeats, Path(folder), sink)
         results = [found for each, count in SAMPLES for found in peers.compare(each, count // scale)]
     table = Table(*HEADS)
     for result in results:

@@ -32,6 +32,27 @@ WANTED = (
     ("connect", "org.apache.kafka:connect-basic-auth-extension:4.3.1"),
     ("connect", "org.slf4j:slf4j-simple:1.7.36"),
     ("debezium", "io.debezium:debezium-connector-postgres:3.2.0.Final:plugin:tar.gz"),
+    # For `make peers` only: what Connect's workers load beside Frazil.
+    ("iceberg-sink", "org.apache.iceberg:iceberg-kafka-connect:1.12.0"),
+    ("iceberg-sink", "org.apache.iceberg:iceberg-parquet:1.12.0"),
+    ("iceberg-sink", "org.apache.iceberg:iceberg-aws:1.12.0"),
+    ("iceberg-sink", "org.apache.iceberg:iceberg-aws-bundle:1.12.0"),
+    ("iceberg-sink", "org.apache.hadoop:hadoop-client-api:3.4.1"),
+    ("iceberg-sink", "org.apache.hadoop:hadoop-client-runtime:3.4.1"),
+    # Without what it needs for other formats, which is not on Maven Central.
+    ("avro-converter", "io.apicurio:apicurio-registry-utils-converter:2.5.8.Final"),
+    ("avro-converter", "io.apicurio:apicurio-registry-serdes-avro-serde:2.5.8.Final"),
+    ("avro-converter", "io.apicurio:apicurio-registry-serde-common:2.5.8.Final"),
+    ("avro-converter", "io.apicurio:apicurio-registry-schema-resolver:2.5.8.Final"),
+    ("avro-converter", "io.apicurio:apicurio-registry-client:2.5.8.Final"),
+    ("avro-converter", "io.apicurio:apicurio-registry-common:2.5.8.Final"),
+    ("avro-converter", "io.apicurio:apicurio-common-rest-client-common:0.1.18.Final"),
+    ("avro-converter", "io.apicurio:apicurio-common-rest-client-jdk:0.1.18.Final"),
+    ("avro-converter", "org.apache.avro:avro:1.11.3"),
+    ("avro-converter", "org.apache.commons:commons-compress:1.22"),
+    ("avro-converter", "com.fasterxml.jackson.core:jackson-annotations:2.14.2"),
+    ("avro-converter", "com.fasterxml.jackson.core:jackson-core:2.14.2"),
+    ("avro-converter", "com.fasterxml.jackson.core:jackson-databind:2.14.2"),
     ("registry", "io.apicurio:apicurio-registry-app:3.3.3:all:tar.gz"),
     ("spark", "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"),
     ("spark", "org.apache.iceberg:iceberg-aws-bundle:1.12.0"),
@@ -43,7 +64,7 @@ WANTED = (
 )
 """Set and coordinates. Those of `_WHOLE` are locked with all that they need at run time, the others alone."""
 
-_WHOLE = ("kafka", "connect")
+_WHOLE = ("kafka", "connect", "iceberg-sink")
 
 NO_CORE = "-XX:-CreateCoredumpOnCrash"
 """An option of every server. A core dump would hold all of its memory, with the secrets of its clients."""
