@@ -78,7 +78,8 @@ class History:
     @property
     def table(self) -> Any:
         """As little of a table as positions look at."""
-        return SimpleNamespace(metadata=self.metadata, name=lambda: ("ns", "a"))
+        metadata = self.metadata
+        return SimpleNamespace(metadata=metadata, properties=metadata.properties, name=lambda: ("ns", "a"))
 
     def expire(self, *numbers: int) -> None:
         self.snapshots = [s for s in self.snapshots if s.snapshot_id not in numbers]
@@ -150,6 +151,30 @@ def test_rows_that_others_changed_can_not_be_told(history: History, operation: O
     with pytest.raises(PositionLostError, match=r"changed or deleted.*\n.*snapshot 5, "):
         increment(history.table, at(4))
     assert increment(history.table, at(5)).rows == 0
+
+
+def test_rows_that_change_by_a_key_are_counted_as_landings_say_and_else_at_most(history: History) -> None:
+    history.properties = {"frazil.key": '["id"]'}
+    landed = {"frazil.inserted": "1", "frazil.updated": "4", "frazil.deleted": "2"}
+    history.commit(Operation.OVERWRITE, rows=40, **landed)
+    history.commit(Operation.OVERWRITE, rows=5, **{"frazil.upkeep": "row_expiry", "deleted-records": "9"})
+    history.commit(Operation.OVERWRITE, rows=7, **{"frazil.upkeep": "forgetting"})
+
+    new = increment(history.table, at(3), follows=True)
+
+    assert (new.since, new.rows, new.key) == (3, 30 + 1 + 4 + 2 + 9, ("id",))
+    assert increment(history.table, at(6), follows=True).key == ()
+
+
+@pytest.mark.parametrize("gone", ["the key", "the snapshot that was read", "rows, by delete files"])
+def test_rows_that_change_by_a_key_are_lost_where_nothing_tells_them(history: History, gone: str) -> None:
+    history.properties = {} if gone == "the key" else {"frazil.key": '["id"]'}
+    history.commit(Operation.OVERWRITE, **({"added-delete-files": "1"} if "delete files" in gone else {}))
+    if "snapshot" in gone:
+        history.expire(1, 2, 3, 4)
+
+    with pytest.raises(PositionLostError, match="changed or deleted"):
+        increment(history.table, at(4), follows=True)
 
 
 def test_an_input_without_new_rows_is_followed_after_a_while_lest_the_position_expires(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.derive.output import cast, types_of
 from frazil.derive.queries.totals import Merge, merge_of
-from frazil.derive.write import MARK, Kind, Result, Task, derivation_job, write_counted
+from frazil.derive.write import MARK, Changed, Kind, Result, Task, derivation_job, write_counted
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
 from frazil.tables.branches import branch_from_head
@@ -125,8 +125,12 @@ class Merging(Kind):
     def _merged(self, task: Task, state: State, box: Box, delta: DataFrame) -> DataFrame:
         if task.changed is None:
             return self.merged(task, state, delta)
+        return self.mended(task, state, box, task.changed)
+
+    def mended(self, task: Task, state: State, box: Box, changed: Changed) -> DataFrame:
+        """The rows of a state where rows of the inputs changed or went; by default those keys anew."""
         types = types_of(task.table)
-        held = cast(self.shape(task.spec, task.changed.held), types).where(box.sql)
+        held = cast(self.shape(task.spec, changed.held), types).where(box.sql)
         there = None if state.rows is None else cast(state.rows, types)
         return _made_anew(there, held, cast(_touched(task), types), self.keys(task))
 
@@ -139,10 +143,7 @@ def _touched(task: Task) -> DataFrame:
 def _made_anew(
     state: DataFrame | None, held: DataFrame, touched: DataFrame, keys: Sequence[str]
 ) -> DataFrame:
-    """Rows of a state, but those with touched keys as they are held now. All have the table's types.
-
-    What went can't be taken from a minimum, nor from a sum of which nobody knows how many rows it has.
-    """
+    """Rows of a state, but those with touched keys as they are held now. All have the table's types."""
     from pyspark.sql import functions as F
 
     if not keys:
@@ -166,6 +167,26 @@ class Totals(Merging):
         """The totals of state and delta together."""
         rows = state.rows.unionByName(delta, allowMissingColumns=True) if state.rows is not None else delta
         return summed(rows, merge_in(task))
+
+    def mended(self, task: Task, state: State, box: Box, changed: Changed) -> DataFrame:
+        """Subtracts what went where counts tell what is left; else those keys anew."""
+        from pyspark.sql import functions as F
+
+        merge, types = merge_in(task), types_of(task.table)
+        exact = all(types[name].startswith(_EXACT) for name in merge.functions)
+        if merge.rows is None or not (merge.keys and merge.subtracts and exact):
+            return super().mended(task, state, box, changed)
+        less = changed.went.withColumns({name: -F.col(quoted(name)) for name in merge.functions})
+        left = self.merged(task, state, task.delta.unionByName(less)).where(f"{quoted(merge.rows)} <> 0")
+        empty = {
+            name: f"IF({quoted(count or '')} = 0, NULL, {quoted(name)})"
+            for name, count in merge.values.items()
+        }
+        return left.withColumns({name: F.expr(sql) for name, sql in empty.items()})
+
+
+_EXACT = ("bigint", "decimal")
+"""Types whose sums are the same in whatever order values are added and taken away."""
 
 
 def merge_in(task: Task) -> Merge:

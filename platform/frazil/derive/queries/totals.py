@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sqlglot import ErrorLevel, exp
@@ -34,6 +34,16 @@ class Merge:
 
     keys: tuple[str, ...]
     functions: Mapping[str, MergeFunction]
+    # The column that counts the rows of a key; None where none does.
+    rows: str | None = None
+    # By each sum that is none of counts: the column that counts the values in it; None where none does.
+    values: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def subtracts(self) -> bool:
+        """Whether what some rows made can be taken out again, and it is known what is left."""
+        summed = all(how == "sum" for how in self.functions.values())
+        return summed and self.rows is not None and None not in self.values.values()
 
 
 def merge_of(query: Query) -> Merge:
@@ -44,14 +54,32 @@ def merge_of(query: Query) -> Merge:
     """
     if mistakes := list(unmergeable(query)):
         raise refusal(query, mistakes)
-    functions: dict[str, MergeFunction] = {}
-    keys = []
-    for item in query.tree.expressions:
-        if (name := _total(item.unalias())) is None:
-            keys.append(names_of(item)[0])
-        else:
-            functions[names_of(item)[0]] = _MERGED_BY[name]
-    return Merge(tuple(keys), functions)
+    totals = {names_of(item)[0]: item.unalias() for item in query.tree.expressions}
+    named = {name: function for name, node in totals.items() if (function := _total(node))}
+    functions = {name: _MERGED_BY[function] for name, function in named.items()}
+    counts = {_counted(totals[name]): name for name, function in named.items() if function == "count"}
+    values = {name: counts.get(_counted(totals[name])) for name, of in named.items() if of == "sum"}
+    keys = tuple(name for name in totals if name not in named)
+    return Merge(keys, functions, counts.get((_EVERY, "")), values)
+
+
+_EVERY = "*"
+
+
+def _counted(total: exp.Expr) -> tuple[str, str]:
+    """Which values a sum or a count looks at, `*` where that is one in each row, and the rows' FILTER."""
+    alone = isinstance(total, exp.Filter)
+    function = total.this if alone else total
+    said = [part for part in (function.this, *function.expressions) if part is not None]
+    every = bool(said) and all(map(_never_null, said))
+    values = _EVERY if every else ", ".join(map(_text, said))
+    return values, _text(total.expression) if alone else ""
+
+
+def _never_null(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Coalesce):
+        return any(map(_never_null, (node.this, *node.expressions)))
+    return isinstance(node, exp.Star | exp.Literal)
 
 
 def is_grouped(query: Query) -> bool:
@@ -168,5 +196,8 @@ def _words(node: exp.Expr) -> str:
     plain = node.copy()
     for column in list(plain.find_all(exp.Column)):
         column.set("table", None if not column.db else column.args.get("table"))
-    text = plain.sql("spark", comments=False, unsupported_level=ErrorLevel.IGNORE)
-    return str(text).replace("`", "").lower()
+    return _text(plain).replace("`", "").lower()
+
+
+def _text(node: exp.Expr) -> str:
+    return str(node.sql("spark", comments=False, unsupported_level=ErrorLevel.IGNORE))

@@ -144,6 +144,27 @@ def test_totals_that_merge(item: str, function: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("items", "subtracts"),
+    [
+        ("count(*) AS n, sum(a) AS s, count(a) AS k", True),
+        ("count(1) AS n, sum(coalesce(a, 0)) AS s, sum(2) AS t, count_if(a > 1) AS i", True),
+        ("count(*) AS n, sum(a) FILTER (WHERE b > 1) AS s, count(a) FILTER (WHERE b > 1) AS k", True),
+        ("count(*) AS n, count(a, b) AS k", True),
+        ("count(*) AS n, sum(a) AS s", False),
+        ("count(*) AS n, sum(a) AS s, count(b) AS k", False),
+        ("count(*) AS n, sum(coalesce(a, b)) AS s", False),
+        ("count(*) AS n, sum(a) FILTER (WHERE b = 'x') AS s, count(a) FILTER (WHERE b = 'X') AS k", False),
+        ("count(*) AS n, sum(1) FILTER (WHERE b > 1) AS s", False),
+        ("count(*) FILTER (WHERE b > 1) AS n", False),
+        ("count(a) AS k, sum(a) AS s", False),
+        ("count(*) AS n, min(a) AS m", False),
+    ],
+)
+def test_totals_are_subtracted_where_counts_tell_what_is_left(items: str, subtracts: bool) -> None:
+    assert merge_of(parse_query(BY_MINUTE.format(items), "q.sql")).subtracts is subtracts
+
+
+@pytest.mark.parametrize(
     "grouped",
     [
         "symbol, date_trunc('MINUTE', ts)",
