@@ -79,7 +79,7 @@ _OF_CHANGE = (
         "op",
         _STRING,
         f"coalesce({CHANGE}.op, 'd')",
-        "The last change: c (insert), u (update), r (snapshot); d (delete) where rows stay.",
+        "The last change: c (insert), u (update), r (snapshot); where rows stay d (delete), t (truncate).",
     ),
     MetadataColumn(
         "source-time", Primitive("timestamptz"), f"{CHANGE}.time", "When the source made the change."

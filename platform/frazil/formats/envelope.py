@@ -48,6 +48,11 @@ class Envelope:
         """Whether a good record ends the row of its key, as SQL that is never null."""
         return f"({VALUE.raw} IS NULL OR {CHANGE}.op <=> '{_DELETE}')"
 
+    @property
+    def truncates(self) -> str:
+        """Whether a good record ends all rows, as SQL that is never null. It has no key."""
+        return f"({CHANGE}.op <=> '{_TRUNCATE}')"
+
     def unwrap(self, frame: DataFrame) -> DataFrame:
         """Puts the row in the place of the envelope, and adds `CHANGE`: a struct of op, time, lsn and fault.
 
@@ -73,10 +78,9 @@ class Envelope:
         )
         return (
             f"CASE WHEN NOT {VALUE.ok} THEN NULL "
-            f"WHEN {op} <=> '{_TRUNCATE}' THEN 'truncate' "
-            f"WHEN coalesce({op} NOT IN ({puts}, '{_DELETE}'), true) "
+            f"WHEN coalesce({op} NOT IN ({puts}, '{_DELETE}', '{_TRUNCATE}'), true) "
             f"THEN concat('operation ', coalesce({op}, 'null')) "
-            f"WHEN {op} <> '{_DELETE}' AND {self.at}.after IS NULL THEN 'no_row' {unavailable}END"
+            f"WHEN {op} IN ({puts}) AND {self.at}.after IS NULL THEN 'no_row' {unavailable}END"
         )
 
     @property
@@ -97,8 +101,7 @@ class Envelope:
 
 
 _REASONS = {
-    "truncate": "the source emptied its table (op t): docs/cdc.md says how to follow it by hand",
-    "operation": "op is {}, which is none of c, u, r and d",
+    "operation": "op is {}, which is none of c, u, r, d and t",
     "no_row": "after is null, and op says that there is a row",
     "unavailable_value": "{} holds Debezium's mark for a value that it lacks; set REPLICA IDENTITY FULL",
 }

@@ -56,6 +56,11 @@ class RecordDecoder:
         return self.envelope.deletes if self.envelope else f"{VALUE.raw} IS NULL"
 
     @property
+    def truncates(self) -> str:
+        """Whether a good record is none of a row, and ends all of them, as SQL that is never null."""
+        return self.envelope.truncates if self.envelope else "false"
+
+    @property
     def fault(self) -> str:
         """Why the value is bad though its decoder took it, as SQL: null, or what `explain` understands."""
         return f"{CHANGE}.fault" if self.envelope else "CAST(NULL AS string)"
@@ -68,7 +73,7 @@ class RecordDecoder:
         decoded = self.envelope.unwrap(decoded) if self.envelope else decoded
         row, bad = (str(flag).lower() for flag in _NULL[self.on_null_value])
         needed = self.row_key.is_there if self.on_null_value == "delete" else self.row_key.is_there_with_value
-        key_holds = f"({KEY.raw} IS NULL OR {KEY.ok}) AND {needed}"
+        key_holds = f"({KEY.raw} IS NULL OR {KEY.ok}) AND ({needed} OR {self.truncates})"
         holds = f"{key_holds} AND CASE WHEN {VALUE.raw} IS NULL THEN {row} ELSE {VALUE.ok} END"
         fails = f"NOT ({key_holds}) OR CASE WHEN {VALUE.raw} IS NULL THEN {bad} ELSE NOT {VALUE.ok} END"
         mine = self._mine()

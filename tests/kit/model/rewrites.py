@@ -56,7 +56,7 @@ class Rewrites(StandIns):
 
     def write_changes(
         self, records: Any, _decoder: Any, _spec: Any, name: Any, table: Table, plan: Plan, branch: str
-    ) -> tuple[Written, int, tuple[str, ...]]:
+    ) -> tuple[Written, int, tuple[str, ...], tuple[()]]:
         """The last change of each key: rows upon the branch, and where those stand that end one."""
         with spark_job(landing_job(plan, table, branch)):
             found = records()
@@ -64,7 +64,7 @@ class Rewrites(StandIns):
             puts = [[*record.at] for record in last if record.value is not None]
             append_to(self.world, name, branch, self.world.cut(puts), {PLAN: plan_text(plan)})
         ends = tuple(json.dumps(record.at) for record in last if record.value is None)
-        return written(branch, found), len(puts), ends
+        return written(branch, found), len(puts), ends, ()
 
     def find_matches(self, table: Table, changes: Changes, _wanted: Any, plan: Plan) -> Matches:
         """The rows of the head that changes end or replace."""

@@ -9,14 +9,10 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.discovery import discover
-from frazil.errors import SchemaRefusedError, SuspendedError
-from frazil.landing.acceptance import accept, foreign_commits
+from frazil.errors import SchemaRefusedError
 from frazil.landing.land import land
-from frazil.landing.resume import resume
 from frazil.spec.migrations import Migration
-from frazil.tables.spark import spark_name
 from kit.envelopes import AT, FIELDS, Captured, Written, avro_envelope, captured
-from kit.opened import table_of
 from kit.topics import MakeTopic, topic_maker
 
 
@@ -172,19 +168,18 @@ def test_an_envelope_that_says_no_row_is_a_bad_record(make_one: MakeTopic, writt
         (made.key("k1"), made.value("u", None, mark)),
         (made.key("k1"), made.value("u", None, row)[:-1]),
         (made.key("k1"), made.value("u", None, {**row, "seen": "yesterday"})),
-        (None, made.value("t", None, None)),
         (None, made.value("u", None, row)),
         (made.key("k1"), made.value("d", mark, None)),
     ]
     topic.send_keyed(values)
     made.rows.pop("k1")
 
-    assert land(topic.spec, topic.connections).dead_letters == 7
+    assert land(topic.spec, topic.connections).dead_letters == 6
     letters = topic.connections.catalog.load_table(("landing_tests", f"{topic.name}__dead_letters"))
     told = letters.scan().to_arrow().sort_by("offset").to_pylist()
     codes = [row["reason_code"] for row in told]
     assert codes[:3] == ["no_row", "operation", "unavailable_value"]
-    assert codes[5:] == ["truncate", "null_key"]
+    assert codes[5:] == ["null_key"]
     assert "'yesterday' is no moment with a zone" in told[4]["reason"]
     assert "op is x" in told[1]["reason"]
     assert "note holds" in told[2]["reason"]
@@ -192,22 +187,43 @@ def test_an_envelope_that_says_no_row_is_a_bad_record(make_one: MakeTopic, writt
     assert sound(made)
 
 
-def test_a_truncate_suspends_until_its_rows_are_deleted_by_hand(make_one: MakeTopic) -> None:
-    made = ten(make_one, partitions=1)
+def test_a_truncate_ends_the_rows_before_it_and_none_behind_it(make_one: MakeTopic) -> None:
+    made = ten(make_one)
     topic = made.topic
-    made.send([("k1", 11)])
+    made.send([("k1", 11)], partition=0)
+    made.send([("k2", 12), ("k3", None)], partition=1)
+    topic.send_keyed([(None, made.value("t", None, None))], partition=1)
+    made.send([("k2", 22), ("new", 1)], partition=1)
+    made.send([("k5", 55)], partition=0)
+
+    report = land(topic.spec, topic.connections)
+
+    assert made.held() == {"k2": 22, "new": 1, "k5": 55}
+    assert (report.records, report.inserted, report.updated, report.deleted) == (8, 1, 2, 8)
+    assert sound(made)
     topic.send_keyed([(None, made.value("t", None, None))])
-    made.send([("k2", 12)])
+    assert land(topic.spec, topic.connections).deleted == 3
+    assert made.held() == {}
+    assert sound(made)
 
-    with pytest.raises(SuspendedError, match="emptied its table"):
-        land(topic.spec, topic.connections)
 
-    assert {key: made.held()[key] for key in ("k1", "k2")} == {"k1": 11, "k2": 2}
-    made.topic.connections.spark.sql(f"DELETE FROM {spark_name(topic.things.table)}").collect()
-    (foreign,) = foreign_commits(table_of(topic).metadata)
-    accept(topic.spec, topic.connections, foreign.snapshot_id, "truncated")
-    resume(topic.spec, topic.connections, past=[(0, 11)])
-    assert made.held() == {"k2": 12}
+def test_a_truncate_marks_rows_where_deleted_ones_stay(make_one: MakeTopic) -> None:
+    made = ten(make_one, delete="soft", order_by="source.lsn", partitions=1)
+    topic = made.topic
+    made.send([("k1", None), ("k2", 12), ("gone", 1)])
+    topic.send_keyed([(None, made.value("t", None, None))])
+    made.send([("k3", 33), ("k4", None)])
+
+    report = land(topic.spec, topic.connections)
+
+    rows = {row["key"]: row for row in topic.rows()}
+    assert live(made) == {"k3": 33}
+    assert {key: row["$$op"] for key, row in rows.items() if key in ("k1", "k2", "k4", "k5", "gone")} == {
+        "k1": "d", "k2": "t", "k4": "d", "k5": "t", "gone": "t",
+    }  # fmt: skip
+    assert (rows["k2"]["quantity"], rows["k5"]["quantity"], rows["gone"]["quantity"]) == (12, 5, 1)
+    assert all(row["$$deleted-at"] for key, row in rows.items() if key != "k3")
+    assert (report.inserted, report.updated, report.deleted) == (1, 1, 9)
     assert sound(made)
 
 

@@ -23,13 +23,20 @@ from frazil.landing.upsert.order import (
     with_lsn,
 )
 from frazil.landing.upsert.soft_delete import filled, is_deleted, mark_types, with_values, without_echoes
+from frazil.landing.upsert.truncates import (
+    Truncate,
+    emptied,
+    is_truncated,
+    read_truncates,
+    truncates_told,
+)
 from frazil.landing.upsert.words import BARE, DELETED, ROW, TOMBSTONE
 from frazil.landing.write import PLAN, Written, columns_sql, counters, written_by
 from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.faults import spark_job
-from frazil.tables.spark import Watched, append_rows, samples, spark_name
+from frazil.tables.faults import Job, spark_job
+from frazil.tables.spark import Watched, aggregated, append_rows, samples, spark_name
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -49,15 +56,35 @@ class Changes:
     tip: int  # the branch's snapshot
     put: int  # rows upon the branch
     ends: Sequence[str]  # those keys and where each record is, see `_end`
+    truncates: Sequence[Truncate] = ()
 
     @property
     def count(self) -> int:
         """How many keys changed."""
         return self.put + len(self.ends)
 
+    @cached_property
+    def emptied(self) -> int:
+        """How many rows upon the branch are older than a truncate."""
+        if not self.truncates:
+            return 0
+        gone = is_truncated(self.truncates, self.spec, names_by_word(self.spec))
+        measure = {"gone": f"count_if({gone} AND NOT {is_deleted(self.spec)})"}
+        job = Job("landing", str(self.name), "Nothing of it is visible.", "Land again.")
+        return int(aggregated(self._branch, measure, job)["gone"])
+
+    @property
+    def come(self) -> int:
+        """How many rows there are."""
+        return self.put - (0 if self.marks else self.emptied)
+
     @property
     def rows(self) -> DataFrame:
-        """The rows upon the branch."""
+        """The rows upon the branch that no truncate ends; where rows stay, all of them."""
+        return emptied(self._branch, self.truncates, self.spec)
+
+    @property
+    def _branch(self) -> DataFrame:
         new = self.spark.read.option("start-snapshot-id", str(self.since))
         return new.option("end-snapshot-id", str(self.tip)).table(spark_name(self.name))
 
@@ -92,11 +119,11 @@ class Changes:
 def write_changes(
     records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
     branch: str,
-) -> tuple[Written, int, tuple[str, ...]]:  # fmt: skip
+) -> tuple[Written, int, tuple[str, ...], tuple[Truncate, ...]]:  # fmt: skip
     """Reads and decodes the planned records, and appends the rows that they leave to the branch.
 
     Returns:
-        What went through, how many rows were left, and the deletes that leave none, see `_end`.
+        What went through, how many rows were left, the deletes that leave none, see `_end`, and truncates.
 
     Raises:
         OffsetsLostError: Planned records are gone.
@@ -108,16 +135,20 @@ def write_changes(
     deletes = f"{decoder.deletes} AS {quoted(DELETED)}", f"{VALUE.raw} IS NULL AS {quoted(TOMBSTONE)}"
     # Else every task would leave a file in each bucket.
     dealt = {} if spec.write.sorts else {"distribution-mode": "hash"}
+    measures = counters(writers, spec)
+    measures |= {"truncates": truncates_told(decoder)} if decoder.envelope else {}
     with spark_job(job):
-        decoded = Watched(decoder.decode(records), counters(writers, spec), job, twice=twice)
-        of_key = decoded.rows.where(OK).selectExpr(*decoded_places(spec), *deletes, row)
+        decoded = Watched(decoder.decode(records), measures, job, twice=twice)
+        of_row = decoded.rows.where(f"{OK} AND NOT {decoder.truncates}")
+        of_key = of_row.selectExpr(*decoded_places(spec), *deletes, row)
         heads = _last(of_key, spec, key, [f.name for f in table.schema().fields], marks)
         ends = f"collect_list(CASE WHEN {quoted(DELETED)} THEN {_end(spec, key, marks)} END)"
         last = Watched(heads, {"keys": "count(1)", "ends": ends}, job, twice=twice)
         rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(f"{quoted(ROW)}.*")
         append_rows(rows, name, branch, {PLAN: json.dumps(dict(plan.spans))}, options=dealt)
-    found = tuple(last.measured["ends"])
-    return written_by(branch, writers, decoded.measured), last.measured["keys"] - len(found), found
+    found, counts = tuple(last.measured["ends"]), decoded.measured
+    truncates = read_truncates(counts.get("truncates") or ())
+    return written_by(branch, writers, counts), last.measured["keys"] - len(found), found, truncates
 
 
 def key_types(table: Table, decoder: RecordDecoder) -> dict[str, str]:

@@ -16,6 +16,7 @@ from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes
 from frazil.landing.upsert.order import is_newer, places
 from frazil.landing.upsert.soft_delete import is_deleted
+from frazil.landing.upsert.truncates import is_truncated
 from frazil.landing.upsert.words import BARE, DELETED, TOMBSTONE
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
@@ -93,9 +94,13 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
         head = head.where(condition)
     place = [names[word] for word in (*places(spec), "deleted") if word in names]
     rows = head.select(*map(quoted, [*changes.key, *place, "_file"]))
-    met = rows.join(held(changes.heads, changes.count), list(changes.key))
     wins, gone = is_newer(spec, anew=bool(plan.upon and plan.upon.earlier_logs)), is_deleted(spec)
-    judged = met.withColumn("wins", F.expr(f"{wins} AND NOT ({gone} AND {quoted(TOMBSTONE)})"))
+    heads = held(changes.heads, changes.count)
+    if changes.truncates:
+        judged = _judged_all(rows.join(heads, list(changes.key), "left"), changes, wins)
+    else:
+        met = rows.join(heads, list(changes.key)).withColumn("met", F.expr(quoted(BARE)))
+        judged = met.withColumn("wins", F.expr(f"{wins} AND NOT ({gone} AND {quoted(TOMBSTONE)})"))
     measures = _COUNTS | {"deleted": f"count_if(wins AND {quoted(DELETED)} AND NOT {gone})"}
     with spark_job(landing_job(plan)):
         counts = judged.groupBy("_file").agg(*(F.expr(sql).alias(word) for word, sql in measures.items()))
@@ -109,6 +114,21 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
         sum(row["older_rows"] for row in found),
         *_strange(changes, judged, sum(row["met"] for row in found)),
     )
+
+
+def _judged_all(rows: DataFrame, changes: Changes, wins: str) -> DataFrame:
+    """The rows of changed keys, and those that a truncate ends: as a delete does, if nothing replaces them."""
+    from pyspark.sql import functions as F
+
+    spec, known = changes.spec, f"{quoted(DELETED)} IS NOT NULL"
+    gone = is_deleted(spec)
+    ended = f"{is_truncated(changes.truncates, spec, names_by_word(spec), landed=True)} AND NOT {gone}"
+    newer = f"{known} AND {wins} AND NOT ({gone} AND {quoted(TOMBSTONE)})"
+    judged = rows.withColumn("wins", F.expr(f"coalesce({ended} OR ({newer}), false)"))
+    judged = judged.withColumn("met", F.expr(f"coalesce({quoted(BARE)}, false)")).where(f"wins OR {known}")
+    for column in (DELETED, BARE):
+        judged = judged.withColumn(column, F.expr(f"coalesce({quoted(column)}, true)"))
+    return judged
 
 
 def no_matches(changes: Changes) -> Matches:
@@ -126,7 +146,7 @@ def _strange(changes: Changes, judged: DataFrame, met: int) -> tuple[DataFrame |
 
 
 _COUNTS = {
-    "met": f"count_if({quoted(BARE)})",
+    "met": "count_if(met)",
     "gone": "count_if(wins)",
     "bare": f"count_if(wins AND {quoted(BARE)})",
     "older": "count_if(NOT wins)",

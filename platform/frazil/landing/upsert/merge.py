@@ -19,6 +19,7 @@ from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes, key_types, write_changes
 from frazil.landing.upsert.matches import KeyRange, Matches, find_matches, held, key_range, no_matches
 from frazil.landing.upsert.soft_delete import mark_types, marked
+from frazil.landing.upsert.truncates import emptied
 from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
@@ -119,13 +120,15 @@ def write_upserts(
         AuditFailedError: The rows that are kept are not as many as they should be.
         FrazilError: See `write_changes`.
     """
-    written, put, ends = write_changes(records, decoder, spec, name, table, plan, branch)
+    written, put, ends, truncates = write_changes(records, decoder, spec, name, table, plan, branch)
     tip = next(ancestors(load_table(table.catalog, name).metadata, branch), None)
     if tip is None:
         raise branch_gone(landing_job(plan, table, branch))
     since, key = tip.parent_snapshot_id or 0, key_types(table, decoder)
     marks = mark_types(spec, table)
-    changes = Changes(records.sparkSession, spec, name, key, marks, since, tip.snapshot_id, put, ends)
+    changes = Changes(
+        records.sparkSession, spec, name, key, marks, since, tip.snapshot_id, put, ends, truncates
+    )
     merge = _Merge(table.catalog, changes, written, plan)
     return merge.once()
 
@@ -143,14 +146,14 @@ class _Merge:
         """Merges into the present head; raises CommitConflictError where others committed meanwhile."""
         changes = self.changes
         table = load_table(self.catalog, changes.name)
-        if not changes.count:
+        if not changes.count and not changes.truncates:
             return self.told(table, Matches({}), StagedFiles())
         if rows_held(table, table.current_snapshot()):
-            within = key_range(changes, table, self.plan)
+            within = KeyRange(Box()) if changes.truncates else key_range(changes, table, self.plan)
             matches = find_matches(table, changes, within, self.plan)
         else:
             within, matches = KeyRange(Box()), no_matches(changes)
-        if not matches.files and not matches.older_rows and not matches.strange_rows:
+        if not matches.files and not self._replaces(matches) and not matches.strange_rows:
             return self.told(table, matches, StagedFiles())
         found = files_matching(table, within.box.expression)
         files = tuple(e for e in found.entries if e.data_file.file_path in matches.files)
@@ -175,7 +178,8 @@ class _Merge:
             lambda rows: self._rows(rows, matches),
             job,
         )
-        newer = matches.strange_rows + (changes.put - matches.older_rows if matches.older_rows else 0)
+        newer = changes.come - matches.older_rows if self._replaces(matches) else 0
+        newer += matches.strange_rows
         stay = matches.bare if changes.marks else 0
         numbers = f"of {before} rows {matches.gone} go, {newer} come, {stay} are marked"
         wanted = before - matches.gone + newer + stay
@@ -191,15 +195,20 @@ class _Merge:
 
         keys = newer(changes.heads.select(*map(quoted, key)))
         kept = state.join(held(keys, changes.count), key, "left_anti")
-        if changes.marks and matches.bare:
+        kept = emptied(kept, changes.truncates, changes.spec, landed=True)
+        if changes.marks and matches.bare and changes.ends:
             ends = held(newer(changes.bare), len(changes.ends))
             kept = kept.unionByName(marked(state, ends, changes.spec, key, changes.marks))
         if matches.strange is not None:
             strange = matches.strange.select(*map(quoted, [*key, *changes.marks]))
             kept = kept.unionByName(strange, allowMissingColumns=True)
-        if matches.older_rows:
+        if self._replaces(matches):
             kept = kept.unionByName(newer(changes.rows), allowMissingColumns=True)
         return kept
+
+    def _replaces(self, matches: Matches) -> bool:
+        """Whether rows upon the landing's branch can't stay as they are."""
+        return matches.older_rows > 0 or self.changes.emptied > 0
 
     def told(self, table: Table, matches: Matches, kept: StagedFiles) -> Merged:
         """What becomes of the rows of a head."""
@@ -207,13 +216,13 @@ class _Merge:
         return Merged(
             **{f.name: getattr(self.written, f.name) for f in fields(Written)},
             put=self.changes.put,
-            inserted=self.changes.put - matches.older_rows - replaced + matches.strange_rows,
+            inserted=self.changes.come - matches.older_rows - replaced + matches.strange_rows,
             updated=matches.gone - matches.deleted,
             deleted=matches.deleted,
             ended=0 if self.changes.marks else matches.bare,
             removed=frozenset(matches.files),
             kept=kept,
-            replaces=matches.older_rows > 0,
+            replaces=self._replaces(matches),
             deletes=delete_manifests(table),
             head=table.metadata.current_snapshot_id or 0,
         )

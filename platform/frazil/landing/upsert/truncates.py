@@ -1,0 +1,86 @@
+"""Truncates: the source emptied its table, and the rows that are older than that go, or are marked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frazil.formats.columns import CHANGE, names_by_word
+from frazil.formats.record import OK, RecordDecoder
+from frazil.quoting import quoted
+from frazil.spec.topic import TableSpec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """One record that says so; times in microseconds."""
+
+    partition: int
+    offset: int
+    timestamp: int
+    source_time: int | None
+    lsn: int | None
+
+
+def truncates_told(decoder: RecordDecoder) -> str:
+    """An aggregate over decoded records, in SQL: the truncates among them, as `read_truncates` takes them."""
+    parts = ("partition", "offset", "unix_micros(timestamp)", f"unix_micros({CHANGE}.time)", f"{CHANGE}.lsn")
+    told = ", ".join(f"bigint({part})" for part in parts)
+    return f"collect_list(CASE WHEN {OK} AND {decoder.truncates} THEN to_json(array({told})) END)"
+
+
+def read_truncates(told: Iterable[str]) -> tuple[Truncate, ...]:
+    """The last truncate of each partition; what is older than another one is older than it, too."""
+    found = sorted((Truncate(*json.loads(text)) for text in told), key=lambda t: t.offset)
+    return tuple({t.partition: t for t in found}.values())
+
+
+def is_truncated(
+    truncates: Sequence[Truncate], spec: TableSpec, at: Mapping[str, str], *, landed: bool = False
+) -> str:
+    """Whether a row is older than one of some truncates, as SQL that is never null.
+
+    Args:
+        at: The columns that say where a row is from, by word, see `places`.
+        landed: Whether the rows were in the table before; then a truncate of their partition is newer.
+    """
+    each = (_is_older(t, spec, at, landed) for t in truncates)
+    return f"coalesce({' OR '.join(each) or 'false'}, false)"
+
+
+def _is_older(than: Truncate, spec: TableSpec, at: Mapping[str, str], landed: bool) -> str:
+    partition, offset, timestamp = (quoted(at[word]) for word in ("partition", "offset", "timestamp"))
+    moment = f"timestamp_micros({than.timestamp})"
+    same = "true" if landed else f"{offset} < {than.offset}"
+    other = f"{timestamp} < {moment} OR ({timestamp} = {moment} AND {partition} < {than.partition})"
+    by_place = f"CASE WHEN {partition} = {than.partition} THEN {same} ELSE {other} END"
+    if not spec.by_lsn or than.lsn is None:
+        return by_place
+    lsn = quoted(at["source-lsn"])
+    return f"CASE WHEN {lsn} IS NULL THEN {by_place} ELSE {lsn} < {than.lsn} END"
+
+
+def emptied(
+    rows: DataFrame, truncates: Sequence[Truncate], spec: TableSpec, *, landed: bool = False
+) -> DataFrame:
+    """Rows of the table's columns without those that are older than a truncate, or with these marked."""
+    if not truncates:
+        return rows
+    names = names_by_word(spec)
+    gone = is_truncated(truncates, spec, names, landed=landed)
+    if not spec.keeps_deleted:
+        return rows.where(f"NOT {gone}")
+    hit = f"{gone} AND NOT coalesce({quoted(names['deleted'])}, false)"
+    whens = " ".join(
+        f"WHEN {is_truncated([t], spec, names, landed=landed)} "
+        f"THEN timestamp_micros({t.timestamp if t.source_time is None else t.source_time})"
+        for t in truncates
+    )
+    marks = {names["op"]: "'t'", names["deleted"]: "true", names["deleted-at"]: f"CASE {whens} END"}
+    filled = {c: f"CASE WHEN {hit} THEN {mark} ELSE {quoted(c)} END" for c, mark in marks.items()}
+    return rows.selectExpr(*(f"{filled.get(c, quoted(c))} AS {quoted(c)}" for c in rows.columns))
