@@ -28,5 +28,10 @@ def literal(value: str | int | float | bool) -> str:
             return f"double('{value!r}')"
 
 
+def comparable(column: str, kind: str) -> str:
+    """SQL of a column as Spark can sort it and group by it: a map, which it can't, as JSON."""
+    return f"to_json(struct({column}))" if "map<" in kind else column
+
+
 def _joined(parts: tuple[str, ...], mark: str) -> str:
     return ".".join(mark + part.replace(mark, mark * 2) + mark for part in parts)

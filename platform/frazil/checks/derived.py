@@ -14,7 +14,7 @@ from frazil.derive.dead_letters import good_rows
 from frazil.derive.inputs import Increment, at_head, is_unmoved, whole
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger, Position
-from frazil.derive.output import cast, comparable, types_in, types_of
+from frazil.derive.output import cast, types_in, types_of
 from frazil.derive.plan import load_inputs
 from frazil.derive.queries.columns import typed
 from frazil.derive.queries.query import ERROR_COLUMN
@@ -24,7 +24,7 @@ from frazil.derive.rows import rows_of
 from frazil.derive.state import derived_states
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.landing.upsert.key import key_columns
-from frazil.quoting import quoted
+from frazil.quoting import comparable, quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
 from frazil.tables.catalog import load_table
@@ -167,7 +167,7 @@ def _comparable(rows: DataFrame) -> DataFrame:
 
 def _said(name: str, kind: str) -> str:
     inexact = kind in ("float", "double")
-    return f"format_string('{_DIGITS}', {quoted(name)})" if inexact else comparable(name, kind)
+    return f"format_string('{_DIGITS}', {quoted(name)})" if inexact else comparable(quoted(name), kind)
 
 
 class Recomputation:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from frazil.derive.merging.merge import Merging, State, Totals
 from frazil.derive.merging.rows import Plain, Rows
 from frazil.derive.merging.windows import Windows
-from frazil.derive.output import comparable
 from frazil.derive.write import Kind, Task
-from frazil.quoting import quoted
+from frazil.quoting import comparable, quoted
 from frazil.spec.derived import DerivedKind, DerivedSpec
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def _ties(rows: DataFrame, ordered: set[str]) -> Iterator[Column]:
 
     for field in rows.schema.fields:
         if field.name not in ordered:
-            column = F.expr(comparable(field.name, field.dataType.simpleString()))
+            column = F.expr(comparable(quoted(field.name), field.dataType.simpleString()))
             yield column.desc_nulls_last()
 
 

@@ -50,11 +50,6 @@ def types_in(rows: DataFrame) -> dict[str, str]:
     return {field.name: spark_type(field.type) for field in fields_of(rows)}
 
 
-def comparable(name: str, kind: str) -> str:
-    """SQL of a column that Spark can sort and group by: a map, which it can't, is told as JSON."""
-    return f"to_json(struct({quoted(name)}))" if "map<" in kind else quoted(name)
-
-
 def cast(rows: DataFrame, types: Mapping[str, str]) -> DataFrame:
     """The same rows with the columns of a table, in its order and its types; null where one is missing."""
     there = set(rows.columns)

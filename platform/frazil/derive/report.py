@@ -74,7 +74,8 @@ def report_of(
     removed = before if plan.whole else sum(result.removed.values())
     rows, size = (sum(getattr(new, what) for new in plan.increments.values()) for what in ("rows", "bytes"))
     apart = "".join(f", {n} {word}" for n, word in ((entry.bad, "bad"), (entry.late, "late")) if n)
-    read = f"{'all' if plan.whole else 'new'} {rows} rows of {', '.join(sorted(plan.inputs))}"
+    word = "all" if plan.whole else "new and changed" if plan.changes else "new"
+    read = f"{word} {rows} rows of {', '.join(sorted(plan.inputs))}"
     return DeriveReport(
         table=table,
         kind=spec.kind,

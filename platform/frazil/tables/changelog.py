@@ -14,7 +14,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal
 
 from frazil.errors import MissingError, RepairError
-from frazil.quoting import literal, quoted
+from frazil.quoting import comparable, literal, quoted
 from frazil.spec.names import TableName
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.redaction import SPARK_CATALOG
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _TYPE, _ORDINAL, _SNAPSHOT = "_change_type", "_change_ordinal", "_commit_snapshot_id"
 _PART, _FIRST, _LAST = "$frazil_part", "$frazil_first", "$frazil_last"
+_OWN = (_TYPE, _ORDINAL, _SNAPSHOT, _PART)
 
 _FORGETTING = "forgetting"  # its manifests tell no file that went: what it changed must not be told
 
@@ -80,6 +81,7 @@ class Changelog:
             every = reduce(lambda one, two: one.unionByName(two), frames)
             ends = every.groupBy(*map(quoted, self.key)).agg(*map(F.expr, _ends(every.columns)))
             first, last = quoted(_FIRST), quoted(_LAST)
+            ends = ends.where(f"{first}.came OR NOT {last}.came OR NOT ({_same(every)})")
             went = ends.where(f"NOT {first}.came").selectExpr(f"{first}.row.*")
             yield went, ends.where(f"{last}.came").selectExpr(f"{last}.row.*")
 
@@ -121,7 +123,8 @@ class Changelog:
                         yield Change("delete", snapshot, before=row)
                     case "UPDATE_BEFORE":
                         before = row
-                    case _:
+                    # Iceberg compares bytes by identity: it tells of updates that changed nothing.
+                    case _ if row != before:
                         yield Change("update", snapshot, before, row)
 
 
@@ -152,9 +155,16 @@ def changelog(
     return Changelog(spark, name, tuple(_parts(since, news)), tuple(key))
 
 
+def _same(changes: DataFrame) -> str:
+    """Whether the first change's row is the last one's."""
+    columns = ((quoted(name), kind) for name, kind in changes.dtypes if name not in _OWN)
+    pairs = ([f"{quoted(end)}.row.{name}" for end in (_FIRST, _LAST)] + [kind] for name, kind in columns)
+    return " AND ".join(f"{comparable(a, kind)} <=> {comparable(b, kind)}" for a, b, kind in pairs)
+
+
 def _ends(columns: Sequence[str]) -> tuple[str, str]:
     """Aggregates over the changes of one key: the first one and the last one, each with its row."""
-    own = ", ".join(quoted(c) for c in columns if c not in (_TYPE, _ORDINAL, _SNAPSHOT, _PART))
+    own = ", ".join(quoted(c) for c in columns if c not in _OWN)
     came = f"{quoted(_TYPE)} IN ('INSERT', 'UPDATE_AFTER')"
     change = f"struct({came} AS came, struct({own}) AS row)"
     place = f"struct({quoted(_PART)}, {quoted(_ORDINAL)}, {came} AS came)"

@@ -13,7 +13,7 @@ from frazil.connections import Connections
 from frazil.errors import MissingError, RepairError
 from frazil.landing.land import land
 from frazil.landing.upsert.key import row_identity
-from frazil.tables.changelog import Change, changelog
+from frazil.tables.changelog import Change, Changelog, changelog
 from frazil.tables.spark import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.forgetting.condition import condition_of
@@ -31,12 +31,16 @@ def make_topic(connections: Connections, fresh_name: str) -> MakeTopic:
 
 
 def changes(topic: Topic, since: int, to: int | None = None) -> list[Change]:
+    return list(changelog_of(topic, since, to))
+
+
+def changelog_of(topic: Topic, since: int, to: int | None = None) -> Changelog:
     table = table_of(topic)
     one, two = (table.metadata.snapshot_by_id(i) for i in (since, to or head(topic)))
     assert one
     assert two
     key = row_identity(topic.spec, table)
-    return list(changelog(topic.connections.spark, topic.things.table, table, one, two, key))
+    return changelog(topic.connections.spark, topic.things.table, table, one, two, key)
 
 
 def head(topic: Topic) -> int:
@@ -68,6 +72,23 @@ def test_updates_of_an_upsert_table_have_the_row_before_and_the_row_after(make_t
     assert found[-1].snapshot_id == head(sent.topic)
     with pytest.raises(MissingError, match="no ancestor"):
         changes(sent.topic, head(sent.topic), first)
+
+
+def test_rows_that_were_only_written_anew_are_told_of_by_no_changelog_whatever_they_hold(
+    make_topic: MakeTopic,
+) -> None:
+    # The raw value, and headers with bytes; all rows in one file.
+    sent = upserts(make_topic, metadata="full", partition_by=())
+    sent.send([("a", 1), ("b", 2), ("c", 3)], partition=0, headers=[("from", b"here")])
+    land(sent.topic.spec, sent.topic.connections)
+    first = head(sent.topic)
+    compact(sent.topic.spec, sent.topic.connections, time.time(), Order(everything=True))
+    sent.send([("a", 10)], partition=0)
+    land(sent.topic.spec, sent.topic.connections)
+
+    assert list(told(changes(sent.topic, first), "quantity")) == [("update", 1, 10)]
+    with changelog_of(sent.topic, first).net() as (went, came):
+        assert [row["quantity"] for frame in (went, came) for row in frame.collect()] == [1, 10]
 
 
 def test_what_was_forgotten_is_told_of_by_no_changelog(make_topic: MakeTopic) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from frazil.derive.output import cast, comparable, types_of
+from frazil.derive.output import cast, types_of
 from frazil.derive.write import MARK, Kind, Result, Task, derivation_job, write_counted
 from frazil.errors import PositionLostError
-from frazil.quoting import quoted
+from frazil.quoting import comparable, quoted
 from frazil.tables.box import box_from, measures
 from frazil.tables.branches import branch_from_head
 from frazil.tables.manifests import files_matching
@@ -69,7 +69,7 @@ def _without(rows: DataFrame, going: DataFrame, types: Mapping[str, str]) -> Dat
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    said = {f"$frazil_{n}": comparable(name, kind) for n, (name, kind) in enumerate(types.items())}
+    said = {f"$frazil_{n}": comparable(quoted(name), kind) for n, (name, kind) in enumerate(types.items())}
     alike = Window.partitionBy(*map(F.expr, said.values())).orderBy(F.lit(1))
     ranked = rows.withColumn(_RANK, F.row_number().over(alike))
     named = going.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in said.items()))
