@@ -1,7 +1,7 @@
-"""Work in a process of its own, killed with SIGKILL right after a step.
+"""Work in a process of its own, killed with SIGKILL right after a step, or stopped there for hours.
 
-Run as a script: FRAZIL_* in the environment, then land, land-together, redrive, compact or derive, what, and
-step as arguments; what is the topic, several with commas, or the spec of a table as JSON.
+Run as a script: FRAZIL_* in the environment, then land, land-together, redrive, replay, compact or derive,
+what, and step as arguments; what is the topic, several with commas, or the spec of a table as JSON.
 """
 
 from __future__ import annotations
@@ -15,17 +15,24 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 
+import pytest
+
 from frazil.clients import Clients
 from frazil.derive.derive import derive
 from frazil.landing.land import land
 from frazil.landing.many import land_together
 from frazil.landing.redrive import redrive
+from frazil.landing.replay.run import replay
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.compaction.run import compact
 
 NAMESPACE = "landing_tests"
+REPLAYED = {0: (2, 6)}
+"""What a killed replay reads once more."""
+HOURS = 7
+_SLEEPS = "+sleep"
 
 
 def lane_of_tests(catalog: str) -> str:
@@ -38,6 +45,11 @@ def landing_process(
 ) -> subprocess.Popen[str]:
     """Starts a landing that is killed after a step, or goes through."""
     return _process("land", topic, catalog, step, environment)
+
+
+def sleeping_process(topic: str, catalog: str, step: str) -> subprocess.Popen[str]:
+    """Starts a landing that stops itself after a step; once it goes on, its clock is `HOURS` ahead."""
+    return _process("land", topic, catalog, f"{step}{_SLEEPS}", {})
 
 
 def joint_process(topics: Sequence[str], catalog: str, step: str) -> subprocess.Popen[str]:
@@ -54,6 +66,11 @@ def upsert_process(spec: TableSpec, catalog: str, step: str = "never") -> subpro
 def redrive_process(topic: str, catalog: str, step: str = "never") -> subprocess.Popen[str]:
     """Starts a redrive of records that lack their last byte, killed after a step."""
     return _process("redrive", topic, catalog, step, {})
+
+
+def replay_process(topic: str, catalog: str, step: str = "never") -> subprocess.Popen[str]:
+    """Starts a replay of some of partition 0, killed after a step."""
+    return _process("replay", topic, catalog, step, {})
 
 
 def compaction_process(
@@ -91,10 +108,19 @@ def _process(
     )
 
 
+def hours_later(patch: pytest.MonkeyPatch) -> None:
+    """All clocks of this process go on, `HOURS` later."""
+    real = time.time
+    patch.setattr("time.time", lambda: real() + HOURS * 3600)
+
+
 def main(work: str, what: str, step: str) -> None:
     def stop(done: str) -> None:
         if done == step:
             os.kill(os.getpid(), signal.SIGKILL)
+        if done + _SLEEPS == step:
+            os.kill(os.getpid(), signal.SIGSTOP)
+            hours_later(pytest.MonkeyPatch())
 
     connections = Clients(Settings.load())
     if work == "derive":
@@ -114,6 +140,8 @@ def main(work: str, what: str, step: str) -> None:
     )
     if work == "land":
         print(land(spec, connections, on_step=stop).records)
+    elif work == "replay":
+        print(replay(spec, connections, REPLAYED, on_step=stop).replayed)
     elif work == "compact":
         print(compact(spec, connections, time.time(), on_step=stop).text)
     else:

@@ -1,19 +1,23 @@
-"""Whatever process is killed when: every record is in the table exactly once."""
+"""Whatever process is killed, or sleeps, when: every record is in the table exactly once."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 
+import psutil
 import pytest
 
 from frazil.checks.run import run_check
 from frazil.errors import OvertakenError
 from frazil.landing.land import land
+from frazil.upkeep.orphans import remove_orphans
 from kit import killed
+from kit.leftovers import MONTH, unnamed
 from kit.topics import MakeTopic, Topic
-from kit.waiting import PATIENCE
+from kit.waiting import PATIENCE, wait_for
 
 STEPS = ("planned", "branched", "written", "audited", "published")
 
@@ -65,6 +69,29 @@ def test_of_two_landings_at_once_one_publishes_and_the_other_says_it_was_overtak
     with pytest.raises(OvertakenError, match="was quicker"):
         land(topic.spec, topic.connections, on_step=overtake)
     assert sorted(r["quantity"] for r in topic.rows()) == list(range(60))
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
+
+
+def test_a_landing_that_slept_for_hours_past_a_competitor_is_refused_and_leaves_nothing(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic.trades(30)
+    land(topic.spec, topic.connections)
+    topic.trades(30)
+    zombie = killed.sleeping_process(topic.name, topic.connections.settings.catalog, "audited")
+    wait_for(lambda: psutil.Process(zombie.pid).status() == psutil.STATUS_STOPPED)
+    killed.hours_later(monkeypatch)
+
+    competitor = land(topic.spec, topic.connections)
+    zombie.send_signal(signal.SIGCONT)
+    _, err = zombie.communicate(timeout=PATIENCE)
+    remove_orphans(topic.spec, topic.connections, time.time() + MONTH)
+
+    table = topic.connections.catalog.load_table(topic.things.table.identifier)
+    assert (competitor.records, zombie.returncode) == (30, 1)
+    assert "is visible" in err, err
+    assert sorted(r["quantity"] for r in topic.rows()) == list(range(60))
+    assert (list(table.metadata.refs), unnamed(table)) == (["main"], set())
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -10,11 +12,18 @@ from frazil.checks.run import run_check
 from frazil.errors import OffsetsLostError, PositionLostError, RepairError
 from frazil.landing.acceptance import accept, foreign_commits
 from frazil.landing.land import land
+from frazil.landing.ledger import read_ledger
 from frazil.landing.replay.run import replay
+from frazil.tables.branches import drop_outlived
 from frazil.tables.spark import spark_name
+from frazil.upkeep.expiry import expire
+from frazil.upkeep.orphans import remove_orphans
+from kit.killed import REPLAYED, replay_process
+from kit.leftovers import MONTH, unnamed
 from kit.made import make_made
 from kit.opened import table_of
 from kit.topics import MakeTopic, Topic
+from kit.waiting import PATIENCE
 
 only_rest = pytest.mark.parametrize("lake", ["rest"], indirect=True)
 """Where it makes no difference who owns the table."""
@@ -76,6 +85,36 @@ def test_a_landing_in_between_is_not_hindered(landed: Topic) -> None:
     assert (report.replaced, report.replayed) == (10, 10)
     assert quantities(landed) == [(0, n, n) for n in range(13)]
     assert_all_adds_up(landed)
+
+
+@only_rest
+def test_replays_that_are_killed_at_any_step_leave_nothing_or_everything(make_topic: MakeTopic) -> None:
+    topic = make_topic(on_bad_record="dead_letter", upkeep={"min_snapshots": 1})
+    topic.trades(10)
+    land(topic.spec, topic.connections)
+    once = [(0, n, n) for n in range(10)]
+    processes = [
+        replay_process(topic.name, topic.connections.settings.catalog, step)
+        for step in ("written", "audited", "published")
+    ]
+    for process in processes:
+        assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
+    assert quantities(topic) == once
+
+    report = replay(topic.spec, topic.connections, REPLAYED)
+    topic.trades(3)
+    landed = land(topic.spec, topic.connections).records
+    drop_outlived(topic.connections.catalog, topic.things.table, table_of(topic), time.time() + MONTH)
+    expire(topic.spec, topic.connections, time.time() + MONTH)
+    remove_orphans(topic.spec, topic.connections, time.time() + MONTH)
+
+    ledger = read_ledger(table_of(topic).metadata)
+    assert ledger
+    assert (report.replaced, report.replayed, ledger.total_replayed) == (4, 4, 8)
+    assert (landed, quantities(topic)) == (3, [*once, *((0, n, n) for n in range(10, 13))])
+    assert list(table_of(topic).metadata.refs) == ["main"]
+    assert not unnamed(table_of(topic))
+    assert_all_adds_up(topic)
 
 
 @only_rest
