@@ -21,6 +21,7 @@ from sensors.runs import (
     ARRIVALS,
     arrivals_wait,
     digest,
+    end_lost_runs,
     run_key,
     tables_at_work,
     tables_held,
@@ -59,6 +60,7 @@ def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
     def arrivals(
         context: dg.SensorEvaluationContext, frazil: FrazilConnections
     ) -> dg.RunRequest | dg.SkipReason:
+        end_lost_runs(context.instance, context.code_location_origin)
         if arrivals_wait(context.instance):
             return dg.SkipReason("A run of this sensor waits to be started.")
         working, resting = tables_at_work(context.instance), tables_resting(context.instance)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,8 @@ from hashlib import sha256
 from typing import Any
 
 import dagster as dg
+from dagster._core.remote_origin import CodeLocationOrigin
+from dagster._core.storage.tags import GRPC_INFO_TAG
 
 from assets.upkeep import FAILED
 from frazil.upkeep.kinds import KINDS
@@ -27,12 +30,45 @@ PLAN = ".dagster/frazil-upkeep-plan"
 _WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED]
 _AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 _LOST_AFTER = timedelta(hours=1)
-"""A run whose process was killed stays "started" for ever; landing beside a live one is harmless."""
+"""Not every launcher notices that a run's process was killed; landing beside a live one is harmless."""
 
 _REST = timedelta(minutes=1)  # what failed a moment ago would most likely fail again, every ten seconds
 
 _UPKEEP_RESTS = timedelta(minutes=10)
 """A failed compaction may have cost gigabytes of rewriting; nobody waits for the next one."""
+
+
+def end_lost_runs(instance: dg.DagsterInstance, here: CodeLocationOrigin | None) -> None:
+    """Ends the runs of our code location whose processes are gone, as after a crash of the machine.
+
+    The code server that started a process tells of its end. Where that one died as well, the run would stay
+    "started", and hold its tables' pools and a place in the queue, for ever.
+    """
+    for run in instance.get_runs(dg.RunsFilter(statuses=_AT_WORK)):
+        origin = run.remote_job_origin
+        ours = here and origin and origin.location_name == here.location_name and GRPC_INFO_TAG in run.tags
+        if ours and _is_gone(instance, run.run_id):
+            instance.report_run_failed(run, "The process of this run is gone: nobody heard of its end.")
+
+
+def _is_gone(instance: dg.DagsterInstance, run_id: str) -> bool:
+    events = instance.all_logs(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
+    told = [e.dagster_event.engine_event_data.metadata for e in events if e.dagster_event]
+    pids = [int(str(about["pid"].value)) for about in told if "pid" in about]
+    if not pids or _lives(pids[0]):
+        return False
+    now = instance.get_run_by_id(run_id)  # it may have ended well a moment ago
+    return now is not None and now.status in _AT_WORK
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
 
 
 def arrivals_wait(instance: dg.DagsterInstance) -> bool:

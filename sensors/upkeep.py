@@ -16,7 +16,7 @@ from frazil.upkeep.due import Memory, Outlook, joined, look_for_work
 from frazil.upkeep.kind import Kind, Work
 from frazil.upkeep.kinds import KINDS
 from resources.connections import FrazilConnections
-from sensors.runs import PLAN, digest, run_key, upkeep_at_work, upkeep_resting
+from sensors.runs import PLAN, digest, end_lost_runs, run_key, upkeep_at_work, upkeep_resting
 
 TABLES = "frazil/tables"
 """Tag that says which tables a run works on, for people; its config names them all."""
@@ -44,6 +44,7 @@ def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefiniti
         context: dg.SensorEvaluationContext, frazil: FrazilConnections
     ) -> list[dg.RunRequest] | dg.SkipReason:
         instance = context.instance
+        end_lost_runs(instance, context.code_location_origin)
         looks, silent = _look(specs, frazil.connections, memories)
         if silent and not looks:
             return dg.SkipReason("\n".join(silent))
