@@ -67,18 +67,33 @@ def test_whatever_comes_between_each_record_is_there_once_and_every_message_is_t
 
 
 @pytest.mark.timeout(0)
+@pytest.mark.parametrize("part", range(4) if ROUNDS > FEW else [0])
 @pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize("works", [PAIR, COMPACTED, EXPIRED] if ROUNDS > FEW else [PAIR], ids="-".join)
-def test_at_every_call_another_may_come_and_every_commit_may_fail(
+def test_of_two_landings_another_may_come_at_every_call_and_every_commit_may_fail(
+    among: Edges, toll: Toll, route: str, part: int
+) -> None:
+    at_once, parts = (2, 4) if ROUNDS > FEW else (1, 1)
+    toll.attack = f"{_said(PAIR)}: all with up to {at_once} turns or faults"
+    with toll.all():
+        for _ in every(among, _case(PAIR, route), at_once, share=(part, parts)):
+            toll.rounds += 1
+
+    assert toll.rounds > 20
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("works", [COMPACTED, EXPIRED], ids="-".join)
+def test_beside_upkeep_another_may_come_at_every_call_and_every_commit_may_fail(
     among: Edges, toll: Toll, works: dict[str, tuple[str, ...]], route: str
 ) -> None:
-    at_once = 2 if ROUNDS > FEW and works is PAIR else 1
+    at_once = 1 if ROUNDS > FEW else 0
     toll.attack = f"{_said(works)}: all with up to {at_once} turns or faults"
     with toll.all():
         for _ in every(among, _case(works, route), at_once):
             toll.rounds += 1
 
-    assert toll.rounds > 20
+    assert toll.rounds > 20 * at_once
 
 
 @pytest.mark.timeout(0)

@@ -1,4 +1,4 @@
-"""What a failed Spark job means for the table that it worked on, whatever the work was."""
+"""What a failed Spark job, or a file that is gone, means for the table that was worked on."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import CommitConflictError, FrazilError, NotAllowedError, PartDownError, RetryError
 from frazil.tables.catalog import STALE
+from frazil.tables.manifests import is_gone
 
 if TYPE_CHECKING:
+    from pyiceberg.table import Table
     from pyspark.errors import PySparkException
 
 _CONFLICT = (
@@ -81,6 +83,26 @@ def spark_job(job: Job) -> Iterator[None]:
         yield
     except PySparkException as e:
         raise _meaning(e, job) from e
+
+
+@contextmanager
+def files_there(table: Table) -> Iterator[None]:
+    """Turns a file that is gone into a conflict: whoever reads a head that is none any more may meet that.
+
+    Raises:
+        CommitConflictError: A file that the table names is gone.
+    """
+    try:
+        yield
+    except OSError as e:
+        if not is_gone(e):
+            raise
+        raise CommitConflictError(
+            f"A file of {'.'.join(table.name())} went while it was read: its snapshot expired meanwhile.",
+            where=f"{e!s:.300}",
+            meaning="Nothing of this work is visible.",
+            todo="Try again. If it lasts, the file is lost: `frazil rollback` goes to before it.",
+        ) from e
 
 
 def branch_gone(job: Job) -> FrazilError:

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from frazil.quoting import quoted
+from frazil.tables.faults import files_there
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -34,14 +35,18 @@ def keys_in(
 
     `names` are the columns of partition and offset; only rows `where` that is true are looked at. `at` is
     the id of another snapshot than the head.
+
+    Raises:
+        CommitConflictError: The snapshot expired meanwhile.
     """
     from pyiceberg.expressions import AlwaysTrue
 
     rows = where or AlwaysTrue()
     found: set[Key] = set()
-    for partition, offsets in _by_partition(keys).items():
-        held = _offsets_in(table, partition, offsets, names, rows, at)
-        found |= {(partition, offset) for offset in held}
+    with files_there(table):
+        for partition, offsets in _by_partition(keys).items():
+            held = _offsets_in(table, partition, offsets, names, rows, at)
+            found |= {(partition, offset) for offset in held}
     return found
 
 

@@ -270,7 +270,7 @@ def _merged(read: Callable[[_T], dict[str, _V]], files: Iterable[_T], may_miss: 
         try:
             return read(file)
         except OSError as e:
-            if not _is_gone(e):
+            if not is_gone(e):
                 raise
             if may_miss:
                 return {}
@@ -288,6 +288,6 @@ def _side_by_side(read: Callable[[_T], _V], files: Iterable[_T]) -> Iterator[_V]
     return ExecutorFactory.get_or_create().map(read, files)
 
 
-def _is_gone(error: OSError) -> bool:
+def is_gone(error: OSError) -> bool:
     """PyArrow has another error where a file vanishes between being opened and being read."""
     return isinstance(error, FileNotFoundError) or "RESOURCE_NOT_FOUND" in str(error)

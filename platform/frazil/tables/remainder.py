@@ -10,7 +10,7 @@ from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
 from frazil.tables.branches import branch_lost
 from frazil.tables.catalog import load_table
-from frazil.tables.faults import Job, spark_job
+from frazil.tables.faults import Job, files_there, spark_job
 from frazil.tables.manifests import Candidates, Entries, delete_manifests, files_matching
 from frazil.tables.spark import aggregated, append_rows, at_snapshot
 from frazil.tables.stage import StagedFiles, branch_of_files, staged_files
@@ -77,10 +77,11 @@ def find_holding(spark: SparkSession, name: TableName, table: Table, sought: Sou
     """Looks into the files of the head that can hold such rows.
 
     Raises:
-        CommitConflictError: Statistics of a file are wrong.
+        CommitConflictError: Statistics of a file are wrong, or the head expired meanwhile.
     """
     counts = rows_by_file(spark, name, table, sought.sql, job)
-    found, deletes = files_matching(table, sought.expression), delete_manifests(table)
+    with files_there(table):
+        found, deletes = files_matching(table, sought.expression), delete_manifests(table)
     held = [e for e in found.entries if e.data_file.file_path in counts]
     if len(held) < len(counts):
         raise CommitConflictError(

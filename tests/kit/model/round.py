@@ -160,16 +160,22 @@ def played(edges: Edges, case: Case, dice: Dice | None = None) -> World:
         raise
 
 
-def every(edges: Edges, case: Case, at_once: int, *, only_turns: bool = False) -> Iterator[World]:
-    """Plays a case with every choice of so many decisions that are not dull, and with fewer."""
-    dice = Dice(dict(case.plan))
+def every(
+    edges: Edges, case: Case, at_once: int, *, only_turns: bool = False, share: tuple[int, int] = (0, 1)
+) -> Iterator[World]:
+    """Plays a case with every choice of so many decisions that are not dull, and with fewer.
+
+    Of `share` the first one says which part of them is played, the second one how many parts there are.
+    """
+    dice, (part, parts) = Dice(dict(case.plan)), share
     yield played(edges, case, dice)
-    if not at_once:
-        return
-    for at in dice.turns if only_turns else range(len(dice.asked)):
-        for choice in range(1, dice.asked[at]) if at > max(case.plan, default=-1) else ():
-            more = replace(case, plan={**case.plan, at: choice})
-            yield from every(edges, more, at_once - 1, only_turns=only_turns)
+    later = [
+        at for at in (dice.turns if only_turns else range(len(dice.asked))) if at > max(case.plan, default=-1)
+    ]
+    choices = [(at, choice) for at in later for choice in range(1, dice.asked[at])] if at_once else []
+    for at, choice in choices[part::parts]:
+        more = replace(case, plan={**case.plan, at: choice})
+        yield from every(edges, more, at_once - 1, only_turns=only_turns)
 
 
 def every_death(edges: Edges, case: Case, actor: str, at_once: int) -> Iterator[World]:

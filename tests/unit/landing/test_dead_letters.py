@@ -12,7 +12,7 @@ import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.expressions import AlwaysTrue
 
-from frazil.errors import RetryError
+from frazil.errors import CommitConflictError, RetryError
 from frazil.landing import dead_letters
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.dead_letters import keep_dead_letters, letters_schema, of_log, read_letters, survey
@@ -159,3 +159,16 @@ def test_many_keys_are_found_as_few_are(catalog: Catalog) -> None:
     assert keys_in(table, [(0, 1), (0, 2), (1, 2), (2, 1)]) == {(0, 1), (1, 2)}
     assert keys_in(table, [(0, n) for n in range(2, 1000)]) == {(0, 7)}
     assert keys_in(table, []) == set()
+
+
+@pytest.mark.parametrize("gone", ["manifest list", "data file"])
+def test_who_reads_a_head_that_expires_meanwhile_is_told_to_try_again(catalog: Catalog, gone: str) -> None:
+    keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)])
+    table = catalog.load_table(NAME.dead_letters.identifier)
+    head = table.current_snapshot()
+    assert head
+    data = next(iter(table.scan().plan_files())).file.file_path
+    table.io.delete(head.manifest_list if gone == "manifest list" else data)
+
+    with pytest.raises(CommitConflictError, match="went while it was read"):
+        keys_in(table, [(0, 1)])
