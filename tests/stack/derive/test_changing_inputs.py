@@ -23,7 +23,7 @@ from frazil.tables.snapshots import ancestors
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.changing import KEYED, Changing, make_changing
-from kit.made import Made, MakeTable
+from kit.made import Made, MakeTable, make_source
 from kit.recomputed import recomputed
 
 RUNS = int(os.environ.get("FRAZIL_TEST_DERIVATIONS", "2"))
@@ -107,20 +107,30 @@ def test_what_changed_and_went_is_no_part_of_any_table_and_a_group_without_rows_
     assert check.numbers["compared"]
 
 
-def test_equal_rows_go_one_by_one_whatever_they_hold(
+def test_equal_rows_go_one_by_one_whatever_they_hold_and_bad_ones_become_good(
     connections: Connections, fresh_name: str, make_table: MakeTable
 ) -> None:
     tags = Field("tags", Map(Primitive("string"), Primitive("double"), value_optional=True), optional=True)
     source = make_changing(connections.catalog, f"{fresh_name}_in", (*PRICED, tags))
-    made = make_table(f"SELECT symbol, quantity, tags FROM {source.name}")
+    plain = make_source(connections.catalog, f"{fresh_name}_plain")
+    made = make_table(
+        f"SELECT quantity, tags, IF(quantity = 7, 'seven', NULL) AS `$$error` FROM {source.name} "
+        f"UNION ALL SELECT quantity, NULL, NULL FROM {plain.name}"
+    )
     nan = {"tags": [("a", float("nan")), ("b", None)]}
-    source.append(trade(n, 1, None) | nan for n in range(4))
+    source.append(trade(n, 1) | nan for n in range(4))
+    plain.trades(1, 3)
     made.derive()
 
-    source.change([trade(0, 2, None) | nan], ends=[1])
+    source.change([trade(0, 2) | nan, trade(1, 7)], ends=[2])
+    plain.trades(5)
     made.derive()
 
-    assert [row[1] for row in made.rows()] == [1, 1, 2]
+    assert [row[0] for row in made.rows("quantity")] == [1, 1, 2, 3, 5]
+    source.change([trade(1, 8)])
+    made.derive()
+    assert [row[0] for row in made.rows("quantity")] == [1, 1, 2, 3, 5, 8]
+    assert [reason for reason, _ in made.dead_letters()] == ["seven"]
 
 
 def test_a_snapshot_that_is_gone_or_rows_deleted_by_another_engines_files_ask_for_a_rebuild(
