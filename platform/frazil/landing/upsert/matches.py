@@ -117,7 +117,7 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
 
 
 def _judged_all(rows: DataFrame, changes: Changes, wins: str) -> DataFrame:
-    """The rows of changed keys, and those that a truncate ends as a delete would, if nothing replaces them."""
+    """The rows of changed keys, and those that a truncate ends as a delete would: unless they come again."""
     from pyspark.sql import functions as F
 
     spec, known = changes.spec, f"{quoted(DELETED)} IS NOT NULL"
