@@ -109,7 +109,7 @@ def both_routes(lake: Connections) -> Connections:
 def given_up() -> Iterator[list[logging.LogRecord]]:
     """What the Arrow lane gave up to Spark, which nobody would see: to be cleared where it is meant."""
     told: list[logging.LogRecord] = []
-    handler, log = logging.Handler(logging.WARNING), logging.getLogger("frazil.landing.lane.job")
+    handler, log = logging.Handler(logging.WARNING), logging.getLogger("frazil.tables.workers")
     handler.emit = told.append  # type: ignore[method-assign]
     log.addHandler(handler)
     yield told

@@ -15,6 +15,8 @@ def fitted(values: pa.Array, want: pa.DataType) -> pa.Array:
     if pa.types.is_struct(want):
         return _struct(values, want)
     if pa.types.is_list(want):
+        if not pa.types.is_list(values.type):  # its offsets have another width
+            values = values.cast(pa.list_(values.type.value_field))
         item = fitted(values.values, want.value_type)
         return _nested(values, want, item if want.value_field.nullable else _required(item, want.value_field))
     if pa.types.is_map(want):

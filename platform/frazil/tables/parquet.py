@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,16 @@ _TRIED, _WORTH = 2**20, 16 * 2**20
 
 _AS_SMALL = 1.03
 """What a column may take more at the quicker level; text takes 1.1 times as much and more."""
+
+_LOADED = version("frazil")
+"""Of the modules in memory: a worker that serves many sessions may be older than what is installed by now."""
+
+FILES = pa.list_(
+    pa.struct(
+        [("path", pa.string()), ("size", pa.int64()), ("footer", pa.binary()), ("partition", pa.binary())]
+    )
+)
+"""`WrittenFile`s, as workers return them."""
 
 Key = tuple[Any, ...]
 """The values of a partition, as its transforms give them."""
@@ -112,6 +123,12 @@ class WrittenFile:
     size: int
     footer: bytes
     partition: bytes  # its values, as an Arrow stream
+
+
+def refuse_others(frazil: str) -> None:
+    """Raises ModuleNotFoundError where a worker's Frazil is another one than the driver's."""
+    if frazil != _LOADED:
+        raise ModuleNotFoundError(f"frazil {frazil}: Spark's workers have {_LOADED}")
 
 
 class DataFileWriter:

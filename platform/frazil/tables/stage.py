@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
 
+_SHORTER = "Try again; if it takes as long, lower max_records or max_bytes."
+
+
 @dataclass(frozen=True, slots=True)
 class StagedFiles:
     """Data files that are written and audited."""
@@ -165,7 +168,7 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:
 
     def stage(table: Table) -> Transaction:
         entry = staged.upon(name, table)
-        _still_there(name, staged)
+        check_still_there(name, staged.staged, staged.work, _SHORTER)
         _same_layout(name, table, staged)
         return _staged(name, table, staged, entry.properties())
 
@@ -189,13 +192,14 @@ def _staged(name: TableName, table: Table, staged: Staged, said: Mapping[str, st
     return tx
 
 
-def _still_there(name: TableName, staged: Staged) -> None:
-    if time.time() > staged.staged.until:
+def check_still_there(name: TableName, staged: StagedFiles, work: str, todo: str) -> None:
+    """Raises RetryError where orphan removal may have taken the files, for no branch names them."""
+    if time.time() > staged.until:
         raise RetryError(
-            f"A {staged.work} of {name} took so long that its files may be gone.",
+            f"A {work} of {name} took so long that its files may be gone.",
             where="half of upkeep.orphans_after, after which files that no snapshot names go, or six hours",
             meaning="Nothing of it is visible; the table is as it was.",
-            todo="Try again; if it takes as long, lower max_records or max_bytes.",
+            todo=todo,
         )
 
 

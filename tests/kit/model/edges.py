@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 import stamina
 from pyiceberg.table import Table
@@ -28,6 +29,7 @@ import frazil.landing.land
 import frazil.landing.redrive
 import frazil.landing.rollback
 import frazil.tables.keys
+import frazil.upkeep.compaction.arrow
 import frazil.upkeep.compaction.rewrite
 import frazil.upkeep.orphans
 import frazil.upkeep.storage
@@ -39,6 +41,7 @@ from frazil.landing.dead_letters import DeadLetter, of_log
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.write import PLAN, Written
+from frazil.spec.names import TableName
 from frazil.tables.branches import started_at
 from frazil.tables.faults import spark_job
 from frazil.tables.manifests import added_files
@@ -185,9 +188,17 @@ class Edges:
         """Iceberg's procedure; its commit is one of files that take others' places, upon the branch."""
         table = self.world.catalog.load_table(name.identifier)
         ref = table.metadata.refs.get(branch)
-        with spark_job(frazil.upkeep.compaction.rewrite._job(name)):
+        with spark_job(frazil.upkeep.compaction.rewrite.compaction_job(name)):
             rows = self._of_branch(table, ref)
             append_to(self.world, name, branch, self.world.cut(rows), {})
+
+    def by_columns(self, _connections: Any, table: Table, plan: Any) -> dict[str, Any]:
+        """Tasks that write files anew without a branch, all of a round as one."""
+        with spark_job(frazil.upkeep.compaction.rewrite.compaction_job(TableName(*table.name()))):
+            rows = [row for file in plan.files for row in self.world.store.rows_of(file.path)]
+        file = self.world.write_rows(table, self.world.cut(rows))
+        self.world.stage.step()
+        return {"rows": pa.array([len(rows)]), "files": (file,)}
 
     def _of_branch(self, table: Table, ref: Any) -> list[Any]:
         """What a rewrite finds upon a branch: the files of the one before, whose answer was lost, if any."""
@@ -234,6 +245,7 @@ def edges() -> Iterator[Edges]:
     redrive, chosen = frazil.landing.redrive, frazil.landing.chosen
     rollback = frazil.landing.rollback
     rewrite, storage = frazil.upkeep.compaction.rewrite, frazil.upkeep.storage
+    columns = frazil.upkeep.compaction.arrow
     with pytest.MonkeyPatch.context() as patch:
         for module, name, put in [
             (landing, "topic_fact", found.topic_fact), (landing, "topic_facts", found.topic_facts),
@@ -248,6 +260,8 @@ def edges() -> Iterator[Edges]:
             (frazil.landing.cut.create, "topic_facts", found.topic_facts),
             (chosen, "_keys", found.letter_keys), (chosen, "read_letters", found.read_letters),
             (rewrite, "_call", found.rewrite), (rewrite, "_rows", found.counted(rewrite._rows)),
+            (columns, "_takes", lambda *of: found.world.lane and not of[3].delete_manifests),
+            (columns, "_run", found.by_columns), (columns, "_files", lambda _, found: found["files"]),
             (storage, "list_files", found.list_files),
             (frazil.upkeep.orphans, "list_files", found.list_files),
             (storage, "ThreadPoolExecutor", Here), (ExecutorFactory, "_instance", here),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import xor
 from typing import TYPE_CHECKING
 
-from frazil.errors import FrazilError, NotAllowedError
+from frazil.errors import FrazilError
 from frazil.formats.columns import names_by_word
 from frazil.formats.record import RecordDecoder
 from frazil.formats.record_batch import ArrowRecords
@@ -26,11 +23,10 @@ from frazil.landing.write import Written
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import started_at
-from frazil.tables.commit import LONGEST
 from frazil.tables.data_files import data_file, file_layout, takes_files
 from frazil.tables.faults import spark_job
-from frazil.tables.spark import shares_workers
 from frazil.tables.stage import StagedFiles
+from frazil.tables.workers import are_open, give_up, lifetime
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,20 +34,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from frazil.tables.parquet import FileLayout
-
-_log = logging.getLogger(__name__)
-
-_CLOSED = "spark.frazil.lane"
-"""Setting of a Spark session: says that its workers lack what the lane needs."""
-
-_SHORTEST = 1800.0
-"""Seconds that any landing may take; where orphans go sooner, a branch has to protect its files."""
-
-_OF_THE_LANE = (FrazilError, NotAllowedError)
-"""Errors of a job that Spark's own way may not have: those of Python, of its memory, and of its keys for S3,
-which Spark renews and a task can't. Of the parts that both ways need, others tell."""
-
-_NAMED = re.compile(r"[\w.]*(Error|Exception|Exit|Interrupt)\b: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +58,7 @@ class Lane:
             with spark_job(landing_job(plan, table, landing)):
                 found = run(self._part(reading, spec, table, plan))
         except FrazilError as e:
-            if type(e) not in _OF_THE_LANE:
-                raise
-            _give_up(reading.spark, plan, e)
+            give_up(reading.spark, e, "decodes and writes these records", {"topic": plan.topic})
             return None
         return self._told(found, table, landing)
 
@@ -128,17 +108,13 @@ def lane_of(
         return None
     records = decoder.arrow()
     shuffled_or_sealed = spec.write.sorts or settings.s3.kms_key
-    if records is None or shuffled_or_sealed or not takes_files(table) or not _is_open(spark):
+    if records is None or shuffled_or_sealed or not takes_files(table) or not are_open(spark):
         return None
-    lives = spec.upkeep.orphans_after.total_seconds() / 2
-    layout = _layout(decoder, table) if lives >= _SHORTEST else None
-    if layout is None:
+    lives = lifetime(spec.upkeep.orphans_after)
+    layout = _layout(decoder, table) if lives else None
+    if lives is None or layout is None:
         return None
-    return Lane(records, layout, tuple(decoder.value.writers), min(lives, LONGEST))
-
-
-def _is_open(spark: SparkSession) -> bool:
-    return shares_workers(spark) and not spark.conf.get(_CLOSED, "")
+    return Lane(records, layout, tuple(decoder.value.writers), lives)
 
 
 def _layout(decoder: RecordDecoder, table: Table) -> FileLayout | None:
@@ -156,21 +132,3 @@ def _layout(decoder: RecordDecoder, table: Table) -> FileLayout | None:
     except (pa.ArrowNotImplementedError, ValueError):  # so are ArrowInvalid, and a property that is no number
         return None
     return layout
-
-
-def _give_up(spark: SparkSession, plan: Plan, error: FrazilError) -> None:
-    """Says that Spark does it; from now on, where its workers lack what each landing would need."""
-    lines = str(error.__cause__).splitlines()
-    missing = next((line for line in lines if "ModuleNotFoundError:" in line), "")
-    if missing:
-        spark.conf.set(_CLOSED, "closed")
-        what = "Spark's workers lack what the Arrow lane needs; the JVM decodes and writes"
-    else:
-        what = "The Arrow lane's tasks failed; the JVM decodes and writes these records"
-    _log.warning(what, extra={"topic": plan.topic, "why": missing or _innermost(lines)})
-
-
-def _innermost(lines: Sequence[str]) -> str:
-    """The line of a Python worker's trace that names the error; else the message's first."""
-    named = (line for line in lines if _NAMED.match(line))
-    return f"{next(named, lines[0] if lines else ''):.300}"

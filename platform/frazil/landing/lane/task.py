@@ -6,7 +6,6 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +16,7 @@ from frazil.formats.entries import as_map
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.kafka.tally import SHIFT, Tally
 from frazil.tables.fitting import fitted
-from frazil.tables.parquet import HELD, DataFileWriter, FileLayout
+from frazil.tables.parquet import FILES, HELD, DataFileWriter, FileLayout, refuse_others
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,17 +27,11 @@ KEPT = 8 * 2**20
 MOST_PLACES = 100_000
 """Places of bad records that one task names: so many in all end the landing."""
 
-_LOADED = version("frazil")
-"""Of the modules in memory: a worker that serves many sessions may be older than what is installed by now."""
-
 _NUMBERS, _TYPES = (
     pa.array([0, 1], pa.int32()),
     pa.array(["CREATE_TIME", "LOG_APPEND_TIME", "NO_TIMESTAMP_TYPE"]),
 )
 
-_FILE = pa.struct(
-    [("path", pa.string()), ("size", pa.int64()), ("footer", pa.binary()), ("partition", pa.binary())]
-)
 _BAD = pa.struct(
     [
         ("partition", pa.int32()), ("offset", pa.int64()), ("timestamp", pa.timestamp("us", "UTC")),
@@ -49,7 +42,7 @@ _BAD = pa.struct(
 )  # fmt: skip
 RETURNED = pa.schema(
     [
-        ("landing", pa.int32()), ("report", pa.string()), ("files", pa.list_(_FILE)),
+        ("landing", pa.int32()), ("report", pa.string()), ("files", FILES),
         ("bad", pa.list_(_BAD)),
     ]
 )  # fmt: skip
@@ -93,8 +86,7 @@ class Tasks:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Writes what a Spark task reads; rows of `RETURNED`."""
-        if self.version != _LOADED:
-            raise ModuleNotFoundError(f"frazil {self.version}: Spark's workers have {_LOADED}")
+        refuse_others(self.version)
         pa.set_cpu_count(1)  # Spark has given this task one core
         begun: dict[int, _Slice] = {}
         for batch in batches:
@@ -153,7 +145,7 @@ class _Slice:
         self._counts.writers = sorted(self._seen)
         landing = pa.array([number], pa.int32())
         report = pa.array([json.dumps(asdict(self._counts))])
-        files = pa.array([[asdict(f) for f in self._writer.close()]], RETURNED.field("files").type)
+        files = pa.array([[asdict(f) for f in self._writer.close()]], FILES)
         return pa.RecordBatch.from_arrays([landing, report, files, self._given_back()], schema=RETURNED)
 
     def _epochs(self, batch: pa.RecordBatch) -> pa.Array:

@@ -81,11 +81,12 @@ def _call(
         "options": _options(plan, connections.settings.spark.parallelism),
     }
     said = ", ".join(f"{key} => {value}" for key, value in arguments.items())
-    with spark_job(_job(name)):
+    with spark_job(compaction_job(name)):
         connections.background_spark.sql(f"CALL {SPARK_CATALOG}.system.rewrite_data_files({said})").collect()
 
 
-def _job(name: TableName) -> Job:
+def compaction_job(name: TableName) -> Job:
+    """What a failed Spark job of a compaction means."""
     again = "Try again; `frazil orphans` removes leftovers."
     return Job("compaction", str(name), "No row is lost or doubled.", again)
 
@@ -108,7 +109,7 @@ def _rows(connections: Connections, name: TableName, head: Head, plan: Round, br
     """How many rows the files hold; where there are delete files only reading tells."""
     if not head.delete_manifests:
         return sum(f.records for f in plan.files)
-    with spark_job(_job(name)):
+    with spark_job(compaction_job(name)):
         return int(connections.background_spark.table(spark_name(name, branch)).count())
 
 

@@ -23,7 +23,8 @@ from frazil.tables.ledger import disown_copy
 from frazil.tables.manifests import Head, HeadReader
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import Replacement, upon
-from frazil.tables.stage import StagedFiles
+from frazil.tables.stage import StagedFiles, check_still_there
+from frazil.upkeep.compaction.arrow import rewrite_by_columns
 from frazil.upkeep.compaction.bins import Rule
 from frazil.upkeep.compaction.plan import Copies, Round, plan_rounds, read_copies
 from frazil.upkeep.compaction.rewrite import AGAIN, Rewritten, rewrite
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 Step = Callable[[str], None]
 
 _NEWEST_FORMAT = 2
+
+_SHORTER = "Try again; if it takes as long, lower upkeep.max_bytes."
 
 _log = logging.getLogger(__name__)
 
@@ -117,18 +120,27 @@ class _Compaction:
         plan = planned.among({f.path for f in head.files}) if head else None
         if head is None or plan is None:
             return _Done(overtaken=1)
-        branch = new_branch(COMPACTING)
         try:
-            written = rewrite(self._connections, self._name, head, plan, self._spec.sort_terms, branch)
-            self._step("written")
-            return self._publish(written, plan)
+            return self._by_columns(head, plan) or self._by_spark(head, plan)
         except OvertakenError as e:
             _log.info("%s", e)
             return _Done(overtaken=1)
+
+    def _by_columns(self, head: Head, plan: Round) -> _Done | None:
+        told = self._connections, self._spec, self._name, self._load(), head, plan
+        written = rewrite_by_columns(*told)
+        return self._publish(written, plan) if written else None
+
+    def _by_spark(self, head: Head, plan: Round) -> _Done:
+        branch = new_branch(COMPACTING)
+        try:
+            written = rewrite(self._connections, self._name, head, plan, self._spec.sort_terms, branch)
+            return self._publish(written, plan)
         finally:
             leave_branch(self._connections.catalog, self._name, branch)
 
     def _publish(self, written: Rewritten, plan: Round) -> _Done:
+        self._step("written")
         what = written.what
         done = _Done(
             files=len(what.removed),
@@ -188,6 +200,8 @@ def put_in_place(
         disown_copy(tx)
         stage_same_rows(tx, what(table), says)
         if staged:
+            check_still_there(name, staged, "compaction", _SHORTER)
+        if staged and staged.branch:
             publish_branch(tx, name, staged.branch, staged.tip)
         return tx
 

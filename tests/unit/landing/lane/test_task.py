@@ -210,7 +210,7 @@ def test_workers_of_another_version_do_nothing(catalog: InMemoryCatalog) -> None
 def test_workers_that_were_there_before_an_upgrade_do_nothing_though_it_is_installed(
     catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lane, "_LOADED", "0.0.9")
+    monkeypatch.setattr("frazil.tables.parquet._LOADED", "0.0.9")
 
     with pytest.raises(ModuleNotFoundError, match=r"0\.0\.9"):
         run(task_of(catalog), batch((b"k", b"v")))

@@ -1,0 +1,63 @@
+"""Spark's Python workers where they write data files by themselves: whether they can, and what if not."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from frazil.errors import FrazilError, NotAllowedError
+from frazil.tables.commit import LONGEST
+from frazil.tables.spark import shares_workers
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
+
+_CLOSED = "spark.frazil.lane"
+"""Setting of a Spark session: says that its workers lack what they need for it."""
+
+_SHORTEST = 1800.0
+"""Seconds that any such work may take; where orphans go sooner, a branch has to protect its files."""
+
+_OF_WORKERS = (FrazilError, NotAllowedError)
+"""Errors of a job that Spark's own way may not have: those of Python, of its memory, and of its keys for S3,
+which Spark renews and a task can't. Of the parts that both ways need, others tell."""
+
+_NAMED = re.compile(r"[\w.]*(Error|Exception|Exit|Interrupt)\b: ")
+
+
+def are_open(spark: SparkSession) -> bool:
+    """Whether a session's workers may write data files; they stay closed where they lacked something."""
+    return shares_workers(spark) and not spark.conf.get(_CLOSED, "")
+
+
+def lifetime(orphans_after: timedelta) -> float | None:
+    """Seconds within which files that no snapshot names are published, or never; None: too few."""
+    seconds = orphans_after.total_seconds() / 2
+    return min(seconds, LONGEST) if seconds >= _SHORTEST else None
+
+
+def give_up(spark: SparkSession, error: FrazilError, work: str, about: Mapping[str, str]) -> None:
+    """Says that Spark does it; from now on, where its workers lack what all such work would need.
+
+    `work` is what Spark does, such as `decodes and writes`. Raises the error where Spark would fail as well.
+    """
+    if type(error) not in _OF_WORKERS:
+        raise error
+    lines = str(error.__cause__).splitlines()
+    missing = next((line for line in lines if "ModuleNotFoundError:" in line), "")
+    if missing:
+        spark.conf.set(_CLOSED, "closed")
+    what = "Spark's workers lack what the Arrow lane needs" if missing else "The Arrow lane's tasks failed"
+    _log.warning(f"{what}; the JVM {work}", extra={**about, "why": missing or _innermost(lines)})
+
+
+def _innermost(lines: Sequence[str]) -> str:
+    """The line of a Python worker's trace that names the error; else the message's first."""
+    named = (line for line in lines if _NAMED.match(line))
+    return f"{next(named, lines[0] if lines else ''):.300}"

@@ -1,0 +1,201 @@
+"""Compactions by columns: the same rows in fewer files; what tasks can't do by themselves is Spark's."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.table import Table
+from pyiceberg.types import LongType, StringType
+from pyspark.errors import PySparkException
+
+from frazil.clients import Clients
+from frazil.errors import AuditFailedError
+from frazil.formats.logical import Field, List, Map, Primitive, Struct
+from frazil.settings.profile import Settings
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.layout import create_table
+from frazil.tables.pyiceberg import write_files
+from frazil.upkeep.compaction import run
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.compaction.task import Bins
+
+NAME = TableName("n", "t")
+SPEC = TableSpec(topic="t", namespace="n", table="t")
+STRING, LONG, INT = Primitive("string"), Primitive("long"), Primitive("int")
+FIELDS = (
+    Field("id", INT),
+    Field("$$side", STRING, optional=True),
+    Field("place", Struct((Field("x", LONG, optional=True), Field("y", STRING))), optional=True),
+    Field("tags", List(STRING), optional=True),
+    Field("counts", Map(STRING, LONG, value_optional=True), optional=True),
+)
+
+
+class Frame:
+    """Numbers of bins, and what tasks of this process return for them."""
+
+    def __init__(self, numbers: range) -> None:
+        self._numbers = numbers
+        self._run: Callable[..., Iterable[pa.RecordBatch]] = iter
+
+    def mapInArrow(self, work: Any, _: Any) -> Frame:
+        self._run = work
+        return self
+
+    def toArrow(self) -> pa.Table:
+        batch = pa.RecordBatch.from_pydict({"id": pa.array(self._numbers, pa.int64())})
+        try:
+            return pa.Table.from_batches(self._run([batch]))
+        except ValueError as e:
+            raise PySparkException(f"ValueError: {e}") from e
+
+
+@pytest.fixture
+def clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clients]:
+    """An in-memory catalog, and a Spark that runs tasks here, and has no procedure of Iceberg's."""
+    catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
+    conf = SimpleNamespace(get=lambda _, default: default, set=None)
+    clients = Clients(Settings())
+    clients.__dict__["catalog"] = catalog
+    spark = SimpleNamespace(conf=conf, range=lambda start, end, step, tasks: Frame(range(start, end, step)))
+    clients.__dict__["_background_session"] = spark
+
+    def by_spark(*_: Any) -> Any:
+        raise NotImplementedError
+
+    monkeypatch.setattr(run, "rewrite", by_spark)
+    yield clients
+    catalog.close()
+
+
+def row(number: int, **more: Any) -> dict[str, Any]:
+    place = None if number % 3 else {"x": None, "y": f"y{number}"}
+    known = {
+        "id": number,
+        "$$side": "AB"[number % 2],
+        "place": place,
+        "tags": ["a", str(number)] * (number % 2),
+    }
+    return {**known, "counts": None if number % 2 else [("k", number)], **more}
+
+
+def append(table: Table, *rows: dict[str, Any]) -> Table:
+    files = write_files(table, pa.Table.from_pylist(list(rows), schema=table.schema().as_arrow()))
+    with table.transaction() as tx, tx.update_snapshot().fast_append() as added:
+        for file in files:
+            added.append_data_file(file)
+    return table.refresh()
+
+
+def rows_of(table: Table) -> list[dict[str, Any]]:
+    return sorted(table.refresh().scan().to_arrow().to_pylist(), key=lambda found: found["id"])
+
+
+def make(clients: Clients, *transforms: tuple[str, str]) -> Table:
+    table = create_table(clients.catalog, NAME, FIELDS, transforms, {})
+    for number in range(0, 12, 2):
+        append(table, row(number), row(number + 1))
+    return table.refresh()
+
+
+@pytest.mark.parametrize(
+    ("transforms", "files"), [((), 1), ((("identity", "$$side"),), 2), ((("bucket[2]", "id"),), 2)]
+)
+def test_rows_are_the_same_in_one_file_of_each_partition(
+    clients: Clients, transforms: tuple[tuple[str, str], ...], files: int
+) -> None:
+    table = make(clients, *transforms)
+    before, steps = rows_of(table), list[str]()
+
+    report = compact(SPEC, clients, 0.0, on_step=steps.append)
+
+    assert (report.numbers["files_after"], report.done) == (files, True)
+    assert rows_of(table) == before
+    assert list(table.refresh().metadata.refs) == ["main"]
+    assert steps == ["planned", "written", "published"]
+    found = {str(f.file.partition): f.file.record_count for f in table.scan().plan_files()}
+    assert sum(found.values()) == len(before)
+    assert len(found) == files
+
+
+def test_columns_that_came_went_or_became_wider_are_as_readers_see_them(clients: Clients) -> None:
+    table = make(clients)
+    with table.update_schema() as update:
+        update.add_column("more", StringType())
+        update.update_column("id", LongType())
+        update.add_column(("place", "z"), LongType())
+        update.delete_column("tags")
+    append(table.refresh(), {**row(100, more="m", place={"x": 1, "y": "y", "z": 7})})
+    before = rows_of(table)
+
+    report = compact(SPEC, clients, 0.0)
+
+    assert report.numbers["files_after"] == 1
+    assert rows_of(table) == before
+
+
+@pytest.mark.parametrize("what", ["a new name", "an old name", "a new name within"])
+def test_columns_whose_names_changed_are_sparks(
+    clients: Clients, what: str, given_up: list[logging.LogRecord]
+) -> None:
+    table = make(clients)
+    with table.update_schema() as update:
+        if what == "an old name":
+            update.delete_column("tags")
+        else:
+            update.rename_column("$$side" if what == "a new name" else "place.y", "other")
+    if what == "an old name":
+        with table.refresh().update_schema() as update:
+            update.add_column("tags", StringType())
+
+    with pytest.raises(NotImplementedError):
+        compact(SPEC, clients, 0.0)
+
+    assert "has another id or another name in a file" in given_up.pop().why  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        SPEC.model_copy(update={"sort_by": ("id",)}),
+        TableSpec.model_validate(
+            {"topic": "t", "namespace": "n", "table": "t", "upkeep": {"orphans_after": "30m"}}
+        ),
+    ],
+    ids=["rows are sorted", "orphans go soon"],
+)
+def test_what_needs_a_shuffle_or_a_branch_is_sparks(clients: Clients, spec: TableSpec) -> None:
+    make(clients)
+
+    with pytest.raises(NotImplementedError):
+        compact(spec, clients, 0.0)
+
+
+def test_files_of_an_older_layout_are_sparks(clients: Clients) -> None:
+    table = make(clients)
+    with table.update_spec() as update:
+        update.add_field("$$side", "identity")
+
+    with pytest.raises(NotImplementedError):
+        compact(SPEC, clients, 0.0)
+
+
+def test_a_file_that_lacks_rows_stops_the_compaction(
+    clients: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make(clients)
+    whole = Bins._read
+    monkeypatch.setattr(Bins, "_read", lambda *of: (batch.slice(1) for batch in whole(*of)))
+
+    with pytest.raises(AuditFailedError, match="does not add up"):
+        compact(SPEC, clients, 0.0)
+
+    assert len(rows_of(table)) == 12
