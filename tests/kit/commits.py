@@ -21,12 +21,9 @@ from frazil.derive.publish import Derived
 from frazil.formats.columns import RecordColumns, table_fields
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.types import to_iceberg
-from frazil.landing.bad_records import BadRecord
-from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.evolve import evolve
 from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, read_ledger
-from frazil.landing.tables import ensure_table
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
@@ -42,15 +39,15 @@ from frazil.upkeep.compaction.run import put_in_place
 from frazil.upkeep.expiry import expire
 
 __all__ = [
+    "COLUMNS",
     "COMMITS",
     "NAME",
+    "SPEC",
     "Lake",
-    "bare",
     "lake_of",
     "lake_on",
     "landed",
-    "make",
-    "make_letters",
+    "ledger",
     "position",
 ]
 
@@ -287,26 +284,3 @@ COMMITS: dict[str, Kind] = {
     "property that goes": Kind(_no_properties, _suspended, None, "here"),
 }
 """By name."""
-
-
-def make(catalog: Catalog) -> Table:
-    """The table as a landing's first step makes or finds it."""
-    with catalog_errors(Settings()):
-        return ensure_table(SPEC, NAME, catalog, COLUMNS)
-
-
-def make_letters(catalog: Catalog) -> object:
-    """The dead-letter table, as its first dead letter makes or finds it."""
-    letter = {"partition": 0, "offset": 0, "timestamp": None, "headers": None, "raw_key": None}
-    known = {**letter, "raw_value": b"x", "timestamp_type": 0, "leader_epoch": 0}
-    with catalog_errors(Settings()):
-        return keep_dead_letters(catalog, NAME, ledger(0, 1), [BadRecord(0, 0, "malformed", "it is", known)])
-
-
-def bare(catalog: Catalog, maker: Callable[[Any], object]) -> None:
-    """Leaves what a maker leaves that is killed before the table has a head."""
-    maker(catalog)
-    for name in catalog.list_tables(NAME.namespace):
-        table = catalog.load_table(name)
-        catalog.drop_table(name)
-        catalog.create_table(name, table.schema(), partition_spec=table.spec(), properties=table.properties)

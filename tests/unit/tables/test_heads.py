@@ -9,8 +9,9 @@ import pytest
 from pyiceberg.table import Table
 
 from frazil.errors import FrazilError
-from kit.commits import NAME, bare, make, make_letters
+from kit.commits import NAME
 from kit.lying import LIES, LOST, LyingCatalog
+from kit.made_tables import bare, make, make_letters
 from kit.sound import unreadable
 
 Make = Callable[[LyingCatalog], object]
