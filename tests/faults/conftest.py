@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 
@@ -20,6 +21,13 @@ def toll(record_property: Callable[[str, object], None]) -> Iterator[Toll]:
     found = Toll()
     yield found
     record_property(_TOLL, found.document)
+
+
+@pytest.fixture
+def lane_may_give_up(given_up: list[logging.LogRecord]) -> Iterator[None]:
+    """For tests in which files go while tasks read them."""
+    yield
+    given_up.clear()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -195,7 +195,11 @@ class Edges:
     def by_columns(self, _connections: Any, table: Table, plan: Any) -> dict[str, Any]:
         """Tasks that write files anew without a branch, all of a round as one."""
         with spark_job(frazil.upkeep.compaction.rewrite.compaction_job(TableName(*table.name()))):
-            rows = [row for file in plan.files for row in self.world.store.rows_of(file.path)]
+            self.world.stage.step()
+            try:
+                rows = [row for file in plan.files for row in self.world.store.rows_of(file.path)]
+            except FileNotFoundError as e:
+                raise PySparkException(f"NotFoundException: {e}") from e
         file = self.world.write_rows(table, self.world.cut(rows))
         self.world.stage.step()
         return {"rows": pa.array([len(rows)]), "files": (file,)}

@@ -72,7 +72,7 @@ COMMITS: tuple[Guard, ...] = (
     ),
     Guard(
         "files without a branch are published while no orphan removal can have taken them",
-        put(stage, "_still_there", nothing),
+        put(stage, "check_still_there", nothing),
         ZOMBIE,
         lane=True,
     ),

@@ -9,7 +9,7 @@ from pyiceberg.table.update import RemoveSnapshotsUpdate
 
 from frazil.tables import replacement
 from frazil.upkeep import expiry, orphans, survivors
-from frazil.upkeep.compaction import rewrite, run
+from frazil.upkeep.compaction import arrow, rewrite, run
 from frazil.upkeep.forgetting import rows
 from kit.model.guards.guard import Guard, nothing, put
 
@@ -54,6 +54,19 @@ UPKEEP: tuple[Guard, ...] = (
         put(orphans, "_begun", lambda _: float("inf")),
         {"first": ("land",), "second": ("seven hours", "seven hours", "orphans")},
         lane=False,
+    ),
+    Guard(
+        "what a compaction by columns wrote is counted",
+        put(arrow, "_audit", nothing),
+        COMPACTIONS,
+        lane=True,
+        spoils=0.3,
+    ),
+    Guard(
+        "files of a compaction by columns are put in place while no orphan removal can have taken them",
+        put(run, "check_still_there", nothing),
+        {"first": ("compact",), "second": ("seven hours", "seven hours", "orphans")},
+        lane=True,
     ),
     Guard(
         "what stays of files is put in place only while these are there",
