@@ -7,7 +7,7 @@ network and no secret; a statement can't change its settings, nor call a functio
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Timer
@@ -117,14 +117,15 @@ class Sandbox:
             raise UsageError("This is not one SELECT.", where=f"{sql}\n{why}", todo="Write one SELECT.")
         return nodes
 
-    def add(self, parts: tuple[str, ...], rows: Rows) -> None:
-        """Shows a table under a name of one or two parts."""
+    def add(self, parts: tuple[str, ...], rows: Rows, query: Callable[[str], str] | None = None) -> None:
+        """Shows a table under a name of one or two parts, or what a query makes of it."""
         source = f"_frazil_{len(self._rows)}"
         self._rows.append(rows)
         self._duck.register(source, rows)
         if schema := parts[:-1]:
             self._duck.execute(f"CREATE SCHEMA IF NOT EXISTS {double_quoted(*schema)}")
-        self._duck.execute(f"CREATE VIEW {double_quoted(*parts)} AS SELECT * FROM {source}")
+        asked = query(source) if query else f"SELECT * FROM {source}"
+        self._duck.execute(f"CREATE VIEW {double_quoted(*parts)} AS {asked}")
 
     def select(self, sql: str, *, rows: int, seconds: float) -> Answer:
         """The first rows of a SELECT over the tables that were added; interrupted when its time is up."""

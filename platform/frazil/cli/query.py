@@ -6,6 +6,7 @@ import base64
 import math
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -13,12 +14,14 @@ from rich.table import Table
 
 from frazil.cli.console import Row, console, print_json, print_table
 from frazil.cli.moment import moment_of
-from frazil.cli.selection import Json, Name, select
+from frazil.cli.selection import Json, Name, select, select_topics
 from frazil.errors import printable
+from frazil.publishing.current import CURRENT, current_sql
 from frazil.quoting import double_quoted
 from frazil.sandbox import Answer, Rows, Sandbox, sandbox
 from frazil.settings.profile import Settings
-from frazil.spec.names import TableName, legal
+from frazil.spec.names import TableName, legal, things
+from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.rollback import snapshot_at
 
@@ -72,16 +75,35 @@ def _run(sql: str, rows: int, as_of: str, seconds: float, as_json: bool) -> None
 def _add(
     duck: Sandbox, written: Sequence[tuple[str, ...]], moment: int | datetime | None, settings: Settings
 ) -> None:
-    """Shows tables of pipelines, and their dead letters, under the names that the query has for them."""
+    """Shows tables of pipelines, their dead letters and newest records, under the names in the query."""
     called = {parts: TableName.parse(".".join(parts), legal(settings.cluster)) for parts in written}
     if not called:
         return
-    selection = select(sorted({str(name.owner) for name in called.values()}), every=False)
+    views = {name: spec for name in called.values() if (spec := _newest_of(name))}
+    owners = {n: things(views[n], settings).table if n in views else n.owner for n in called.values()}
+    selection = select(sorted(set(map(str, owners.values()))), every=False)
     catalogs = {names.table: selection.connections.of(spec).catalog for spec, names in selection.pairs}
     for parts, name in called.items():
-        table = load_table(catalogs[name.owner], name)
+        owner = owners[name]
+        table = load_table(catalogs[owner], owner if name in views else name)
         snapshot = None if moment is None else snapshot_at(name, table, moment).snapshot_id
-        duck.add(parts, Rows(table, snapshot))
+        columns = [field.name for field in table.schema().fields]
+        query = partial(_newest, views[name], columns) if name in views else None
+        duck.add(parts, Rows(table, snapshot), query)
+
+
+def _newest_of(name: TableName) -> TableSpec | None:
+    """The table that a name is the view `..._current` of; None where it is none, or a table's own."""
+    base = TableName(name.namespace, name.table.removesuffix(CURRENT))
+    if base == name:
+        return None
+    known = {names.table: spec for spec, names in select_topics(None, every=True).pairs}
+    spec = known.get(base)
+    return spec if spec and spec.current_by and name not in known else None
+
+
+def _newest(spec: TableSpec, columns: Sequence[str], source: str) -> str:
+    return current_sql(spec, source, columns, double_quoted)
 
 
 def _show(answer: Answer) -> None:

@@ -53,6 +53,11 @@ class TableSpec(AnyTable):
         (), description="upsert: the fields that tell rows apart. Default: all fields of the key."
     )
 
+    current_by: tuple[str, ...] = Field(
+        (),
+        description="append: the columns that tell rows apart in `<table>_current`, Snowflake's view of the "
+        "newest record of each. Default: no view.",
+    )
     delete: Literal["hard", "soft"] = Field(
         "hard",
         description="cdc: what a delete leaves. hard: nothing. soft: the row with its last values, marked in "
@@ -168,6 +173,10 @@ class TableSpec(AnyTable):
     def _keyed(self) -> Self:
         if self.key_fields and self.mode != "upsert":
             raise ValueError(_OTHER_KEYS.get(self.mode, "key_fields tell rows apart with mode: upsert only"))
+        if self.current_by and self.mode != "append":
+            raise ValueError(
+                f"current_by is for mode: append; with {self.mode} the table has one row per key"
+            )
         if not self.is_keyed and self.on_null_value == "delete":
             raise ValueError("on_null_value: delete needs mode: upsert or cdc")
         if self.is_keyed and self.on_null_value == "keep":

@@ -7,6 +7,7 @@ from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
 from kit.shell import Command, Shell
 from kit.topics import Topic, create_topic
+from kit.upserts import Upserts
 
 
 def test_a_query_reads_tables_as_they_are_and_as_they_were(frazil: Command, topic: Topic, name: str) -> None:
@@ -39,6 +40,25 @@ def test_dead_letters_are_a_table_of_their_own(
     assert [list(row.values()) for row in frazil("query", sql, "--json").document["rows"]] == [
         [2, "magic_byte"]
     ]
+
+
+def test_the_newest_records_of_an_appended_table_are_a_table_of_their_own(
+    frazil: Command, shell: Shell, connections: Connections, fresh_name: str
+) -> None:
+    create_topic(connections.admin, fresh_name, 1, {})
+    told = {"topic": fresh_name, "namespace": "local", "key_format": "string", "current_by": ["key"]}
+    made = Upserts(Topic(fresh_name, connections, TableSpec.model_validate(told)))
+    made.send([("a", 1), ("b", 1), ("a", 2)])
+    shell.write(told)
+    land(made.topic.spec, connections)
+    sql = f"SELECT n.key, n.quantity FROM {fresh_name}_current n JOIN {fresh_name} o USING (key) ORDER BY ALL"
+
+    rows = frazil("query", sql, "--json").document["rows"]
+    nearest = frazil("query", f"SELECT * FROM {fresh_name}s_current")
+
+    assert [tuple(row.values()) for row in rows] == [("a", 2), ("a", 2), ("b", 1)]
+    assert nearest.is_clear
+    assert f"Did you mean local.{fresh_name}?" in nearest.err
 
 
 def test_a_query_of_no_table_of_a_pipeline_names_the_nearest(

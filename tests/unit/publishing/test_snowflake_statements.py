@@ -146,7 +146,7 @@ def test_the_engine_asks_for_the_metadata_of_the_quoted_table() -> None:
 
 
 def test_a_role_that_may_read_is_granted_the_schema_and_the_rows() -> None:
-    read = [parse_statement(sql) for sql in statements.grant_reading(TABLE, VIEW, "READER")]
+    read = [parse_statement(sql) for sql in statements.grant_reading(TABLE, [VIEW], "READER")]
 
     assert [(g.privileges, g.on_kind, g.on_name) for g in read if isinstance(g, Grant)] == [
         (("USAGE",), "DATABASE", ("FRAZIL",)),

@@ -126,6 +126,7 @@ def test_what_upserts_can_not_do_is_refused_at_once(written: dict[str, Any], tol
         ({"key_format": "none"}, "mode: cdc needs the key"),
         ({"value_format": "bytes"}, "has no fields"),
         ({"value_format": "protobuf"}, "in Avro and JSON"),
+        ({"current_by": ["id"]}, "current_by is for mode: append"),
         ({"order_by": "source.lsn"}, "needs mode: cdc and delete: soft"),
         ({"delete": "soft", "mode": "upsert"}, "delete: soft marks rows of a database"),
     ],

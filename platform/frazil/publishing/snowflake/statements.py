@@ -151,12 +151,17 @@ def create_view(view: Relation, table: Relation, columns: Sequence[str], deleted
     return f"CREATE OR REPLACE VIEW {view} AS SELECT {listed} FROM {table}{live}"
 
 
-def grant_reading(table: Relation, view: Relation, role: str) -> tuple[str, ...]:
-    """Lets a role read a table and its view: the schema and the rows need a grant each."""
+def create_view_as(view: Relation, query: str) -> str:
+    """Makes the view of a query, anew if it is there; whoever may read it still may."""
+    return f"CREATE OR REPLACE VIEW {view} COPY GRANTS AS {query}"
+
+
+def grant_reading(table: Relation, views: Sequence[Relation], role: str) -> tuple[str, ...]:
+    """Lets a role read a table and its views: the schema and the rows need a grant each."""
     to = f"TO ROLE {double_quoted(role)}"
     return (
         f"GRANT USAGE ON DATABASE {double_quoted(table.database)} {to}",
         f"GRANT USAGE ON SCHEMA {double_quoted(table.database, table.schema)} {to}",
         f"GRANT SELECT ON TABLE {table} {to}",
-        f"GRANT SELECT ON VIEW {view} {to}",
+        *(f"GRANT SELECT ON VIEW {view} {to}" for view in views),
     )

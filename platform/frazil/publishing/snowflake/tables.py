@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from frazil.connections import Connections
 from frazil.errors import DifferentError
 from frazil.formats.columns import deleted_name, metadata_names
+from frazil.publishing.current import CURRENT, current_sql
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.connection import (
@@ -31,6 +32,7 @@ from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, legal, things
 from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors, load_table
 
 if TYPE_CHECKING:
@@ -67,7 +69,10 @@ class Snowflake:
         self._deleted = deleted_name(spec).upper()
         self.path: AssetPath = (self.word, database.lower(), schema, table)
         self.upstream = self._glue.path  # that is where Snowflake looks
-        self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, self.view))
+        self._spec = spec if isinstance(spec, TableSpec) and spec.current_by else None
+        current = Relation(database, self.table.schema, f"{self.table.name}{CURRENT.upper()}")
+        self._views = (self.view, *((current,) if self._spec else ()))
+        self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, *self._views))
         self.about = (
             f"Snowflake's Iceberg table `{'.'.join(self.path[1:])}`, read in place. Materializing it makes "
             "external volume, catalog integration, table and view where they are missing, and refreshes the "
@@ -105,8 +110,9 @@ class Snowflake:
             elif before != current:
                 rows(connection, f"ALTER ICEBERG TABLE {self.table} REFRESH")
             self._keep_view(connection)
+            self._keep_current(connection, changed=before != current)
             role = self._settings.snowflake.role
-            for grant in statements.grant_reading(self.table, self.view, role.upper()) if role else ():
+            for grant in statements.grant_reading(self.table, self._views, role.upper()) if role else ():
                 rows(connection, grant)
             shown = before if before == current else self._location(connection)
             return self._shown(connection, shown, changed=before != current, made_now=before is None)
@@ -147,6 +153,16 @@ class Snowflake:
             deleted = next((name for name, _ in columns if name.upper() == self._deleted), "")
             rows(connection, statements.create_view(self.view, self.table, names, deleted))
 
+    def _keep_current(self, connection: SnowflakeConnection, *, changed: bool) -> None:
+        """Columns do not tell which key a view has: it is made anew with each new state of the table."""
+        for view in self._views[1:]:
+            if self._spec and (
+                changed or columns_or_none(connection, f"SELECT * FROM {view} WHERE FALSE") is None
+            ):
+                columns = columns_or_none(connection, f"SELECT * FROM {self.table} WHERE FALSE") or ()
+                query = current_sql(self._spec, str(self.table), [name for name, _ in columns], double_quoted)
+                rows(connection, statements.create_view_as(view, query))
+
     def _location(self, connection: SnowflakeConnection) -> str | None:
         """The metadata file that Snowflake shows; None where it has no such table."""
         answer = rows_or_none(connection, statements.table_information(self.table))
@@ -160,7 +176,7 @@ class Snowflake:
         changed: bool = False,
         made_now: bool = False,
     ) -> Shown:
-        name, view = self.relations
+        name, view, *_ = self.relations
         return Shown(
             self.path,
             self.upstream,
