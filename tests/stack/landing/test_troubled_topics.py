@@ -10,10 +10,11 @@ from frazil.checks.run import run_check
 from frazil.errors import OffsetsLostError, SuspendedError, TopicChangedError
 from frazil.kafka import probe
 from frazil.kafka.facts import topic_fact
+from frazil.kafka.probe import ONE_RECORD, open_probe
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
 from frazil.landing.state import TableState, table_states
-from kit.topics import Topic, make_anew
+from kit.topics import MakeTopic, Topic, make_anew
 from kit.waiting import PATIENCE, wait_for
 
 
@@ -177,3 +178,36 @@ def test_aborted_records_and_markers_are_known_gaps_and_open_transactions_wait(t
     wait_for(lambda: topic_fact(topic.connections.admin, topic.name).end == {0: 14})
     only_gaps = land(topic.spec, topic.connections)
     assert (only_gaps.records, only_gaps.gaps) == (0, 2)
+
+
+COMPACTED = {
+    "cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.001",
+    "max.compaction.lag.ms": "1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lake", ["rest"], indirect=True)
+def test_records_that_a_compaction_of_the_topic_took_are_known_gaps_also_behind_the_position(
+    make_topic: MakeTopic,
+) -> None:
+    topic = make_topic(config=COMPACTED)
+    topic.trades(10)
+    first = land(topic.spec, topic.connections)
+    topic.trades(10)
+    wait_for(lambda: first_of(topic) > 10)  # all have one key
+
+    report = land(topic.spec, topic.connections)
+
+    assert (first.records, report.gaps > 0) == (10, True)
+    assert report.records + report.gaps == topic.produced - 10
+    assert len(topic.rows()) == 10 + report.records
+    for check in ("row_count", "row_count_deep"):
+        result = run_check(check, topic.spec, topic.connections)
+        assert result.passed, result.text
+
+
+def first_of(topic: Topic) -> int:
+    """The first record that is there; one more is sent, for what is last is not compacted."""
+    topic.trades(1)
+    with open_probe(topic.connections.settings, topic.name, **ONE_RECORD) as probe:
+        return probe.first({0: 0})[0][0]

@@ -1,0 +1,38 @@
+"""Columns that another engine changes while records are landed: none is lost, and what misfits is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.errors import SchemaRefusedError
+from frazil.landing.land import land
+from frazil.tables.spark import spark_name
+from kit.topics import Topic
+
+
+@pytest.mark.parametrize("lake", ["rest"], indirect=True)
+def test_a_type_that_another_engine_widens_is_taken_and_a_name_that_it_changes_is_refused(
+    landed: Topic,
+) -> None:
+    def altered(how: str) -> Callable[[str], None]:
+        table = spark_name(landed.things.table)
+        alter = f"ALTER TABLE {table} {how}"
+        return lambda done: landed.connections.spark.sql(alter).collect() if done == "audited" else None
+
+    for how in ("ALTER COLUMN quantity TYPE BIGINT", "RENAME COLUMN symbol TO sign"):
+        landed.trades(3)
+        assert land(landed.spec, landed.connections, on_step=altered(how)).records == 3
+    landed.trades(3)
+    with pytest.raises(SchemaRefusedError, match="field symbol") as told:
+        land(landed.spec, landed.connections)
+    refused = len(landed.rows())
+    altered("RENAME COLUMN sign TO symbol")("audited")
+
+    assert "rename: {from: sign, to: symbol}" in told.value.todo
+    assert refused == 16
+    assert land(landed.spec, landed.connections).records == 3
+    assert [(row["quantity"], row["symbol"]) for row in landed.rows()] == [(n, "ZTEST") for n in range(19)]
+    assert run_check("row_count_deep", landed.spec, landed.connections).passed
