@@ -23,10 +23,11 @@ from frazil.local.gate import body_of
 
 __all__ = ["Asked", "Fate", "Plan", "Wire", "commits", "creates", "puts", "wired"]
 
-Fate = Literal["dropped", "failed", "replayed", "late", "hangs", "unsent", "refused", "forbidden"]
+Fate = Literal["dropped", "cut", "failed", "replayed", "late", "hangs", "unsent", "refused", "forbidden"]
 """What becomes of a request.
 
-Done by the server: dropped (the connection is lost before the answer), failed (the answer is a 500), replayed
+Done by the server: dropped (the connection is lost before the answer), cut (it is lost in the middle of the
+answer's body), failed (the answer is a 500), replayed
 (it is sent twice, and the second answer is told), late (the answer takes a while), hangs (there is none until
 the client gives up). Not done: unsent (the connection is lost before the server hears of it), refused (a 503;
 of a registry a 500), forbidden (the caller lacks the right).
@@ -211,7 +212,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             if fate == "late":
                 time.sleep(LATE)
-            self._tell(*answer)
+            self._tell(*answer, part=2 if fate == "cut" else 1)
 
     def _forwarded(self, body: bytes) -> tuple[int, str, list[tuple[str, str]], bytes]:
         """The server's answer: status, reason, headers, body."""
@@ -226,7 +227,9 @@ class _Handler(BaseHTTPRequestHandler):
                 answer.begin()
                 return answer.status, answer.reason, answer.getheaders(), answer.read()
 
-    def _tell(self, status: int, reason: str, headers: list[tuple[str, str]], body: bytes) -> None:
+    def _tell(
+        self, status: int, reason: str, headers: list[tuple[str, str]], body: bytes, part: int = 1
+    ) -> None:
         bodiless = self.command == "HEAD" or status in (204, 304)
         self.send_response_only(status, reason)
         for name, value in headers:
@@ -235,7 +238,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not bodiless:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(b"" if bodiless else body)
+        self.wfile.write(b"" if bodiless else body[: len(body) // part])
+        if part > 1:
+            self._hang_up()
 
     def _refuse(self, status: int, code: str) -> None:
         """As each kind of server says it."""

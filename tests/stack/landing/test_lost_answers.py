@@ -55,7 +55,7 @@ def quantities(topic: Topic) -> list[int]:
     return [row["quantity"] for row in topic.rows()]
 
 
-@pytest.mark.parametrize("fate", ["dropped", "failed", "replayed"])
+@pytest.mark.parametrize("fate", ["dropped", "cut", "failed", "replayed"])
 def test_a_landing_whose_publishing_is_not_answered_is_done(landed: Topic, wire: Wire, fate: Fate) -> None:
     wire.once(fate, publishes)
 
@@ -115,6 +115,22 @@ def test_a_table_whose_making_is_not_answered_is_landed(
 def test_a_table_whose_storage_fails_now_and_then_holds_each_record_once(landed: Topic, wire: Wire) -> None:
     waiting: list[Fate] = ["dropped", "failed", "replayed", "refused", "unsent", "late"]
     wire.plan = lambda asked: waiting.pop(0) if waiting and puts(asked) else None
+
+    records = sum(attempt(landed)[0] for _ in range(3))
+
+    assert not waiting
+    assert (records, quantities(landed)) == (5, list(range(10)))
+    assert unreadable(table_of(landed)) == []
+
+
+@pytest.mark.parametrize("lake", ["rest"], indirect=True)
+def test_answers_that_are_cut_in_their_middle_while_a_landing_asks_cost_no_record(
+    landed: Topic, wire: Wire
+) -> None:
+    waiting: list[Fate | None] = ["cut", None] * 4
+    wire.plan = lambda asked: (
+        waiting.pop() if waiting and (asked.server, asked.method) == ("rest", "GET") else None
+    )
 
     records = sum(attempt(landed)[0] for _ in range(3))
 
