@@ -57,8 +57,8 @@ def _is_older(than: Truncate, spec: TableSpec, at: Mapping[str, str], landed: bo
     partition, offset, timestamp = (quoted(at[word]) for word in ("partition", "offset", "timestamp"))
     moment = f"timestamp_micros({than.timestamp})"
     same = "true" if landed else f"{offset} < {than.offset}"
-    other = f"{timestamp} < {moment} OR ({timestamp} = {moment} AND {partition} < {than.partition})"
-    by_place = f"CASE WHEN {partition} = {than.partition} THEN {same} ELSE {other} END"
+    # What is of the same millisecond was more likely inserted behind it, in one transaction.
+    by_place = f"CASE WHEN {partition} = {than.partition} THEN {same} ELSE {timestamp} < {moment} END"
     if not spec.by_lsn or than.lsn is None:
         return by_place
     lsn = quoted(at["source-lsn"])

@@ -26,7 +26,7 @@ def test_the_last_truncate_of_each_partition_is_enough() -> None:
         (SPEC, (1, 6, 1, None), False),
         (SPEC, (0, 99, 6, None), True),
         (SPEC, (0, 1, 8, None), False),
-        (SPEC, (0, 1, 7, None), True),
+        (SPEC, (0, 1, 7, None), False),
         (SPEC, (2, 1, 7, None), False),
         (BY_LSN, (2, 9, 9, 99), True),
         (BY_LSN, (1, 4, 1, 101), False),
