@@ -35,8 +35,10 @@ from kit.stored import files_under
 from kit.topics import Topic, create_topic
 from kit.waiting import PATIENCE, wait_for
 
-PARTS = ("storage", "kafka", "registry", "spark")
+PARTS = ("storage", "aws", "kafka", "registry", "spark")
 """What landings need; upkeep's own Spark is up for as long as one test."""
+OWNERS = {"aws": "glue"}
+"""The catalog that owns the table, by what dies."""
 GROUPS, APPENDS = 8, 3
 """Partitions, with so many small files each; a compaction makes one of them after the other."""
 
@@ -127,6 +129,7 @@ def values(table: Table) -> list[int]:
         ("storage", "planned", "catalog or its storage stopped answering"),
         ("storage", "branched", "catalog or its storage stopped answering"),
         ("storage", "audited", "catalog does not answer"),
+        ("aws", "audited", "catalog does not answer"),
         # Last: gRPC keeps a process for a while from a server that was gone.
         ("spark", "planned", "Spark stopped answering"),
     ],
@@ -136,7 +139,9 @@ def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(
 ) -> None:
     bring_up(own_stack)
     lane = "spark" if step == "branched" else "auto"  # which makes no branch
-    connections = Clients(Settings.of_profile(own_stack.home.profile).with_changes(spark={"lane": lane}))
+    owner = OWNERS.get(part, "rest")
+    settings = Settings.of_profile(own_stack.home.profile)
+    connections = Clients(settings.with_changes(catalog=owner, spark={"lane": lane}))
     topic = trades_of(connections, fresh_name)
     land(topic.spec, connections)
     topic.trades(10)
@@ -146,9 +151,7 @@ def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(
     bring_up(own_stack)
     wait_for(lambda: is_readable(topic))
     before = quantities(topic)
-    out, err = landing_process(topic.name, "rest", FRAZIL_HOME=str(own_stack.home.root)).communicate(
-        None, 120
-    )
+    out, err = landing_process(topic.name, owner, FRAZIL_HOME=str(own_stack.home.root)).communicate(None, 120)
 
     assert before == list(range(10))
     assert out.strip() == "10", err
