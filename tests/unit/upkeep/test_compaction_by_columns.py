@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
@@ -160,6 +161,21 @@ def test_columns_whose_names_changed_are_sparks(
         compact(SPEC, clients, 0.0)
 
     assert "has another id or another name in a file" in given_up.pop().why  # type: ignore[attr-defined]
+
+
+def test_files_that_leave_a_partitions_column_to_the_manifest_are_sparks(
+    clients: Clients, given_up: list[logging.LogRecord]
+) -> None:
+    table = make(clients, ("identity", "$$side"))
+    for file in [task.file.file_path for task in table.scan().plan_files()]:
+        path = file.removeprefix("file://")
+        held = pq.ParquetFile(path).read()
+        pq.write_table(held.drop_columns([name for name in held.column_names if "side" in name]), path)
+
+    with pytest.raises(NotImplementedError):
+        compact(SPEC, clients, 0.0)
+
+    assert "is not in a file, and the table is partitioned by it" in given_up.pop().why  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,19 @@ class Bins:
             source = pa.BufferReader(opened.read()) if file.bytes <= _WHOLE else opened
             parquet = pq.ParquetFile(source, pre_buffer=file.bytes > _WHOLE)
             _check(list(parquet.schema_arrow), list(self.layout.schema))
+            self._check_partition(parquet.schema_arrow)
             for batch in parquet.iter_batches(use_threads=False):
                 yield self._of_table(batch)
+
+    def _check_partition(self, found: pa.Schema) -> None:
+        """Raises ValueError where a file has its partition's value in the manifest only.
+
+        https://iceberg.apache.org/spec/#column-projection
+        """
+        partitions = self.layout.partitions
+        for name, *_ in partitions.sources if partitions else ():
+            if name not in found.names:
+                raise ValueError(f"column {name} is not in a file, and the table is partitioned by it")
 
     def _of_table(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         held = set(batch.schema.names)
