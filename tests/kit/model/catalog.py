@@ -23,7 +23,7 @@ from kit.lying import LIES
 from kit.model.stage import Stage
 from kit.model.store import ModelIO, Store
 
-__all__ = ["FATES", "Applied", "ModelCatalog"]
+__all__ = ["FATES", "ON_THE_WAY", "Applied", "ModelCatalog"]
 
 FATES = (
     "answered", "dropped", "failed", "replayed", "unsent", "refused", "killed before", "killed after", "late",

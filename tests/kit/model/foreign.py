@@ -15,19 +15,22 @@ from frazil.tables.commit import move_ref, remove_snapshots
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.snapshots import ancestors
 from kit.equality_deletes import DeleteManifestWriter
+from kit.model.catalog import ON_THE_WAY
 from kit.model.world import NAME, World
 
 __all__ = ["append", "delete", "landed", "trim", "turn_back"]
 
 
 def append(world: World, dice: random.Random) -> object:
-    """Another engine's append."""
+    """Another engine's append; one that takes hours gives up, for its file may have gone as an orphan."""
     table = world.catalog.load_table(NAME.identifier)
     row = ("", -1, dice.randrange(10**9))
     file = world.store.write_rows(table, [[*row]])
     world.oracle.adds.add(row)
     world.oracle.deletes = set()
     for _ in range(4):
+        if world.store.now - world.store.written[file.file_path] > ON_THE_WAY:
+            return None
         tx = transaction(table)
         with tx.update_snapshot().fast_append() as append:
             append.append_data_file(file)
