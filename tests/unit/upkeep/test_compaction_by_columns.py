@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, date, datetime, time
+from decimal import Decimal as PyDecimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +21,7 @@ from pyspark.errors import PySparkException
 
 from frazil.clients import Clients
 from frazil.errors import AuditFailedError
-from frazil.formats.logical import Field, List, Map, Primitive, Struct
+from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
@@ -215,3 +218,45 @@ def test_a_file_that_lacks_rows_stops_the_compaction(
         compact(SPEC, clients, 0.0)
 
     assert len(rows_of(table)) == 12
+
+
+EACH_TYPE: dict[str, tuple[Type, Any, Any]] = {
+    "boolean": (Primitive("boolean"), True, False),
+    "int": (INT, -(2**31), 2**31 - 1),
+    "long": (LONG, -(2**63), 2**63 - 1),
+    "float": (Primitive("float"), -0.0, float("inf")),
+    "double": (Primitive("double"), 5e-324, -1.7976931348623157e308),
+    "decimal": (Decimal(38, 9), -10 * PyDecimal("0.000000001"), PyDecimal("9" * 29 + "." + "9" * 9)),
+    "date": (Primitive("date"), date(1, 1, 1), date(9999, 12, 31)),
+    "time": (Primitive("time"), time(0, 0), time(23, 59, 59, 999_999)),
+    "timestamp": (Primitive("timestamp"), datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)),
+    "timestamptz": (
+        Primitive("timestamptz"),
+        datetime(1969, 12, 31, tzinfo=UTC),
+        datetime(2026, 1, 1, tzinfo=UTC),
+    ),
+    "string": (STRING, "", "\U0001f9ca" * 3),
+    "uuid": (Primitive("uuid"), UUID(int=0).bytes, UUID(int=2**128 - 1).bytes),
+    "fixed": (Fixed(3), b"\0\0\0", b"\xff\xff\xff"),
+    "binary": (Primitive("binary"), b"", bytes(range(256))),
+    "records": (
+        List(Struct((Field("n", LONG), Field("t", STRING, optional=True)))),
+        [],
+        [{"n": 1, "t": None}, {"n": 2, "t": "b"}],
+    ),
+    "by_word": (Map(STRING, List(LONG), value_optional=True), [], [("a", [1, 2]), ("b", None)]),
+}
+
+
+def test_values_of_every_type_come_through(clients: Clients) -> None:
+    columns = [Field(f"a_{name}", kind, optional=True) for name, (kind, *_) in EACH_TYPE.items()]
+    table = create_table(clients.catalog, NAME, [Field("id", INT), *columns], (), {})
+    for number in range(12):
+        values = {f"a_{name}": (*one, None)[number % 3] for name, (_, *one) in EACH_TYPE.items()}
+        append(table, {"id": number, **values})
+    before = rows_of(table)
+
+    report = compact(SPEC, clients, 0.0)
+
+    assert report.numbers["files_after"] == 1
+    assert repr(rows_of(table)) == repr(before)  # -0.0 equals 0.0
