@@ -27,7 +27,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.box import Box
 from frazil.tables.branches import LANDING, leave_branch, new_branch
 from frazil.tables.catalog import load_table
-from frazil.tables.faults import branch_gone
+from frazil.tables.faults import branch_gone, files_there
 from frazil.tables.manifests import Candidates, delete_manifests, files_matching, rows_held
 from frazil.tables.remainder import write_remainder
 from frazil.tables.snapshots import ancestors, is_on_main
@@ -144,8 +144,12 @@ class _Merge:
 
     def once(self) -> Merged:
         """Merges into the present head; raises CommitConflictError where others committed meanwhile."""
+        table = load_table(self.catalog, self.changes.name)
+        with files_there(table):
+            return self._upon(table)
+
+    def _upon(self, table: Table) -> Merged:
         changes = self.changes
-        table = load_table(self.catalog, changes.name)
         if not changes.count and not changes.truncates:
             return self.told(table, Matches({}), StagedFiles())
         if rows_held(table, table.current_snapshot()):
