@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,12 +24,14 @@ from kit.dagster_servers import free_port
 from kit.processes import kill
 from kit.waiting import PATIENCE, wait_for
 
-__all__ = ["MAY_FALL", "Brokers", "three_brokers"]
+__all__ = ["MAY_FALL", "STAYS", "Brokers", "three_brokers"]
 
 MAY_FALL = [1, 2]
 """The brokers that may be stopped: topics have their replicas there."""
 
-_CONTROLLER = 3
+STAYS = 3
+"""The controller."""
+
 _CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
 _JVM = ("-XX:+UseSerialGC", "-XX:-UsePerfData", NO_CORE, "-Xms64m", "-Xmx256m")
 _LOG = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
@@ -54,7 +56,7 @@ class Brokers:
     @property
     def servers(self) -> str:
         """The addresses of all brokers, for clients."""
-        return ",".join(f"{LOOPBACK}:{self._stack.ports[_name(n)]}" for n in (*MAY_FALL, _CONTROLLER))
+        return ",".join(f"{LOOPBACK}:{self._stack.ports[_name(n)]}" for n in (*MAY_FALL, STAYS))
 
     def start(self, *numbers: int) -> None:
         """Starts brokers; returns when they answer."""
@@ -70,13 +72,13 @@ class Brokers:
         assert status.pid
         kill([psutil.Process(status.pid)])
 
-    def make_topic(self, connections: Connections, name: str) -> None:
-        """One partition, led by the first broker; a replica that stayed behind may lead it."""
+    def make_topic(self, connections: Connections, name: str, replicas: Sequence[int] = MAY_FALL) -> None:
+        """One partition, led by the first of some brokers; a replica that stayed behind may lead it."""
         config = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
-        new = NewTopic(name, num_partitions=1, replica_assignment=[MAY_FALL], config=config)
+        new = NewTopic(name, num_partitions=1, replica_assignment=[list(replicas)], config=config)
         for future in connections.admin.create_topics([new]).values():
             future.result(PATIENCE)
-        wait_for(lambda: leader(connections.admin, name) == MAY_FALL[0])
+        wait_for(lambda: leader(connections.admin, name) == replicas[0])
 
 
 def leader(admin: AdminClient, topic: str) -> int:
@@ -90,7 +92,7 @@ def three_brokers(folder: Path) -> Iterator[Brokers]:
     """A new cluster that is up until the context ends."""
     home = Home(folder)
     home.make()
-    nodes = (_CONTROLLER, *MAY_FALL)
+    nodes = (STAYS, *MAY_FALL)
     ports = {"controller": free_port(), **{_name(node): free_port() for node in nodes}}
     java = java_home(home.root / "java") / "bin" / "java"
     stack = Stack(home, ports, [_broker(home, ports, java, node) for node in nodes])
@@ -127,7 +129,7 @@ def _broker(home: Home, ports: Mapping[str, int], java: Path, node: int) -> Serv
 
 def _properties(ports: Mapping[str, int], node: int, log: Path) -> str:
     """As of the embedded stack, and what differs: of a key that stands twice the last line counts."""
-    controls = node == _CONTROLLER
+    controls = node == STAYS
     own = f"CLIENTS://{LOOPBACK}:{ports[_name(node)]}"
     told = template("server.properties").format(
         host=LOOPBACK, broker=ports[_name(node)], controller=ports["controller"], data=log,
@@ -141,7 +143,7 @@ def _properties(ports: Mapping[str, int], node: int, log: Path) -> str:
 
 
 def _format(java: tuple[str, ...], properties: Path, node: int) -> None:
-    alone = ["--standalone"] if node == _CONTROLLER else []
+    alone = ["--standalone"] if node == STAYS else []
     tool = [*java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(properties), *alone]
     done = subprocess.run(tool, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr or done.stdout

@@ -15,7 +15,7 @@ from frazil.cli.results import Results
 from frazil.cli.selection import Json, Selection, Tables, select, select_topics
 from frazil.derive.state import DerivedState, derived_states
 from frazil.errors import FrazilError, PartDownError, explain
-from frazil.kafka.facts import TopicFacts, topic_facts
+from frazil.kafka.facts import TopicFacts, known_facts
 from frazil.landing.history import lost_offsets, starts
 from frazil.landing.state import TableState, known_states
 from frazil.spec.derived import DerivedSpec
@@ -70,7 +70,7 @@ def _topics(selection: Selection[TableSpec]) -> dict[AssetPath, TopicFacts]:
     found: dict[AssetPath, TopicFacts] = {}
     for part in selection.parts:
         with suppress(PartDownError):  # the states say so
-            facts = topic_facts(part.connections.admin, {spec.topic for spec in part.specs})
+            facts, _ = known_facts(part.connections.admin, {spec.topic for spec in part.specs})
             found |= {names.kafka_path: facts[names.topic] for _, names in part.pairs if names.topic in facts}
     return found
 

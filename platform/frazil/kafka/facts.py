@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -10,8 +11,8 @@ import stamina
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AclOperation, AdminClient, OffsetSpec, TopicDescription
 
-from frazil.errors import NotYetError
-from frazil.kafka.clients import LEADERLESS, asked, kafka_errors
+from frazil.errors import FrazilError, NotYetError
+from frazil.kafka.clients import LEADERLESS, asked, kafka_error, kafka_errors
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The id of every topic of a broker that gives none: before 2.8, or one that only speaks Kafka's protocol."""
@@ -33,6 +34,10 @@ _LAST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _DESCRIBE_SECONDS = 5.0  # describing asks for metadata only; a broker that takes longer is down
 
 
+Refused = dict[str, KafkaException]
+"""Why the brokers do not tell of some topics."""
+
+
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
     """A topic at one moment."""
@@ -48,9 +53,24 @@ def topic_facts(admin: AdminClient, topics: Collection[str], timeout: float = 10
     """The facts of many topics in three requests; topics that do not exist are left out.
 
     Raises:
-        PartDownError: Kafka does not answer.
+        PartDownError: Kafka does not answer, or has no leader for a partition.
     """
-    return asked(_WHERE, admin, lambda: _facts(admin, sorted(set(topics)), timeout))
+    found, refused = known_facts(admin, topics, timeout)
+    for error in refused.values():
+        raise error
+    return found
+
+
+def known_facts(
+    admin: AdminClient, topics: Collection[str], timeout: float = 10.0
+) -> tuple[dict[str, TopicFacts], dict[str, FrazilError]]:
+    """The same as far as it can be told; and what keeps each other topic from being told of.
+
+    Raises:
+        PartDownError: Kafka tells of no topic.
+    """
+    found, refused = asked(_WHERE, admin, lambda: _facts(admin, sorted(set(topics)), timeout))
+    return found, {t: kafka_error(e.args[0], f"topic {t}") for t, e in refused.items()}
 
 
 def topic_fact(admin: AdminClient, topic: str) -> TopicFacts:
@@ -74,7 +94,15 @@ def describe(
     Raises:
         PartDownError: Kafka does not answer.
     """
-    return asked(_WHERE, admin, lambda: _describe(admin, sorted(set(topics)), timeout))
+    refused: Refused = {}
+
+    def ask() -> dict[str, TopicDescription]:
+        found = _describe(admin, sorted(set(topics)), timeout, refused)
+        for error in refused.values():
+            raise error
+        return found
+
+    return asked(_WHERE, admin, ask)
 
 
 def allowed_operations(admin: AdminClient, topic: str) -> set[AclOperation] | None:
@@ -94,13 +122,34 @@ def _passing(error: Exception) -> bool:
     return _code(error) in _UNSETTLED
 
 
-@stamina.retry(on=_passing, attempts=20, timeout=5, wait_initial=0.05, wait_max=0.5, wait_jitter=0.05)
-def _facts(admin: AdminClient, topics: list[str], timeout: float) -> dict[str, TopicFacts]:
-    found = _describe(admin, topics, min(timeout, _DESCRIBE_SECONDS))
+def _facts(admin: AdminClient, topics: list[str], timeout: float) -> tuple[dict[str, TopicFacts], Refused]:
+    """Of each topic; of those that the brokers do not settle for five seconds, what they say."""
+    found: dict[str, TopicFacts] = {}
+    refused: Refused = {}
+    waits = {"wait_initial": 0.05, "wait_max": 0.5, "wait_jitter": 0.05}
+    with suppress(_UnsettledError):
+        for attempt in stamina.retry_context(on=_UnsettledError, attempts=20, timeout=5, **waits):
+            with attempt:
+                told, refused = _told(admin, list(refused) or topics, timeout)
+                found |= told
+                if any(map(_passing, refused.values())):
+                    raise _UnsettledError
+    if refused and not found:
+        raise next(iter(refused.values()))
+    return found, refused
+
+
+class _UnsettledError(Exception):
+    """A topic whose brokers may tell of it in a moment."""
+
+
+def _told(admin: AdminClient, topics: list[str], timeout: float) -> tuple[dict[str, TopicFacts], Refused]:
+    refused: Refused = {}
+    found = _describe(admin, topics, min(timeout, _DESCRIBE_SECONDS), refused)
     places = [TopicPartition(t, p.id) for t, about in found.items() for p in about.partitions]
-    first = _offsets(admin, places, _FIRST, timeout)
-    end = _offsets(admin, places, _LAST, timeout)
-    return {
+    first = _offsets(admin, places, _FIRST, timeout, refused)
+    end = _offsets(admin, places, _LAST, timeout, refused)
+    facts = {
         topic: TopicFacts(
             topic=topic,
             topic_id=str(about.topic_id),
@@ -109,10 +158,14 @@ def _facts(admin: AdminClient, topics: list[str], timeout: float) -> dict[str, T
             leader_epochs={p: epoch for p, (_, epoch) in end[topic].items()},
         )
         for topic, about in found.items()
+        if topic not in refused
     }
+    return facts, refused
 
 
-def _describe(admin: AdminClient, topics: list[str], timeout: float) -> dict[str, TopicDescription]:
+def _describe(
+    admin: AdminClient, topics: list[str], timeout: float, refused: Refused
+) -> dict[str, TopicDescription]:
     if not topics:
         return {}
     answers = {}
@@ -122,12 +175,12 @@ def _describe(admin: AdminClient, topics: list[str], timeout: float) -> dict[str
             answers[topic] = future.result()
         except KafkaException as e:
             if _code(e) not in _GONE:
-                raise
+                refused[topic] = e
     return answers
 
 
 def _offsets(
-    admin: AdminClient, places: list[TopicPartition], spec: OffsetSpec, timeout: float
+    admin: AdminClient, places: list[TopicPartition], spec: OffsetSpec, timeout: float, refused: Refused
 ) -> dict[str, dict[int, tuple[int, int]]]:
     """Offset and leader epoch by topic and partition."""
     if not places:
@@ -137,7 +190,11 @@ def _offsets(
     )
     found: dict[str, dict[int, tuple[int, int]]] = {}
     for place, future in futures.items():
-        info = future.result()
+        try:
+            info = future.result()
+        except KafkaException as e:
+            refused[place.topic] = e
+            continue
         epoch = -1 if info.leader_epoch is None else info.leader_epoch
         found.setdefault(place.topic, {})[place.partition] = (info.offset, epoch)
     return found

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError
-from frazil.kafka.facts import topic_facts
+from frazil.kafka.facts import known_facts
 from frazil.landing.ledger import GUESS
 from frazil.landing.standing import Standings, ask_tables
 from frazil.landing.state import BLOCKED, TableState, raise_first, state_of
@@ -97,8 +97,9 @@ def look_for_arrivals(
         PartDownError: Kafka does not answer, or the catalog tells of no table.
     """
     settings, now = connections.settings, clock()
-    names = {things(spec, settings).table: spec for spec in specs}
-    topics = topic_facts(connections.admin, {spec.topic for spec in specs})
+    topics, refused = known_facts(connections.admin, {spec.topic for spec in specs})
+    every = {things(spec, settings).table: spec for spec in specs}
+    names = {name: spec for name, spec in every.items() if spec.topic not in refused}
     standings: Standings = {} if memory is None else memory
 
     failed: dict[TableName, FrazilError] = {}
@@ -118,16 +119,18 @@ def look_for_arrivals(
     failed |= ask_tables({name: names[name] for name in wanted}, connections, standings)
     asked = states(wanted, forks=True)
     if any(state.state == "topic changed" for state in asked.values()):
-        topics = topic_facts(connections.admin, {spec.topic for spec in specs})  # a landing was quicker
+        again, _ = known_facts(connections.admin, topics)  # a landing was quicker
+        topics |= again
         asked = states(wanted, forks=True)
     if len(failed) == len(wanted):
         raise_first(failed.values())
     seen = {name: state for name, state in (seen | asked).items() if name not in failed}
+    untold = {name: refused[spec.topic] for name, spec in every.items() if name not in names}
     return Arrivals(
         due=tuple(due for name, state in asked.items() if (due := _due(names[name], state, now))),
         seen=tuple((spec, seen[name]) for name, spec in names.items() if name in seen),
         unknown=len(names) - len(seen) - len(failed),
-        failed={str(name): error.what for name, error in failed.items()},
+        failed={str(name): error.what for name, error in (untold | failed).items()},
     )
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 from frazil.connections import Connections, apart
 from frazil.deadline import call_all
 from frazil.errors import FaultError, FrazilError, PartDownError, TopicChangedError, explain
-from frazil.kafka.facts import TopicFacts, topic_facts
+from frazil.kafka.facts import TopicFacts, known_facts, topic_facts
 from frazil.landing.history import Accepted, look, starts
 from frazil.landing.standing import Standing, Standings, ask_tables
 from frazil.landing.tableflow import WHAT_TO_DO, beside_topic
@@ -89,13 +89,14 @@ def known_states(
     names = {things(spec, connections.settings).table: spec for spec in specs}
     standings: Standings = {}
     silent = ask_tables(names, connections, standings)
-    topics, down = _topics(specs, connections, names)  # later: a table is never ahead of its topic
-    down |= {str(name): error for name, error in silent.items()}
+    topics, untold = _topics(specs, connections, names)  # later: a table is never ahead of its topic
+    down = untold | {str(name): error for name, error in silent.items()}
     now = clock()
 
     def state(name: TableName) -> TableState | None:
         try:
-            return state_of(names[name], name, standings[name], topics, connections.settings, now)
+            of_kafka = None if str(name) in untold else topics
+            return state_of(names[name], name, standings[name], of_kafka, connections.settings, now)
         except Exception as e:  # noqa: BLE001 - one broken table must not hide the others
             down[str(name)] = explain(e)
             return None
@@ -106,12 +107,14 @@ def known_states(
 
 
 def _topics(
-    specs: Iterable[TableSpec], connections: Connections, names: Iterable[TableName]
-) -> tuple[Mapping[str, TopicFacts] | None, dict[str, FrazilError]]:
+    specs: Iterable[TableSpec], connections: Connections, names: Mapping[TableName, TableSpec]
+) -> tuple[Mapping[str, TopicFacts], dict[str, FrazilError]]:
+    """Facts by topic; and by table why there are none."""
     try:
-        return topic_facts(connections.admin, {spec.topic for spec in specs}), {}
+        found, refused = known_facts(connections.admin, {spec.topic for spec in specs})
     except PartDownError as e:
-        return None, dict.fromkeys(map(str, names), e)
+        return {}, dict.fromkeys(map(str, names), e)
+    return found, {str(n): refused[spec.topic] for n, spec in names.items() if spec.topic in refused}
 
 
 def look_at_parts(
@@ -157,7 +160,7 @@ def state_of(
     *,
     forks: bool = True,
 ) -> TableState:
-    """A table beside its topic; `topics` is None where Kafka does not answer.
+    """A table beside its topic; `topics` is None where Kafka does not tell of it.
 
     `forks`: whether a broker is asked, where that may be, if the log is another one by now.
     """

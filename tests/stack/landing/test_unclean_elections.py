@@ -11,11 +11,12 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError, TopicChangedError
 from frazil.kafka.facts import describe, topic_fact
+from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
-from frazil.landing.state import table_states
+from frazil.landing.state import known_states, table_states
 from frazil.settings.profile import Settings
-from frazil.spec.topic import TableSpec
-from kit.three_brokers import MAY_FALL, Brokers, leader, three_brokers
+from frazil.spec.topic import LandWhen, TableSpec
+from kit.three_brokers import MAY_FALL, STAYS, Brokers, leader, three_brokers
 from kit.topics import Topic
 from kit.waiting import PATIENCE, wait_for
 
@@ -106,6 +107,29 @@ def test_a_client_that_asked_the_broker_that_died_soon_asks_another_one(
 
     topic.trades(5)
     assert land(topic.spec, topic.connections).records == 5
+
+
+def test_a_partition_that_nobody_leads_keeps_no_other_topic_from_being_landed(
+    brokers: Brokers, topic: Topic
+) -> None:
+    other = Topic(
+        f"{topic.name}_b", topic.connections, topic.spec.model_copy(update={"topic": f"{topic.name}_b"})
+    )
+    brokers.make_topic(topic.connections, other.name, [STAYS])
+    other.trades(10)
+    for number in MAY_FALL:
+        brokers.kill(number)
+    wait_for(lambda: leader(topic.connections.admin, topic.name) == -1)
+    wait_for(lambda: is_answered(other))
+    specs = [topic.spec, other.spec.model_copy(update={"land_when": LandWhen(records=1)})]
+
+    arrivals = look_for_arrivals(specs, topic.connections, memory={})
+    states, silent = known_states(specs, topic.connections)
+
+    assert [due.spec.topic for due in arrivals.due] == [other.name]
+    assert "No broker leads a partition" in arrivals.failed[f"landing_tests.{topic.name}"]
+    assert {state.topic: state.state for state in states} == {topic.name: "unknown", other.name: "new"}
+    assert [*silent] == [f"landing_tests.{topic.name}"]
 
 
 def assert_all_adds_up(spec: TableSpec, connections: Connections) -> None:

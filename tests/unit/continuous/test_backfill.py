@@ -22,7 +22,7 @@ from kit.model.world import SPEC, World
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """A topic of ten records in one partition, and four in the other."""
     with edges() as found:
-        monkeypatch.setattr("frazil.landing.state.topic_facts", found.topic_facts)
+        monkeypatch.setattr("frazil.landing.state.known_facts", found.known_facts)
         monkeypatch.setattr("frazil.continuous.backfill.topic_fact", found.topic_fact)
         found.world = world = World(Dice())
         for partition in (*[0] * 10, *[1] * 4):

@@ -33,7 +33,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """A table that holds one record of its topic, and does not hold a second one."""
     with edges() as found:
         for module in ("arrivals", "state"):
-            monkeypatch.setattr(f"frazil.landing.{module}.topic_facts", found.topic_facts)
+            monkeypatch.setattr(f"frazil.landing.{module}.known_facts", found.known_facts)
         found.world = world = World(Dice())
         world.topic.produce(0)
         land(SPEC, world.connections)

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from frazil.kafka.facts import TopicFacts
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
 from frazil.landing.state import table_states
@@ -41,7 +40,7 @@ def test_who_looks_at_a_table_that_is_being_landed_does_not_say_that_its_log_was
         "state": lambda: table_states([SPEC], world.connections)[0],
     }
 
-    with another_lands_after_the_look(world, f"frazil.landing.{module}.topic_facts"):
+    with another_lands_after_the_look(world, f"frazil.landing.{module}.known_facts"):
         assert looks[module]().state in ("current", "behind")
 
 
@@ -53,13 +52,13 @@ def another_lands_after_the_look(world: World, look: str) -> Iterator[None]:
     """
     landed = []
 
-    def tell(*_: object) -> TopicFacts | dict[str, TopicFacts]:
+    def tell(*_: object) -> object:
         facts = world.topic.facts
         if not landed:
             landed.append(facts)
             world.topic.produce(0)
             land(SPEC, world.connections)
-        return facts if look.endswith("topic_fact") else {SPEC.topic: facts}
+        return facts if look.endswith("topic_fact") else ({SPEC.topic: facts}, {})
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(look, tell)
