@@ -145,7 +145,7 @@ class _Sending:
 
     def _unknown(self) -> CommitUnknownError:
         return CommitUnknownError(
-            f"It is not known what became of a {self._work} of {self._name}: the catalog's answer was lost.",
+            f"It is not known what became of a {self._work} of {self._name}: no answer says it.",
             where=f"{type(self._failure).__name__}: {self._failure}"[:300],
             meaning="The table holds either all of it or nothing of it. No file was deleted.",
             todo="Try again once the catalog answers: it goes on from what the table says then.",

@@ -5,6 +5,7 @@ On a stack of its own: the shared one is not for breaking.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 
@@ -20,13 +21,14 @@ from pyiceberg.types import IntegerType, LongType, NestedField
 from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.errors import PartDownError
+from frazil.errors import CommitUnknownError, PartDownError
 from frazil.landing.land import land
 from frazil.local.home import Home
 from frazil.local.parts import prepared_stack
 from frazil.local.stack import Stack
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
+from kit.full_storage import full_storage
 from kit.killed import NAMESPACE, compaction_process, landing_process
 from kit.leftovers import cleaned_up, unnamed
 from kit.processes import kill
@@ -157,6 +159,29 @@ def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(
     assert out.strip() == "10", err
     assert quantities(topic) == list(range(20))
     assert run_check("row_count", topic.spec, Clients(connections.settings)).passed
+
+
+def test_storage_without_room_is_named_and_the_next_landing_takes_every_record_once(
+    own_stack: Stack, fresh_name: str, given_up: list[logging.LogRecord]
+) -> None:
+    bring_up(own_stack)
+    connections = Clients(Settings.of_profile(own_stack.home.profile).with_changes(catalog="glue"))
+    topic = trades_of(connections, fresh_name)
+    land(topic.spec, connections)
+    topic.trades(10)
+    table = connections.catalog.load_table(topic.things.table.identifier)
+
+    with full_storage(own_stack, table.io), pytest.raises(CommitUnknownError, match="INTERNAL_FAILURE"):
+        land(topic.spec, connections)
+    before = quantities(topic)
+    landed = land(topic.spec, connections).records
+
+    assert "INTERNAL_FAILURE" in given_up.pop().why  # type: ignore[attr-defined]
+    assert before == list(range(10))
+    assert landed == 10
+    assert quantities(topic) == list(range(20))
+    assert list(table.refresh().metadata.refs) == ["main"]
+    assert run_check("row_count", topic.spec, connections).passed
 
 
 def quantities(topic: Topic) -> list[int]:
