@@ -251,14 +251,18 @@ def add_branch(tx: Transaction, branch: str, snapshot_id: int) -> None:
     assert_ref(tx, branch, None)
 
 
-def add_tag(tx: Transaction, tag: str, snapshot_id: int, keep: int | None = None) -> None:
+def add_tag(
+    tx: Transaction, tag: str, snapshot_id: int, keep: int | None = None, instead: int | None = None
+) -> None:
     """Makes a tag that is not there yet; it goes `keep` milliseconds from now with an expiry.
 
-    Iceberg counts a tag's age from the time of its snapshot (Java's RemoveSnapshots).
+    `instead` is the snapshot of a tag of that name that the same commit removes: a catalog compares with
+    what is there before the commit. Iceberg counts a tag's age from the time of its snapshot (Java's
+    RemoveSnapshots).
     """
     rules = {} if keep is None else {"max_ref_age_ms": keep + _age(tx, snapshot_id)}
     _set_ref(tx, tag, snapshot_id, rules, "tag")
-    assert_ref(tx, tag, None)
+    assert_ref(tx, tag, instead)
 
 
 def _age(tx: Transaction, snapshot_id: int) -> int:

@@ -151,11 +151,11 @@ class _Begun(Staged):
         """See `Staged.settle`."""
         before = read_ledger(table.metadata)
         assert before, "see `upon`"
-        drop(tx, self.note.name)
+        gone = drop(tx, self.note.name)
         note = self._noted(before)
         tx.set_properties(note.properties)
         if note.is_reached(before):
-            set_tag(tx, note, tx.table_metadata.refs["main"].snapshot_id)
+            set_tag(tx, note, tx.table_metadata.refs["main"].snapshot_id, gone)
 
     def _noted(self, before: Ledger) -> Note:
         """The note of this table. A partition in which nothing ever was has no end."""

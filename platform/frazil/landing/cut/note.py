@@ -117,19 +117,21 @@ def tag_reached(tx: Transaction, before: Ledger | None, after: Ledger) -> None:
             set_tag(tx, note, head)
 
 
-def set_tag(tx: Transaction, note: Note, snapshot_id: int) -> None:
-    """Sets the tag of a cut, and notes on which snapshot."""
-    add_tag(tx, note.tag, snapshot_id, note.keep)
+def set_tag(tx: Transaction, note: Note, snapshot_id: int, instead: int | None = None) -> None:
+    """Sets the tag of a cut, and notes on which snapshot; `instead` of one that the commit removes."""
+    add_tag(tx, note.tag, snapshot_id, note.keep, instead)
     tx.set_properties(replace(note, snapshot=snapshot_id).properties)
 
 
-def drop(tx: Transaction, name: str) -> None:
-    """Has a commit remove what a table has of a cut."""
+def drop(tx: Transaction, name: str) -> int | None:
+    """Has a commit remove what a table has of a cut; the snapshot of its tag, if there was one."""
     if name not in notes(tx.table_metadata.properties):
-        return
+        return None
     tx.remove_properties(_PROPERTY + name)
-    if TAG + name in tx.table_metadata.refs:
+    tag = tx.table_metadata.refs.get(TAG + name)
+    if tag:
         remove_ref(tx, TAG + name)
+    return tag.snapshot_id if tag else None
 
 
 def _pending(metadata: TableMetadata, ledger: Ledger | None) -> Iterator[Note]:

@@ -113,6 +113,21 @@ def test_the_same_command_goes_on_and_refuses_a_cut_that_is_complete(world: Worl
         begin(world)
 
 
+def test_of_two_that_begin_the_same_cut_at_once_the_later_one_has_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(world)
+    world.topic.produce(1)
+    land(SPEC, world.connections)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("frazil.landing.cut.create.read_cuts", lambda _: [])  # it looked before the first one
+        cut = begin(world)
+
+    assert cut.is_complete
+    assert position_of_tag(world) == {0: 1, 1: 2}
+
+
 def test_upkeep_keeps_a_tagged_snapshot_until_its_time_is_over(world: World) -> None:
     begin(world, keep=timedelta(hours=10))
     for _ in range(3):
