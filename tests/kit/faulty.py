@@ -78,6 +78,9 @@ class Faulty:
         }  # fmt: skip
         self._produce()
         for name in self.dice.choices(list(works), weights=[4, 3, 2, 2, 2, 1, 1], k=2):
+            if name == "expire":  # what is made of the table sees all of it first: nothing unseen may go
+                for each in self.derived:
+                    self._derive(each)
             self._do(name, works[name])
 
     def settle(self) -> None:
@@ -202,9 +205,6 @@ class Faulty:
             compact(self.topic.spec, self.topic.connections, time.time(), Order(everything=True))
 
     def _expire(self) -> None:
-        """What is made of the table sees all of it first: what was not seen must not go."""
-        for name in self.derived:
-            self._derive(name)
         if self._table(""):
             expire(self.topic.spec, self.topic.connections, time.time() + 60)
 
