@@ -95,7 +95,7 @@ class Comparison:
         gone, back = differences(self.spark, self.name, present.head, self.new, sql, self.names, self.job)
         if lost := gone - len(turned) + len(fine - mended):
             raise self._lost(lost)
-        if back > len(mended) and (present.ledger.total_taken or present.ledger.total_accepted):
+        if self._is_strange(back - len(mended), present.ledger):
             raise self._comes_back(back - len(mended))
         new = bad.keys() - present.letters
         if present.forgot and self.keeps_letters and (again := new - turned):
@@ -106,6 +106,11 @@ class Comparison:
             redriven=len(mended),
             left_out=self.written.skipped + (0 if self.keeps_letters else len(new)),
         )
+
+    def _is_strange(self, back: int, ledger: Ledger) -> bool:
+        """Whether rows that come back may have been deleted: more do than records were ever left out."""
+        left_out = ledger.total_bad - ledger.total_dead_letters
+        return back > 0 and bool(ledger.total_taken or ledger.total_accepted or back > left_out)
 
     def _was_repaired(self, first: BadRecord, count: int) -> RepairError:
         return RepairError(
@@ -136,8 +141,8 @@ class Comparison:
         return RepairError(
             f"A replay would bring {count} rows back into {self.name} that are not there now.",
             where=f"within {dict(self.plan.busy)}",
-            meaning="Rows of the table expired, were forgotten, or were deleted by others with your consent: "
-            "these may be some. Nothing was changed.",
+            meaning="Rows of the table expired, were forgotten, or were deleted by others: these may be "
+            "some. Nothing was changed.",
             todo="Name offsets of which no row is gone.",
         )
 

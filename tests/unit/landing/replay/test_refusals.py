@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -18,6 +20,7 @@ from frazil.landing.land import land
 from frazil.landing.redrive import redrive
 from frazil.landing.replay.run import replay
 from kit.model.replayed import SKIPPING, forget_letters, ledger, letters, make, rows
+from kit.model.works import do
 from kit.model.world import SPEC, World
 
 
@@ -94,6 +97,16 @@ def test_rows_that_were_forgotten_or_deleted_by_others_do_not_come_back(
 
     with pytest.raises(RepairError, match="would bring 1 rows back"):
         replay(SKIPPING, world.connections, {0: (3, 6)})
+
+
+def test_rows_that_others_deleted_do_not_come_back_where_the_snapshot_that_tells_of_it_has_expired(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.stage.play({"engine": partial(do, world, "engine", "delete", random.Random(0))})
+    monkeypatch.setattr("frazil.landing.replay.plan.foreign_commits", lambda _: ())
+
+    with pytest.raises(RepairError, match="would bring 1 rows back"):
+        replay(SPEC, world.connections, {0: (0, 4)})
 
 
 def test_tables_whose_rows_are_not_records_and_topics_that_are_others_are_refused(world: World) -> None:
