@@ -28,6 +28,15 @@ def _whatever_was_deleted(self: run._Replayed, tx: Any, table: Any, said: Any) -
     run.put_in_place(tx, table, self.present.holding.paths, self.staged, said)
 
 
+def _by_what_is_told(_: outcome.Comparison, back: int, ledger: Ledger) -> bool:
+    return back > 0 and bool(ledger.total_taken or ledger.total_accepted)
+
+
+def _deletes_are_not_seen(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(run, "refuse_rows", nothing)
+    patch.setattr(outcome.Comparison, "_is_strange", _by_what_is_told)
+
+
 def _nothing_comes_back(patch: pytest.MonkeyPatch) -> None:
     real = outcome.differences
     patch.setattr(outcome, "differences", lambda *told: (real(*told)[0], 0))
@@ -94,8 +103,13 @@ REPAIRS: tuple[Guard, ...] = (
     ),
     Guard(
         "a replay is refused where another engine deleted rows, at each head that it meets",
-        put(run, "refuse_rows", nothing),
+        _deletes_are_not_seen,
         {"first": ("replay",), "engine": ("delete",)},
+    ),
+    Guard(
+        "a replay brings back no more rows than were ever left out",
+        put(outcome.Comparison, "_is_strange", _by_what_is_told),
+        {"first": ("land", "seven hours", "expire", "replay"), "engine": ("delete",)},
     ),
     Guard(
         "a replay is dropped where rows were deleted since",
