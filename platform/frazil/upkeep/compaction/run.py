@@ -116,19 +116,19 @@ class _Compaction:
         return done
 
     def _round(self, planned: Round) -> _Done:
-        head = self._reader.read(self._load())
+        table = self._load()
+        head = self._reader.read(table)
         plan = planned.among({f.path for f in head.files}) if head else None
         if head is None or plan is None:
             return _Done(overtaken=1)
         try:
-            return self._by_columns(head, plan) or self._by_spark(head, plan)
+            return self._by_columns(table, head, plan) or self._by_spark(head, plan)
         except OvertakenError as e:
             _log.info("%s", e)
             return _Done(overtaken=1)
 
-    def _by_columns(self, head: Head, plan: Round) -> _Done | None:
-        told = self._connections, self._spec, self._name, self._load(), head, plan
-        written = rewrite_by_columns(*told)
+    def _by_columns(self, table: Table, head: Head, plan: Round) -> _Done | None:
+        written = rewrite_by_columns(self._connections, self._spec, self._name, table, head, plan)
         return self._publish(written, plan) if written else None
 
     def _by_spark(self, head: Head, plan: Round) -> _Done:
