@@ -50,6 +50,11 @@ def types_in(rows: DataFrame) -> dict[str, str]:
     return {field.name: spark_type(field.type) for field in fields_of(rows)}
 
 
+def alike_sql(columns: Mapping[str, str]) -> str:
+    """Whether each column equals its expression, as SQL for a join; nulls are equal."""
+    return " AND ".join(f"{sql} <=> {quoted(name)}" for name, sql in columns.items())
+
+
 def cast(rows: DataFrame, types: Mapping[str, str]) -> DataFrame:
     """The same rows with the columns of a table, in its order and its types; null where one is missing."""
     there = set(rows.columns)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.output import cast, types_of
+from frazil.derive.output import alike_sql, cast, types_of
 from frazil.derive.queries.totals import Merge, merge_of
 from frazil.derive.write import MARK, Changed, Kind, Result, Task, derivation_job, write_counted
 from frazil.quoting import quoted
@@ -150,8 +149,7 @@ def _made_anew(
         return held
     named = {f"$frazil_{n}": name for n, name in enumerate(keys)}
     wanted = touched.selectExpr(*(f"{quoted(k)} AS {quoted(n)}" for n, k in named.items())).distinct()
-    same = (F.col(quoted(k)).eqNullSafe(F.col(quoted(n))) for n, k in named.items())
-    fits = reduce(lambda one, two: one & two, same)
+    fits = F.expr(alike_sql({n: quoted(k) for n, k in named.items()}))
     anew = held.join(wanted, fits, "left_semi")
     return anew if state is None else state.join(wanted, fits, "left_anti").unionByName(anew)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 from typing import TYPE_CHECKING
 
-from frazil.derive.output import cast, types_of
+from frazil.derive.output import alike_sql, cast, types_of
 from frazil.derive.write import MARK, Kind, Result, Task, derivation_job, write_counted
 from frazil.errors import PositionLostError
 from frazil.quoting import comparable, quoted
@@ -74,8 +73,7 @@ def _without(rows: DataFrame, going: DataFrame, types: Mapping[str, str]) -> Dat
     ranked = rows.withColumn(_RANK, F.row_number().over(alike))
     named = going.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in said.items()))
     counted = named.groupBy(*map(quoted, said)).agg(F.count(F.lit(1)).alias(_GONE))
-    same = (F.expr(sql).eqNullSafe(F.col(quoted(name))) for name, sql in said.items())
-    both = ranked.join(counted, reduce(lambda one, two: one & two, same), "left")
+    both = ranked.join(counted, F.expr(alike_sql(said)), "left")
     return both.where(f"{quoted(_RANK)} > coalesce({quoted(_GONE)}, 0)").select(*map(quoted, types))
 
 
