@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -42,8 +43,12 @@ _SAID_BY_TLS = "SSL alert"
 """Stands in the text of a lost connection where the broker did not take the client's certificate."""
 
 
+_IN_FLIGHT_SECONDS = 10.0
+"""A connection that began with the login before may be refused so long after it was replaced."""
+
+
 class _Login:
-    """How a client logs in, and why a broker lets it not in: librdkafka tells that aside, and tries on.
+    """How a client logs in, and why a broker does not let it in: librdkafka tells that aside, and tries on.
 
     A login that is kept elsewhere and was replaced there is taken up, by the client's next try.
     """
@@ -51,6 +56,7 @@ class _Login:
     def __init__(self, access: KafkaSettings | None) -> None:
         self._access = access if access and access.username else None
         self._used = self._told()
+        self._replaced_at = -_IN_FLIGHT_SECONDS
         self.refusal = ""
 
     def __call__(self, error: KafkaError) -> None:
@@ -63,16 +69,24 @@ class _Login:
         if now == self._used:
             return False
         client.set_sasl_credentials(*now)
-        self._used, self.refusal = now, ""
+        self._used, self.refusal, self._replaced_at = now, "", time.monotonic()
         return True
 
     def mend(self, client: AdminClient | Consumer) -> bool:
-        """Asks whoever keeps the login for it, after a refusal; whether it is another one now."""
+        """Asks whoever keeps the login for it, after a refusal.
+
+        Returns:
+            Whether the refusal is of a login before this one.
+        """
         client.poll(0)  # what was told aside is heard by whoever polls
         if not self.refusal or not self._access:
             return False
         read_anew(self._access.username, self._access.password)
-        return self.follow(client)
+        if self.follow(client):
+            return True
+        if recent := time.monotonic() - self._replaced_at < _IN_FLIGHT_SECONDS:
+            self.refusal = ""
+        return recent
 
     def _told(self) -> tuple[str, str]:
         access = self._access
@@ -195,7 +209,7 @@ def asked(where: str, client: AdminClient, ask: Callable[[], T]) -> T:
 
 
 def check_access(client: AdminClient | Consumer | None, where: str) -> bool:
-    """Raises ConfigureError where a broker has refused this client; true where it has another login now."""
+    """Raises ConfigureError where a broker has refused this login; true where it refused the one before."""
     if not isinstance(client, Admin | Reader):
         return False
     replaced = client.login.mend(client)

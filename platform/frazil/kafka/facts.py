@@ -94,10 +94,9 @@ def describe(
     Raises:
         PartDownError: Kafka does not answer.
     """
-    refused: Refused = {}
 
     def ask() -> dict[str, TopicDescription]:
-        found = _describe(admin, sorted(set(topics)), timeout, refused)
+        found, refused = _describe(admin, sorted(set(topics)), timeout)
         for error in refused.values():
             raise error
         return found
@@ -144,11 +143,11 @@ class _UnsettledError(Exception):
 
 
 def _told(admin: AdminClient, topics: list[str], timeout: float) -> tuple[dict[str, TopicFacts], Refused]:
-    refused: Refused = {}
-    found = _describe(admin, topics, min(timeout, _DESCRIBE_SECONDS), refused)
+    found, unknown = _describe(admin, topics, min(timeout, _DESCRIBE_SECONDS))
     places = [TopicPartition(t, p.id) for t, about in found.items() for p in about.partitions]
-    first = _offsets(admin, places, _FIRST, timeout, refused)
-    end = _offsets(admin, places, _LAST, timeout, refused)
+    first, without_first = _offsets(admin, places, _FIRST, timeout)
+    end, without_end = _offsets(admin, places, _LAST, timeout)
+    refused = unknown | without_first | without_end
     facts = {
         topic: TopicFacts(
             topic=topic,
@@ -164,11 +163,12 @@ def _told(admin: AdminClient, topics: list[str], timeout: float) -> tuple[dict[s
 
 
 def _describe(
-    admin: AdminClient, topics: list[str], timeout: float, refused: Refused
-) -> dict[str, TopicDescription]:
+    admin: AdminClient, topics: list[str], timeout: float
+) -> tuple[dict[str, TopicDescription], Refused]:
     if not topics:
-        return {}
-    answers = {}
+        return {}, {}
+    answers: dict[str, TopicDescription] = {}
+    refused: Refused = {}
     futures = admin.describe_topics(TopicCollection(topics), request_timeout=timeout)
     for topic, future in futures.items():
         try:
@@ -176,19 +176,20 @@ def _describe(
         except KafkaException as e:
             if _code(e) not in _GONE:
                 refused[topic] = e
-    return answers
+    return answers, refused
 
 
 def _offsets(
-    admin: AdminClient, places: list[TopicPartition], spec: OffsetSpec, timeout: float, refused: Refused
-) -> dict[str, dict[int, tuple[int, int]]]:
+    admin: AdminClient, places: list[TopicPartition], spec: OffsetSpec, timeout: float
+) -> tuple[dict[str, dict[int, tuple[int, int]]], Refused]:
     """Offset and leader epoch by topic and partition."""
     if not places:
-        return {}
+        return {}, {}
     futures = admin.list_offsets(
         dict.fromkeys(places, spec), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=timeout
     )
     found: dict[str, dict[int, tuple[int, int]]] = {}
+    refused: Refused = {}
     for place, future in futures.items():
         try:
             info = future.result()
@@ -197,7 +198,7 @@ def _offsets(
             continue
         epoch = -1 if info.leader_epoch is None else info.leader_epoch
         found.setdefault(place.topic, {})[place.partition] = (info.offset, epoch)
-    return found
+    return found, refused
 
 
 def _code(error: Exception) -> int | None:
