@@ -61,10 +61,10 @@ def decoded(connections: Connections, spec: TableSpec, records: DataFrame) -> Da
     return frame.selectExpr("raw_key AS key", *fields, *metadata)
 
 
-def read(connections: Connections, topic: str) -> DataFrame:
-    """The records of a topic as Spark's Kafka source gives them."""
+def read(connections: Connections, topic: str, since: str = "earliest") -> DataFrame:
+    """The records of a topic as Spark's Kafka source gives them; `since` is its `startingOffsets`."""
     source = connections.spark.read.format("kafka").options(endingOffsets="latest")
-    return _records(connections, topic, source)
+    return _records(connections, topic, source, since)
 
 
 def stream(connections: Connections, topic: str) -> DataFrame:
@@ -72,11 +72,11 @@ def stream(connections: Connections, topic: str) -> DataFrame:
     return _records(connections, topic, connections.spark.readStream.format("kafka"))
 
 
-def _records(connections: Connections, topic: str, source: Any) -> DataFrame:
-    """What a reader of Kafka, of a batch or a stream, gives of a topic from its beginning."""
+def _records(connections: Connections, topic: str, source: Any, since: str = "earliest") -> DataFrame:
+    """What a reader of Kafka, of a batch or a stream, gives of a topic."""
     source = source.options(
         **{"kafka.bootstrap.servers": connections.settings.kafka.bootstrap_servers, "subscribe": topic},
-        startingOffsets="earliest",
+        startingOffsets=since,
         **_CONSUMER,
     )
     found: DataFrame = source.load().selectExpr(

@@ -4,7 +4,7 @@ Two tables with the same rows and the same layout. Frazil lands changes in one; 
 what most teams write: Kafka source, from_avro, the last change of each key, MERGE INTO. Both take turns, and
 each turn has new tables. Then ten landings in a row, and what reading costs before a compaction and after it.
 Prints a table on stderr and one line of JSON on stdout; exits with 1 where a target is missed, but not with
---quick.
+--quick. `--kinds` compares copy-on-write with what `MERGE INTO` writes otherwise (`kinds.py`).
 """
 
 from __future__ import annotations
@@ -231,10 +231,10 @@ class Bench:
     def _ours(self, spec: TableSpec, _: TableName) -> None:
         land(spec, self._connections)
 
-    def _merge(self, spec: TableSpec, name: TableName) -> None:
+    def _merge(self, spec: TableSpec, name: TableName, since: str = "earliest") -> None:
         spark = self._plain.spark
         value = from_avro(F.expr("substring(raw_value, 6)"), json.dumps(SCHEMA))
-        read = bare.read(self._plain, spec.topic).withColumn("value_", value)
+        read = bare.read(self._plain, spec.topic, since).withColumn("value_", value)
         known = {f["name"]: f"value_.{f['name']}" for f in SCHEMA["fields"]}
         known |= {c.name(spec.metadata_names): c.expression for c in metadata_columns(spec)}
         rows = self._columns(read, known, name)
@@ -275,8 +275,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of it, once")
     parser.add_argument("--only", default="", help="cases whose name has this in it, or `reading`")
+    parser.add_argument(
+        "--kinds", action="store_true", help="write kinds beside each other, and nothing else"
+    )
     options = parser.parse_args()
     scale, repeats = (10, 1) if options.quick else (1, 3)
+    if options.kinds:
+        from kinds import Kinds
+
+        show(Kinds(Settings.load(), scale, repeats).lines())
+        return 0
     bench = Bench(Settings.load(), scale, repeats)
     lines = [line for case in CASES if options.only in case.name for line in bench.against_merge(case)]
     if options.only in "reading":

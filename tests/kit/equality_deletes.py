@@ -7,10 +7,8 @@ from pyiceberg.manifest import (
     DataFile,
     DataFileContent,
     FileFormat,
-    ManifestContent,
     ManifestEntry,
     ManifestEntryStatus,
-    ManifestWriterV2,
     write_manifest_list,
 )
 from pyiceberg.serializers import ToOutputFile
@@ -19,16 +17,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.update import AddSnapshotUpdate, SetSnapshotRefUpdate, update_table_metadata
 from pyiceberg.typedef import Record
 
-
-class DeleteManifestWriter(ManifestWriterV2):
-    """PyIceberg writes manifests of data files only."""
-
-    def content(self) -> ManifestContent:
-        return ManifestContent.DELETES
-
-    @property
-    def _meta(self) -> dict[str, str]:
-        return {**super()._meta, "content": "deletes"}
+from frazil.tables.rewrite import DeleteManifestWriter
 
 
 def with_equality_delete(table: Table) -> str:

@@ -16,7 +16,6 @@ from frazil.tables.manifests import manifests_of, rows_named
 from frazil.tables.snapshots import number, summary_of
 from frazil.tables.spark import live_rows
 from frazil.upkeep.census import FILES_READ, Census, census_of
-from frazil.upkeep.compaction.bins import DELETED_SHARE
 from frazil.upkeep.references import Reader, followers_of, pointer_of
 from frazil.upkeep.work import size_text
 
@@ -75,6 +74,7 @@ def _limits(census: Census, upkeep: Upkeep, name: str, snapshots: int) -> list[_
     small = sum(p.small_bytes for p in census.partitions if p.gain.saved)
     most = (upkeep.small_bytes, upkeep.manifests, upkeep.max_snapshots)
     most_small, most_manifests, most_snapshots = (_SLACK * int(limit) for limit in most)
+    share, most_deletes = upkeep.deleted_share, _SLACK * max(1, upkeep.delete_files)
     return [
         _Limit(
             f"small files to be compacted hold {size_text(small)}, {size_text(most_small)} allowed",
@@ -85,8 +85,12 @@ def _limits(census: Census, upkeep: Upkeep, name: str, snapshots: int) -> list[_
             census.saved, _SPARE_FILES, compact,
         ),
         _Limit(
-            f"delete files take away {census.deleted_share:.1%} of the rows, {DELETED_SHARE:.0%} allowed",
-            census.deleted_share, DELETED_SHARE, compact,
+            f"delete files take away {census.deleted_share:.1%} of the rows, {share:.0%} allowed",
+            census.deleted_share, share, compact,
+        ),
+        _Limit(
+            f"up to {census.most_deletes} delete files must be opened for a file, {most_deletes} allowed",
+            census.most_deletes, most_deletes, compact,
         ),
         _Limit(
             f"{census.manifests} manifests, {most_manifests} allowed",
@@ -106,8 +110,7 @@ def _limits(census: Census, upkeep: Upkeep, name: str, snapshots: int) -> list[_
 def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
     """A target shows the table's current metadata, and all of its rows where it counts them."""
     table = load_table(subject.connections.catalog, subject.things.table)
-    summary = summary_of(table.current_snapshot())
-    rows = number(summary, "total-records") - number(summary, "total-position-deletes")
+    rows = live_rows(subject.connections, subject.things.table, table.current_snapshot())
     shown, word = target.read(subject.connections), target.word
     todo = f"`frazil sync {subject.things.table}`"
     if shown is None:

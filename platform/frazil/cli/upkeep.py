@@ -146,7 +146,8 @@ def _show_census(found: Sequence[Census]) -> None:
     )  # fmt: skip
     for c in found:
         counts = (f"{c.files:,}", f"{c.ideal:,}", size_text(c.bytes), f"{c.small_files:,}")
-        rest = (size_text(c.small_bytes), f"{c.deleted_share:.1%}", f"{c.manifests:,}", f"{c.snapshots:,}")
+        deleted = f"{c.deleted_share:.1%}" + (f", {c.deletes.files:,} files" if c.deletes.files else "")
+        rest = (size_text(c.small_bytes), deleted, f"{c.manifests:,}", f"{c.snapshots:,}")
         table.add_row(c.table, *counts, *rest, _ago(c.oldest), *(_last(c, kind) for kind in _SHOWN))
     print_table(table)
     for c in found:
@@ -165,10 +166,12 @@ def _show_sizes(census: Census) -> None:
 
 
 def _show_partitions(partitions: Sequence[PartitionCensus]) -> None:
-    table = Table("partition", "files", "ideal", "size", "small", "small size", "rows", "deleted rows")
+    table = Table(
+        "partition", "files", "ideal", "size", "small", "small size", "rows", "deleted rows", "delete files"
+    )
     for p in partitions[:_MOST_PARTITIONS]:
         counts = (f"{p.files:,}", f"{p.ideal:,}", size_text(p.bytes), f"{p.small_files:,}")
-        rest = (size_text(p.small_bytes), f"{p.records:,}", f"{p.deleted_rows:,}")
+        rest = (size_text(p.small_bytes), f"{p.records:,}", f"{p.deleted_rows:,}", f"{p.delete_files:,}")
         table.add_row(p.partition or "-", *counts, *rest)
     print_table(table)
     if len(partitions) > _MOST_PARTITIONS:

@@ -16,7 +16,7 @@ from frazil.spec.names import TableName
 from frazil.tables.commit import set_properties
 from frazil.tables.ledger import FORMAT
 from frazil.tables.manifests import rows_added, rows_held
-from frazil.tables.snapshots import ancestors, is_first, number, summary_of
+from frazil.tables.snapshots import ancestors, hides_changes, is_first, number, summary_of
 from frazil.tables.spark import live_rows
 
 if TYPE_CHECKING:
@@ -160,9 +160,9 @@ def increment(table: Table, position: Position, *, follows: bool = False) -> Inc
 
 
 def _told(table: Table, position: Position, news: Iterable[Snapshot]) -> bool:
-    """Whether the files that went are there, and rows did not go by delete files."""
+    """Whether the files that went are there, and no delete files hide what changed."""
     kept = table.metadata.snapshot_by_id(position.snapshot) is not None
-    return kept and not any(number(summary_of(s), "added-delete-files") for s in news)
+    return kept and not hides_changes(news)
 
 
 def _rows_changed(snapshot: Snapshot) -> int:

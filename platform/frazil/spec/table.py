@@ -114,6 +114,19 @@ class Upkeep(Part):
         description="Old copies of rows that snapshots may hold, as a share of the table, before compaction "
         "leaves alone the files that an earlier one wrote. One target file is always allowed.",
     )
+    deleted_share: float = Field(
+        0.3,
+        gt=0,
+        le=1,
+        description="A data file is rewritten, whatever its size, if delete files take away this share of "
+        "its rows.",
+    )
+    delete_files: int = Field(
+        10,
+        ge=0,
+        description="A data file is rewritten, whatever its size, if a reader must open more delete files "
+        "than this for it.",
+    )
     max_bytes: ByteSize = Field(ByteSize(10 * 2**30), ge=1, description="One run rewrites this much at most.")
     manifests: int = Field(50, ge=2, description="Manifests are rewritten when there are this many.")
     keep_snapshots_for: Duration = Field(

@@ -18,7 +18,7 @@ from frazil.quoting import comparable, literal, quoted
 from frazil.spec.names import TableName
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.redaction import SPARK_CATALOG
-from frazil.tables.snapshots import line_of, number, summary_of
+from frazil.tables.snapshots import hides_changes, line_of, summary_of
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -135,7 +135,7 @@ def changelog(
 
     Raises:
         MissingError: `since` is no ancestor of `to`, or what came between has expired.
-        RepairError: Another engine deleted rows by delete files, of which Iceberg tells no changes.
+        RepairError: Rows were deleted by delete files, or some still are: Iceberg tells no changes then.
     """
     line = list(line_of(table.metadata, to))
     news = list(takewhile(lambda s: s.snapshot_id != since.snapshot_id, line))
@@ -145,12 +145,14 @@ def changelog(
             meaning="What changed between them can't be told.",
             todo=f"`frazil describe {name}` lists snapshots; name the older one first.",
         )
-    if deleting := [s for s in news if number(summary_of(s), "added-delete-files")]:
+    if hiding := hides_changes(news):
         raise RepairError(
-            f"Another engine deleted rows of {name} by delete files, of which Iceberg tells no changes.",
-            where=f"snapshot {deleting[-1].snapshot_id}",
+            f"Another engine deleted rows of {name} by delete files, and as long as there are some Iceberg "
+            "tells no changes.",
+            where=f"snapshot {hiding.snapshot_id}",
             meaning="Nothing was changed.",
-            todo="Ask for the changes before it and behind it; or have that engine write copy-on-write.",
+            todo=f"`frazil compact {name} --everything` applies them. Ask for the changes before that "
+            "snapshot, and behind the compaction. Or have that engine write copy-on-write.",
         )
     return Changelog(spark, name, tuple(_parts(since, news)), tuple(key))
 

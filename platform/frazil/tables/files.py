@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,8 @@ class LiveFile:
     partition: tuple[Any, ...] = ()
     spec_id: int = 0
     sequence: int = 0  # sequence number of the commit that brought the file
-    deleted: int = 0  # rows that delete files of this data file alone take away
+    deleted: int = 0  # rows that deletes by position take away, about
+    deletes: int = 0  # delete files that a reader must open for it
     snapshot_id: int | None = None  # the snapshot that brought the file; None where it is not known
 
     @property
@@ -56,8 +56,8 @@ def leaner(entry: ManifestEntry, columns: Collection[int]) -> ManifestEntry:
     return entry
 
 
-def live_file(entry: ManifestEntry, deleted: Mapping[str, int]) -> LiveFile:
-    """One data file; `deleted` as `deletes_of` tells it."""
+def live_file(entry: ManifestEntry, deletes: int = 0, deleted: int = 0) -> LiveFile:
+    """One data file, the delete files that apply to it, and the rows that they take away."""
     file = entry.data_file
     return LiveFile(
         path=file.file_path,
@@ -66,24 +66,20 @@ def live_file(entry: ManifestEntry, deleted: Mapping[str, int]) -> LiveFile:
         partition=tuple(file.partition[i] for i in range(len(file.partition))),
         spec_id=file.spec_id,
         sequence=entry.file_sequence_number or 0,
-        deleted=deleted.get(file.file_path, 0),
+        deleted=deleted,
+        deletes=deletes,
         snapshot_id=entry.snapshot_id,
     )
 
 
-def deletes_of(entries: Iterable[ManifestEntry]) -> tuple[Deletes, Mapping[str, int]]:
-    """The delete files, and the rows that those made for one data file take from it, by its path."""
+def deletes_of(entries: Iterable[ManifestEntry]) -> Deletes:
+    """The delete files in numbers."""
     from pyiceberg.manifest import DataFileContent
 
     files = [entry.data_file for entry in entries]
     by_position = [f for f in files if f.content == DataFileContent.POSITION_DELETES]
-    by_file: Counter[str] = Counter()
-    for file in by_position:
-        lower, upper = delete_bounds(file)
-        if lower and lower == upper:  # of one data file, as Iceberg's ContentFileUtil tells
-            by_file[lower.decode()] += file.record_count
     size, rows = sum(f.file_size_in_bytes for f in files), sum(f.record_count for f in by_position)
-    return Deletes(len(files), size, rows, equality=len(files) - len(by_position)), by_file
+    return Deletes(len(files), size, rows, equality=len(files) - len(by_position))
 
 
 def delete_bounds(file: DataFile) -> tuple[bytes | None, bytes | None]:

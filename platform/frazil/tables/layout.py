@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import stamina
 
-from frazil.errors import SpecError
+from frazil.errors import DifferentError, SpecError
 from frazil.formats.logical import Field
 from frazil.formats.types import to_iceberg
 from frazil.spec.names import TableName
@@ -36,7 +36,10 @@ LAYOUT = "frazil.layout"
 METADATA_STAYS = {"write.metadata.delete-after-commit.enabled": "false"}
 """No writer deletes old metadata files: expiry does, which knows those that readers are still shown."""
 
-_NEW = {"format-version": "2", "write.metadata.previous-versions-max": "100", **METADATA_STAYS}
+NEWEST_FORMAT = 2
+"""The newest of Iceberg's format versions that PyIceberg 0.12 can write; it reads 3."""
+
+_NEW = {"format-version": str(NEWEST_FORMAT), "write.metadata.previous-versions-max": "100", **METADATA_STAYS}
 
 _TRIES = 5
 
@@ -87,9 +90,27 @@ def register(catalog: Catalog, name: TableName, metadata_location: str) -> None:
 
 
 def load_with_head(catalog: Catalog, name: TableName) -> Table | None:
-    """The table, or None where there is none; with a head, if its maker was killed before it made one."""
+    """The table, or None where there is none; with a head, if its maker was killed before it made one.
+
+    Raises:
+        DifferentError: Its format is newer than what can be written.
+    """
     table = load_table_or_none(catalog, name)
+    if table:
+        refuse_newer_format(name, table)
     return _with_head(catalog, name, table) if table else None
+
+
+def refuse_newer_format(name: TableName, table: Table) -> None:
+    """Raises DifferentError where only other engines can write a table."""
+    if table.metadata.format_version > NEWEST_FORMAT:
+        raise DifferentError(
+            f"Table {name} is of Iceberg's format version {table.metadata.format_version}.",
+            where=f"{table.location()}: another engine has set its format-version",
+            meaning=f"Nothing was written: PyIceberg writes versions up to {NEWEST_FORMAT}, and no table "
+            "goes back to one of them.",
+            todo="Write into a table of another name (`table` in the spec). This one stays readable.",
+        )
 
 
 def _with_head(catalog: Catalog, name: TableName, table: Table) -> Table:

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
+from frazil.tables.deletions import NO_BURDEN, Deletions
 from frazil.tables.files import Deletes, LiveFile, deletes_of, leaner, live_file
 from frazil.tables.pyiceberg import columns_in, live_entries, may_match
 from frazil.tables.snapshots import summary_of
@@ -44,18 +45,24 @@ class Head:
     @property
     def deletes(self) -> Deletes:
         """The delete files in numbers."""
-        return deletes_of(self.deleting)[0]
+        return deletes_of(self.deleting)
 
     @cached_property
     def files(self) -> tuple[LiveFile, ...]:
         """The data files in numbers."""
-        deleted = deletes_of(self.deleting)[1]
-        return tuple(live_file(e, deleted) for e in chain(*self.named.values()))
+        burdens, every = self.deletions.burdens, chain(*self.named.values())
+        borne = ((e, burdens.get(e.data_file.file_path, NO_BURDEN)) for e in every)
+        return tuple(live_file(e, of.files, of.rows) for e, of in borne)
 
     @cached_property
     def entries(self) -> dict[str, ManifestEntry]:
         """The data files by path."""
         return {e.data_file.file_path: e for e in chain(*self.named.values())}
+
+    @cached_property
+    def deletions(self) -> Deletions:
+        """Which delete files apply to which data files; only of those that were read."""
+        return Deletions(tuple(self.entries.values()), self.deleting)
 
     @property
     def bytes(self) -> int:

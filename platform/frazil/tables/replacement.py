@@ -31,6 +31,7 @@ class Replacement:
     known: frozenset[str] = frozenset()  # paths of all manifests of the head that was read
     sequence: int | None = None  # sequence number that the new files bear; None: that of their commit
     untold: bool = False  # whether manifests say nothing of the files that go
+    idle: frozenset[str] = frozenset()  # paths of delete files that take no row away any more: these go, too
 
     @property
     def paths(self) -> frozenset[str]:

@@ -19,6 +19,7 @@ from pyiceberg.manifest import (
     ManifestEntryStatus,
     ManifestFile,
     ManifestWriter,
+    ManifestWriterV2,
 )
 from pyiceberg.table import Transaction
 from pyiceberg.table.refs import MAIN_BRANCH
@@ -119,7 +120,10 @@ class _Rewrite(_SnapshotProducer[Any]):
     def _applicable(
         self, deletes: Iterable[ManifestFile], data: Iterable[ManifestFile]
     ) -> list[ManifestFile]:
-        """Delete manifests but those older than all data: nothing they name applies any more (as in Java)."""
+        """Delete manifests without the files that take no row away any more.
+
+        Those are known to be such, or older than all data, by whole manifests, as in Java.
+        """
         what, found = self._what, []
         numbers = [m.min_sequence_number for m in data] + [e.sequence_number or 0 for e in what.kept]
         newest = self._transaction.table_metadata.next_sequence_number()
@@ -127,11 +131,23 @@ class _Rewrite(_SnapshotProducer[Any]):
         oldest = min(numbers + [new] * bool(what.added), default=0)
         for manifest in deletes:
             entries = self.fetch_manifest_entry(manifest)
-            if all((e.sequence_number or 0) < oldest for e in entries):
-                self._dropped += entries
-            else:
+            old = all((e.sequence_number or 0) < oldest for e in entries)
+            left = [] if old else [e for e in entries if e.data_file.file_path not in what.idle]
+            if len(left) == len(entries):
                 found.append(manifest)
+                continue
+            self._dropped += [e for e in entries if old or e.data_file.file_path in what.idle]
+            if left:
+                found.append(self._deletes_left(manifest, left))
         return found
+
+    def _deletes_left(self, manifest: ManifestFile, left: Iterable[ManifestEntry]) -> ManifestFile:
+        output, spec = self.new_manifest_output(), self.spec(manifest.partition_spec_id)
+        codec = self._compression
+        with DeleteManifestWriter(spec, self.schema(), output, self.snapshot_id, codec) as writer:
+            for entry in left:
+                writer.add_entry(self._entry(ManifestEntryStatus.EXISTING, entry))
+        return writer.to_manifest_file()
 
     def _written(
         self, wanted: Iterable[ManifestEntry], entries: Iterable[ManifestEntry]
@@ -196,6 +212,18 @@ class _Rewrite(_SnapshotProducer[Any]):
         totals = {k: str(int(v) + changes.get(k, 0)) for k, v in before.items() if k.startswith("total-")}
         changed = {k: str(n) for k, n in counts.items() if n}
         return Summary(self._operation, **changed, **totals, **snapshot_properties)
+
+
+class DeleteManifestWriter(ManifestWriterV2):
+    """PyIceberg writes manifests of data files only."""
+
+    def content(self) -> ManifestContent:
+        """See `ManifestWriter.content`."""
+        return ManifestContent.DELETES
+
+    @property
+    def _meta(self) -> dict[str, str]:
+        return {**super()._meta, "content": "deletes"}
 
 
 def _by_partition(entries: Iterable[ManifestEntry]) -> Iterator[tuple[int, list[str]]]:

@@ -58,7 +58,8 @@ class PartitionCensus:
     records: int
     small_files: int
     small_bytes: int
-    deleted_rows: int  # rows that delete files of single data files take away
+    deleted_rows: int  # rows that deletes by position take away
+    delete_files: int  # delete files that a reader must open for one of its files, at most
     gain: Gain
 
     @property
@@ -101,6 +102,7 @@ def _partition(
         small_files=len(small),
         small_bytes=sum(small),
         deleted_rows=sum(f.deleted for f in files),
+        delete_files=max(f.deletes for f in files),
         gain=gain_of(bins, rule),
     )
 
@@ -140,6 +142,7 @@ class Census:
     sizes: tuple[SizeClass, ...]
     partitions: tuple[PartitionCensus, ...]
     deletes: Deletes
+    idle_deletes: int  # delete files that take no row away any more
     manifests: int
     manifest_bytes: int
     metadata_bytes: int  # size of the metadata file, which every commit writes again
@@ -157,6 +160,11 @@ class Census:
         return min(1.0, self.deletes.rows / self.records) if self.records else 0.0
 
     @property
+    def most_deletes(self) -> int:
+        """Delete files that a reader must open for one data file, at most."""
+        return max((p.delete_files for p in self.partitions), default=0)
+
+    @property
     def numbers(self) -> dict[str, Number]:
         """The census in numbers, to be plotted."""
         return {
@@ -167,6 +175,8 @@ class Census:
             "small_files": self.small_files,
             "small_bytes": self.small_bytes,
             "delete_files": self.deletes.files,
+            "delete_files_of_one_file": self.most_deletes,
+            "idle_delete_files": self.idle_deletes,
             "deleted_rows": self.deletes.rows,
             "deleted_share": round(self.deleted_share, 6),
             "manifests": self.manifests,
@@ -213,6 +223,7 @@ def take_census(
         sizes=(*by_size(f.bytes for f in files), *left.sizes),
         partitions=partitions,
         deletes=left.deletes or (head.deletes if head else Deletes()),
+        idle_deletes=len(head.deletions.idle()) if head and not head.unread else 0,
         manifests=len(head.manifests) if head else 0,
         manifest_bytes=sum(m.manifest_length for m in head.manifests) if head else 0,
         metadata_bytes=len(table.io.new_input(table.metadata_location)),

@@ -16,6 +16,7 @@ from frazil.tables.branches import branch_lost, leave_branch, new_branch, publis
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import Committed, commit
 from frazil.tables.faults import Job, spark_job
+from frazil.tables.layout import refuse_newer_format
 from frazil.tables.ledger import copied, disown_copy
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import replacing
@@ -125,7 +126,9 @@ def take_out(
 
     Raises:
         CommitConflictError: Others changed the files time and again.
+        DifferentError: The table's format is newer than what can be written.
     """
+    refuse_newer_format(name, load_table(connections.catalog, name))
     for attempt in tries():
         with attempt:
             branch = new_branch(leaving.prefix)

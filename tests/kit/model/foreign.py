@@ -5,16 +5,14 @@ from __future__ import annotations
 import random
 
 from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.manifest import DataFile, ManifestWriter
-from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
-from pyiceberg.table.update.snapshot import _FastAppendFiles
 
 from frazil.tables.commit import move_ref, remove_snapshots
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.snapshots import ancestors
-from kit.equality_deletes import DeleteManifestWriter
+from kit.delete_files import DeleteFiles
 from kit.model.catalog import ON_THE_WAY
 from kit.model.world import NAME, World
 
@@ -73,21 +71,12 @@ def delete(world: World, _: random.Random) -> object:
 
 def _committed(world: World, table: Table, deletes: DataFile) -> object:
     tx = transaction(table)
-    with DeletesByPosition(Operation.DELETE, tx, table.io) as snapshot:
+    with DeleteFiles(Operation.DELETE, tx, table.io) as snapshot:
         snapshot.append_data_file(deletes)
     try:
         return world.catalog.commit_table(table, tx._requirements, tx._updates)
     except Exception:  # noqa: BLE001 - another engine gives up
         return None
-
-
-class DeletesByPosition(_FastAppendFiles):
-    """PyIceberg writes manifests of data files only."""
-
-    def new_manifest_writer(self, spec: PartitionSpec) -> ManifestWriter:
-        """See `_SnapshotProducer.new_manifest_writer`."""
-        output = self.new_manifest_output()
-        return DeleteManifestWriter(spec, self.schema(), output, self._snapshot_id, "null")
 
 
 def trim(world: World, _: random.Random) -> object:

@@ -158,7 +158,7 @@ def test_the_first_look_works_on_a_table_that_spark_wrote(connections: Connectio
 
     assert [(w.kind.name, w.numbers["files_saved"]) for w in seen.due] == [("compaction", 2)]
     assert (census.files, census.ideal, census.records, census.deletes.rows) == (4, 2, 6, 2)
-    assert {(p.partition, p.files, p.deleted_rows, p.gain.deleted) for p in census.partitions} == {
+    assert {(p.partition, p.files, p.deleted_rows, p.gain.over) for p in census.partitions} == {
         ("side=BUY", 2, 2, 2),
         ("side=SELL", 2, 0, 0),
     }

@@ -16,12 +16,14 @@ from pyiceberg.table import Table
 
 from frazil.checks.run import run_check
 from frazil.errors import RetryError, UsageError
+from frazil.landing.acceptance import accept, foreign_commits
 from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
 from frazil.landing.redrive import redrive
 from frazil.landing.rollback import roll_back
 from frazil.spec.derived import DerivedSpec
 from frazil.tables.catalog import load_table
+from frazil.tables.spark import spark_name
 from frazil.upkeep import survivors
 from frazil.upkeep.expiry import expire
 from frazil.upkeep.forgetting.condition import condition_of
@@ -105,6 +107,23 @@ def test_a_forgotten_person_is_in_no_object_of_the_bucket_and_the_rows_add_up(to
     assert redrive(topic.spec, topic.connections).chosen == 0
     topic.trades(2)
     assert land(topic.spec, topic.connections).records == 2
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
+
+
+def test_rows_that_another_engine_hid_by_a_delete_file_leave_the_files_too(topic: Topic) -> None:
+    table = spark_name(topic.things.table)
+    topic.connections.spark.sql(
+        f"ALTER TABLE {table} SET TBLPROPERTIES ('write.delete.mode'='merge-on-read')"
+    )
+    topic.connections.spark.sql(f"DELETE FROM {table} WHERE symbol = '{PLANTED}' AND quantity = 2").collect()
+    (foreign,) = foreign_commits(table_of(topic).metadata)
+    accept(topic.spec, topic.connections, foreign.snapshot_id, "asked for")
+
+    report = forgotten(topic)
+
+    assert [gone.rows for gone in report.gone] == [1, 1]
+    assert not objects_with(table_of(topic), PLANTED)
+    assert report.in_the_way == ()
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -14,8 +15,11 @@ from pyiceberg.table import Table
 from frazil.connections import Connections
 from frazil.derive.inputs import at_head, increment, rows_lost, whole
 from frazil.derive.ledger import Position
+from frazil.errors import PositionLostError
 from frazil.landing.acceptance import foreign_commits
+from frazil.landing.upsert.key import KEY_COLUMNS
 from frazil.spec.names import TableName
+from kit.delete_files import delete_by_position, live
 
 ROWS = pa.table({"n": [1, 2, 3]})
 
@@ -86,3 +90,16 @@ def test_a_commit_that_counts_nothing_may_have_changed_rows(table: Table) -> Non
     assert {s.snapshot_id for s in foreign_commits(table.metadata)} == known
 
     assert len(foreign_commits(silent(table).metadata)) == len(known) + 1
+
+
+def test_as_long_as_a_table_has_delete_files_nothing_tells_which_rows_changed(table: Table) -> None:
+    """Iceberg's changelog refuses then, whoever wrote them, and however long ago."""
+    with table.transaction() as tx:
+        tx.set_properties({KEY_COLUMNS: json.dumps(["n"])})
+    table.append(ROWS)
+    delete_by_position(table, (live(table)[0].data_file, [0]))
+    position = at_head(table)
+    table.refresh().overwrite(ROWS, "n = 2")
+
+    with pytest.raises(PositionLostError, match="--rebuild"):
+        increment(table, position, follows=True)

@@ -105,11 +105,12 @@ def test_too_many_manifests_are_a_reason_unless_they_are_many_because_the_table_
     assert due(known(replace(found, manifests=200, small_manifests=9))) == {}
 
 
-def test_deleted_rows_and_large_files_are_told() -> None:
-    gain = Gain(files=4, bytes=900 * MB, into=6, large=1, deleted=2)
+def test_deletes_over_the_budget_and_large_files_are_told() -> None:
+    gain = Gain(files=4, bytes=900 * MB, into=6, large=1, over=2)
 
     assert due(known(replace(FOUND, gain=gain)))["compaction"].startswith(
-        "4 files of 900.0 MB can become 6, 1 of them are too large, 2 have 30% of their rows deleted or more:"
+        "4 files of 900.0 MB can become 6, 1 of them are too large, "
+        "2 over the budget of deletes, 30% of its rows or 10 delete files for each:"
     )
 
 

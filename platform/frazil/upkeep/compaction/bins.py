@@ -7,15 +7,13 @@ size into two such files, for ever.)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from frazil.spec.table import Upkeep
 from frazil.tables.files import LiveFile
-
-DELETED_SHARE = 0.3
-"""Share of deleted rows from which a data file is rewritten whatever its size."""
 
 _LARGE = 1.8
 _FULL = 1.1
@@ -30,12 +28,15 @@ class Rule:
     large: int
     sorts: bool = False  # whether Spark shuffles the rows into order; it cuts the files itself then
     share: float = 0.0  # old copies that there may be, per byte of the table
+    deleted: float = 1.0  # share of deleted rows from which a file is rewritten
+    deletes: float = math.inf  # delete files that a reader may have to open for a file
 
     @classmethod
     def of(cls, upkeep: Upkeep, target: int, *, sorts: bool = False) -> Rule:
         """The rule of a spec."""
         small, large = int(upkeep.small_file * target), int(_LARGE * target)
-        return cls(target, small, large, sorts, upkeep.copies_share)
+        budget = upkeep.deleted_share, upkeep.delete_files
+        return cls(target, small, large, sorts, upkeep.copies_share, *budget)
 
     @property
     def full(self) -> int:
@@ -53,7 +54,11 @@ class Rule:
 
     def is_bad(self, file: LiveFile) -> bool:
         """Whether a file is rewritten even by itself."""
-        return file.bytes > self.large or file.deleted_share >= DELETED_SHARE
+        return file.bytes > self.large or self.is_over(file)
+
+    def is_over(self, file: LiveFile) -> bool:
+        """Whether delete files are a burden beyond the budget to whoever reads a file."""
+        return file.deleted_share >= self.deleted or file.deletes > self.deletes
 
     def takes(self, file: LiveFile) -> bool:
         """Whether a file is not as it should be."""
@@ -92,7 +97,7 @@ class Gain:
     bytes: int = 0
     into: int = 0
     large: int = 0  # files that are too large, and would be cut
-    deleted: int = 0  # files with enough deleted rows to be rewritten
+    over: int = 0  # files for which the budget of delete files is used up
 
     @property
     def saved(self) -> int:
@@ -112,7 +117,7 @@ def gain_of(bins: Iterable[Bin], rule: Rule) -> Gain:
         bytes=sum(f.bytes for f in taken),
         into=sum(bin_.into for bin_ in bins),
         large=sum(f.bytes > rule.large for f in taken),
-        deleted=sum(f.deleted_share >= DELETED_SHARE for f in taken),
+        over=sum(map(rule.is_over, taken)),
     )
 
 

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, field
 
 from frazil.connections import Connections
-from frazil.spec.table import AnyTable
-from frazil.upkeep.compaction.bins import DELETED_SHARE, Bin, Gain, Rule, gain_of
+from frazil.spec.table import AnyTable, Upkeep
+from frazil.tables.layout import NEWEST_FORMAT
+from frazil.upkeep.compaction.bins import Bin, Gain, Rule, gain_of
 from frazil.upkeep.compaction.plan import plan_bins
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Finding, Kind, Known, Order, Reason, View, since
@@ -24,6 +25,7 @@ class Prospect:
     gain: Gain = field(default_factory=Gain)
     manifests: int = 0
     small_manifests: int = 0
+    idle: int = 0  # delete files that take no row away any more
     copies: int = 0
     most_copies: int = 0
     thrifty: bool = False  # whether small files are left alone, because there would be more
@@ -38,6 +40,8 @@ class Prospect:
             "files_to_rewrite": self.gain.files,
             "bytes_to_rewrite": self.gain.bytes,
             "files_saved": self.gain.saved,
+            "files_over_delete_budget": self.gain.over,
+            "idle_delete_files": self.idle,
             "manifests": self.manifests,
             "old_copies_bytes": self.copies,
         }
@@ -59,16 +63,19 @@ class Compaction(Kind):
         if found is None or _is_quiet(known):
             return None
         seen: Prospect = found.told
-        gain, many = seen.gain, seen.manifests > upkeep.manifests
+        gain, many = _gain(seen.gain, upkeep), seen.manifests > upkeep.manifests
+        is_time = known.is_over(self, upkeep.compact_after, now)
+        last = since(self.title, known.age(self, now), upkeep.compact_after)
         if gain and seen.waiting >= upkeep.small_bytes:
             waiting, enough = size_text(seen.waiting), size_text(upkeep.small_bytes)
-            why = f"{_gain(gain)}: small files add up to {waiting}, {enough} are enough{_thrift(seen)}."
-        elif gain and known.is_over(self, upkeep.compact_after, now):
-            last = since(self.title, known.age(self, now), upkeep.compact_after)
-            why = f"{_gain(gain)}: {last}{_thrift(seen)}."
+            why = f"{gain}: small files add up to {waiting}, {enough} are enough{_thrift(seen)}."
+        elif gain and is_time:
+            why = f"{gain}: {last}{_thrift(seen)}."
         elif many and seen.small_manifests > upkeep.manifests // 2:
             small = f"{seen.small_manifests} of {seen.manifests} manifests are small"
             why = f"{small}, {upkeep.manifests} in all are enough."
+        elif seen.idle and is_time:
+            why = f"delete files that take no row away any more: {seen.idle}; {last}."
         else:
             return None
         return Reason(why, seen.numbers)
@@ -83,7 +90,7 @@ class Compaction(Kind):
     def look(self, view: View, known: Known, now: float) -> Prospect:
         """Plans a compaction of the present head."""
         head, history, spec = view.head, known.history, known.spec
-        if head is None or history is None:
+        if head is None or history is None or view.table.metadata.format_version > NEWEST_FORMAT:
             return Prospect()
         rule = Rule.of(spec.upkeep, int(spec.write.target_file_size), sorts=bool(spec.sort_by))
         plan = plan_bins(head.files, head.layout, rule, history.copies)
@@ -94,6 +101,7 @@ class Compaction(Kind):
             gain=gain_of((b for bins in plan.bins.values() for b in bins), rule),
             manifests=len(head.manifests),
             small_manifests=len(head.small_manifests),
+            idle=len(head.deletions.idle()),
             copies=plan.copies,
             most_copies=plan.allowed,
             thrifty=plan.thrifty,
@@ -154,11 +162,15 @@ def _waiting(bin_: Bin, rule: Rule, compacted_to: int) -> int:
     return sum(f.bytes for f in (bin_.files if unfinished else new) if f.bytes < rule.small)
 
 
-def _gain(gain: Gain) -> str:
+def _gain(gain: Gain, upkeep: Upkeep) -> str:
+    """What there is to gain; empty where nothing is."""
+    if not gain:
+        return ""
+    budget = f"{upkeep.deleted_share:.0%} of its rows or {upkeep.delete_files} delete files"
     said = [
         f"{gain.files} files of {size_text(gain.bytes)} can become {gain.into}",
         f"{gain.large} of them are too large" if gain.large else "",
-        f"{gain.deleted} have {DELETED_SHARE:.0%} of their rows deleted or more" if gain.deleted else "",
+        f"{gain.over} over the budget of deletes, {budget} for each" if gain.over else "",
     ]
     return ", ".join(filter(None, said))
 

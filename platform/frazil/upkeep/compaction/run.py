@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -19,6 +20,7 @@ from frazil.spec.table import AnyTable
 from frazil.tables.branches import COMPACTING, drop_outlived, leave_branch, new_branch, publish_branch
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.commit import Committed, commit
+from frazil.tables.layout import NEWEST_FORMAT
 from frazil.tables.ledger import disown_copy
 from frazil.tables.manifests import Head, HeadReader
 from frazil.tables.pyiceberg import transaction
@@ -27,9 +29,10 @@ from frazil.tables.stage import StagedFiles, check_still_there
 from frazil.upkeep.compaction.arrow import rewrite_by_columns
 from frazil.upkeep.compaction.bins import Rule
 from frazil.upkeep.compaction.plan import Copies, Round, plan_rounds, read_copies
+from frazil.upkeep.compaction.report import Done, became, did, would
 from frazil.upkeep.compaction.rewrite import AGAIN, Rewritten, rewrite
 from frazil.upkeep.kind import AS_USUAL, Order
-from frazil.upkeep.work import SUMMARY, Number, WorkReport, size_text
+from frazil.upkeep.work import SUMMARY, WorkReport
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -38,9 +41,9 @@ if TYPE_CHECKING:
 
 Step = Callable[[str], None]
 
-_NEWEST_FORMAT = 2
-
 _SHORTER = "Try again; if it takes as long, lower upkeep.max_bytes."
+
+_IDLE = "delete files took no row away any more"
 
 _log = logging.getLogger(__name__)
 
@@ -76,19 +79,19 @@ class _Compaction:
 
     def run(self) -> WorkReport:
         begun, table = time.perf_counter(), self._load()
-        if table.metadata.format_version > _NEWEST_FORMAT:
+        if table.metadata.format_version > NEWEST_FORMAT:
             return self._nothing("Format version 3: PyIceberg can't write it yet.")
         before = self._reader.read(table)
         if before is None:
             return self._nothing("There is nothing in it yet.")
         rounds = self._plan(before, read_copies(table.metadata))
         if self._order.dry_run:
-            return _would(self._name, before, rounds, self._is_crowded(before))
+            return would(self._name, before, rounds, self._is_crowded(before))
         self._step("planned")
         drop_outlived(self._connections.catalog, self._name, table, self._now)
         done = self._rounds(rounds, before) + self._gather()
         after = self._reader.read(self._load()) or before
-        return _did(self._name, before, after, done, time.perf_counter() - begun)
+        return did(self._name, before, after, done, time.perf_counter() - begun)
 
     def _nothing(self, why: str) -> WorkReport:
         return WorkReport(str(self._name), "compaction", False, why, dry_run=self._order.dry_run)
@@ -103,11 +106,11 @@ class _Compaction:
         everything = self._order.everything
         return plan_rounds(head.files, head.layout, rule, most, copies, everything=everything)
 
-    def _rounds(self, rounds: Sequence[Round], before: Head) -> _Done:
+    def _rounds(self, rounds: Sequence[Round], before: Head) -> Done:
         older = [r for r in rounds if r.older]
         # The others wait for what those leave in their partitions: else both would be rewritten once more.
         first = older if older and self._order.everything else rounds
-        done = sum((self._round(plan) for plan in first), _Done())
+        done = sum((self._round(plan) for plan in first), Done())
         if older and (head := self._reader.read(self._load())):
             # Each file of an older layout left a small one in every partition that it had rows of.
             again = self._plan(head, done=done.bytes)
@@ -115,23 +118,23 @@ class _Compaction:
             done = sum((self._round(left) for plan in again if (left := plan.besides(known))), done)
         return done
 
-    def _round(self, planned: Round) -> _Done:
+    def _round(self, planned: Round) -> Done:
         table = self._load()
         head = self._reader.read(table)
         plan = planned.among({f.path for f in head.files}) if head else None
         if head is None or plan is None:
-            return _Done(overtaken=1)
+            return Done(overtaken=1)
         try:
             return self._by_columns(table, head, plan) or self._by_spark(head, plan)
         except OvertakenError as e:
             _log.info("%s", e)
-            return _Done(overtaken=1)
+            return Done(overtaken=1)
 
-    def _by_columns(self, table: Table, head: Head, plan: Round) -> _Done | None:
+    def _by_columns(self, table: Table, head: Head, plan: Round) -> Done | None:
         written = rewrite_by_columns(self._connections, self._spec, self._name, table, head, plan)
         return self._publish(written, plan) if written else None
 
-    def _by_spark(self, head: Head, plan: Round) -> _Done:
+    def _by_spark(self, head: Head, plan: Round) -> Done:
         branch = new_branch(COMPACTING)
         try:
             written = rewrite(self._connections, self._name, head, plan, self._spec.sort_terms, branch)
@@ -139,35 +142,43 @@ class _Compaction:
         finally:
             leave_branch(self._connections.catalog, self._name, branch)
 
-    def _publish(self, written: Rewritten, plan: Round) -> _Done:
+    def _publish(self, written: Rewritten, plan: Round) -> Done:
         self._step("written")
         what = written.what
-        done = _Done(
+        done = Done(
             files=len(what.removed),
             bytes=plan.bytes,
             into=len(what.added),
             written=sum(f.file_size_in_bytes for f in what.added),
             rounds=1,
         )
-        committed = self._commit(lambda table: upon(table, what), _became(done), written.staged)
+        committed = self._commit(partial(self._upon, what), became(done), written.staged)
         self._step("published")
         return replace(
             done, conflicts=written.conflicts + committed.conflicts, snapshot_id=committed.snapshot_id
         )
 
-    def _gather(self) -> _Done:
-        """Writes many manifests as few, with the files as they are."""
+    def _upon(self, what: Replacement, table: Table) -> Replacement:
+        """The same upon the present head, without the delete files whose rows are gone with it."""
+        fitting, head = upon(table, what), self._reader.read(table)
+        idle = head.deletions.idle(what.paths, what.sequence or 0) if head else frozenset[str]()
+        return replace(fitting, idle=idle)
+
+    def _gather(self) -> Done:
+        """Writes many manifests as few, with the files as they are, and drops delete files without effect."""
         head = self._reader.read(self._load())
-        if head is None or not self._is_crowded(head):
-            return _Done()
+        if head is None or not (self._is_crowded(head) or head.deletions.idle()):
+            return Done()
 
         def what(table: Table) -> Replacement:
             newest = self._reader.read(table) or head
-            small = newest.small_manifests
-            return Replacement(frozenset(small), kept=tuple(e for path in small for e in newest.named[path]))
+            small = newest.small_manifests if self._is_crowded(newest) else []
+            kept = tuple(e for path in small for e in newest.named[path])
+            return Replacement(frozenset(small), kept=kept, idle=newest.deletions.idle())
 
-        committed = self._commit(what, f"{len(head.manifests)} manifests are too many")
-        return _Done(conflicts=committed.conflicts, snapshot_id=committed.snapshot_id)
+        text = f"{len(head.manifests)} manifests are too many" if self._is_crowded(head) else _IDLE
+        committed = self._commit(what, text)
+        return Done(conflicts=committed.conflicts, snapshot_id=committed.snapshot_id)
 
     def _is_crowded(self, head: Head) -> bool:
         """Whether there are more manifests than there may be, and some can be put together."""
@@ -206,86 +217,3 @@ def put_in_place(
         return tx
 
     return commit(catalog, name, stage, work="compaction", todo=AGAIN)
-
-
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """What rounds did; several can be added up."""
-
-    files: int = 0
-    bytes: int = 0
-    into: int = 0
-    written: int = 0  # bytes of the new files
-    rounds: int = 0
-    conflicts: int = 0
-    overtaken: int = 0  # rounds that were dropped, because others changed their files
-    snapshot_id: int | None = None  # the newest snapshot that was made
-
-    def __add__(self, other: _Done) -> _Done:
-        names = [f.name for f in fields(self) if f.name != "snapshot_id"]
-        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
-        return _Done(**sums, snapshot_id=other.snapshot_id or self.snapshot_id)
-
-
-def _became(done: _Done) -> str:
-    """Such as `41 files of 3.2 MB became 1 of 2.9 MB`."""
-    return f"{_files(done.files)} of {size_text(done.bytes)} became {done.into} of {size_text(done.written)}"
-
-
-def _would(name: TableName, head: Head, rounds: Sequence[Round], crowded: bool) -> WorkReport:
-    """The report of a dry run; `crowded` tells whether manifests would be merged."""
-    files, size = sum(len(r.files) for r in rounds), sum(r.bytes for r in rounds)
-    older, current = (sum(r.into for r in rounds if r.older == which) for which in (True, False))
-    # What files of an older layout leave is put together with the others; nobody knows where it comes to lie.
-    into, least = (max(older, current), "at least ") if older else (current, "")
-    done = _Done(files, size, into=into, rounds=len(rounds))
-    parts = [f"{_files(files)} of {size_text(size)} would become {least}{done.into}"] if rounds else []
-    parts += [f"{len(head.manifests)} manifests would become few"] if crowded else []
-    text = f"{', '.join(parts)}." if parts else _as_it_is(head)
-    numbers = _numbers(head, None, done)
-    return WorkReport(str(name), "compaction", bool(parts), text, numbers=numbers, dry_run=True)
-
-
-def _did(name: TableName, before: Head, after: Head, done: _Done, seconds: float) -> WorkReport:
-    """The report of a run, with the table's head before it, and the head after it."""
-    parts = [_became(done)] if done.rounds else []
-    if len(after.manifests) < len(before.manifests):
-        parts.append(f"{len(before.manifests)} manifests became {len(after.manifests)}")
-    if done.overtaken:
-        parts.append(f"overtaken by others, and dropped: {done.overtaken}")
-    return WorkReport(
-        table=str(name),
-        kind="compaction",
-        done=done.snapshot_id is not None,
-        text=f"{', '.join(parts)}; {seconds * 1000:.0f} ms." if parts else _as_it_is(before),
-        snapshot_id=done.snapshot_id,
-        numbers=_numbers(before, after, done),
-        conflicts=done.conflicts,
-        seconds=round(seconds, 3),
-    )
-
-
-def _as_it_is(head: Head) -> str:
-    return f"Nothing to gain: {_files(len(head.files))} of {size_text(head.bytes)} stay as they are."
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count} files"
-
-
-def _numbers(before: Head, after: Head | None, done: _Done) -> dict[str, Number]:
-    later = after or before
-    return {
-        "files_before": len(before.files),
-        "files_after": len(after.files) if after else len(before.files) - done.files + done.into,
-        "bytes_before": before.bytes,
-        "bytes_after": later.bytes,
-        "files_rewritten": done.files,
-        "bytes_rewritten": done.bytes,
-        "files_written": done.into,
-        "bytes_written": done.written,
-        "rounds": done.rounds,
-        "overtaken": done.overtaken,
-        "manifests_before": len(before.manifests),
-        "manifests_after": len(later.manifests),
-    }

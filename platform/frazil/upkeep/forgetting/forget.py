@@ -21,6 +21,7 @@ from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.erasure import older_than_forgotten
+from frazil.tables.manifests import delete_manifests
 from frazil.tables.spark import spark_errors
 from frazil.upkeep.expiry import expire
 from frazil.upkeep.forgetting.condition import Condition
@@ -28,7 +29,7 @@ from frazil.upkeep.forgetting.letters import Letters, letters_of_query, letters_
 from frazil.upkeep.forgetting.made import MadeOf, follow, made_of, refuse_behind
 from frazil.upkeep.forgetting.proof import Proof, prove
 from frazil.upkeep.forgetting.report import ForgetReport
-from frazil.upkeep.forgetting.rows import Going, Gone, count_going, leave_behind, take_rows
+from frazil.upkeep.forgetting.rows import Going, Gone, apply_deletes, count_going, leave_behind, take_rows
 from frazil.upkeep.references import references_of
 from frazil.upkeep.run import show
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 OnStep = Callable[[str], None]
+
+_APPLY = "`frazil compact TABLE --everything` applies them; then forget again"
 
 
 def forget(
@@ -117,6 +120,8 @@ class _Forgetting:
     def done(self) -> ForgetReport:
         """Takes the rows out, letters first: rows tell which of them were redriven."""
         due = int((self._now + self.after) * 1000)
+        for spec, name in self._tables:
+            apply_deletes(spec, self.connections, name)
         gone = [take_rows(each.going, self.connections, due) for each in self._letters]
         self.on_step("dead letters")
         gone.append(take_rows(self._rows, self.connections, due))
@@ -181,6 +186,8 @@ class _Forgetting:
                 yield from (
                     f"{each}: {kept}" for kept in (older_than_forgotten(table.metadata) if table else ())
                 )
+                if table and delete_manifests(table):
+                    yield f"{each}: delete files hide rows, or hold values of some ({_APPLY})"
                 if table and self.after <= 0:
                     readers = references_of(spec, self.connections, each, table, time.time()).readers
                     yield from (f"{each}: {r.name} is behind ({r.todo})" for r in readers if r.since)

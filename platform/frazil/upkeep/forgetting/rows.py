@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pydantic import ByteSize
+
 from frazil.connections import Connections
 from frazil.spec.names import TableName
+from frazil.spec.table import AnyTable
 from frazil.tables.branches import FORGETTING
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import set_properties
 from frazil.tables.erasure import noted
 from frazil.tables.faults import Job
 from frazil.tables.files import leaner
+from frazil.tables.manifests import delete_manifests
 from frazil.tables.remainder import Sought, find_holding, rows_by_file
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.plan import PastRows
 from frazil.upkeep.survivors import Leaving, Says, take_out
 from frazil.upkeep.work import SUMMARY
@@ -22,6 +29,8 @@ from frazil.upkeep.work import SUMMARY
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table
+
+_ALL = ByteSize(2**62)
 
 _TODO = "Forget again: it goes on from what is there."
 
@@ -61,6 +70,15 @@ def count_going(going: Going, connections: Connections) -> Gone:
     table = load_table(connections.catalog, going.name)
     found = rows_by_file(connections.background_spark, going.name, table, going.sql, _job(going))
     return Gone(str(going.name), sum(found.values()), tuple(sorted(found)))
+
+
+def apply_deletes(spec: AnyTable, connections: Connections, name: TableName) -> None:
+    """Writes the files anew of which delete files hide rows: these stay in them, out of everyone's sight."""
+    if not delete_manifests(load_table(connections.catalog, name)):
+        return
+    none = spec.upkeep.model_copy(update={"delete_files": 0, "max_bytes": _ALL})
+    order = Order("rows are forgotten, those that delete files hide too")
+    compact(spec.model_copy(update={"upkeep": none}), connections, time.time(), order)
 
 
 def take_rows(going: Going, connections: Connections, due: int) -> Gone:

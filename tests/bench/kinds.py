@@ -1,0 +1,121 @@
+"""`upserts.py --kinds`: what changes cost to write and to read, by each way of writing them.
+
+Frazil lands ten times a hundredth of a table. In tables of the same rows and layout `MERGE INTO` does: as
+copy-on-write, and merging on read with format 2 and 3. Then each reader reads all, and a table that was just
+compacted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import duckdb
+from figures import Line, console
+from meter import medians
+from topics import PARTITIONS, add, spread
+from upserts import BY_KEY, ROUNDS, Bench, Case, Changes, anywhere, newest
+
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.tables.snapshots import ancestors, number, summary_of
+from frazil.tables.spark import spark_name
+from kit.duck import duckdb_on
+
+__all__ = ["Kinds"]
+
+OURS = "frazil, copy-on-write"
+KINDS: Mapping[str, Mapping[str, str]] = {
+    OURS: {},
+    "MERGE, copy-on-write": {"write.merge.mode": "copy-on-write"},
+    "MERGE, positional deletes": {"write.merge.mode": "merge-on-read"},
+    "MERGE, deletion vectors": {"write.merge.mode": "merge-on-read", "format-version": "3"},
+}
+"""Properties of the tables that other engines write."""
+
+CASES = (
+    Case("random keys", 1_000_000, 100_000, anywhere),
+    Case("the newest keys", 1_000_000, 100_000, newest, BY_KEY),
+)
+READS = 3
+
+
+@dataclass
+class Found:
+    """What one kind came to, in all rounds."""
+
+    cpu: float = 0.0
+    written: int = 0
+    deletes: int = 0
+    reading: dict[str, float] = field(default_factory=dict)  # CPU seconds by reader, as far as it can
+
+
+class Kinds(Bench):
+    """All kinds, in all cases."""
+
+    def lines(self) -> list[Line]:
+        """Ratios only: to Frazil's where something is written, to a table just compacted where it is read."""
+        return [line for case in CASES for line in self._case(self._scaled(case))]
+
+    def _case(self, case: Case) -> Iterator[Line]:
+        found, best, each = {}, Found(), replace(case, changes=case.changes // ROUNDS)
+        for kind, properties in KINDS.items():
+            with self._topic(each) as topic, self._table(each, topic, "kind") as (spec, name):
+                found[kind] = self._rounds(each, spec, name, properties)
+                self._compare(name, case.rows)
+                found[kind].reading = dict(self._readers(name))
+                if kind == OURS:
+                    self._compact(name)
+                    best.reading = dict(self._readers(name))
+            console.print(f"  {kind}: {found[kind]}; compacted: {best.reading}")
+        ours = found[OURS]
+        for kind, one in found.items():
+            yield Line(f"{case.name}: {kind}: CPU to write, to frazil's", one.cpu / ours.cpu, "")
+            yield Line(f"{case.name}: {kind}: bytes written, to frazil's", one.written / ours.written, "")
+            yield Line(f"{case.name}: {kind}: delete files after {ROUNDS} rounds", one.deletes, "")
+            for reader, cpu in one.reading.items():
+                ratio = cpu / best.reading[reader]
+                yield Line(f"{case.name}: {kind}: reading by {reader}, to compacted", ratio, "")
+
+    def _rounds(self, case: Case, spec: TableSpec, name: TableName, properties: Mapping[str, str]) -> Found:
+        """Brings as many changes in as the case has, round by round."""
+        found, done = Found(), dict.fromkeys(map(str, range(PARTITIONS)), 0)
+        if properties:
+            told = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+            self._connections.spark.sql(
+                f"ALTER TABLE {spark_name(name)} SET TBLPROPERTIES ({told})"
+            ).collect()
+        for seed in range(ROUNDS):
+            if seed:
+                add(self._connections, spec.topic, Changes(case, seed + 1), case.changes, spread)
+            work = partial(self._merge, spec, name, json.dumps({spec.topic: done}))
+            found.cpu += self._meter.cost(work if properties else partial(self._ours, spec, name)).cpu
+            done = {p: at + len(range(int(p), case.changes, PARTITIONS)) for p, at in done.items()}
+        table = load_table(self._connections.catalog, name)
+        line = list(ancestors(table.metadata))[:ROUNDS]
+        found.written = sum(number(summary_of(s), "added-files-size") for s in line)
+        found.deletes = number(summary_of(line[0]), "total-delete-files")
+        return found
+
+    def _compact(self, name: TableName) -> None:
+        self._connections.spark.sql(
+            f"CALL frazil.system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))"
+        ).collect()
+
+    def _readers(self, name: TableName) -> Iterator[tuple[str, float]]:
+        """CPU seconds of reading all rows, by each that can."""
+        yield "Spark", self._reading(name).cpu
+        table = load_table(self._connections.catalog, name)
+        runs = [self._meter.cost(table.scan().to_arrow) for _ in range(READS)]
+        yield "PyIceberg", medians(runs).cpu
+        with duckdb_on(self._connections.settings) as duck:
+            query = f"SELECT bit_xor(hash(t)) FROM iceberg_scan('{table.metadata_location}') t"
+            try:
+                runs = [self._meter.cost(duck.sql(query).fetchall) for _ in range(READS)]
+            except duckdb.Error as e:
+                console.print(f"  DuckDB can't read it: {e}"[:200])
+                return
+            yield "DuckDB", medians(runs).cpu

@@ -1,0 +1,62 @@
+"""Tables from which another engine deletes rows by delete files: what it deleted stays deleted."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.landing.acceptance import accept, foreign_commits
+from frazil.landing.land import land
+from frazil.tables.snapshots import number, summary_of
+from frazil.tables.spark import spark_name
+from frazil.upkeep.compaction.run import compact
+from kit.opened import table_of
+from kit.topics import MakeTopic, Topic, topic_maker
+from kit.upserts import upserts
+
+
+@pytest.fixture
+def make_one(connections: Connections, fresh_name: str) -> MakeTopic:
+    """Makes topics whose tables the REST catalog has: what is tested does not depend on the catalog."""
+    return topic_maker(connections, fresh_name, "merge_on_read_tests")
+
+
+def spark(topic: Topic, sql: str) -> None:
+    topic.connections.spark.sql(sql.format(table=spark_name(topic.things.table))).collect()
+
+
+def delete_by_files(topic: Topic, where: str) -> None:
+    spark(topic, "ALTER TABLE {table} SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")
+    spark(topic, f"DELETE FROM {{table}} WHERE {where}")
+    assert number(summary_of(table_of(topic).current_snapshot()), "added-delete-files")
+
+
+def test_a_landing_that_merges_into_a_file_with_deletes_brings_no_row_back(make_one: MakeTopic) -> None:
+    sent = upserts(make_one, partition_by=(), upkeep={"delete_files": 0})
+    topic = sent.topic
+    sent.send((f"k{n}", n) for n in range(20))
+    land(topic.spec, topic.connections)
+    delete_by_files(topic, "key IN ('k1', 'k2')")
+    (foreign,) = foreign_commits(table_of(topic).metadata)
+    accept(topic.spec, topic.connections, foreign.snapshot_id, "asked for")
+    del sent.rows["k1"], sent.rows["k2"]
+
+    sent.send([("k2", 200), ("k3", 300), ("k4", None), ("new", 7)])
+    report = land(topic.spec, topic.connections)
+
+    assert sent.held() == sent.rows
+    assert (report.inserted, report.updated, report.deleted) == (2, 1, 1)
+    assert run_check("row_count", topic.spec, topic.connections).passed
+    delete_by_files(topic, "key = 'k5'")
+    (foreign,) = foreign_commits(table_of(topic).metadata)
+    accept(topic.spec, topic.connections, foreign.snapshot_id, "asked for")
+    del sent.rows["k5"]
+    compacted = compact(topic.spec, topic.connections, time.time())
+    assert compacted.numbers["delete_files_after"] == 0 < compacted.numbers["delete_files_before"]
+    sent.send([("k5", 500), ("k6", 600)])
+    land(topic.spec, topic.connections)
+    assert sent.held() == sent.rows
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed

@@ -1,0 +1,246 @@
+"""Delete files that another engine left are applied by upkeep once they are a burden, and then dropped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.io.pyarrow import ArrowScan
+from pyiceberg.manifest import ManifestContent
+from pyiceberg.table import Table
+
+from frazil.clients import Clients
+from frazil.errors import DifferentError
+from frazil.formats.logical import Field, Primitive
+from frazil.settings.profile import Settings
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.layout import create_table, load_with_head
+from frazil.tables.manifests import Head
+from frazil.tables.pyiceberg import write_files
+from frazil.tables.replacement import same_rows
+from frazil.tables.snapshots import number, summary_of
+from frazil.tables.stage import StagedFiles
+from frazil.upkeep.census import census_of
+from frazil.upkeep.compaction import run
+from frazil.upkeep.compaction.plan import Round
+from frazil.upkeep.compaction.rewrite import Rewritten
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.facts import read_facts, read_history
+from frazil.upkeep.kind import Finding, Known, Order, View
+from frazil.upkeep.kinds import KINDS
+from frazil.upkeep.work import WorkReport
+from kit.delete_files import delete_by_equality, delete_by_position, live
+
+NAME = TableName("n", "t")
+ROWS = 100
+
+
+@pytest.fixture
+def clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clients]:
+    """An in-memory catalog; PyIceberg applies deletes in the place of Spark."""
+    catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
+    clients = Clients(Settings())
+    clients.__dict__["catalog"] = catalog
+    clients.__dict__["_background_session"] = None
+
+    def rewrite(_: object, name: TableName, head: Head, plan: Round, *_others: object) -> Rewritten:
+        table = catalog.load_table(name.identifier)
+        paths = {f.path for f in plan.files}
+        tasks = [t for t in table.scan().plan_files() if t.file.file_path in paths]
+        rows = ArrowScan(table.metadata, table.io, table.schema(), AlwaysTrue()).to_table(tasks)
+        files = write_files(table, rows) if len(rows) else ()
+        return Rewritten(same_rows(head, paths, files), StagedFiles(files), 0)
+
+    monkeypatch.setattr(run, "rewrite", rewrite)
+    yield clients
+    catalog.close()
+
+
+def spec(**upkeep: Any) -> TableSpec:
+    """Every file is of the right size here."""
+    small = {"small_file": 1e-9}
+    return TableSpec.model_validate({"topic": "t", "namespace": "n", "table": "t", "upkeep": small | upkeep})
+
+
+def make(clients: Clients, files: int = 3) -> Table:
+    table = create_table(clients.catalog, NAME, (Field("id", Primitive("int")),), (), {})
+    for number_ in range(files):
+        append(table, range(number_ * ROWS, (number_ + 1) * ROWS))
+    return table.refresh()
+
+
+def raised(clients: Clients, table: Table) -> Table:
+    """The table with metadata of version 3."""
+    known = json.loads(table.metadata.model_dump_json()) | {"format-version": 3, "next-row-id": 0}
+    location = f"{table.location()}/metadata/raised.metadata.json"
+    with table.io.new_output(location).create() as stream:
+        stream.write(json.dumps(known).encode())
+    clients.catalog.drop_table(NAME.identifier)
+    return clients.catalog.register_table(NAME.identifier, location)
+
+
+def append(table: Table, ids: Iterable[int]) -> None:
+    table.refresh().append(pa.Table.from_pylist([{"id": n} for n in ids], schema=table.schema().as_arrow()))
+
+
+def ids(table: Table) -> list[int]:
+    return sorted(table.refresh().scan().to_arrow()["id"].to_pylist())
+
+
+def delete_files(table: Table) -> set[str]:
+    head = table.refresh().current_snapshot()
+    assert head
+    deletes = [m for m in head.manifests(table.io) if m.content == ManifestContent.DELETES]
+    return {e.data_file.file_path for m in deletes for e in m.fetch_manifest_entry(table.io)}
+
+
+def compacted(clients: Clients, order: Order | None = None, **upkeep: Any) -> WorkReport:
+    return compact(spec(**upkeep), clients, 0.0, order or Order())
+
+
+def due(clients: Clients, **upkeep: Any) -> str:
+    """Why a compaction is due; empty where none is."""
+    table, kind, now = clients.catalog.load_table(NAME.identifier), KINDS["compaction"], 2e9
+    facts, history = read_facts(table.metadata), read_history(table.metadata)
+    known = Known(spec(**upkeep), str(NAME), facts, history)
+    found = Finding(now, facts, kind.look(View(table), known, now))
+    reason = kind.why_due(replace(known, findings={kind.name: found}), now)
+    return reason.text if reason else ""
+
+
+@pytest.mark.parametrize(("deleted", "rewritten"), [(9, 0), (10, 1)])
+def test_a_file_is_rewritten_when_a_share_of_its_rows_is_deleted(
+    clients: Clients, deleted: int, rewritten: int
+) -> None:
+    table = make(clients)
+    delete_by_position(table, (live(table)[1].data_file, range(deleted)))
+
+    report = compacted(clients, deleted_share=0.1)
+
+    assert report.numbers["files_rewritten"] == rewritten
+    assert ids(table) == [n for n in range(3 * ROWS) if not ROWS <= n < ROWS + deleted]
+    assert len(delete_files(table)) == 1 - rewritten
+
+
+@pytest.mark.parametrize(("commits", "rewritten"), [(2, 0), (3, 1)])
+def test_a_file_is_rewritten_when_a_reader_must_open_many_delete_files_for_it(
+    clients: Clients, commits: int, rewritten: int
+) -> None:
+    table = make(clients)
+    for at in range(commits):
+        delete_by_position(table, (live(table)[0].data_file, [at]))
+
+    report = compacted(clients, delete_files=2)
+
+    assert report.numbers["files_rewritten"] == rewritten
+    assert report.numbers["delete_files_after"] == len(delete_files(table)) == commits * (1 - rewritten)
+    assert ids(table) == list(range(commits, 3 * ROWS))
+
+
+def test_upkeep_says_why_and_the_census_counts(clients: Clients) -> None:
+    table = make(clients)
+    for at in range(2):
+        delete_by_position(table, (live(table)[0].data_file, [at, at + 10]))
+
+    reason = due(clients, delete_files=1)
+    census = census_of(spec(), table.refresh(), 2e9)
+
+    assert "1 over the budget of deletes, 30% of its rows or 1 delete files for each: there was no" in reason
+    assert due(clients) == ""
+    assert (census.deletes.files, census.most_deletes, census.idle_deletes) == (2, 2, 0)
+    assert [(p.deleted_rows, p.delete_files) for p in census.partitions] == [(4, 2)]
+
+
+def test_a_delete_file_of_several_data_files_stays_until_the_last_of_them_is_rewritten(
+    clients: Clients,
+) -> None:
+    table = make(clients)
+    first, second, _ = (e.data_file for e in live(table))
+    both = delete_by_position(table, (first, [0]), (second, [1]))
+    alone = delete_by_position(table, (first, range(50)))
+
+    compacted(clients)
+    after_one = delete_files(table)
+    compacted(clients, delete_files=0)
+
+    assert after_one == {both}
+    assert alone not in after_one
+    assert delete_files(table) == set()
+    assert ids(table) == [n for n in range(50, 3 * ROWS) if n != ROWS + 1]
+    said = summary_of(table.current_snapshot())
+    assert [number(said, f"total-{word}") for word in ("delete-files", "position-deletes")] == [0, 0]
+
+
+def test_delete_files_of_one_commit_go_one_by_one(clients: Clients) -> None:
+    table = make(clients)
+    ours = [
+        delete_by_position(table, (e.data_file, range(40 - 30 * n))) for n, e in enumerate(live(table)[:2])
+    ]
+    table.refresh().manage_snapshots().create_tag(table.metadata.current_snapshot_id or 0, "before").commit()
+
+    compacted(clients)
+
+    assert delete_files(table) == {ours[1]}
+    assert ids(table) == [*range(40, ROWS), *range(ROWS + 10, 3 * ROWS)]
+
+
+def test_a_file_of_which_every_row_is_deleted_goes(clients: Clients) -> None:
+    table = make(clients)
+    delete_by_position(table, (live(table)[0].data_file, range(ROWS)))
+
+    assert compacted(clients).numbers["files_after"] == 2
+    assert ids(table) == list(range(ROWS, 3 * ROWS))
+    assert delete_files(table) == set()
+
+
+def test_delete_files_whose_data_files_are_gone_are_dropped_without_a_rewrite(clients: Clients) -> None:
+    table = make(clients)
+    delete_by_position(table, (live(table)[1].data_file, [0]))
+    table.refresh().delete(f"id >= {ROWS} and id < {2 * ROWS}")  # as a landing writes files anew
+    assert len(delete_files(table)) == 1
+
+    reason = due(clients)
+    would = compacted(clients, Order(dry_run=True))
+    did = compacted(clients)
+
+    assert reason == "delete files that take no row away any more: 1; there was no compaction yet."
+    assert would.text == "1 delete file would go."
+    assert ", 1 delete file went;" in did.text
+    assert (delete_files(table), due(clients)) == (set(), "")
+    assert ids(table) == [*range(ROWS), *range(2 * ROWS, 3 * ROWS)]
+
+
+def test_deletes_by_equality_count_for_each_older_file(clients: Clients) -> None:
+    table = make(clients, files=2)
+    for n in range(2):
+        delete_by_equality(table, id=n)
+    append(table, [0])
+
+    census = census_of(spec(), table.refresh(), 2e9)
+
+    assert (census.deletes.equality, census.most_deletes) == (2, 2)
+    assert due(clients, delete_files=1).startswith("2 files of ")
+
+
+def test_a_table_that_another_engine_raised_to_version_3_is_left_alone_and_nothing_is_due(
+    clients: Clients,
+) -> None:
+    table = make(clients)
+    delete_by_position(table, (live(table)[0].data_file, range(ROWS)))
+    table = raised(clients, table.refresh())
+    before = table.metadata_location
+
+    assert due(clients) == ""
+    assert "version 3" in compacted(clients).text
+    with pytest.raises(DifferentError, match="format version 3"):
+        load_with_head(clients.catalog, NAME)
+    assert ids(table) == list(range(ROWS, 3 * ROWS))
+    assert table.refresh().metadata_location == before
