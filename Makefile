@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test unit seeds schemas stack cloud faults upserts cdc fuzz lint docs reference bench peers pictures week lock clean
+.PHONY: help demo ui up down test unit seeds schemas stack cloud faults upserts cdc derivations fuzz lint docs reference bench peers pictures week lock clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ upserts: $(READY) ## Compare an upsert table with a dictionary after a million r
 
 cdc: $(READY) ## Compare a cdc table with PostgreSQL itself after random changes, by 20 seeds, or FRAZIL_TEST_CDC; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_CDC=$${FRAZIL_TEST_CDC:-20} pytest tests/stack/test_northwind.py -s --timeout 0
+
+derivations: $(READY) ## Compare tables made of rows that change with one recomputation after each of 100 random steps, or FRAZIL_TEST_DERIVATIONS; FRAZIL_TEST_SEED says which.
+	FRAZIL_TEST_DERIVATIONS=$${FRAZIL_TEST_DERIVATIONS:-100} pytest tests/stack/derive/test_changing_inputs.py -s --timeout 0
 
 fuzz: $(READY) ## Break 100,000 inputs for each reader of foreign text, or FRAZIL_TEST_FUZZ, in about 65 minutes; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_FUZZ=$${FRAZIL_TEST_FUZZ:-100000} pytest tests/fuzz -s --timeout 0

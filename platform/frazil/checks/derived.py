@@ -182,7 +182,7 @@ class Recomputation:
     @property
     def hindrance(self) -> str:
         """Why the rows can't be made anew; empty where they can."""
-        late_left_out = self._spec.window and self._spec.window.late_rows != "update"
+        late_left_out = self._ledger.left_out or not self._spec.adds_late_rows
         if self._ledger.query != self._computation.fingerprint:
             return "the query is another by now"
         if self._ledger.mixed:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.queries.legality import refuse_unfit, unfollowed
-from frazil.derive.queries.query import NOW, Query, read_query
+from frazil.derive.queries.query import NOW, Query, function_code, names_now, read_query
 from frazil.errors import SpecError
 from frazil.spec.derived import DerivedSpec
 
@@ -49,7 +48,7 @@ class Computation:
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
     def follows(self, ledger: DerivedLedger) -> bool:
-        """Whether rows that change in an input by its key can be followed in a table with that ledger."""
+        """Whether rows that change in an input can be followed in a table with that ledger."""
         return not ledger.mixed and not unfollowed(self.spec, uses_now=self.uses_now)
 
     @contextmanager
@@ -82,9 +81,8 @@ def computation_of(spec: DerivedSpec) -> Computation:
         SpecError: The file can't be understood, or its query is none for the spec's kind.
     """
     if spec.python:
-        code = spec.python.read_bytes()
-        uses_now = re.search(rf"\b{NOW}\b".encode(), code) is not None
-        return Computation(spec, spec.inputs, uses_now, None, hashlib.sha256(code).hexdigest())
+        code = hashlib.sha256(function_code(spec)).hexdigest()
+        return Computation(spec, spec.inputs, names_now(spec), None, code)
     query = read_query(spec)
     refuse_unfit(query, spec)
     return Computation(spec, query.inputs, query.uses_now, query, query.fingerprint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from importlib.metadata import version
@@ -15,7 +15,7 @@ from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
 from frazil.derive.dead_letters import LetterBox, bad_count, bad_rows, good_rows, keep_letters
 from frazil.derive.feeds.feed import FeedReport, feed
-from frazil.derive.inputs import Increment, note_reader, rows_read, whole
+from frazil.derive.inputs import Increment, is_changing, note_reader, rows_read, whole
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import ensure_output
@@ -124,7 +124,8 @@ class _Derivation:
         self._done("planned")
         if not plan.due:
             return nothing_new(self._spec, str(self._name), plan)
-        with self._rows(plan, plan.increments) as rows, self._changed(plan) as changed:
+        new = plan.increments
+        with self._rows(plan, new) as rows, self._changed(plan, new) as changed:
             table = self._output(plan, rows)
             report = self._derive(plan, table, rows, changed)
         return self._caught_up(report) if plan.rebuild else report
@@ -140,23 +141,22 @@ class _Derivation:
     def _rows(self, plan: Plan, new: Mapping[str, Increment], *, went: bool = False) -> Iterator[DataFrame]:
         """What the query makes of the rows of increments that came, or that `went`; bad rows among it."""
         spark = self._connections.spark
-        with spark_job(derivation_job(self._name)), ExitStack() as views:
+        with spark_job(derivation_job(self._name)):
             frames = {
-                said: views.enter_context(
-                    rows_in(spark, name, plan.inputs[str(name)], new[str(name)], went=went)
-                )
+                said: rows_in(spark, name, plan.inputs[str(name)], new[str(name)], went=went)
                 for said, name in plan.names.items()
             }
-            yield views.enter_context(self._computation.upon(spark, frames, self._now))
+            with self._computation.upon(spark, frames, self._now) as rows:
+                yield rows
 
     @contextmanager
-    def _changed(self, plan: Plan) -> Iterator[Changed | None]:
+    def _changed(self, plan: Plan, new: Mapping[str, Increment]) -> Iterator[Changed | None]:
         """What mends the table where rows of its inputs changed or went; else None."""
-        if not plan.changes:
+        if not any(each.changed for each in new.values()):
             yield None
             return
-        whole = {name: Increment(None, new.to) for name, new in plan.increments.items()}
-        with self._rows(plan, plan.increments, went=True) as rows, self._rows(plan, whole) as held:
+        whole = {name: Increment(None, each.to) for name, each in new.items()}
+        with self._rows(plan, new, went=True) as rows, self._rows(plan, whole) as held:
             yield Changed(good_rows(rows), good_rows(held))
 
     def _output(self, plan: Plan, rows: DataFrame) -> Table:
@@ -168,7 +168,7 @@ class _Derivation:
             self._branches.append(branch := new_branch(REBUILDING if plan.rebuild else DERIVING))
             watched = Watched(rows, bad_count(rows), derivation_job(self._name), twice=samples(table))
             try:
-                task = replace(self._task(plan, table, good_rows(watched.rows), branch), changed=changed)
+                task = self._task(plan, table, good_rows(watched.rows), branch, changed)
                 result = self._kind.write(task)
                 bad = watched.measured.get("bad", 0) + result.ahead
                 return self._publish(plan, table, result, bad, branch)
@@ -182,7 +182,7 @@ class _Derivation:
                 raise
         raise AssertionError("the last try returns or raises")
 
-    def _task(self, plan: Plan, table: Table, delta: DataFrame, branch: str) -> Task:
+    def _task(self, plan: Plan, table: Table, delta: DataFrame, branch: str, changed: Changed | None) -> Task:
         return Task(
             connections=self._connections,
             spec=self._spec,
@@ -193,6 +193,7 @@ class _Derivation:
             delta=delta,
             branch=branch,
             now=self._now,
+            changed=changed,
             done=self._done,
         )
 
@@ -206,6 +207,8 @@ class _Derivation:
             late=result.late,
             read=self._read(plan),
             mixed=int(plan.mixed),
+            left_out=int(result.late > 0 and not self._spec.adds_late_rows),
+            changing=int(self._spec.kind != "rows" or any(map(is_changing, plan.inputs.values()))),
             watermark=result.watermark,
             now=self._now,
             run_id=self._run_id,
@@ -238,8 +241,10 @@ class _Derivation:
 
         @contextmanager
         def letters(new: Mapping[str, Increment]) -> Iterator[DataFrame | None]:
-            with self._rows(plan, new) as rows:
-                apart = self._kind.letters(self._task(plan, table, good_rows(rows), entry.derivation))
+            with self._rows(plan, new) as rows, self._changed(plan, new) as changed:
+                apart = self._kind.letters(
+                    self._task(plan, table, good_rows(rows), entry.derivation, changed)
+                )
                 found = [frame for frame in (bad_rows(rows), apart) if frame is not None]
                 yield reduce(lambda one, two: one.unionByName(two), found) if found else None
 

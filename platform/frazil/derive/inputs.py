@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from frazil.connections import Connections
-from frazil.derive.ledger import Position
+from frazil.derive.ledger import DerivedLedger, Position
 from frazil.errors import MissingError, PositionLostError
 from frazil.landing.ledger import Ledger, ledgers
 from frazil.landing.upsert.key import key_columns
@@ -121,8 +121,7 @@ class Increment:
     snapshots: int = 0  # how many came in between, those without rows among them
     rows: int = 0  # rows that came; where some changed or went: how many did either, at most
     bytes: int = 0  # bytes of the data files that hold the rows
-    # The columns that tell the rows apart, where some changed or went; else empty: all of them are new.
-    key: tuple[str, ...] = ()
+    changed: bool = False  # whether rows that were read may have changed, or gone; else all of them are new
 
     @property
     def is_due(self) -> bool:
@@ -140,23 +139,34 @@ def increment(table: Table, position: Position, *, follows: bool = False) -> Inc
     """What is new in an input since a position that it holds.
 
     A compaction brings no row. A row expiry takes none from those who have read it, nor does forgetting; but
-    expired rows of a table with a key go like others that are deleted.
+    expired rows of a table whose rows change go like others that are deleted.
 
     Args:
-        follows: Whether rows of a table with a key may have changed, or gone.
+        follows: Whether rows of a table whose rows change may have changed, or gone.
 
     Raises:
         PositionLostError: Rows that were read were changed or deleted, and nothing tells which.
     """
     news = list(since(table, position))
-    key = key_columns(table) if follows else ()
-    changing = [s for s in news if not (_operation(s) in ("append", "replace") or _takes_out(s, key))]
-    if changing and not (key and _told(table, position, news)):
+    followed = follows and is_changing(table)
+    changing = [s for s in news if not (_operation(s) in ("append", "replace") or _takes_out(s, followed))]
+    if changing and not (followed and _told(table, position, news)):
         raise _rewritten(table, changing[-1])
     rows = sum(rows_added(table, s) for s in news if _operation(s) == "append")
     rows += sum(map(_rows_changed, changing))
     size = sum(_number(s, "added-files-size") for s in news if _operation(s) == "append" or s in changing)
-    return Increment(position.snapshot, at_head(table), len(news), rows, size, key if changing else ())
+    return Increment(position.snapshot, at_head(table), len(news), rows, size, bool(changing))
+
+
+def is_changing(table: Table) -> bool:
+    """Whether rows of a table change and go as it goes on, and who has read them may follow that.
+
+    Those of a table with a key do, and of one that is made of such, or by a kind that merges.
+    """
+    if key_columns(table):
+        return True
+    ledger = DerivedLedger.newest(table.metadata, whatever_it_holds=True)
+    return ledger is not None and bool(ledger.changing)
 
 
 def _told(table: Table, position: Position, news: Iterable[Snapshot]) -> bool:
@@ -183,9 +193,9 @@ def rows_lost(connections: Connections, name: TableName, table: Table, position:
     """How many rows that were read up to a position an input no longer holds.
 
     They are more where it has also lost the snapshots that tell what came behind the position. Rows whose
-    deletion was accepted since are none of them, nor are those of a table with a key: they may go.
+    deletion was accepted since are none of them, nor are those of a table whose rows change: they may go.
     """
-    if key_columns(table):
+    if is_changing(table):
         return 0
     if str(table.metadata.table_uuid) != position.uuid:
         return read
@@ -222,10 +232,10 @@ def _operation(snapshot: Snapshot) -> str:
     return snapshot.summary.operation.value if snapshot.summary else "overwrite"
 
 
-def _takes_out(snapshot: Snapshot, key: tuple[str, ...]) -> bool:
+def _takes_out(snapshot: Snapshot, followed: bool) -> bool:
     """Whether it is upkeep that takes rows out, and what was made of them is not its concern."""
     work = summary_of(snapshot).get("frazil.upkeep")
-    return work == "forgetting" or (work == "row_expiry" and not key)
+    return work == "forgetting" or (work == "row_expiry" and not followed)
 
 
 def _number(snapshot: Snapshot | None, key: str) -> int:

@@ -58,6 +58,8 @@ class DerivedLedger(Entry):
     # Rows that were read of each input since the table was made or rebuilt.
     read: Counts = field(default_factory=dict)
     mixed: int = 0  # 1 where rows of an earlier query stand beside those of this one
+    left_out: int = 0  # 1 where totals that came late are none of the table's
+    changing: int = 0  # 1 where its rows change as it goes on, and tables that are made of it follow that
     # Microseconds since the epoch; no window that begins before it is complete is open.
     watermark: int | None = None
     now: float | None = None  # the clock of the run, seconds since the epoch: what `:now` was
@@ -73,5 +75,6 @@ class DerivedLedger(Entry):
             total_bad=self.bad + (before.total_bad if before else 0),
             read={name: rows + read.get(name, 0) for name, rows in self.read.items()},
             mixed=max(self.mixed, before.mixed if before else 0),
+            left_out=max(self.left_out, before.left_out if before else 0),
             total_late=self.late + (before.total_late if before else 0),
         ).handed_on(before)

@@ -60,7 +60,7 @@ class Plan:
     mixed: bool = False  # whether a query begins here whose rows stand beside those of another one
     letters: str = ""  # the newest derivation that kept dead letters of the output; empty: there was none
     rolled_back_to: int | None = None  # the snapshot to which the output went back, because an input had
-    follows: bool = False  # whether rows that change in an input by its key are followed
+    follows: bool = False  # whether rows that change in an input are followed
 
     @property
     def positions(self) -> dict[str, Position]:
@@ -70,7 +70,7 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether rows of an input changed or went that were read."""
-        return any(new.key for new in self.increments.values())
+        return any(new.changed for new in self.increments.values())
 
     @property
     def base(self) -> str:

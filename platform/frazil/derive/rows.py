@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from frazil.derive.inputs import Increment
@@ -19,20 +17,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-@contextmanager
 def rows_in(
     spark: SparkSession, name: TableName, table: Table, new: Increment, *, went: bool = False
-) -> Iterator[DataFrame]:
-    """The rows of an increment that came, or those that `went`; valid as long as the context is open."""
-    if not new.key:
+) -> DataFrame:
+    """The rows of an increment that came, or those that `went`."""
+    if not new.changed:
         rows = rows_of(spark, name, table, new)
-        yield rows.limit(0) if went else rows
-        return
+        return rows.limit(0) if went else rows
     start, end = (table.metadata.snapshot_by_id(i or 0) for i in (new.since, new.to.snapshot))
     assert start
     assert end
-    with changelog(spark, name, table, start, end, new.key).net() as (gone, came):
-        yield gone if went else came
+    gone, came = changelog(spark, name, table, start, end).net()
+    return gone if went else came
 
 
 def rows_of(spark: SparkSession, name: TableName, table: Table, new: Increment) -> DataFrame:

@@ -78,6 +78,11 @@ class DerivedSpec(AnyTable):
     )
     feeds: Feed | None = Field(None, description="A Kafka topic that gets every new row. Only for kind rows.")
 
+    @property
+    def adds_late_rows(self) -> bool:
+        """Whether rows of closed windows are added, and none is left out."""
+        return self.window is None or self.window.late_rows == "update"
+
     @field_validator("parameters")
     @classmethod
     def _nameable(cls, value: Mapping[str, Parameter]) -> Mapping[str, Parameter]:

@@ -5,8 +5,8 @@ Iceberg's own changelog compares the files that came and went; Spark sorts, so n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from itertools import takewhile
@@ -19,6 +19,7 @@ from frazil.spec.names import TableName
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.redaction import SPARK_CATALOG
 from frazil.tables.snapshots import hides_changes, line_of, summary_of
+from frazil.tables.spark import spark_name
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _TYPE, _ORDINAL, _SNAPSHOT = "_change_type", "_change_ordinal", "_commit_snapshot_id"
-_PART, _FIRST, _LAST = "$frazil_part", "$frazil_first", "$frazil_last"
-_OWN = (_TYPE, _ORDINAL, _SNAPSHOT, _PART)
+_OWN = (_TYPE, _ORDINAL, _SNAPSHOT)
+_TIMES, _SAID = "$frazil_times", "$frazil_said_"
 
 _FORGETTING = "forgetting"  # its manifests tell no file that went: what it changed must not be told
 
@@ -48,7 +49,7 @@ class Changelog:
     """The changes of a table behind one snapshot, up to another one.
 
     Attributes:
-        key: The columns that tell rows apart.
+        key: The columns that tell rows apart; `net` needs none.
     """
 
     spark: SparkSession
@@ -66,24 +67,27 @@ class Changelog:
                 order = [quoted(_ORDINAL), *map(quoted, self.key), f"{quoted(_TYPE)} DESC"]
                 yield self.spark.sql(f"SELECT * FROM {view} ORDER BY {', '.join(order)}")
 
-    @contextmanager
-    def net(self) -> Iterator[tuple[DataFrame, DataFrame]]:
-        """The rows that went, and those that came: a row that changed in between counts as both.
+    def net(self) -> tuple[DataFrame, DataFrame]:
+        """The rows that went, and those that came: a row that changed counts as both.
 
-        What a key had at first and what it has at last count, and nothing in between. Both are valid as long
-        as the context is open.
+        A row counts once for each time that it stands in a file that came, and once against it for each time
+        in one that went. So rows that were only written anew cancel out, and nothing needs a key.
         """
         from pyspark.sql import functions as F
 
-        with ExitStack() as views:
-            told = [views.enter_context(self._told(*part)) for part in self.parts]
-            frames = [self.spark.table(view).withColumn(_PART, F.lit(n)) for n, view in enumerate(told)]
-            every = reduce(lambda one, two: one.unionByName(two), frames)
-            ends = every.groupBy(*map(quoted, self.key)).agg(*map(F.expr, _ends(every.columns)))
-            first, last = quoted(_FIRST), quoted(_LAST)
-            ends = ends.where(f"{first}.came OR NOT {last}.came OR NOT ({_same(every)})")
-            went = ends.where(f"NOT {first}.came").selectExpr(f"{first}.row.*")
-            yield went, ends.where(f"{last}.came").selectExpr(f"{last}.row.*")
+        every = reduce(lambda one, two: one.unionByName(two), (self._raw(*part) for part in self.parts))
+        kinds = {name: kind for name, kind in every.dtypes if name not in _OWN}
+        said = {name: comparable(quoted(name), kind) for name, kind in kinds.items()}
+        odd = {name: f"{_SAID}{n}" for n, name in enumerate(kinds) if said[name] != quoted(name)}
+        keys = [F.expr(sql).alias(odd.get(name, name)) for name, sql in said.items()]
+        times = F.expr(f"sum(IF({quoted(_TYPE)} = 'INSERT', 1, -1))").alias(_TIMES)
+        counted = every.groupBy(*keys).agg(times, *(F.first(quoted(name)).alias(name) for name in odd))
+        return _repeated(counted, kinds, "-"), _repeated(counted, kinds, "+")
+
+    def _raw(self, start: int, end: int) -> DataFrame:
+        """The rows of files that came and went in one part; those of files written anew are in it twice."""
+        options = {"start-snapshot-id": str(start), "end-snapshot-id": str(end)}
+        return self.spark.read.options(**options).table(f"{spark_name(self.name)}.changes")
 
     @contextmanager
     def _told(self, start: int, end: int) -> Iterator[str]:
@@ -129,7 +133,7 @@ class Changelog:
 
 
 def changelog(
-    spark: SparkSession, name: TableName, table: Table, since: Snapshot, to: Snapshot, key: Sequence[str]
+    spark: SparkSession, name: TableName, table: Table, since: Snapshot, to: Snapshot, key: Sequence[str] = ()
 ) -> Changelog:
     """The changes behind `since`, up to `to`.
 
@@ -157,23 +161,11 @@ def changelog(
     return Changelog(spark, name, tuple(_parts(since, news)), tuple(key))
 
 
-def _same(changes: DataFrame) -> str:
-    """Whether the first change's row is the last one's."""
-    columns = ((quoted(name), kind) for name, kind in changes.dtypes if name not in _OWN)
-    pairs = ([f"{quoted(end)}.row.{name}" for end in (_FIRST, _LAST)] + [kind] for name, kind in columns)
-    return " AND ".join(f"{comparable(a, kind)} <=> {comparable(b, kind)}" for a, b, kind in pairs)
-
-
-def _ends(columns: Sequence[str]) -> tuple[str, str]:
-    """Aggregates over the changes of one key: the first one and the last one, each with its row."""
-    own = ", ".join(quoted(c) for c in columns if c not in _OWN)
-    came = f"{quoted(_TYPE)} IN ('INSERT', 'UPDATE_AFTER')"
-    change = f"struct({came} AS came, struct({own}) AS row)"
-    place = f"struct({quoted(_PART)}, {quoted(_ORDINAL)}, {came} AS came)"
-    return (
-        f"min_by({change}, {place}) AS {quoted(_FIRST)}",
-        f"max_by({change}, {place}) AS {quoted(_LAST)}",
-    )
+def _repeated(counted: DataFrame, columns: Iterable[str], sign: Literal["-", "+"]) -> DataFrame:
+    """The rows of that sign, each as often as it is counted."""
+    times = f"{sign}{quoted(_TIMES)}"
+    each = f"explode(sequence(1, {times})) AS {quoted(_TIMES)}"
+    return counted.where(f"{times} > 0").selectExpr(*map(quoted, columns), each).drop(_TIMES)
 
 
 def _parts(since: Snapshot, news: Sequence[Snapshot]) -> Iterator[tuple[int, int]]:

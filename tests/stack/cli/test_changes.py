@@ -87,8 +87,8 @@ def test_rows_that_were_only_written_anew_are_told_of_by_no_changelog_whatever_t
     land(sent.topic.spec, sent.topic.connections)
 
     assert list(told(changes(sent.topic, first), "quantity")) == [("update", 1, 10)]
-    with changelog_of(sent.topic, first).net() as (went, came):
-        assert [row["quantity"] for frame in (went, came) for row in frame.collect()] == [1, 10]
+    net = changelog_of(sent.topic, first).net()
+    assert [row["quantity"] for frame in net for row in frame.collect()] == [1, 10]
 
 
 def test_what_was_forgotten_is_told_of_by_no_changelog(make_topic: MakeTopic) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -162,8 +162,27 @@ def test_rows_that_change_by_a_key_are_counted_as_landings_say_and_else_at_most(
 
     new = increment(history.table, at(3), follows=True)
 
-    assert (new.since, new.rows, new.key) == (3, 30 + 1 + 4 + 2 + 9, ("id",))
-    assert increment(history.table, at(6), follows=True).key == ()
+    assert (new.since, new.rows, new.changed) == (3, 30 + 1 + 4 + 2 + 9, True)
+    assert not increment(history.table, at(6), follows=True).changed
+
+
+def test_rows_of_a_derived_table_are_followed_where_its_ledger_says_that_they_change(
+    history: History,
+) -> None:
+    changing = replace(LEDGER, changing=1).properties()
+    history.commit(Operation.OVERWRITE, rows=7, **{"deleted-records": "9"}, **changing)
+    assert increment(history.table, at(4), follows=True).changed
+    assert increment(history.table, at(4), follows=True).rows == 9
+
+    history.commit(Operation.OVERWRITE, rows=7, **LEDGER.properties())
+
+    with pytest.raises(PositionLostError, match="changed or deleted"):
+        increment(history.table, at(4), follows=True)
+
+
+def test_that_late_totals_were_left_out_is_known_until_all_is_made_anew() -> None:
+    late = replace(LEDGER, left_out=1)
+    assert (LEDGER.following(late).left_out, LEDGER.following(None).left_out) == (1, 0)
 
 
 @pytest.mark.parametrize("gone", ["the key", "the snapshot that was read", "rows, by delete files"])

@@ -63,7 +63,7 @@ class Merging(Kind):
         """The box around all rows that new ones change; by default those of the same keys."""
         return box
 
-    def older(self, task: Task, box: Box, delta: DataFrame) -> Older:
+    def older(self, task: Task, box: Box) -> Older:
         """Rows outside the box that the new ones build upon; by default none."""
         return Older()
 
@@ -95,11 +95,11 @@ class Merging(Kind):
         there = files_matching(task.table, box.expression)
         snapshot = branch_of_files(task.connections.catalog, task.name, task.table, task.branch, there, MARK)
         task.done("branched")
-        delta = task.delta.where(self.counted(task))
+        task = self._counting(task)
         # By its id: the branch may hold what a write of unknown end left there.
         held = at_snapshot(task.connections.spark, task.name, snapshot) if there.entries else None
-        state = State(held, self.older(task, box, delta))
-        files = write_counted(task, self._rows(task, state, box, delta))
+        state = State(held, self.older(task, box))
+        files = write_counted(task, self._rows(task, state, box))
         return Result(files, there.rows, state_bytes=there.bytes + state.older.bytes, **more)
 
     def _looked_at(self, task: Task) -> tuple[Box, dict[str, Any]]:
@@ -109,34 +109,44 @@ class Merging(Kind):
         """
         types, keys, counted = types_of(task.table), self.keys(task), self.counted(task)
         measured = {"rows": f"count_if({counted})"} | measures(types, keys, counted) | self.facts(task)
-        facts = aggregated(_touched(task), measured, derivation_job(task.name))
+        facts = aggregated(self.touched(task), measured, derivation_job(task.name))
         return self.reach(task, box_from(types, keys, facts)), facts
 
-    def _rows(self, task: Task, state: State, box: Box, delta: DataFrame) -> DataFrame:
+    def _counting(self, task: Task) -> Task:
+        """The same with those rows only that count."""
+        counts, changed = self.counted(task), task.changed
+        if changed:
+            changed = Changed(changed.went.where(counts), changed.held.where(counts))
+        return replace(task, delta=task.delta.where(counts), changed=changed)
+
+    def _rows(self, task: Task, state: State, box: Box) -> DataFrame:
         """What the state holds, with the new rows in it."""
         types = types_of(task.table)
         if state.rows is None:
-            return cast(self._merged(task, state, box, delta), types)
+            return cast(self._merged(task, state, box), types)
         inside, others = state.rows.where(box.sql), state.rows.where(f"NOT ({box.sql})")
-        merged = self._merged(task, replace(state, rows=inside), box, delta)
+        merged = self._merged(task, replace(state, rows=inside), box)
         return cast(merged, types).unionByName(cast(others, types))
 
-    def _merged(self, task: Task, state: State, box: Box, delta: DataFrame) -> DataFrame:
+    def _merged(self, task: Task, state: State, box: Box) -> DataFrame:
         if task.changed is None:
-            return self.merged(task, state, delta)
+            return self.merged(task, state, task.delta)
         return self.mended(task, state, box, task.changed)
+
+    def touched(self, task: Task) -> DataFrame:
+        """Rows with the keys that a derivation has to look at."""
+        return task.delta.unionByName(task.changed.went) if task.changed else task.delta
+
+    def anew_by(self, task: Task) -> tuple[str, ...]:
+        """The columns by which rows within the box are made anew where rows of the inputs changed or went."""
+        return self.keys(task)
 
     def mended(self, task: Task, state: State, box: Box, changed: Changed) -> DataFrame:
         """The rows of a state where rows of the inputs changed or went; by default those keys anew."""
         types = types_of(task.table)
         held = cast(self.shape(task.spec, changed.held), types).where(box.sql)
         there = None if state.rows is None else cast(state.rows, types)
-        return _made_anew(there, held, cast(_touched(task), types), self.keys(task))
-
-
-def _touched(task: Task) -> DataFrame:
-    """Rows with the keys that a derivation has to look at."""
-    return task.delta.unionByName(task.changed.went) if task.changed else task.delta
+        return _made_anew(there, held, cast(self.touched(task), types), self.anew_by(task))
 
 
 def _made_anew(
@@ -166,13 +176,31 @@ class Totals(Merging):
         rows = state.rows.unionByName(delta, allowMissingColumns=True) if state.rows is not None else delta
         return summed(rows, merge_in(task))
 
-    def mended(self, task: Task, state: State, box: Box, changed: Changed) -> DataFrame:
-        """Subtracts what went where counts tell what is left; else those keys anew."""
+    def touched(self, task: Task) -> DataFrame:
+        """The totals that rows which came or went have made; those alike on both sides change nothing.
+
+        Where some changed or went, a column `SIDE` says which: 1 for what came, -1 for what went.
+        """
         from pyspark.sql import functions as F
 
+        if task.changed is None:
+            return task.delta
+        came, went = task.delta.withColumn(SIDE, F.lit(1)), task.changed.went.withColumn(SIDE, F.lit(-1))
+        alike = came.unionByName(went).groupBy(*map(quoted, task.delta.columns))
+        return alike.agg(F.sum(quoted(SIDE)).alias(SIDE)).where(f"{quoted(SIDE)} <> 0")
+
+    def subtracts(self, task: Task) -> bool:
+        """Whether what went can be subtracted: counts tell what is left, and sums are exact."""
         merge, types = merge_in(task), types_of(task.table)
         exact = all(types[name].startswith(_EXACT) for name in merge.functions)
-        if merge.rows is None or not (merge.keys and merge.subtracts and exact):
+        return bool(merge.keys) and merge.subtracts and exact
+
+    def mended(self, task: Task, state: State, box: Box, changed: Changed) -> DataFrame:
+        """Subtracts what went where that can be; else those keys anew."""
+        from pyspark.sql import functions as F
+
+        merge = merge_in(task)
+        if merge.rows is None or not self.subtracts(task):
             return super().mended(task, state, box, changed)
         less = changed.went.withColumns({name: -F.col(quoted(name)) for name in merge.functions})
         left = self.merged(task, state, task.delta.unionByName(less)).where(f"{quoted(merge.rows)} <> 0")
@@ -182,6 +210,9 @@ class Totals(Merging):
         }
         return left.withColumns({name: F.expr(sql) for name, sql in empty.items()})
 
+
+SIDE = "$frazil_side"
+"""A column of totals that are touched."""
 
 _EXACT = ("bigint", "decimal")
 """Types whose sums are the same in whatever order values are added and taken away."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.merging.merge import Older, State, Totals
+from frazil.derive.merging.merge import SIDE, Older, State, Totals
 from frazil.derive.output import cast, types_in
 from frazil.derive.write import Task, derivation_job
 from frazil.errors import SpecError
@@ -28,6 +28,7 @@ _REACHES = (64, 64**2, 64**3)  # windows that are looked back
 
 _TOO_EARLY = "begins too far ahead of the clock"
 _TOO_LATE = "came when its window was closed"
+_GONE_LATE = "went when its window was closed"
 
 _MICROSECOND = timedelta(microseconds=1)
 _TIMES = ("timestamp", "timestamp_ntz", "date")
@@ -59,14 +60,27 @@ class Windows(Totals):
             return super().merged(task, state, delta)
         return _running(task.spec, delta).grown(state.rows, delta, state.older.rows)
 
-    def older(self, task: Task, box: Box, delta: DataFrame) -> Older:
-        """Running totals go on from those of older windows."""
+    def older(self, task: Task, box: Box) -> Older:
+        """Running totals go on from those of older windows, unless they are made anew."""
         start = _window(task.spec).start
         since = next((side for side in box.sides if side.name == start), None)
-        if not task.spec.cumulative_by or since is None:
+        if not task.spec.cumulative_by or since is None or task.changed:
             return Older()
         keys = Box(tuple(side for side in box.sides if side is not since))
-        return _rows_before(task, keys, since, delta)
+        return _rows_before(task, keys, since, task.delta)
+
+    def anew_by(self, task: Task) -> tuple[str, ...]:
+        """Running totals are made anew from the first window on that changed."""
+        return task.spec.cumulative_by or super().anew_by(task)
+
+    def subtracts(self, task: Task) -> bool:
+        """Nothing is taken from running totals, nor where the table may lack what it had made.
+
+        What was ahead of the clock is none of the table's; nor is what came late, if it was left out.
+        """
+        late = task.before and task.before.left_out and task.spec.adds_late_rows
+        lacks = late or (task.before and task.before.total_bad)
+        return super().subtracts(task) and not (task.spec.cumulative_by or lacks)
 
     def reach(self, task: Task, box: Box) -> Box:
         """A running total changes with every window before it."""
@@ -74,25 +88,31 @@ class Windows(Totals):
 
     def counted(self, task: Task) -> str:
         """Rows of open windows count, and late ones where the spec says so."""
-        late = "false" if _window(task.spec).late_rows == "update" else _late(task)
+        late = "false" if task.spec.adds_late_rows else _late(task)
         return f"NOT ({_ahead(task)} OR {late})"
 
     def letters(self, task: Task) -> DataFrame | None:
-        """The totals that are ahead of the clock, or came too late, each as JSON."""
+        """The totals that are ahead of the clock, or came or went too late, each as JSON."""
         from pyspark.sql import functions as F
 
         late = _late(task) if _window(task.spec).late_rows == "dead_letter" else "false"
-        reason = F.expr(f"CASE WHEN {_ahead(task)} THEN '{_TOO_EARLY}' WHEN {late} THEN '{_TOO_LATE}' END")
-        row = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
-        return task.delta.select(reason.alias("reason"), row.alias("row")).where("reason IS NOT NULL")
+        reason = F.expr(
+            f"CASE WHEN {_ahead(task)} THEN IF({_went(task)}, NULL, '{_TOO_EARLY}') "
+            f"WHEN {late} THEN IF({_went(task)}, '{_GONE_LATE}', '{_TOO_LATE}') END"
+        )
+        row = F.to_json(F.struct(*map(quoted, task.delta.columns)), {"ignoreNullFields": "false"})
+        return self.touched(task).select(reason.alias("reason"), row.alias("row")).where("reason IS NOT NULL")
 
     def facts(self, task: Task) -> dict[str, str]:
-        """How many are ahead of the clock, how many late, and when the newest window of the others begins."""
-        begin, ahead = _begin(_window(task.spec)), _ahead(task)
+        """How many are ahead of the clock, how many late, and when the newest window of the others begins.
+
+        What went closes no window, and is not kept apart once more.
+        """
+        begin, ahead, went = _begin(_window(task.spec)), _ahead(task), _went(task)
         return {
-            "ahead": f"count_if({ahead})",
+            "ahead": f"count_if({ahead} AND NOT {went})",
             "late": f"count_if({_late(task)} AND NOT {ahead})",
-            "newest": f"max(if({ahead}, NULL, {begin}))",
+            "newest": f"max(if({ahead} OR {went}, NULL, {begin}))",
         }
 
     def result(self, task: Task, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,6 +130,11 @@ def _late(task: Task) -> str:
     if watermark is None:
         return "false"
     return f"coalesce({_begin(window)} + {window.length // _MICROSECOND} <= {watermark}, false)"
+
+
+def _went(task: Task) -> str:
+    """SQL that says of totals that are touched whether rows which went have made them; never null."""
+    return f"({quoted(SIDE)} < 0)" if task.changed else "false"
 
 
 def _ahead(task: Task) -> str:

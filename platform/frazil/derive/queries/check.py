@@ -10,8 +10,8 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from frazil.derive.queries.columns import Column, typed
-from frazil.derive.queries.legality import FULL_READS, odd_fields, unfit, unfollowed
-from frazil.derive.queries.query import ERROR_COLUMN, Mistake, Query, read_query, refusal
+from frazil.derive.queries.legality import odd_fields, unfit, unfollowed
+from frazil.derive.queries.query import ERROR_COLUMN, Mistake, Query, names_now, read_query, refusal
 from frazil.derive.queries.scopes import ALL, nearest
 from frazil.derive.queries.syntax import input_name, input_tables, start_of
 from frazil.derive.queries.totals import merge_of, shadowed, unmergeable
@@ -189,15 +189,13 @@ def _odd_inputs(made: Made, specs: Specs, changing: Changing, *, all_read: bool)
         elif spec and spec.connection != made.spec.connection:
             where = f"connection {spec.connection}" if spec.connection else "no named connection"
             yield made.start(text), f"{text}: a table of {where}; tables are made of those of their own only"
-        elif spec and name in changing and made.spec.kind != "full":
-            by_key = isinstance(spec, TableSpec)
-            why = _unfollowed(made) if by_key else f"and only their keys would tell which; {FULL_READS}"
-            if why:
-                yield made.start(text), f"{text}: rows of a table of {changing[name]} change, {why}"
+        elif spec and name in changing and (why := _unfollowed(made)):
+            yield made.start(text), f"{text}: rows of a table of {changing[name]} change, {why}"
 
 
 def _unfollowed(made: Made) -> str:
-    return unfollowed(made.spec, uses_now=made.query is not None and made.query.uses_now)
+    uses_now = made.query.uses_now if made.query else names_now(made.spec)
+    return "" if made.spec.kind == "full" else unfollowed(made.spec, uses_now=uses_now)
 
 
 def _changing(specs: Specs, ordered: Sequence[Made]) -> Changing:

@@ -35,7 +35,7 @@ _CLAUSES = {
 
 _FULL = "kind: full may"
 
-FULL_READS = "kind: full may read it"
+_FULL_READS = "kind: full may read it"
 
 
 def refuse_unfit(query: Query, spec: DerivedSpec) -> None:
@@ -63,11 +63,11 @@ def unfit(query: Query, spec: DerivedSpec) -> Iterator[Mistake]:
 
 
 def unfollowed(spec: DerivedSpec, *, uses_now: bool) -> str:
-    """Why a table can't follow rows of an input that change by a key; empty where it can."""
-    if spec.kind == "windows":
-        return f"and windows that are closed would change with them; kind: totals or {FULL_READS}"
+    """Why a table can't follow rows of an input that change; empty where it can."""
+    if spec.cumulative_by and not spec.adds_late_rows:
+        return "and running totals go on from windows that are closed; late_rows: update changes these, too"
     if uses_now:
-        return f"and :now was another time when they were read; {FULL_READS}"
+        return f"and :now was another time when they were read; {_FULL_READS}"
     return "and a topic that it feeds takes no record back; leave out feeds" if spec.feeds else ""
 
 

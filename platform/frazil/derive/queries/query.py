@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -81,6 +82,24 @@ def read_query(spec: DerivedSpec, *, refuse: bool = True) -> Query:
     except (OSError, UnicodeDecodeError) as e:
         raise SpecError(f"{spec.sql}: can't be read: {e}") from None
     return parse_query(text, str(spec.sql), refuse=refuse)
+
+
+def names_now(spec: DerivedSpec) -> bool:
+    """Whether the Python function of a table names the parameter `now`, or seems to.
+
+    Raises:
+        SpecError: The file can't be read.
+    """
+    return re.search(rf"\b{NOW}\b".encode(), function_code(spec)) is not None
+
+
+def function_code(spec: DerivedSpec) -> bytes:
+    """The file of a table's Python function; raises as `names_now` does."""
+    assert spec.python
+    try:
+        return spec.python.read_bytes()
+    except OSError as e:
+        raise SpecError(f"{spec.python}: can't be read: {e}") from None
 
 
 def parse_query(text: str, where: str, *, refuse: bool = True) -> Query:
