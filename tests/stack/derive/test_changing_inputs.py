@@ -257,7 +257,7 @@ def happens(dice: random.Random, source: Changing, made: dict[str, Made]) -> str
             trade(n, dice.choice([None, *range(1, 30)]), dice.choice(SYMBOLS), dice.randint(0, 600))
             for n in dice.sample(range(40), dice.choice([0, 1, 12]))
         ]
-        ends = dice.sample(range(40), dice.choice([0, 2, 9, 40]))
+        ends = dice.sample(range(40), dice.choice([0, 1, 2, 2, 5, 9, 9, 40]))
         source.change(put, ends)
     if dice.random() < 0.3:
         there = [each for each in made.values() if source.catalog.table_exists(each.name.identifier)]
