@@ -129,6 +129,7 @@ class Captured(Upserts):
     tombstones: bool = True
     chance: random.Random = field(default_factory=lambda: random.Random(7))
     lsn: int = 1000
+    moment: int = AT // 1000  # when the source makes the next change, in milliseconds
 
     def send(self, changes: Iterable[Change], partition: int | None = None, **more: Any) -> list[Change]:
         """See `Upserts.send`; a delete is followed by a tombstone."""
@@ -174,7 +175,7 @@ class Captured(Upserts):
         """An envelope as bytes."""
         self.lsn += 8
         told = before if op == "d" or self.chance.random() < 0.5 else None  # as REPLICA IDENTITY says
-        source = {**ORIGIN, "ts_ms": AT // 1000, "txId": 7, "lsn": self.lsn}
+        source = {**ORIGIN, "ts_ms": self.moment, "txId": 7, "lsn": self.lsn}
         change = {
             "before": told,
             "after": after,

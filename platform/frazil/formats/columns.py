@@ -86,6 +86,12 @@ _OF_CHANGE = (
     ),
     MetadataColumn("source-lsn", _LONG, f"{CHANGE}.lsn", "Where it stands in the source's log."),
 )
+_OP_OF_VERSION = MetadataColumn(
+    "op",
+    _STRING,
+    f"{CHANGE}.op",
+    "The change: c (insert), u (update), r (snapshot), d (delete); null where a tombstone alone tells it.",
+)
 _DELETES = f"coalesce({CHANGE}.op, 'd') = 'd'"  # a tombstone has no op
 _OF_DELETE = (
     MetadataColumn("deleted", Primitive("boolean"), _DELETES, "Whether the row is deleted."),
@@ -96,13 +102,31 @@ _OF_DELETE = (
         "When the source deleted it; where only a tombstone tells, that record's timestamp.",
     ),
 )
+_OF_VERSION = (
+    MetadataColumn(
+        "valid-from",
+        Primitive("timestamptz"),
+        f"coalesce({CHANGE}.time, timestamp)",
+        "Since when the row was as it is here.",
+    ),
+    MetadataColumn(
+        "valid-to",
+        Primitive("timestamptz"),
+        "CAST(NULL AS timestamp)",
+        "Until when, which is no part of it; null of what holds now.",
+    ),
+    MetadataColumn("current", Primitive("boolean"), "true", "Whether it holds now; false of a delete."),
+)
+"""Of single changes; what follows each says how long it holds, see `landing/upsert/validity.py`."""
 
 
 def metadata_columns(spec: TableSpec) -> tuple[MetadataColumn, ...]:
     """The metadata columns that the spec asks for, in order."""
     full = spec.metadata == "full" or spec.is_read_only  # Tableflow writes all nine
-    of_change = _OF_CHANGE if spec.mode == "cdc" else ()
+    of_change: tuple[MetadataColumn, ...] = _OF_CHANGE if spec.mode == "cdc" else ()
     of_delete = _OF_DELETE if spec.keeps_deleted else ()
+    if spec.keeps_versions:
+        of_change = (_OP_OF_VERSION, *_OF_CHANGE[1:], *_OF_VERSION)
     return _STANDARD + (_RAW if full else ()) + of_change + of_delete
 
 
@@ -123,12 +147,22 @@ def deleted_name(spec: AnyTable) -> str:
     return names_by_word(spec).get("deleted", "") if isinstance(spec, TableSpec) else ""
 
 
+def living(spec: AnyTable) -> tuple[str, str]:
+    """The column that tells which rows are there now, and a condition with a place for it; else empty."""
+    if deleted := deleted_name(spec):
+        return deleted, "NOT {}"
+    if isinstance(spec, TableSpec) and spec.keeps_versions:
+        return names_by_word(spec)["current"], "{}"
+    return "", ""
+
+
 def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns:
     """Columns, optional where the half that fills them may be missing, as any key may.
 
     Raises SchemaRefusedError where two names differ by case only: engines and catalogs would mix them up.
     """
-    kept = spec.on_null_value == "keep" or spec.by_lsn  # then a delete makes a row, were its key unknown
+    # Then a delete makes a row of the key alone.
+    kept = spec.on_null_value == "keep" or spec.by_lsn or spec.keeps_versions
     record = RecordColumns(_optional(key), _optional(value) if kept else value)
     _check_names(spec, record)
     return record

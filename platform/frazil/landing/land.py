@@ -31,6 +31,7 @@ from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.landing.source import Reading
 from frazil.landing.tables import ensure_table
 from frazil.landing.upsert.merge import write_upserts
+from frazil.landing.upsert.versions import write_versions
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import TableName, things, writable
 from frazil.spec.topic import TableSpec
@@ -208,8 +209,8 @@ class _Landing:
         branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
         told = reading.frame, decoder, self._spec, self._name, table, plan, branch
-        upserts = self._spec.is_keyed
-        written = write_upserts(*told) if upserts else until_settled(write_branch, *told)
+        merge = write_versions if self._spec.keeps_versions else write_upserts
+        written = merge(*told) if self._spec.is_keyed else until_settled(write_branch, *told)
         self._done("written")
         return written
 

@@ -70,6 +70,12 @@ class TableSpec(AnyTable):
         "partitions by the timestamp. source.lsn: by PostgreSQL's log; needs delete: soft.",
     )
 
+    versions: Literal["last", "all"] = Field(
+        "last",
+        description="cdc: the rows of each key. last: the one that holds now. all: every one that it ever "
+        "had, with `$$valid-from`, `$$valid-to` and `$$current` (SCD type 2).",
+    )
+
     partitions: int | None = Field(None, ge=1, description="How many partitions the topic must have.")
     replication: int | None = Field(
         None, ge=1, description="How many replicas a new topic has. Default: the broker's."
@@ -159,6 +165,11 @@ class TableSpec(AnyTable):
         return self.delete == "soft"
 
     @property
+    def keeps_versions(self) -> bool:
+        """Whether each change of a row makes a row of its own, which tells from when to when it held."""
+        return self.versions == "all"
+
+    @property
     def by_lsn(self) -> bool:
         """Whether the source's log says which change is the later one."""
         return self.order_by == "source.lsn"
@@ -193,6 +204,8 @@ class TableSpec(AnyTable):
         if self.by_lsn and not self.keeps_deleted:
             why = "a delete that left no row would have no LSN to compare older changes with"
             raise ValueError(f"order_by: source.lsn needs mode: cdc and delete: soft, for {why}")
+        if self.keeps_versions:
+            self._versioned()
         if self.mode == "cdc" and self.key_format == "none":
             raise ValueError("key_format: none leaves nothing that tells rows apart; mode: cdc needs the key")
         if self.mode == "cdc" and "protobuf" in (self.key_format, self.value_format):
@@ -200,6 +213,16 @@ class TableSpec(AnyTable):
         if self.mode == "cdc" and self.value_format in ("string", "bytes", "none"):
             raise ValueError(f"value_format: {self.value_format} has no fields; mode: cdc needs op and after")
         return self
+
+    def _versioned(self) -> None:
+        if self.mode != "cdc":
+            raise ValueError("versions: all keeps the changes of a database; it needs mode: cdc")
+        if self.keeps_deleted:
+            raise ValueError("delete: soft marks a row that stays; with versions: all every row stays anyway")
+        if self.keep_rows_for:
+            raise ValueError(
+                "keep_rows_for goes by a change's age; with versions: all it may hold now all the same"
+            )
 
     @property
     def interval(self) -> timedelta:

@@ -170,8 +170,8 @@ def test_a_view_lists_its_columns_as_they_are_spelled() -> None:
     )
 
 
-def test_a_view_leaves_out_rows_that_are_marked_as_deleted() -> None:
-    sql = statements.create_view(VIEW, TABLE, ["symbol"], "$$deleted")
+def test_a_view_leaves_out_rows_that_are_not_there_now() -> None:
+    sql = statements.create_view(VIEW, TABLE, ["symbol"], 'NOT "$$deleted"')
 
     assert sql.endswith('AS SELECT "symbol" FROM "FRAZIL"."LOCAL"."TRADES" WHERE NOT "$$deleted"')
 

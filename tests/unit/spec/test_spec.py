@@ -129,6 +129,9 @@ def test_what_upserts_can_not_do_is_refused_at_once(written: dict[str, Any], tol
         ({"current_by": ["id"]}, "current_by is for mode: append"),
         ({"order_by": "source.lsn"}, "needs mode: cdc and delete: soft"),
         ({"delete": "soft", "mode": "upsert"}, "delete: soft marks rows of a database"),
+        ({"versions": "all", "mode": "upsert"}, "versions: all keeps the changes of a database"),
+        ({"versions": "all", "delete": "soft"}, "every row stays anyway"),
+        ({"versions": "all", "keep_rows_for": "7d"}, "it may hold now all the same"),
     ],
 )
 def test_what_changes_of_a_source_can_not_do_is_refused_at_once(written: dict[str, Any], told: str) -> None:

@@ -85,8 +85,7 @@ class Changes:
 
     @property
     def _branch(self) -> DataFrame:
-        new = self.spark.read.option("start-snapshot-id", str(self.since))
-        return new.option("end-snapshot-id", str(self.tip)).table(spark_name(self.name))
+        return appended(self.spark, self.name, self.since, self.tip)
 
     @cached_property
     def heads(self) -> DataFrame:
@@ -149,6 +148,12 @@ def write_changes(
     found, counts = tuple(last.measured["ends"]), decoded.measured
     truncates = read_truncates(counts.get("truncates") or ())
     return written_by(branch, writers, counts), last.measured["keys"] - len(found), found, truncates
+
+
+def appended(spark: SparkSession, name: TableName, since: int, tip: int) -> DataFrame:
+    """The rows that were appended behind one snapshot, up to another."""
+    new = spark.read.option("start-snapshot-id", str(since)).option("end-snapshot-id", str(tip))
+    return new.table(spark_name(name))
 
 
 def key_types(table: Table, decoder: RecordDecoder) -> dict[str, str]:

@@ -36,25 +36,40 @@ def key_columns(table: Table) -> tuple[str, ...]:
     return read(KEY_COLUMNS, table.properties.get(KEY_COLUMNS, "[]"), lambda text: tuple(json.loads(text)))
 
 
+_RECORD = ("partition", "offset", "timestamp")
+"""What tells a record; offsets begin anew where a topic is made again."""
+
+
 def row_identity(spec: TableSpec, table: Table) -> tuple[str, ...]:
     """The columns that tell a table's rows apart: its key, or where each record is from."""
     names = names_by_word(spec)
-    return key_columns(table) or (names["partition"], names["offset"], names["timestamp"])
+    return key_columns(table) or tuple(names[word] for word in _RECORD)
+
+
+def told_apart(spec: TableSpec, key: RowKey) -> tuple[str, ...]:
+    """The columns that tell rows apart: those of the key, and of each version of it where all stay."""
+    names = names_by_word(spec)
+    versions = tuple(names[word] for word in _RECORD) if spec.keeps_versions else ()
+    return (*key.columns, *versions)
 
 
 def key_properties(spec: TableSpec, key: RowKey) -> dict[str, str]:
     """Properties of a new table with that key."""
-    told = {KEY_COLUMNS: json.dumps(list(key.columns))} if key.columns else {}
+    told = {KEY_COLUMNS: json.dumps(told_apart(spec, key))} if key.columns else {}
     return told | ({DELETE: spec.delete} if spec.keeps_deleted else {})
 
 
 def default_buckets(spec: TableSpec, fields: Iterable[Field], key: RowKey) -> Transforms:
-    """How a new upsert table is divided where its spec does not say it: by the first column of the key."""
+    """How a new upsert table is divided where its spec does not say it: by the first column of the key.
+
+    Versions that hold now lie apart from the others: a landing ends those, and opens few files of these.
+    """
     if "partition_by" in spec.model_fields_set:
         return ()
     kinds = {f.name: str(f.type) for f in fields if f.name in key.columns}
     fitting = [name for name in key.columns if kinds[name] != "boolean"]
-    return [(f"bucket[{BUCKETS}]", name) for name in fitting[:1]]
+    now = [("identity", names_by_word(spec)["current"])] if spec.keeps_versions else []
+    return [*now, *((f"bucket[{BUCKETS}]", name) for name in fitting[:1])]
 
 
 def keep_key(catalog: Catalog, name: TableName, table: Table, spec: TableSpec, key: RowKey) -> None:
@@ -65,14 +80,14 @@ def keep_key(catalog: Catalog, name: TableName, table: Table, spec: TableSpec, k
     """
     _refuse_other_deletes(name, table, spec)
     have = key_columns(table)
-    if sorted(have) == sorted(key.columns):
+    if sorted(have) == sorted(told_apart(spec, key)):
         return
     if read_ledger(table.metadata) is None and not have:
         set_properties(catalog, name, key_properties(spec, key))
         return
     raise DifferentError(
         f"The rows of {name} are told apart in another way than its spec says.",
-        where=f"the table has {_said(have)}, the spec {_said(tuple(key.columns))}",
+        where=f"the table has {_said(have)}, the spec {_said(told_apart(spec, key))}",
         meaning="Records of both kinds would be mixed up. Nothing was landed.",
         todo="Write mode and key_fields as they were, or give the table another name.",
     )

@@ -62,12 +62,19 @@ class Matches:
 
 def key_range(changes: Changes, table: Table, plan: Plan) -> KeyRange:
     """Measures the keys of some changes."""
-    buckets = dict(_buckets(table, changes.key))
+    return range_of(changes.heads, changes.key, table, plan)
+
+
+def range_of(
+    rows: DataFrame, key: Mapping[str, str], table: Table, plan: Plan, beside: Mapping[str, str] | None = None
+) -> KeyRange:
+    """Measures the keys of some rows, and other columns of theirs: `beside`, with Spark's types."""
+    buckets, measured = dict(_buckets(table, key)), {**key, **(beside or {})}
     within = {sql: f"array_sort(collect_set({sql}))" for sql in buckets}
-    facts = aggregated(changes.heads, within | measures(changes.key, changes.key), landing_job(plan))
+    facts = aggregated(rows, within | measures(measured, measured), landing_job(plan))
     met = {sql: facts[sql] for sql, count in buckets.items() if len(facts[sql]) < count}
     told = (f"{sql} IN ({', '.join(map(str, numbers))})" for sql, numbers in met.items())
-    return KeyRange(box_from(changes.key, changes.key, facts), tuple(told))
+    return KeyRange(box_from(measured, measured, facts), tuple(told))
 
 
 def _buckets(table: Table, key: Collection[str]) -> Iterator[tuple[str, int]]:

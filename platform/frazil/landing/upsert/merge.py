@@ -6,8 +6,9 @@ written upon another one, and compared with what was counted before: rows of tho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import CommitConflictError, FrazilError
@@ -121,16 +122,48 @@ def write_upserts(
         FrazilError: See `write_changes`.
     """
     written, put, ends, truncates = write_changes(records, decoder, spec, name, table, plan, branch)
+    (since, tip), key = appended_upon(table, name, plan, branch), key_types(table, decoder)
+    marks = mark_types(spec, table)
+    changes = Changes(records.sparkSession, spec, name, key, marks, since, tip, put, ends, truncates)
+    merge = _Merge(table.catalog, changes, written, plan)
+    return merge.once()
+
+
+def appended_upon(table: Table, name: TableName, plan: Plan, branch: str) -> tuple[int, int]:
+    """The snapshots between which a landing's rows were appended to its branch.
+
+    Raises:
+        OvertakenError: The branch is gone, for another landing was quicker.
+        RetryError: It is gone for another reason.
+    """
     tip = next(ancestors(load_table(table.catalog, name).metadata, branch), None)
     if tip is None:
         raise branch_gone(landing_job(plan, table, branch))
-    since, key = tip.parent_snapshot_id or 0, key_types(table, decoder)
-    marks = mark_types(spec, table)
-    changes = Changes(
-        records.sparkSession, spec, name, key, marks, since, tip.snapshot_id, put, ends, truncates
-    )
-    merge = _Merge(table.catalog, changes, written, plan)
-    return merge.once()
+    return tip.parent_snapshot_id or 0, tip.snapshot_id
+
+
+def written_anew(
+    table: Table,
+    name: TableName,
+    within: KeyRange,
+    paths: Collection[str],
+    write: Callable[[Candidates, str], StagedFiles],
+) -> StagedFiles:
+    """Lets some files of a head be written anew upon a branch, which goes where that fails.
+
+    Args:
+        within: Where their rows are that matter.
+        paths: Of the files.
+        write: Is given them, and the branch's name.
+    """
+    found = files_matching(table, within.box.expression)
+    files = tuple(e for e in found.entries if e.data_file.file_path in paths)
+    branch = new_branch(LANDING)
+    try:
+        return write(Candidates(files, found.named), branch)
+    except FrazilError:
+        leave_branch(table.catalog, name, branch)
+        raise
 
 
 @dataclass(frozen=True)
@@ -159,17 +192,10 @@ class _Merge:
             within, matches = KeyRange(Box()), no_matches(changes)
         if not matches.files and not self._replaces(matches) and not matches.strange_rows:
             return self.told(table, matches, StagedFiles())
-        found = files_matching(table, within.box.expression)
-        files = tuple(e for e in found.entries if e.data_file.file_path in matches.files)
-        branch = new_branch(LANDING)
-        try:
-            kept = self._kept(table, Candidates(files, found.named), matches, branch)
-        except FrazilError:
-            leave_branch(self.catalog, changes.name, branch)
-            raise
-        return self.told(table, matches, kept)
+        write = partial(self._kept, table, matches)
+        return self.told(table, matches, written_anew(table, changes.name, within, matches.files, write))
 
-    def _kept(self, table: Table, files: Candidates, matches: Matches, branch: str) -> StagedFiles:
+    def _kept(self, table: Table, matches: Matches, files: Candidates, branch: str) -> StagedFiles:
         """Writes what is kept of some files, which stay as they are; and changes, where some are too old."""
         changes, job = self.changes, landing_job(self.plan, table, branch)
         kept, before = write_remainder(

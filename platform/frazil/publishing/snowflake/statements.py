@@ -141,13 +141,10 @@ def table_information(table: Relation) -> str:
     return f"SELECT SYSTEM$GET_ICEBERG_TABLE_INFORMATION({text(str(table))})"
 
 
-def create_view(view: Relation, table: Relation, columns: Sequence[str], deleted: str = "") -> str:
-    """Makes the view of some columns of a table, anew if it is there.
-
-    `deleted` is a column that says which rows are left out.
-    """
+def create_view(view: Relation, table: Relation, columns: Sequence[str], where: str = "") -> str:
+    """Makes the view of some columns of a table, and of the rows for which `where` is true, anew."""
     listed = ", ".join(double_quoted(column) for column in columns)
-    live = f" WHERE NOT {double_quoted(deleted)}" if deleted else ""
+    live = f" WHERE {where}" if where else ""
     return f"CREATE OR REPLACE VIEW {view} AS SELECT {listed} FROM {table}{live}"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from frazil.connections import Connections
 from frazil.errors import DifferentError
-from frazil.formats.columns import deleted_name, metadata_names
+from frazil.formats.columns import living, metadata_names
 from frazil.publishing.current import CURRENT, current_sql
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
@@ -66,7 +66,7 @@ class Snowflake:
         self.table = Relation(database, schema.upper(), table.upper())
         self.view = Relation(database, self.table.schema, f"{self.table.name}_CLEAN")
         self._hidden = {name.upper() for name in metadata_names(spec)}
-        self._deleted = deleted_name(spec).upper()
+        self._living = living(spec)
         self.path: AssetPath = (self.word, database.lower(), schema, table)
         self.upstream = self._glue.path  # that is where Snowflake looks
         self._spec = spec if isinstance(spec, TableSpec) and spec.current_by else None
@@ -150,8 +150,10 @@ class Snowflake:
         wanted = tuple(column for column in columns if column[0].upper() not in self._hidden)
         if columns_or_none(connection, f"SELECT * FROM {self.view} WHERE FALSE") != wanted:
             names = [name for name, _ in wanted]
-            deleted = next((name for name, _ in columns if name.upper() == self._deleted), "")
-            rows(connection, statements.create_view(self.view, self.table, names, deleted))
+            tells, condition = self._living
+            found = next((double_quoted(name) for name, _ in columns if name.upper() == tells.upper()), "")
+            where = condition.format(found) if found else ""
+            rows(connection, statements.create_view(self.view, self.table, names, where))
 
     def _keep_current(self, connection: SnowflakeConnection, *, changed: bool) -> None:
         """Columns do not tell which key a view has: it is made anew with each new state of the table."""

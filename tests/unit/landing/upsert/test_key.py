@@ -22,6 +22,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.stage import StagedFiles, publish
 from kit.commits import NAME, ledger
 
+VERSIONS = TableSpec(topic="t", namespace="n", mode="cdc", versions="all", publish=())
 UPSERT = TableSpec(topic="t", namespace="n", mode="upsert", publish=())
 APPEND = TableSpec(topic="t", namespace="n", publish=())
 COLUMNS = RecordColumns(
@@ -68,6 +69,16 @@ def test_a_new_table_is_divided_by_its_key_unless_the_spec_says_how(
     assert key_columns(table) == tuple(key.columns)
 
 
+def test_versions_that_hold_now_lie_apart_and_each_is_told_apart_by_its_record(
+    catalog: InMemoryCatalog,
+) -> None:
+    table = make(catalog, VERSIONS)
+
+    assert [field.name for field in table.spec().fields] == ["metadata_current", "id_bucket"]
+    assert key_columns(table) == ("id", "$$partition", "$$offset", "$$timestamp")
+    assert key_columns(make(catalog, VERSIONS)) == key_columns(table)
+
+
 def test_a_table_that_nothing_was_landed_into_takes_the_key_of_its_spec(catalog: InMemoryCatalog) -> None:
     make(catalog, APPEND, NO_KEY)
     make(catalog)
@@ -81,6 +92,8 @@ def test_a_table_that_nothing_was_landed_into_takes_the_key_of_its_spec(catalog:
         ((UPSERT, KEY), (APPEND, NO_KEY)),
         ((APPEND, NO_KEY), (UPSERT, KEY)),
         ((UPSERT, KEY), (UPSERT, RowKey({"flag": "_value.`flag`"}))),
+        ((VERSIONS, KEY), (VERSIONS.model_copy(update={"versions": "last"}), KEY)),
+        ((VERSIONS, KEY), (VERSIONS, RowKey({"flag": "_value.`flag`"}))),
     ],
 )
 def test_rows_are_told_apart_as_ever(

@@ -1,0 +1,237 @@
+"""Every change of a key becomes a version of its row, and ends the one before it, in one commit.
+
+The new versions stand upon the landing's branch already, ended by each other. Of the table those rows are
+looked at that have one of their keys and hold until the earliest of them or later: only such a row can end
+another way now, or tell how a new one ends. So a landing opens what holds now, and what ended since: however
+long the history is. Files with a version that ends another way are written anew, and no others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
+
+from frazil.formats.columns import names_by_word
+from frazil.formats.record import OK, RecordDecoder
+from frazil.landing.faults import landing_job
+from frazil.landing.plan import Plan
+from frazil.landing.upsert.changes import appended, key_types
+from frazil.landing.upsert.key import key_columns
+from frazil.landing.upsert.matches import KeyRange, held, range_of
+from frazil.landing.upsert.merge import Merged, appended_upon, written_anew
+from frazil.landing.upsert.validity import BEFORE, NEW, found_columns, judged
+from frazil.landing.write import PLAN, Written, columns_sql, counters, written_by
+from frazil.quoting import quoted
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.box import Box, Side
+from frazil.tables.catalog import load_table
+from frazil.tables.faults import files_there, spark_job
+from frazil.tables.manifests import Candidates, delete_manifests, rows_held
+from frazil.tables.remainder import write_remainder
+from frazil.tables.spark import Watched, append_rows, at_snapshot, samples
+from frazil.tables.stage import StagedFiles, audit_rows
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyspark.sql import DataFrame, SparkSession
+
+_MARK = {"frazil.plan": "versions"}
+_FILE = "$frazil_file"
+
+
+def write_versions(
+    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
+    branch: str,
+) -> Merged:  # fmt: skip
+    """Writes the planned records to a branch as versions, and ends those that the table has of their keys.
+
+    Raises:
+        CommitConflictError: Others committed meanwhile; the whole landing is tried again.
+        AuditFailedError: The files written anew do not hold as many rows as they should.
+        FrazilError: See `spark_job`.
+    """
+    written, counts = _write_new(records, decoder, spec, name, table, plan, branch)
+    since, tip = appended_upon(table, name, plan, branch)
+    key = key_types(table, decoder)
+    new = _Versions(
+        records.sparkSession,
+        spec,
+        name,
+        key,
+        since,
+        tip,
+        counts["put"],
+        bool(counts["unsure"]),
+        written,
+        plan,
+    )
+    now = load_table(table.catalog, name)
+    with files_there(now):
+        return new.upon(now)
+
+
+def _write_new(
+    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
+    branch: str,
+) -> tuple[Written, Mapping[str, int]]:  # fmt: skip
+    """Appends the versions to the branch, as they are if the table has none of their keys.
+
+    Returns:
+        What went through; how many versions were `put`, and how many tombstones may be `unsure`: they say
+        nothing new if what the table has before them is a delete.
+    """
+    job, writers, twice = landing_job(plan, table, branch), decoder.value.writers, samples(table)
+    op = quoted(names_by_word(spec)["op"])
+    measures = {"put": "count(1)", "unsure": f"count_if({op} IS NULL AND {quoted(BEFORE)} IS NULL)"}
+    with spark_job(job):
+        decoded = Watched(decoder.decode(records), counters(writers, spec), job, twice=twice)
+        rows = decoded.rows.where(OK).selectExpr(*columns_sql(spec, table, decoder), f"true AS {quoted(NEW)}")
+        found = judged(rows, spec, list(key_types(table, decoder)))
+        versions = Watched(found, measures, job, twice=twice)
+        columns = [f.name for f in table.schema().fields]
+        told = {PLAN: json.dumps(dict(plan.spans))}
+        dealt = {} if spec.write.sorts else {"distribution-mode": "hash"}  # else a file per task and bucket
+        append_rows(_settled(versions.rows, spec, columns), name, branch, told, options=dealt)
+    return written_by(branch, writers, decoded.measured), versions.measured
+
+
+def _settled(rows: DataFrame, spec: TableSpec, columns: list[str], where: str = "true") -> DataFrame:
+    """Rows of the table's columns; those for which `where` is true with what was found of them."""
+    found = found_columns(spec)
+
+    def taken(column: str) -> str:
+        own = quoted(column)
+        return f"CASE WHEN {where} THEN {quoted(found[column])} ELSE {own} END" if column in found else own
+
+    return rows.selectExpr(*(f"{taken(c)} AS {quoted(c)}" for c in columns))
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """The versions of a head that end another way once new ones are there."""
+
+    files: Mapping[str, int] = field(default_factory=dict)  # by the path of each file with one: how many
+    found: DataFrame | None = None  # all versions that were looked at, new and old, see `judged`
+    kept: int = 0  # new versions that stay
+    replaces: bool = False  # whether some of them do not stand upon the landing's branch as they should
+
+
+@dataclass(frozen=True)
+class _Versions:
+    """New versions upon a landing's branch."""
+
+    spark: SparkSession
+    spec: TableSpec
+    name: TableName
+    key: Mapping[str, str]  # the columns of the key, with Spark's types
+    since: int  # the snapshot that the branch was made of
+    tip: int  # the branch's snapshot
+    put: int  # how many they are
+    unsure: bool  # whether there is a tombstone of which only the table can tell whether it says anything
+    written: Written
+    plan: Plan
+
+    def upon(self, table: Table) -> Merged:
+        """Ends the versions of a head."""
+        within, ended = KeyRange(Box()), _Ended(kept=self.put)
+        if self.put and rows_held(table, table.current_snapshot()):
+            within = self._range(table)
+            ended = self._ended(table, within)
+        if not ended.files and not ended.replaces:
+            return self._told(table, ended, StagedFiles())
+
+        def write(files: Candidates, branch: str) -> StagedFiles:
+            return self._anew(table, ended, files, branch)
+
+        return self._told(table, ended, written_anew(table, self.name, within, ended.files, write))
+
+    @property
+    def _rows(self) -> DataFrame:
+        return appended(self.spark, self.name, self.since, self.tip)
+
+    def _range(self, table: Table) -> KeyRange:
+        """Where those rows of a head are that matter to the new ones."""
+        names = names_by_word(self.spec)
+        begin, end = names["valid-from"], names["valid-to"]
+        found = range_of(self._rows, self.key, table, self.plan, {begin: "timestamp"})
+        low = next(side.low for side in found.box.sides if side.name == begin)
+        later = () if self.unsure else (Side(end, "timestamp", low, None, missing=True),)
+        return KeyRange(Box((*(s for s in found.box.sides if s.name != begin), *later)), found.buckets)
+
+    def _ended(self, table: Table, within: KeyRange) -> _Ended:
+        from pyspark.sql import functions as F
+
+        names, key = names_by_word(self.spec), list(self.key)
+        words = ("partition", "offset", "timestamp", "op", "source-time", "valid-from", "valid-to", "current")
+        columns = [*map(quoted, (*key, *(names[word] for word in words)))]
+        head = at_snapshot(self.spark, self.name, table.metadata.current_snapshot_id or 0)
+        for condition in (within.box.sql, *within.buckets):
+            head = head.where(condition)
+        new = self._rows.selectExpr(
+            *columns, f"CAST(NULL AS string) AS {quoted(_FILE)}", f"true AS {quoted(NEW)}"
+        )
+        keys = held(self._rows.select(*map(quoted, key)).distinct(), self.put)
+        there = head.selectExpr(*columns, f"_file AS {quoted(_FILE)}", f"false AS {quoted(NEW)}")
+        met = there.join(keys, key, "left_semi").unionByName(new)
+        found = judged(met, self.spec, key)
+        same = (f"{quoted(c)} <=> {quoted(own)}" for c, own in found_columns(self.spec).items())
+        found = found.withColumn(_CHANGED, F.expr(f"NOT ({' AND '.join(same)})"))
+        measures = (
+            F.expr(f"count_if({quoted(_CHANGED)})").alias("changed"),
+            F.expr("count(1)").alias("rows"),
+        )
+        with spark_job(landing_job(self.plan)):
+            counts = {row[_FILE]: row for row in found.groupBy(quoted(_FILE)).agg(*measures).collect()}
+        own = counts.pop(None, None)
+        kept, changed = (own["rows"], own["changed"]) if own else (0, 0)
+        files = {path: row["changed"] for path, row in counts.items() if row["changed"]}
+        return _Ended(files, found, kept, changed > 0 or kept < self.put)
+
+    def _anew(self, table: Table, ended: _Ended, files: Candidates, branch: str) -> StagedFiles:
+        """Writes files anew in which versions end; and the new ones, if some are not as on their branch."""
+        job = landing_job(self.plan, table, branch)
+
+        def left(state: DataFrame) -> DataFrame:
+            return self._left(state, ended, list(key_columns(table)))
+
+        kept, before = write_remainder(self.spark, self.name, table, files, branch, _MARK, left, job)
+        come = ended.kept if ended.replaces else 0
+        numbers = f"of {before} rows {sum(ended.files.values())} end another way, {come} come"
+        audit_rows(
+            kept, before + come, f"A landing of versions of topic {self.plan.topic}", numbers, "Land again."
+        )
+        return kept
+
+    def _left(self, state: DataFrame, ended: _Ended, identity: list[str]) -> DataFrame:
+        """The rows of some files, and new ones, with what was found of them."""
+        assert ended.found is not None
+        columns = state.columns
+        told = ended.found.selectExpr(
+            *map(quoted, [*identity, *found_columns(self.spec).values(), NEW, _CHANGED])
+        )
+        changed = told.where(f"NOT {quoted(NEW)} AND {quoted(_CHANGED)}")
+        both = state.join(held(changed, sum(ended.files.values())), identity, "left")
+        rows = _settled(both, self.spec, columns, f"{quoted(NEW)} IS NOT NULL")
+        if not ended.replaces:
+            return rows
+        new = self._rows.join(held(told.where(quoted(NEW)), ended.kept), identity)
+        return rows.unionByName(_settled(new, self.spec, columns))
+
+    def _told(self, table: Table, ended: _Ended, kept: StagedFiles) -> Merged:
+        return Merged(
+            **{f.name: getattr(self.written, f.name) for f in fields(Written)},
+            put=self.put,
+            inserted=ended.kept,
+            updated=sum(ended.files.values()),
+            removed=frozenset(ended.files),
+            kept=kept,
+            replaces=ended.replaces,
+            deletes=delete_manifests(table),
+            head=table.metadata.current_snapshot_id or 0,
+        )
+
+
+_CHANGED = "$frazil_changed"

@@ -1,0 +1,119 @@
+"""From when to when versions of rows hold: whatever is landed together, they are those of all records."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import duckdb
+import pytest
+
+from frazil.formats.columns import names_by_word
+from frazil.landing.upsert.validity import BEFORE, CURRENT, NEW, SINCE, UNTIL, validity
+from frazil.spec.topic import TableSpec
+from kit.versions import Told, Version, versions_of
+
+SPEC = TableSpec(topic="t", mode="cdc", versions="all", metadata_names="portable")
+NAMES = names_by_word(SPEC)
+WORDS = ("partition", "offset", "op", "timestamp", "valid-from", "valid-to", "current", "source-time")
+TYPES = ("integer", "bigint", "varchar", *["bigint"] * 3, "boolean", "bigint")  # a time is a number here
+COLUMNS = ("id", *(NAMES[word] for word in WORDS))
+
+Row = tuple[str, int, int, str | None, int, int | None, int | None, bool | None]
+"""A row of the table: `COLUMNS`, without the last one, which no row has here."""
+
+
+@dataclass
+class Landings:
+    """A table of versions, landed as the engine does: its SQL over the rows that it would look at."""
+
+    duck: duckdb.DuckDBPyConnection
+    rows: list[Row] = field(default_factory=list)
+    looked_at: int = 0
+
+    def land(self, told: Iterable[Told]) -> None:
+        come: list[Row] = [(t.key, t.partition, t.offset, t.op, t.time, None, None, None) for t in told]
+        put = self._judged([], come)
+        low = min((row[5] for row, _ in put), default=0)
+        unsure = any(row[3] is None and before is None for row, before in put)
+        keys = {row[0] for row, _ in put}
+        near = [r for r in self.rows if r[0] in keys and (unsure or r[6] is None or r[6] >= low)]
+        self.looked_at = len(near)
+        self.rows = [*set(self.rows) - set(near), *(r for r, _ in self._judged(near, [r for r, _ in put]))]
+
+    def held(self) -> set[Version]:
+        found = {(key, p, o, since, until, now) for key, p, o, _, _, since, until, now in self.rows}
+        assert len(found) == len(self.rows)
+        return found
+
+    def _judged(self, stored: Sequence[Row], new: Sequence[Row]) -> list[tuple[Any, bool | None]]:
+        """The rows with what is found of them, and whether a delete is before each."""
+        rows = [(*row, None, False) for row in stored] + [(*row, None, True) for row in new]
+        if not rows:
+            return []
+        types = ("varchar", *TYPES, "boolean")
+        made = ", ".join(f'"{c}" {kind}' for c, kind in zip((*COLUMNS, NEW), types, strict=True))
+        self.duck.execute(f"CREATE OR REPLACE TABLE rows ({made})")
+        each = ", ".join([f"({', '.join('?' * len(types))})"] * len(rows))
+        self.duck.execute(f"INSERT INTO rows VALUES {each}", [value for row in rows for value in row])
+        query = "rows"
+        for name, sql in validity(SPEC, ["id"]):
+            steps = f"*, {sql} AS `{name}` FROM {query}" if name else f"* FROM {query} WHERE {sql}"
+            query = f"(SELECT {steps})"
+        asked = ", ".join(f"`{c}`" for c in (*COLUMNS[:5], SINCE, UNTIL, CURRENT, BEFORE))
+        found = self.duck.execute(f"SELECT {asked} FROM {query}".replace("`", '"')).fetchall()
+        return [(row[:-1], row[-1]) for row in found]
+
+
+@pytest.fixture
+def landings() -> Landings:
+    return Landings(duckdb.connect())
+
+
+def drawn(chance: random.Random, count: int, partitions: int) -> list[Told]:
+    """Records of few keys, with deletes, tombstones with and without one, and clocks that go back."""
+    ends, found = [0] * partitions, []
+    for number in range(count):
+        partition = chance.randrange(partitions)
+        key, time = chance.choice("abc"), 10 * number + chance.choice((0, 0, 0, 3, -35, 40))
+        op = chance.choice(("c", "u", "u", "r", "d", None))
+        for said in (op, None) if op == "d" and chance.random() < 0.8 else (op,):
+            found.append(Told(key, partition, ends[partition], time + (said is None), said))
+            ends[partition] += 1
+    return found
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_versions_are_those_of_all_records_whatever_was_landed_when(
+    landings: Landings, partitions: int
+) -> None:
+    for seed in range(15):
+        chance = random.Random(seed)
+        told = drawn(chance, 30, partitions)
+        landings.rows, done = [], [0] * partitions
+        while any(done[t.partition] <= t.offset for t in told):
+            ends = [at + chance.randrange(7) for at in done]  # partitions are behind each other
+            batch = [t for t in told if done[t.partition] <= t.offset < ends[t.partition]]
+            landings.land(batch)
+            done = ends
+            landed = [t for t in told if t.offset < done[t.partition]]
+            assert landings.held() == versions_of(landed), seed
+
+
+def test_no_two_versions_of_a_key_hold_at_once(landings: Landings) -> None:
+    landings.land(drawn(random.Random(1), 200, 3))
+
+    for key in "abc":
+        spans = sorted((r[5], r[6]) for r in landings.rows if r[0] == key and r[5] != r[6])
+        assert len(spans) > 10
+        assert all(until is not None and until <= since for (_, until), (since, _) in pairwise(spans))
+
+
+def test_a_landing_looks_at_what_holds_now_however_long_the_history_is(landings: Landings) -> None:
+    for number in range(50):
+        landings.land([Told("a", 0, number, number, "u")])
+
+    assert landings.looked_at == 1
