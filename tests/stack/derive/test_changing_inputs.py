@@ -22,6 +22,7 @@ from frazil.connections import Connections
 from frazil.derive.publish import roll_back_derived
 from frazil.errors import PositionLostError
 from frazil.formats.logical import Decimal, Field, Map, Primitive
+from frazil.spec.derived import Window
 from frazil.tables.snapshots import ancestors
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
@@ -216,6 +217,24 @@ def test_what_changes_in_a_closed_window_is_late_and_ends_where_the_policy_says(
     assert made.rows("minute", "total") == [*before[:2], (BEGIN + timedelta(minutes=10), 32)]
     letters = [(reason.split()[0], json.loads(row)["total"]) for reason, row in made.dead_letters()]
     assert letters == [("came", 12), ("went", 10), ("went", 20)]
+
+
+def test_a_closed_window_that_lacks_what_was_left_out_is_made_anew_once_late_rows_are_added(
+    source: Changing, make_table: MakeTable
+) -> None:
+    window = Window.model_validate(WINDOW | {"late_rows": "drop"})
+    strict = make_table(MINUTES.format(source=source.name), kind="windows", window=window)
+    source.append([trade(1, 10), trade(3, 30, second=600)])
+    strict.derive()
+    source.change([trade(1, 12)])
+    strict.derive()
+
+    adds = window.model_copy(update={"late_rows": "update"})
+    made = Made(strict.connections, strict.spec.model_copy(update={"window": adds}))
+    source.change([trade(1, 13)])
+    made.derive()
+
+    assert agree(source, {"windows": made})
 
 
 def test_a_window_that_lacks_what_was_ahead_of_the_clock_is_made_anew_when_it_changes(
