@@ -5,6 +5,7 @@ All else of a landing, a redrive, a replay, a compaction, an expiry is the engin
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
@@ -273,6 +274,7 @@ def edges() -> Iterator[Edges]:
             (storage, "list_files", found.list_files),
             (frazil.upkeep.orphans, "list_files", found.list_files),
             (storage, "ThreadPoolExecutor", Here), (ExecutorFactory, "_instance", here),
+            (ExecutorFactory, "_instance_pid", os.getpid()),  # else PyIceberg makes threads of its own
             *Rewrites(found).each(),
             *Replays(found).each(),
             (time, "time", found.time), (time, "monotonic", found.time), (time, "sleep", found.sleep),

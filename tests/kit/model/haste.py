@@ -1,70 +1,75 @@
-"""What PyIceberg works out for each file anew, worked out once: more than half of the CPU of a round."""
+"""What PyIceberg works out for each file anew, left out: more than half of the CPU of a round.
+
+Lists of manifests and manifests are kept as records, not as Avro; whoever reads one has copies of them.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import metadata
 from typing import Any
 
 import pyiceberg.avro.file as avro
+import pyiceberg.manifest as manifest
 import pytest
-from pyiceberg.avro.resolver import construct_reader, construct_writer, resolve_reader, resolve_writer
-from pyiceberg.manifest import ManifestWriter
+from pyiceberg.manifest import DataFile, ManifestFile, ManifestWriter
 from pyiceberg.table.metadata import TableMetadataV2
-from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
 __all__ = ["make_haste"]
 
 
 def make_haste(patch: pytest.MonkeyPatch) -> None:
-    """Has schemas of Avro files resolved once, and metadata, which nobody changes, not copied."""
-    patch.setattr(avro, "construct_reader", _once(construct_reader, 1))
-    patch.setattr(avro, "construct_writer", _once(construct_writer, 1))
-    patch.setattr(avro, "resolve_reader", _once(resolve_reader, 2))
-    patch.setattr(avro, "resolve_writer", _once(resolve_writer, 2))
-    patch.setattr(avro.AvroFileHeader, "get_schema", lambda header: _schema(header.meta["avro.schema"]))
-    patch.setattr(AvroSchemaConversion, "iceberg_to_avro", _as_avro())
-    patch.setattr(ManifestWriter, "_with_partition", _with_partition())
+    """Has records written and read as they are, and metadata, which nobody changes, not copied."""
+    for module in (avro, manifest):
+        patch.setattr(module, "AvroFile", _Read)
+        patch.setattr(module, "AvroOutputFile", _Written)
+    patch.setattr(ManifestWriter, "new_writer", lambda writer: _Written(writer._output_file))
     patch.setattr(TableMetadataV2, "__deepcopy__", lambda of, _=None: of.model_copy())
     patch.setattr(metadata, "distribution", cache(metadata.distribution))
     patch.setattr(metadata.Distribution, "version", property(cache(metadata.Distribution.version.fget)))
 
 
-def _once(work: Callable[..., Any], schemas: int) -> Callable[..., Any]:
-    """Work that is done once for the same schemas, its first arguments or those that are called so."""
-    known: dict[Any, Any] = {}
+class _Of:
+    """What is called with the class of its records."""
 
-    def done(*args: Any, **named: Any) -> Any:
-        same = (*args[:schemas], *(value for each, value in named.items() if each.endswith("_schema")))
-        rest = (*args[schemas:], *(value for each, value in named.items() if not each.endswith("_schema")))
-        key = tuple(map(id, same)), str(rest)
-        if key not in known:
-            known[key] = same, work(*args, **named)  # the schemas stay: else another one may have the id
-        return known[key][-1]
-
-    return done
+    def __class_getitem__(cls, _: object) -> Any:
+        return cls
 
 
-@cache
-def _schema(text: str) -> Any:
-    return AvroSchemaConversion().avro_to_iceberg(json.loads(text))
+class _Written(_Of):
+    """Becomes a file when it is closed."""
+
+    def __init__(self, output_file: Any, **_: Any) -> None:
+        self.output_file, self._records = output_file, list[Any]()
+
+    def __enter__(self) -> _Written:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.output_file.store.put_records(self.output_file.location, self._records)
+
+    def write_block(self, records: Sequence[Any]) -> None:
+        self._records += map(_copied, records)
 
 
-def _as_avro() -> Callable[..., Any]:
-    done = _once(AvroSchemaConversion().iceberg_to_avro, 1)
-    return lambda _, schema, schema_name=None: done(schema, schema_name=schema_name)
+class _Read(_Of):
+    """The records of a file."""
+
+    def __init__(self, input_file: Any, *_: Any, **__: Any) -> None:
+        self._input = input_file
+
+    def __enter__(self) -> Iterator[Any]:
+        records = self._input.store.records_of(self._input.location)
+        # Manifests PyIceberg itself hands out again.
+        return (record if type(record) is ManifestFile else _copied(record) for record in records)
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
-def _with_partition() -> Callable[..., Any]:
-    """The schema of a manifest, by the type of its partitions."""
-    real, known = ManifestWriter._with_partition, dict[Any, Any]()
-
-    def found(self: ManifestWriter, version: Any) -> Any:
-        key = version, str(self._spec.partition_type(self._schema))
-        if key not in known:
-            known[key] = real(self, version)
-        return known[key]
-
-    return found
+def _copied(record: Any) -> Any:
+    """A record that may be changed, with the data file in it."""
+    again = record.__class__.__new__(record.__class__)
+    again._data = [_copied(each) if type(each) is DataFile else each for each in record._data]
+    return again

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,6 +51,7 @@ class Store:
     written: dict[str, float] = field(default_factory=dict)
     lists: dict[str, list[ManifestFile]] = field(default_factory=dict)
     known: dict[str, list[Named]] = field(default_factory=dict)
+    records: dict[str, list[Any]] = field(default_factory=dict)  # what files hold that are lists of things
 
     def put(self, path: str, content: bytes) -> None:
         """Writes a file."""
@@ -62,6 +62,16 @@ class Store:
         if path not in self.files:
             raise FileNotFoundError(path)
         return self.files[path]
+
+    def put_records(self, path: str, records: list[Any]) -> None:
+        """Writes a file of records: nobody may change them."""
+        self.put(path, b"records")
+        self.records[path] = records
+
+    def records_of(self, path: str) -> list[Any]:
+        """Reads it."""
+        self.get(path)
+        return self.records[path]
 
     def drop(self, path: str) -> None:
         """Deletes a file."""
@@ -86,14 +96,13 @@ class Store:
         """
         self.stage.die_if_dead()
         path = f"{table.location()}/data/{uuid4().hex}.parquet"
-        content = json.dumps(rows).encode()
-        self.put(path, content)
-        return _file(table, path, len(rows), len(content), DataFileContent.DATA, times)
+        self.put_records(path, [[*row] for row in rows])
+        return _file(table, path, len(rows), 1 + 20 * len(rows), DataFileContent.DATA, times)
 
     def write_deletes(self, table: Table, deletes: Sequence[tuple[str, int]]) -> DataFile:
         """Writes a file of deletes by position, all of one data file."""
         path = f"{table.location()}/data/{uuid4().hex}-deletes.parquet"
-        self.put(path, json.dumps(deletes).encode())
+        self.put_records(path, [*deletes])
         file = _file(table, path, len(deletes), 1, DataFileContent.POSITION_DELETES, ())
         file[10], file[11] = ({_PATH: edge(path for path, _ in deletes).encode()} for edge in (min, max))
         return file
@@ -110,7 +119,7 @@ class Store:
             (path, at): entry.sequence
             for entry in entries
             if entry.deletes
-            for path, at in json.loads(self.get(entry.path))
+            for path, at in self.records_of(entry.path)
         }
         return [
             (entry.path, row)
@@ -146,8 +155,7 @@ class Store:
 
     def rows_of(self, path: str) -> list[Row]:
         """The rows of one file."""
-        found: list[Row] = json.loads(self.get(path))
-        return found
+        return [[*row] for row in self.records_of(path)]
 
 
 def _file(
@@ -172,52 +180,52 @@ class ModelIO(FileIO):
 
     def __init__(self, store: Store) -> None:
         super().__init__({})
-        self._store = store
+        self.store = store
 
     def new_input(self, location: str) -> InputFile:
         """See `FileIO.new_input`."""
-        return _Input(location, self._store)
+        return _Input(location, self.store)
 
     def new_output(self, location: str) -> OutputFile:
         """See `FileIO.new_output`."""
-        return _Output(location, self._store)
+        return _Output(location, self.store)
 
     def delete(self, location: Any) -> None:
         """See `FileIO.delete`."""
-        self._store.drop(str(getattr(location, "location", location)))
+        self.store.drop(str(getattr(location, "location", location)))
 
 
 class _Input(InputFile):
     def __init__(self, location: str, store: Store) -> None:
         super().__init__(location)
-        self._store = store
+        self.store = store
 
     def __len__(self) -> int:
-        return len(self._store.get(self.location))
+        return len(self.store.get(self.location))
 
     def exists(self) -> bool:
-        return self.location in self._store.files
+        return self.location in self.store.files
 
     def open(self, seekable: bool = True) -> Any:
-        return io.BytesIO(self._store.get(self.location))
+        return io.BytesIO(self.store.get(self.location))
 
 
 class _Output(OutputFile):
     def __init__(self, location: str, store: Store) -> None:
         super().__init__(location)
-        self._store = store
+        self.store = store
 
     def __len__(self) -> int:
-        return len(self._store.get(self.location))
+        return len(self.store.get(self.location))
 
     def exists(self) -> bool:
-        return self.location in self._store.files
+        return self.location in self.store.files
 
     def to_input_file(self) -> InputFile:
-        return _Input(self.location, self._store)
+        return _Input(self.location, self.store)
 
     def create(self, overwrite: bool = False) -> Any:
-        return _Written(self.location, self._store)
+        return _Written(self.location, self.store)
 
 
 class _Written(io.BytesIO):

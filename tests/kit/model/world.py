@@ -74,7 +74,7 @@ class World:
     def goes_on_from(self, other: World) -> None:
         """Begins with what another world came to."""
         self.store.files, self.store.written = dict(other.store.files), dict(other.store.written)
-        self.store.now = other.store.now
+        self.store.records, self.store.now = dict(other.store.records), other.store.now
         self.catalog.tables = dict(other.catalog.tables)
         self.oracle.heads = dict(other.oracle.heads)
         mine, its = self.topic, other.topic
