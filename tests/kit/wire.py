@@ -1,4 +1,4 @@
-"""A wire that loses answers: a proxy before Glue, an Iceberg REST catalog, S3 or a schema registry.
+"""A wire that loses answers: a proxy before Glue, an Iceberg REST catalog, S3, a registry or Snowflake.
 
 Requests go through as they are, so that signatures hold: SigV4 signs the address that the client asked, and
 the server is shown the same one.
@@ -21,20 +21,26 @@ from urllib.parse import urlsplit
 
 from frazil.local.gate import body_of
 
-__all__ = ["Asked", "Fate", "Plan", "Wire", "commits", "creates", "puts", "wired"]
+__all__ = ["Asked", "Fate", "Plan", "Wire", "commits", "creates", "puts", "trickle", "wired"]
 
-Fate = Literal["dropped", "cut", "failed", "replayed", "late", "hangs", "unsent", "refused", "forbidden"]
+Fate = Literal[
+    "dropped", "cut", "failed", "replayed", "late", "trickles", "hangs", "unsent", "halved", "refused",
+    "forbidden",
+]  # fmt: skip
 """What becomes of a request.
 
 Done by the server: dropped (the connection is lost before the answer), cut (it is lost in the middle of the
-answer's body), failed (the answer is a 500), replayed
-(it is sent twice, and the second answer is told), late (the answer takes a while), hangs (there is none until
-the client gives up). Not done: unsent (the connection is lost before the server hears of it), refused (a 503;
-of a registry a 500), forbidden (the caller lacks the right).
+answer's body), failed (the answer is a 500), replayed (it is sent twice, and the second answer is told), late
+(the answer takes a while), trickles (it comes in small parts), hangs (there is none until the client gives
+up). Not done: unsent (the connection is lost before the server hears of it), halved (it is lost in the middle
+of the request), refused (a 503; of a registry a 500), forbidden (the caller lacks the right).
 """
 
 LATE = 0.3
 """Seconds that a late answer takes."""
+
+PARTS, PAUSE = 10, 0.02
+"""Of an answer that trickles: how many there are, and the seconds between them."""
 
 _HOPS = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length"})
 
@@ -44,10 +50,11 @@ class Asked:
     """A request on its way.
 
     Args:
-        server: The name that the wire knows the server by: glue, rest, s3 or registry.
+        server: The name that the wire knows the server by: glue, rest, s3, registry,
+            snowflake or kafka.
         method: Of HTTP.
         path: With the query.
-        operation: Of Glue, such as UpdateTable; empty elsewhere.
+        operation: Of Glue and Kafka, such as UpdateTable or Fetch; empty elsewhere.
         agent: The client, as it names itself.
         body: As sent.
     """
@@ -95,7 +102,7 @@ class Wire:
     Args:
         plan: Asked for each request, one after the other.
         met: How often a server's requests met each fate.
-        asked: All requests but those to S3.
+        asked: All requests but those to S3 and Kafka.
     """
 
     plan: Plan = lambda _: None
@@ -107,7 +114,7 @@ class Wire:
     def fate_of(self, asked: Asked) -> Fate | None:
         """What becomes of this one."""
         with self._lock:
-            if asked.server != "s3":
+            if asked.server not in ("s3", "kafka"):
                 self.asked.append(asked)
             fate = self.plan(asked)
             if fate:
@@ -126,6 +133,14 @@ class Wire:
     def calm(self) -> None:
         """All is answered as it should be."""
         self.plan = lambda _: None
+
+
+def trickle(write: Callable[[bytes], object], told: bytes) -> None:
+    """Tells an answer in small parts, with a pause after each."""
+    size = max(1, len(told) // PARTS)
+    for at in range(0, len(told), size):
+        write(told[at : at + size])
+        time.sleep(PAUSE)
 
 
 @contextmanager
@@ -200,6 +215,11 @@ class _Handler(BaseHTTPRequestHandler):
             status = 500 if self.server.name == "registry" else 503
             self._refuse(status, "SlowDown") if fate == "refused" else self._hang_up()
             return
+        if fate == "halved":
+            with socket.create_connection(self.server.target, 60) as upstream:
+                upstream.sendall(self._request(body)[: -max(1, len(body) // 2)])
+            self._hang_up()
+            return
         answer = self._forwarded(body)
         if fate == "replayed":
             answer = self._forwarded(body)
@@ -212,23 +232,27 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             if fate == "late":
                 time.sleep(LATE)
-            self._tell(*answer, part=2 if fate == "cut" else 1)
+            self._tell(*answer, fate)
 
-    def _forwarded(self, body: bytes) -> tuple[int, str, list[tuple[str, str]], bytes]:
-        """The server's answer: status, reason, headers, body."""
+    def _request(self, body: bytes) -> bytes:
+        """As it came."""
         chunked = "chunked" in self.headers.get("Transfer-Encoding", "")
         head = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
         sent = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if chunked and body else body
         if chunked and not body:
             sent = b"0\r\n\r\n"
+        return self.raw_requestline + head.encode("latin-1") + b"\r\n" + sent
+
+    def _forwarded(self, body: bytes) -> tuple[int, str, list[tuple[str, str]], bytes]:
+        """The server's answer: status, reason, headers, body."""
         with socket.create_connection(self.server.target, 60) as upstream:
-            upstream.sendall(self.raw_requestline + head.encode("latin-1") + b"\r\n" + sent)
+            upstream.sendall(self._request(body))
             with HTTPResponse(upstream, method=self.command) as answer:
                 answer.begin()
                 return answer.status, answer.reason, answer.getheaders(), answer.read()
 
     def _tell(
-        self, status: int, reason: str, headers: list[tuple[str, str]], body: bytes, part: int = 1
+        self, status: int, reason: str, headers: list[tuple[str, str]], body: bytes, fate: Fate | None = None
     ) -> None:
         bodiless = self.command == "HEAD" or status in (204, 304)
         self.send_response_only(status, reason)
@@ -238,9 +262,14 @@ class _Handler(BaseHTTPRequestHandler):
         if not bodiless:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(b"" if bodiless else body[: len(body) // part])
-        if part > 1:
+        told = b"" if bodiless else body
+        if fate == "trickles":
+            trickle(self.wfile.write, told)
+        elif fate == "cut":
+            self.wfile.write(told[: len(told) // 2])
             self._hang_up()
+        else:
+            self.wfile.write(told)
 
     def _refuse(self, status: int, code: str) -> None:
         """As each kind of server says it."""
@@ -248,6 +277,7 @@ class _Handler(BaseHTTPRequestHandler):
             "rest": f'{{"error": {{"message": "{code}", "type": "{code}", "code": {status}}}}}',
             "glue": f'{{"__type": "{code}", "message": "{code}"}}',
             "registry": f'{{"error_code": 50001, "message": "{code}"}}',
+            "snowflake": f'{{"success": false, "message": "{code}"}}',
             "s3": f"<Error><Code>{code}</Code><Message>{code}</Message></Error>",
         }[self.server.name]
         kind = "application/xml" if self.server.name == "s3" else "application/json"

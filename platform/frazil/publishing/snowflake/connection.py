@@ -29,6 +29,9 @@ _NETWORK_SECONDS = 120
 
 _MEANING = "The Iceberg table is right; Snowflake shows what it showed before."
 
+_UNKNOWN = "The Iceberg table is right; Snowflake shows it as it is now, or what it showed before."
+"""A statement whose answer was lost may have been carried out."""
+
 _MISSING = (2003, 2043)  # object does not exist or not authorized
 _NOT_ALLOWED = (3001, 3013)
 _EQUALITY_DELETES = 91968
@@ -128,15 +131,18 @@ def connection_errors(settings: Settings) -> Iterator[None]:
     """Turns the connector's errors of logging in, and of losing the server, into clear ones."""
     from snowflake.connector.errors import DatabaseError, HttpError, OperationalError, ProgrammingError
 
+    # The connector lets through what its own copy of requests says of an answer that is cut in its middle.
+    from snowflake.connector.vendored.requests.exceptions import RequestException
+
     try:
         yield
     except ProgrammingError:
         raise
-    except (OperationalError, HttpError) as e:
+    except (OperationalError, HttpError, RequestException) as e:
         raise PartDownError(
             "Snowflake does not answer.",
             where=_endpoint(settings),
-            meaning=_MEANING,
+            meaning=_UNKNOWN,
             todo="`frazil status` shows what runs, `frazil up` starts what does not.",
         ) from e
     except DatabaseError as e:
