@@ -12,6 +12,10 @@ from typing import Any, ClassVar
 DEBUG = "FRAZIL_DEBUG"
 """Where this variable is set, a fault of ours is shown with its trace."""
 
+STAYS = "What was published before stays; nothing half done is shown."
+"""What it means for the data that a system does not answer, or refuses. Its client can't say that nothing was
+changed: it does not know what the work has done before."""
+
 MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What reading stumbles over in foreign text of another shape than it expects."""
 

@@ -43,6 +43,9 @@ class Server(ThreadingHTTPServer, Answering):
     def url(self) -> str:  # type: ignore[override]
         return f"http://127.0.0.1:{self.server_port}"
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients go away as they like."""
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"

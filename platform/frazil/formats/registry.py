@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import (
     MALFORMED,
+    STAYS,
     ConfigureError,
     DifferentError,
     FrazilError,
@@ -215,7 +216,7 @@ def _refused(error: SchemaRegistryError, address: str, subject: str) -> FrazilEr
         return NotAllowedError(
             "The schema registry does not allow it.",
             where=f"subject {subject} at {address}: {text}",
-            meaning="Nothing was changed.",
+            meaning=STAYS,
             todo="`frazil doctor` says which right is missing.",
         )
     if status >= 500 or status in (404, 408, 429):
@@ -231,7 +232,7 @@ def _locked_out(address: str, text: str) -> ConfigureError:
     return ConfigureError(
         "The schema registry gives no access.",
         where=f"{address}: {text}",
-        meaning="Nothing was changed.",
+        meaning=STAYS,
         todo="Mend FRAZIL_REGISTRY__USER_INFO or another FRAZIL_REGISTRY__..., see docs/connect.md.",
     )
 
@@ -240,7 +241,7 @@ def _down(address: str, text: str) -> PartDownError:
     return PartDownError(
         "The schema registry does not answer.",
         where=f"{address}: {text}",
-        meaning="Nothing was changed.",
+        meaning=STAYS,
         todo="See `frazil status`, start it with `frazil up`, or mend FRAZIL_REGISTRY__URL.",
     )
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from frazil.errors import ConfigureError, FrazilError, MissingError, NotAllowedError, PartDownError
+from frazil.errors import STAYS, ConfigureError, FrazilError, MissingError, NotAllowedError, PartDownError
 from frazil.kafka.access import librdkafka_access
 from frazil.settings.kafka import KafkaSettings
 from frazil.settings.profile import Settings
@@ -163,21 +163,21 @@ def kafka_error(error: KafkaError, where: str) -> FrazilError:
         return NotAllowedError(
             f"Kafka does not allow it: {text}.",
             where=where,
-            meaning="Nothing was changed.",
+            meaning=STAYS,
             todo="`frazil doctor` says which right is missing, and how it is given.",
         )
     if code in LEADERLESS:
         return PartDownError(
             "No broker leads a partition.",
             where=f"{where}: {text}",
-            meaning="Nothing was changed.",
+            meaning=STAYS,
             todo="Start the brokers that are down, or wait until a leader is elected; then try again.",
         )
     if code in _DOWN or error.retriable():
         return PartDownError(
             "Kafka does not answer.",
             where=f"{where}: {text}",
-            meaning="Nothing was changed.",
+            meaning=STAYS,
             todo="See `frazil status`, start it with `frazil up`, or mend FRAZIL_KAFKA__BOOTSTRAP_SERVERS; "
             "brokers that want TLS, and are not asked for it, do not answer either (FRAZIL_KAFKA__TLS).",
         )
@@ -231,6 +231,6 @@ def _locked_out(text: str, where: str) -> ConfigureError:
     return ConfigureError(
         f"Kafka gives no access: {text}.",
         where=where,
-        meaning="Nothing was changed.",
+        meaning=STAYS,
         todo="Mend FRAZIL_KAFKA__... in the settings, see docs/connect.md.",
     )

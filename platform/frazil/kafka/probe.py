@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
-from frazil.errors import OffsetsLostError, PartDownError
+from frazil.errors import STAYS, OffsetsLostError, PartDownError
 from frazil.kafka.clients import check_access, consumer, kafka_error, kafka_errors
 from frazil.kafka.tally import Tally
 from frazil.settings.profile import Settings
@@ -124,7 +124,7 @@ class Probe:
         raise PartDownError(
             "Kafka does not answer.",
             where=f"topic {self._topic}: no record and no end within {time.monotonic() - since:.0f} s",
-            meaning="Nothing was changed.",
+            meaning=STAYS,
             todo="See `frazil status`, and try again.",
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from frazil.errors import ConfigureError, NotAllowedError
+from frazil.errors import STAYS, ConfigureError, NotAllowedError
 
 _SAID = re.compile(r"perform: (?P<action>[\w-]+:\w+)(?: on resource: \"?(?P<resource>arn:[^\s\"]+))?")
 """How AWS names what is missing: Glue, S3 for most of its actions, and others without a resource."""
@@ -92,7 +92,7 @@ def _denied(action: str, resource: str, text: str) -> NotAllowedError:
     return NotAllowedError(
         f"AWS does not allow {action}.",
         where=f"{text:.300}",
-        meaning="What was published before stays; nothing half done is shown.",
+        meaning=STAYS,
         todo=f"Add to the policy of Frazil's role: {statement(action, resource)}",
     )
 
@@ -106,6 +106,6 @@ def _nobody(text: str, todo: str) -> ConfigureError:
     return ConfigureError(
         "AWS does not know who asks.",
         where=f"{text:.300}",
-        meaning="What was published before stays; nothing half done is shown.",
+        meaning=STAYS,
         todo=todo,
     )

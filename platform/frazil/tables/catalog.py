@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import stamina
 
-from frazil.errors import MALFORMED, ConfigureError, NotAllowedError, NotYetError, PartDownError, RepairError
+from frazil.errors import (
+    MALFORMED,
+    STAYS,
+    ConfigureError,
+    NotAllowedError,
+    NotYetError,
+    PartDownError,
+    RepairError,
+)
 from frazil.settings.identity import aws_session, keys_of_now
 from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
@@ -172,7 +180,7 @@ def answers() -> Iterator[None]:
         raise RepairError(
             "What stands at the catalog's address does not answer as an Iceberg catalog does.",
             where=f"{type(e).__name__}: {e!s:.300}",
-            meaning="What was published before stays; nothing half done is shown.",
+            meaning=STAYS,
             todo="Mend the address in the settings, or what the catalog keeps of the table.",
         ) from e
 
@@ -194,7 +202,7 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
             raise ConfigureError(
                 "The Iceberg catalog refuses the request.",
                 where=f"{settings.rest.uri}: {e!s:.300}",
-                meaning="What was published before stays; nothing half done is shown.",
+                meaning=STAYS,
                 todo="Mend what it names, or FRAZIL_REST__... in the settings (docs/connect.md).",
             ) from e
         if not is_lost(e):
@@ -203,7 +211,7 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
         raise PartDownError(
             "The Iceberg catalog does not answer.",
             where=f"{where} ({type(e).__name__})",
-            meaning="What was published before stays; nothing half done is shown.",
+            meaning=STAYS,
             todo="`frazil status` shows what runs, `frazil up` starts what does not.",
         ) from e
 
@@ -216,7 +224,7 @@ def _refusal(settings: Settings, error: Exception) -> ConfigureError | None:
 
     said: dict[str, str] = {
         "where": f"{settings.rest.uri}: {type(error).__name__}: {error}",
-        "meaning": "What was published before stays; nothing half done is shown.",
+        "meaning": STAYS,
     }
     if isinstance(error, ForbiddenError):
         who = settings.rest.client_id or f"the identity of {_identity(settings)}"
