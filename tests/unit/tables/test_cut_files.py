@@ -1,0 +1,151 @@
+"""A file whose transfer ends in its middle is asked for again, or is an error: never a shorter file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import Catalog
+from pyiceberg.table import Table
+
+from frazil.errors import PartDownError
+from frazil.formats.logical import Field, Primitive
+from frazil.settings.profile import Settings
+from frazil.spec.names import TableName
+from frazil.tables.catalog import catalog_errors, load_table, open_catalog
+from frazil.tables.data_files import file_layout
+from frazil.tables.layout import create_table
+from frazil.tables.manifests import HeadReader
+from frazil.tables.rows import batches_in
+from frazil.upkeep.compaction.task import Bins, OldFile
+from kit.duck import duckdb_on
+from kit.lying import glue_in_process
+from kit.wire import Asked, Wire, wired
+
+NAME = TableName("n", "t")
+FILES, ROWS = 3, 2000
+Read = Callable[[Catalog, Settings], Any]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, Settings]]:
+    """A wire before a Glue and an S3 in this process, and a table of some files behind it."""
+    with glue_in_process(tmp_path_factory.mktemp("glue")) as url, wired({"s3": url}) as (wire, urls):
+        settings = Settings.load(
+            catalog="glue",
+            glue={"endpoint": url, "warehouse": "s3://lake/tables"},
+            s3={"endpoint": urls["s3"]},
+            aws={"access_key": "key", "secret_key": "secret"},
+        )
+        _make_bucket(url)
+        catalog = open_catalog(settings)
+        fields = Field("n", Primitive("long")), Field("text", Primitive("string"))
+        catalog.create_namespace(NAME.namespace)
+        table = create_table(catalog, NAME, fields, (), {})
+        for file in range(FILES):
+            table.append(_rows(table, range(file * ROWS, (file + 1) * ROWS)))
+        yield wire, settings
+
+
+@pytest.fixture
+def wire(lake: tuple[Wire, Settings]) -> Iterator[Wire]:
+    """Calm again when the test ends."""
+    yield lake[0]
+    lake[0].calm()
+
+
+@pytest.fixture
+def settings(lake: tuple[Wire, Settings]) -> Settings:
+    return lake[1]
+
+
+def metadata(catalog: Catalog, _: Settings) -> object:
+    return [s.snapshot_id for s in load_table(catalog, NAME).snapshots()]
+
+
+def manifests(catalog: Catalog, _: Settings) -> object:
+    head = HeadReader().read(load_table(catalog, NAME))
+    assert head
+    return sorted((path, e.data_file.record_count) for path, e in head.entries.items())
+
+
+def rows(catalog: Catalog, _: Settings) -> object:
+    table = load_table(catalog, NAME)
+    return _numbers(batches_in(table, table.schema(), _files(table)))
+
+
+def scanned(catalog: Catalog, _: Settings) -> object:
+    return _numbers(load_table(catalog, NAME).scan().to_arrow_batch_reader())
+
+
+def compacted(catalog: Catalog, _: Settings) -> object:
+    """What a compaction's task reads, of files that it takes whole, and of such that it reads in parts."""
+    table = load_table(catalog, NAME)
+    bins = Bins(file_layout(table), (), "name", "0")
+    old = [OldFile(f.file_path, size) for f in _files(table) for size in (f.file_size_in_bytes, 2**30)]
+    return _numbers(batch for file in old for batch in bins._read(file))
+
+
+def in_duckdb(catalog: Catalog, settings: Settings) -> object:
+    """Another engine's way."""
+    with duckdb_on(settings) as duck:
+        location = load_table(catalog, NAME).metadata_location
+        return duck.sql(f"SELECT n FROM iceberg_scan('{location}') ORDER BY n").fetchall()
+
+
+READERS = [metadata, manifests, rows, scanned, compacted, in_duckdb]
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_file_that_is_cut_once_is_read_to_its_end(wire: Wire, settings: Settings, read: Read) -> None:
+    whole = read(open_catalog(settings), settings)
+    cut: set[str] = set()
+
+    def once_a_file(asked: Asked) -> bool:
+        is_new = asked.method == "GET" and asked.path not in cut
+        cut.add(asked.path)
+        return is_new
+
+    wire.plan = lambda asked: "cut" if once_a_file(asked) else None
+
+    assert read(open_catalog(settings), settings) == whole
+    assert cut
+
+
+def test_a_file_that_is_always_cut_is_an_error_that_names_the_storage(wire: Wire, settings: Settings) -> None:
+    wire.always("cut", lambda asked: asked.method == "GET")
+
+    def refusal(read: Read) -> type[Exception] | None:
+        try:
+            with catalog_errors(settings):
+                read(open_catalog(settings), settings)
+        except (PartDownError, duckdb.Error) as e:
+            return type(e)
+        return None
+
+    with ThreadPoolExecutor(len(READERS)) as threads:  # each of them tries for seconds
+        assert None not in threads.map(refusal, READERS)
+
+
+def _make_bucket(url: str) -> None:
+    from botocore.session import Session
+
+    told = {"aws_access_key_id": "key", "aws_secret_access_key": "secret", "region_name": "us-east-1"}
+    Session().create_client("s3", endpoint_url=url, **told).create_bucket(Bucket="lake")
+
+
+def _rows(table: Table, numbers: range) -> pa.Table:
+    columns = {"n": list(numbers), "text": [f"text {n * 7919 % 10_007}" for n in numbers]}
+    return pa.table(columns, schema=table.schema().as_arrow())
+
+
+def _files(table: Table) -> list[Any]:
+    return [task.file for task in table.scan().plan_files()]
+
+
+def _numbers(batches: Any) -> list[int]:
+    return sorted(n for batch in batches for n in batch["n"].to_pylist())
