@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from _pytest.terminal import TerminalReporter
 
+from frazil.settings.profile import Settings
+from kit.brokers import FarBroker, far_broker
 from kit.toll import Toll, table_of
 
 _TOLL = "toll"
@@ -21,6 +23,13 @@ def toll(record_property: Callable[[str, object], None]) -> Iterator[Toll]:
     found = Toll()
     yield found
     record_property(_TOLL, found.document)
+
+
+@pytest.fixture(scope="session")
+def far(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FarBroker]:
+    """A broker that is reached over a wire, beside the stack that holds the tables."""
+    with far_broker(tmp_path_factory.mktemp("far") / "home") as found:
+        yield found
 
 
 @pytest.fixture

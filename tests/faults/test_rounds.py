@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from frazil.connections import Connections
+from kit.brokers import FarBroker
 from kit.faulty import faulty
 from kit.over_the_wire import over_the_wire
 from kit.toll import Toll
@@ -30,14 +31,14 @@ A_HANG_IN = 50
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("begin", range(0, MINE, EACH))
 def test_whatever_answer_is_lost_each_record_is_there_once_and_every_message_is_true(
-    both_routes: Connections, fresh_name: str, tmp_path: Path, toll: Toll, begin: int
+    both_routes: Connections, far: FarBroker, fresh_name: str, tmp_path: Path, toll: Toll, begin: int
 ) -> None:
     print(f"FRAZIL_TEST_FAULTS={ROUNDS} FRAZIL_TEST_SEED={SEED}")
     dice, rounds = random.Random(f"{SEED} {both_routes.settings.catalog} {begin}"), min(EACH, MINE - begin)
     toll.attack, toll.seed = f"lost answers on the stack, {both_routes.settings.catalog}", str(SEED)
     # One Spark for all: upkeep's own takes as long as the machine has other things to do.
     settings = both_routes.settings.with_changes(spark={"upkeep_remote": None})
-    with over_the_wire(settings) as (wire, connections):
+    with over_the_wire(settings, far) as (wire, connections):
         world = faulty(wire, connections, fresh_name, tmp_path, dice)
         world.hangs = int(MINE >= A_HANG_IN and begin % A_HANG_IN == 0)
         for _ in range(rounds):

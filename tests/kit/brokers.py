@@ -1,6 +1,7 @@
-"""One cluster of three brokers on this machine, two of which may be stopped, killed and started.
+"""Brokers of the tests' own, on this machine: a cluster of three, and one that is reached over a wire.
 
-The third is the controller as well: it stays up, so that somebody elects a leader.
+Of the three, two may be stopped, killed and started. The third is the controller as well: it stays up, so
+that somebody elects a leader.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -20,11 +22,11 @@ from frazil.local.jars import NO_CORE, Jars, cache_folder, java_home, read_lock
 from frazil.local.ports import LOOPBACK
 from frazil.local.server import Launch, Server
 from frazil.local.stack import Stack
-from kit.dagster_servers import free_port
+from kit.dagster_servers import free_ports
 from kit.processes import kill
 from kit.waiting import PATIENCE, wait_for
 
-__all__ = ["MAY_FALL", "STAYS", "Brokers", "three_brokers"]
+__all__ = ["MAY_FALL", "STAYS", "Brokers", "FarBroker", "far_broker", "leader", "three_brokers"]
 
 MAY_FALL = [1, 2]
 """The brokers that may be stopped: topics have their replicas there."""
@@ -45,6 +47,14 @@ broker.session.timeout.ms=4000
 broker.heartbeat.interval.ms=500
 """
 """A broker that was killed is missed after four seconds, not nine."""
+
+_FAR = """
+listeners={own},CLIENTS://{host}:{port},CONTROLLER://{host}:{controller}
+advertised.listeners={own},CLIENTS://{host}:{told},CONTROLLER://{host}:{controller}
+inter.broker.listener.name=OWN
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,CLIENTS:PLAINTEXT,OWN:PLAINTEXT
+"""
+"""It speaks to itself by a listener of its own."""
 
 
 class Brokers:
@@ -93,12 +103,49 @@ def three_brokers(folder: Path) -> Iterator[Brokers]:
     home = Home(folder)
     home.make()
     nodes = (STAYS, *MAY_FALL)
-    ports = {"controller": free_port(), **{_name(node): free_port() for node in nodes}}
-    java = java_home(home.root / "java") / "bin" / "java"
-    stack = Stack(home, ports, [_broker(home, ports, java, node) for node in nodes])
+    names = ["controller", *map(_name, nodes)]
+    ports = dict(zip(names, free_ports(len(names)), strict=True))
+    stack = Stack(home, ports, [_node(home, ports, node) for node in nodes])
     try:
         stack.up(lambda *_: None)
         yield Brokers(stack)
+    finally:
+        stack.down(lambda *_: None)
+
+
+@dataclass(frozen=True, slots=True)
+class FarBroker:
+    """A broker that tells its clients to come to another port than its own: there a wire has to be.
+
+    Args:
+        port: Where it listens.
+        told: What it tells.
+    """
+
+    port: int
+    told: int
+
+    @property
+    def address(self) -> str:
+        """What clients are told."""
+        return f"{LOOPBACK}:{self.told}"
+
+
+@contextmanager
+def far_broker(folder: Path) -> Iterator[FarBroker]:
+    """Such a broker, that is up until the context ends."""
+    home = Home(folder)
+    home.make()
+    ports = dict(zip(("controller", "far", "own", "told"), free_ports(4), strict=True))
+    broker = FarBroker(ports["far"], ports["told"])
+    told = _properties(ports, "far", home.data("far")) + _FAR.format(
+        host=LOOPBACK, own=f"OWN://{LOOPBACK}:{ports['own']}", told=broker.told, port=broker.port,
+        controller=ports["controller"],
+    )  # fmt: skip
+    stack = Stack(home, ports, [_broker(home, ports, "far", told, alone=True)])
+    try:
+        stack.up(lambda *_: None)
+        yield broker
     finally:
         stack.down(lambda *_: None)
 
@@ -107,43 +154,48 @@ def _name(node: int) -> str:
     return f"broker-{node}"
 
 
-def _broker(home: Home, ports: Mapping[str, int], java: Path, node: int) -> Server:
-    data = home.data(_name(node))
-    properties = data / "server.properties"
+def _node(home: Home, ports: Mapping[str, int], node: int) -> Server:
+    """One of three."""
+    name, alone = _name(node), node == STAYS
+    own = f"CLIENTS://{LOOPBACK}:{ports[name]}"
+    told = _properties(ports, name, home.data(name)) + _MORE.format(
+        node=node,
+        roles="broker,controller" if alone else "broker",
+        listeners=f"{own},CONTROLLER://{LOOPBACK}:{ports['controller']}" if alone else own,
+    )
+    return _broker(home, ports, name, told, alone=alone)
+
+
+def _broker(home: Home, ports: Mapping[str, int], name: str, told: str, *, alone: bool) -> Server:
+    """A broker by its properties; `alone`: it is the controller as well."""
+    java, properties = java_home(home.root / "java") / "bin" / "java", home.data(name) / "server.properties"
 
     def launch() -> Launch:
         classes = os.pathsep.join(map(str, Jars(cache_folder(), read_lock()).paths("kafka")))
         program = (str(java), *_JVM, _LOG, f"-Djava.io.tmpdir={home.scratch}")
         if not properties.exists():
-            properties.write_text(_properties(ports, node, data / "log"))
-            _format((*program, "-cp", classes), properties, node)
+            properties.write_text(told)
+            _format((*program, "-cp", classes), properties, alone=alone)
         return Launch((*program, "kafka.Kafka", str(properties)), {"CLASSPATH": classes})
 
     def ask() -> None:
-        AdminClient({"bootstrap.servers": f"{LOOPBACK}:{ports[_name(node)]}", "log_level": "0"}).list_topics(
+        AdminClient({"bootstrap.servers": f"{LOOPBACK}:{ports[name]}", "log_level": "0"}).list_topics(
             timeout=5
         )
 
-    return Server(_name(node), (_name(node),), launch, ask)
+    return Server(name, (name,), launch, ask)
 
 
-def _properties(ports: Mapping[str, int], node: int, log: Path) -> str:
-    """As of the embedded stack, and what differs: of a key that stands twice the last line counts."""
-    controls = node == STAYS
-    own = f"CLIENTS://{LOOPBACK}:{ports[_name(node)]}"
-    told = template("server.properties").format(
-        host=LOOPBACK, broker=ports[_name(node)], controller=ports["controller"], data=log,
+def _properties(ports: Mapping[str, int], name: str, data: Path) -> str:
+    """As of the embedded stack, with more to follow: of a key that stands twice the last line counts."""
+    return template("server.properties").format(
+        host=LOOPBACK, broker=ports[name], controller=ports["controller"], data=data / "log",
         of_clients="PLAINTEXT", of_controller="PLAINTEXT",
     )  # fmt: skip
-    return told + _MORE.format(
-        node=node,
-        roles="broker,controller" if controls else "broker",
-        listeners=f"{own},CONTROLLER://{LOOPBACK}:{ports['controller']}" if controls else own,
-    )
 
 
-def _format(java: tuple[str, ...], properties: Path, node: int) -> None:
-    alone = ["--standalone"] if node == STAYS else []
-    tool = [*java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(properties), *alone]
+def _format(java: tuple[str, ...], properties: Path, *, alone: bool) -> None:
+    standalone = ["--standalone"] if alone else []
+    tool = [*java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(properties), *standalone]
     done = subprocess.run(tool, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr or done.stdout

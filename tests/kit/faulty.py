@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pyiceberg.table import Table
 
@@ -30,9 +30,15 @@ from kit.wire import Asked, Fate, Wire, commits, creates, puts
 
 __all__ = ["Faulty", "faulty"]
 
-OFTEN: tuple[Fate, ...] = ("dropped", "failed", "replayed", "late", "unsent", "refused")
-SHARE = {"commit": 0.2, "file": 0.03}
-"""Of the requests that meet a fate, by kind."""
+T = TypeVar("T")
+
+_CHANGES: tuple[Fate, ...] = ("dropped", "failed", "replayed", "late", "unsent", "halved", "refused")
+_LOOKS: tuple[Fate, ...] = ("dropped", "cut", "failed", "late", "trickles", "unsent", "refused")
+_KAFKA: tuple[Fate, ...] = ("dropped", "cut", "late", "trickles", "hangs", "unsent", "halved")
+FATES: dict[str, tuple[float, tuple[Fate, ...]]] = {
+    "commit": (0.2, _CHANGES), "file": (0.03, _CHANGES), "look": (0.01, _LOOKS), "kafka": (0.04, _KAFKA),
+}  # fmt: skip
+"""By kind, the share of requests that meet a fate, and which one."""
 
 INVISIBLE = ("is visible", "nothing was landed", "nothing was derived")
 """What a message says where rows and positions are as they were."""
@@ -55,7 +61,7 @@ class Faulty:
         topic: With the spec of its table.
         derived: Tables made of it: one of rows, one of totals.
         dice: Of what happens.
-        hangs: How many requests may hang until a time limit ends them.
+        hangs: How many requests may hang until a time limit ends them, but for Kafka's, whose limit is short.
         story: What happened, for a failure.
     """
 
@@ -78,9 +84,11 @@ class Faulty:
         }  # fmt: skip
         self._produce()
         for name in self.dice.choices(list(works), weights=[4, 3, 2, 2, 2, 1, 1], k=2):
-            if name == "expire":  # what is made of the table sees all of it first: nothing unseen may go
-                for each in self.derived:
-                    self._derive(each)
+            if name == "expire" and self._table(
+                ""
+            ):  # what is made of the table sees all of it first: nothing unseen may go
+                for made in self.derived.values():
+                    made.derive()
             self._do(name, works[name])
 
     def settle(self) -> None:
@@ -98,19 +106,24 @@ class Faulty:
 
     def _do(self, name: str, work: Callable[[], object]) -> None:
         before, met = self._seen(), self.wire.met.copy()
-        self.wire.plan = self._fate
         try:
             work()
             told = ""
         except FrazilError as error:
             told = str(error)
         finally:
-            self.wire.calm()
             fates = ", ".join(f"{what} {fate}" for what, fate in (self.wire.met - met).elements())
             self.story.append(f"{name} ({fates or 'calm'}): ")
         self.story[-1] += " ".join(told.split()) or "done"
         self._agrees()
         self._is_true(told, before)
+
+    def _under_fire(self, work: Callable[[], T]) -> T:
+        self.wire.plan = self._fate
+        try:
+            return work()
+        finally:
+            self.wire.calm()
 
     def _is_true(self, told: str, before: dict[str, Any]) -> None:
         """What was told of the data."""
@@ -172,13 +185,14 @@ class Faulty:
         return [(n, len(third), sum(third)) for n, third in enumerate(thirds) if third]
 
     def _fate(self, asked: Asked) -> Fate | None:
-        kind = "commit" if commits(asked) or creates(asked) else "file" if puts(asked) else ""
-        if not kind or self.dice.random() >= SHARE[kind]:
+        kind = _kind(asked)
+        share, fates = FATES[kind]
+        if self.dice.random() >= share:
             return None
-        if self.hangs and self.dice.random() < 0.2:
+        if kind != "kafka" and self.hangs and self.dice.random() < 0.2:
             self.hangs -= 1
             return "hangs"
-        fate = self.dice.choice(OFTEN)
+        fate = self.dice.choice(fates)
         # Iceberg's Java trusts Glue's refusal, and deletes the metadata that its first request put in force.
         replays_java = fate == "replayed" and asked.server == "glue" and "java" in asked.agent.lower()
         return "dropped" if replays_java else fate
@@ -196,21 +210,22 @@ class Faulty:
 
     def _land(self) -> None:
         before = len(self._rows())
-        report = land(self.topic.spec, self.topic.connections)
-        self.wire.calm()
+        report = self._under_fire(lambda: land(self.topic.spec, self.topic.connections))
         assert len(self._rows()) - before == report.records, self.story
 
     def _compact(self) -> None:
         if self._table(""):
-            compact(self.topic.spec, self.topic.connections, time.time(), Order(everything=True))
+            spec, connections, order = self.topic.spec, self.topic.connections, Order(everything=True)
+            self._under_fire(lambda: compact(spec, connections, time.time(), order))
 
     def _expire(self) -> None:
         if self._table(""):
-            expire(self.topic.spec, self.topic.connections, time.time() + 60)
+            spec, connections = self.topic.spec, self.topic.connections
+            self._under_fire(lambda: expire(spec, connections, time.time() + 60))
 
     def _derive(self, name: str) -> None:
         if self._table(""):
-            self.derived[name].derive()
+            self._under_fire(self.derived[name].derive)
 
     def _evolve(self) -> None:
         """The topic's records get a field more; the landing that follows gives the table its column."""
@@ -243,6 +258,13 @@ def faulty(wire: Wire, connections: Connections, name: str, folder: Path, dice: 
         for of, (sql, kind) in queries.items()
     }
     return Faulty(wire, topic, derived, dice)
+
+
+def _kind(asked: Asked) -> str:
+    """What meets fates as often."""
+    if asked.server == "kafka":
+        return "kafka"
+    return "commit" if commits(asked) or creates(asked) else "file" if puts(asked) else "look"
 
 
 def _rows_of(seen: dict[str, Any]) -> dict[str, Any]:

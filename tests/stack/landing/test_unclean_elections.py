@@ -16,7 +16,7 @@ from frazil.landing.land import land
 from frazil.landing.state import known_states, table_states
 from frazil.settings.profile import Settings
 from frazil.spec.topic import LandWhen, TableSpec
-from kit.three_brokers import MAY_FALL, STAYS, Brokers, leader, three_brokers
+from kit.brokers import MAY_FALL, STAYS, Brokers, leader, three_brokers
 from kit.topics import Topic
 from kit.waiting import PATIENCE, wait_for
 
