@@ -10,12 +10,13 @@ from frazil.formats.columns import metadata_names, names_by_word
 from frazil.formats.evolution import refused
 from frazil.formats.protocol import VALUE
 from frazil.formats.record import half_schemas, topic_columns
+from frazil.formats.row_key import row_key
 from frazil.formats.types import from_iceberg
 from frazil.landing.acceptance import foreign_commits, told
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.ledger import Ledger, ledgers, read_ledger
 from frazil.landing.state import BLOCKED, TableState, table_states
-from frazil.landing.upsert.key import key_columns
+from frazil.landing.upsert.key import difference, key_columns
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
@@ -70,7 +71,7 @@ def count_offsets(subject: Subject[TableSpec]) -> Verdict:
 
 
 def compare_schema(subject: Subject[TableSpec]) -> Verdict:
-    """The registry's newest schemas and the spec's metadata columns against the table's columns."""
+    """The registry's newest schemas, and the spec's columns of metadata and key, against the table's."""
     spec, registry = subject.spec, subject.connections.registry
     columns = topic_columns(spec, registry)
     loaded = load_table(subject.connections.catalog, subject.things.table)
@@ -78,6 +79,7 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
     found = plan_evolution(spec, loaded, columns).verdicts
     changes = [v for v in found if v.change not in _HARMLESS]
     missing = [name for name in own if table.get(name) is None]  # of other fields the verdicts speak
+    unlike = difference(subject.things.table, loaded, spec, row_key(spec, columns))
     schemas = half_schemas(spec, VALUE, registry)
     version = schemas.writers[-1].version if schemas.writers else 0
     numbers = {
@@ -87,7 +89,11 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
         "differences": len(changes) + len(missing),
     }
     said = "; ".join(
-        [*(f"{v} {v.todo}".rstrip() for v in changes), *(f"{m}: column is missing" for m in missing)]
+        [
+            *(f"{v} {v.todo}".rstrip() for v in changes),
+            *(f"{m}: column is missing" for m in missing),
+            *((f"{unlike.what} {unlike.where}. {unlike.todo}",) if unlike else ()),
+        ]
     )
     return Verdict(
         passed=not said,
@@ -95,7 +101,7 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
         f"({len(columns.fields)} fields, the key's included) and {len(own)} columns of "
         f"metadata: {said or 'names, types and nullability agree'}.",
         numbers=numbers,
-        severity="ERROR" if refused(changes) or missing else "WARN",
+        severity="ERROR" if refused(changes) or missing or unlike else "WARN",
     )
 
 

@@ -98,6 +98,8 @@ def test_a_soft_delete_keeps_the_row_as_it_was_last_and_says_since_when(make_one
     assert live(made) == made.rows
     assert (report.inserted, report.updated, report.deleted) == (1, 1, 3)
     assert sound(made)
+    other = run_check("schema", topic.spec.model_copy(update={"delete": "hard"}), topic.connections)
+    assert (other.passed, "Write delete: soft" in other.text) == (False, True)
 
 
 def test_a_row_that_was_deleted_softly_lives_again_and_a_late_tombstone_changes_nothing(

@@ -78,31 +78,36 @@ def keep_key(catalog: Catalog, name: TableName, table: Table, spec: TableSpec, k
     Raises:
         DifferentError: They are told apart, or deleted, in another way than the spec says.
     """
-    _refuse_other_deletes(name, table, spec)
-    have = key_columns(table)
-    if sorted(have) == sorted(told_apart(spec, key)):
-        return
-    if read_ledger(table.metadata) is None and not have:
+    if found := difference(name, table, spec, key):
+        raise found
+    if key_columns(table) != told_apart(spec, key) and _is_open(table):
         set_properties(catalog, name, key_properties(spec, key))
-        return
-    raise DifferentError(
-        f"The rows of {name} are told apart in another way than its spec says.",
-        where=f"the table has {_said(have)}, the spec {_said(told_apart(spec, key))}",
-        meaning="Records of both kinds would be mixed up. Nothing was landed.",
-        todo="Write mode and key_fields as they were, or give the table another name.",
-    )
 
 
-def _refuse_other_deletes(name: TableName, table: Table, spec: TableSpec) -> None:
-    """Rows that went do not come back, and older rows have no mark to ask for."""
+def difference(name: TableName, table: Table, spec: TableSpec, key: RowKey) -> DifferentError | None:
+    """Why rows can't be landed into a table that was made by another spec; None where they can."""
     was = table.properties.get(DELETE, "hard")
-    if spec.is_keyed and was != spec.delete:
-        raise DifferentError(
+    if spec.is_keyed and was != spec.delete:  # rows that went do not come back, and older rows have no mark
+        return DifferentError(
             f"Rows of {name} are deleted in another way than its spec says.",
             where=f"the table has delete: {was}, the spec {spec.delete}",
             meaning="Deleted rows would be there in part, and marked in part. Nothing was landed.",
             todo=f"Write delete: {was}; or give the table another name, which lands the topic anew.",
         )
+    have, wanted = key_columns(table), told_apart(spec, key)
+    if sorted(have) == sorted(wanted) or _is_open(table):
+        return None
+    return DifferentError(
+        f"The rows of {name} are told apart in another way than its spec says.",
+        where=f"the table has {_said(have)}, the spec {_said(wanted)}",
+        meaning="Records of both kinds would be mixed up. Nothing was landed.",
+        todo="Write mode, versions and key_fields as they were, or give the table another name.",
+    )
+
+
+def _is_open(table: Table) -> bool:
+    """Whether it has no key yet, and nothing was landed that would be told apart in another way."""
+    return read_ledger(table.metadata) is None and not key_columns(table)
 
 
 def _said(key: tuple[str, ...]) -> str:
