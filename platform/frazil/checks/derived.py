@@ -152,8 +152,9 @@ def _differences(held: DataFrame, made: DataFrame, table: Table) -> tuple[int, i
     types = {name: kind for name, kind in types_of(table).items() if name in made.columns}
     have, want = (_comparable(cast(rows, types)) for rows in (held, made))
     both = have.withColumn(_SIDE, F.lit(-1)).unionByName(want.withColumn(_SIDE, F.lit(1)))
-    per_row = both.groupBy(*map(quoted, types)).agg(F.sum(quoted(_SIDE)).alias("n"))
-    found = per_row.agg(F.sum(F.greatest("n", F.lit(0))), F.sum(F.greatest(-F.col("n"), F.lit(0)))).collect()
+    per_row = both.groupBy(*map(quoted, types)).agg(F.sum(quoted(_SIDE)).alias(_SIDE))
+    more = F.col(quoted(_SIDE))
+    found = per_row.agg(F.sum(F.greatest(more, F.lit(0))), F.sum(F.greatest(-more, F.lit(0)))).collect()
     missing, extra = found[0]
     return int(missing or 0), int(extra or 0)
 

@@ -119,7 +119,7 @@ def test_an_input_that_was_rewritten_is_said_before_the_next_derivation(source: 
 def test_totals_agree_with_their_query(source: Source, make_table: MakeTable) -> None:
     source.trades(1, 2)
     made = make_table(
-        f"SELECT symbol, sum(quantity) AS total FROM {source.name.table} GROUP BY symbol", kind="totals"
+        f"SELECT symbol, sum(quantity) AS n FROM {source.name.table} GROUP BY symbol", kind="totals"
     )
     made.derive()
     source.trades(5)
