@@ -39,9 +39,6 @@ of the request), refused (a 503; of a registry a 500), forbidden (the caller lac
 LATE = 0.3
 """Seconds that a late answer takes."""
 
-PARTS, PAUSE = 10, 0.02
-"""Of an answer that trickles: how many there are, and the seconds between them."""
-
 _HOPS = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length"})
 
 
@@ -103,11 +100,13 @@ class Wire:
         plan: Asked for each request, one after the other.
         met: How often a server's requests met each fate.
         asked: All requests but those to S3 and Kafka.
+        addresses: What REST catalogs tell of where S3 is, and what stands for it: clients would go there.
     """
 
     plan: Plan = lambda _: None
     met: Counter[tuple[str, Fate]] = field(default_factory=Counter)
     asked: list[Asked] = field(default_factory=list)
+    addresses: dict[bytes, bytes] = field(default_factory=dict)
     closing: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -136,11 +135,11 @@ class Wire:
 
 
 def trickle(write: Callable[[bytes], object], told: bytes) -> None:
-    """Tells an answer in small parts, with a pause after each."""
-    size = max(1, len(told) // PARTS)
+    """Tells an answer in ten small parts, with a pause after each."""
+    size = max(1, len(told) // 10)
     for at in range(0, len(told), size):
         write(told[at : at + size])
-        time.sleep(PAUSE)
+        time.sleep(0.02)
 
 
 @contextmanager
@@ -154,11 +153,13 @@ def wired(servers: dict[str, str], plan: Plan = lambda _: None) -> Iterator[tupl
     wire, ends = Wire(plan), {name: _end(name, url) for name, url in servers.items()}
     for end in ends.values():
         end.wire = wire
+    urls = {name: f"http://127.0.0.1:{end.server_port}" for name, end in ends.items()}
+    wire.addresses = {servers[name].encode(): urls[name].encode() for name in servers if name == "s3"}
     threads = [threading.Thread(target=e.serve_forever, args=(0.05,), daemon=True) for e in ends.values()]
     for thread in threads:
         thread.start()
     try:
-        yield wire, {name: f"http://127.0.0.1:{end.server_port}" for name, end in ends.items()}
+        yield wire, urls
     finally:
         wire.closing.set()
         for end in ends.values():
@@ -249,7 +250,10 @@ class _Handler(BaseHTTPRequestHandler):
             upstream.sendall(self._request(body))
             with HTTPResponse(upstream, method=self.command) as answer:
                 answer.begin()
-                return answer.status, answer.reason, answer.getheaders(), answer.read()
+                told = answer.read()
+                for own, other in self.server.wire.addresses.items() if self.server.name == "rest" else ():
+                    told = told.replace(own, other)
+                return answer.status, answer.reason, answer.getheaders(), told
 
     def _tell(
         self, status: int, reason: str, headers: list[tuple[str, str]], body: bytes, fate: Fate | None = None
@@ -262,14 +266,10 @@ class _Handler(BaseHTTPRequestHandler):
         if not bodiless:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        told = b"" if bodiless else body
-        if fate == "trickles":
-            trickle(self.wfile.write, told)
-        elif fate == "cut":
-            self.wfile.write(told[: len(told) // 2])
+        told = b"" if bodiless else body[: len(body) // 2] if fate == "cut" else body
+        trickle(self.wfile.write, told) if fate == "trickles" else self.wfile.write(told)
+        if fate == "cut":
             self._hang_up()
-        else:
-            self.wfile.write(told)
 
     def _refuse(self, status: int, code: str) -> None:
         """As each kind of server says it."""

@@ -37,6 +37,7 @@ _SILENT = {
     # Before Spark: it is Spark who says so.
     "The Iceberg catalog or its storage": (
         "RESTException", "GlueException", "S3Exception", "SdkClientException", "AWS Error NETWORK_CONNECTION",
+        "ConnectionClosedException",  # in the middle of a file
     ),
     # INVALID_HANDLE: it came up again, and knows nothing of the job.
     "Spark": (

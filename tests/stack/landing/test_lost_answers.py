@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from itertools import count
 
 import pytest
 
+from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, PartDownError
 from frazil.landing.land import land
-from kit.opened import table_of
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
+from kit.opened import data_files, table_of
 from kit.over_the_wire import over_the_wire
 from kit.sound import unreadable
 from kit.topics import MakeTopic, Topic, topic_maker
@@ -136,6 +140,39 @@ def test_answers_that_are_cut_in_their_middle_while_a_landing_asks_cost_no_recor
 
     assert not waiting
     assert (records, quantities(landed)) == (5, list(range(10)))
+    assert unreadable(table_of(landed)) == []
+
+
+@pytest.mark.parametrize("lake", ["rest"], indirect=True)
+@pytest.mark.parametrize("lane", ["auto", "spark"])
+@pytest.mark.parametrize("times", ["once", "always"])
+def test_a_file_that_is_cut_in_its_middle_while_it_is_compacted_is_no_shorter_file(
+    landed: Topic, wire: Wire, lane: str, times: str
+) -> None:
+    land(landed.spec, landed.connections)
+    clients = Clients(landed.connections.settings.with_changes(spark={"lane": lane}))
+    known: set[str] = set()
+
+    def is_cut(asked: Asked) -> bool:
+        if asked.method != "GET" or "/data/" not in asked.path:
+            return False
+        is_new = asked.path not in known
+        known.add(asked.path)
+        return is_new or times == "always"
+
+    wire.always("cut", is_cut)
+    try:
+        told = compact(landed.spec, clients, time.time(), Order(everything=True)).text
+    except PartDownError as error:
+        told = error.what
+    wire.calm()
+
+    assert "catalog or its storage stopped answering" in told or times == "once"
+    assert wire.met["s3", "cut"]
+    assert quantities(landed) == list(range(10))
+    compact(landed.spec, clients, time.time(), Order(everything=True))
+    assert quantities(landed) == list(range(10))
+    assert len(data_files(landed)) == 1
     assert unreadable(table_of(landed)) == []
 
 

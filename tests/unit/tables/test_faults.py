@@ -70,6 +70,7 @@ def test_a_catalog_that_does_not_say_what_became_of_a_commit_is_no_other_commit(
         ("[RETRIES_EXCEEDED] The maximum number of retries has been exceeded.", "Spark"),
         ("Job aborted: software.amazon.awssdk.services.s3.model.S3Exception: 503", "storage"),
         ("org.apache.iceberg.exceptions.RESTException: Connection refused", "catalog"),
+        ("org.apache.hc.core5.http.ConnectionClosedException: Premature end of Content-Length", "storage"),
         ("OSError: AWS Error NETWORK_CONNECTION during PutObject operation: curlCode: 7", "storage"),
     ],
 )
