@@ -105,6 +105,19 @@ def test_between_partitions_the_timestamp_decides_and_within_one_the_offset(make
     assert sound(changing.topic)
 
 
+def test_a_key_may_have_any_name(make_one: MakeTopic) -> None:
+    spec = {"mode": "upsert", "key_fields": ["wins", "met"]}
+    topic = make_one(partitions=2, trades=False, config={"retention.ms": "-1"}, **spec)
+    fields = [{"name": name, "type": "string"} for name in ("wins", "met", "held")]
+    topic.register({**TRADE, "fields": fields})
+    for held, partition, timestamp in (("first", 0, 2000), ("older", 1, 1000)):
+        value = topic.encode({"wins": "a", "met": "b", "held": held})
+        topic.send([value], partition, timestamp=timestamp)
+        land(topic.spec, topic.connections)
+
+    assert [row["held"] for row in topic.rows()] == ["first"]
+
+
 def test_a_range_that_is_replayed_after_a_rollback_gives_the_same_rows(changing: Upserts) -> None:
     snapshot = table_of(changing.topic).metadata.current_snapshot_id
     changing.send([("k1", None), ("k2", 2000), ("k1", 7), ("k1", None), ("k3", None)])

@@ -17,7 +17,7 @@ from frazil.landing.upsert.changes import Changes
 from frazil.landing.upsert.order import is_newer, places
 from frazil.landing.upsert.soft_delete import is_deleted
 from frazil.landing.upsert.truncates import is_truncated
-from frazil.landing.upsert.words import BARE, DELETED, TOMBSTONE
+from frazil.landing.upsert.words import BARE, DELETED, MET, TOMBSTONE, WINS
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
 from frazil.tables.faults import spark_job
@@ -27,6 +27,8 @@ from frazil.tables.spark import aggregated, at_snapshot
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
+
+_WON = quoted(WINS)
 
 _FEW = 1_000_000  # changes that each task of Spark holds in memory, so that no row of the table is moved
 
@@ -106,9 +108,9 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
     if changes.truncates:
         judged = _judged_all(rows.join(heads, list(changes.key), "left"), changes, wins)
     else:
-        met = rows.join(heads, list(changes.key)).withColumn("met", F.expr(quoted(BARE)))
-        judged = met.withColumn("wins", F.expr(f"{wins} AND NOT ({gone} AND {quoted(TOMBSTONE)})"))
-    measures = _COUNTS | {"deleted": f"count_if(wins AND {quoted(DELETED)} AND NOT {gone})"}
+        met = rows.join(heads, list(changes.key)).withColumn(MET, F.expr(quoted(BARE)))
+        judged = met.withColumn(WINS, F.expr(f"{wins} AND NOT ({gone} AND {quoted(TOMBSTONE)})"))
+    measures = _COUNTS | {"deleted": f"count_if({_WON} AND {quoted(DELETED)} AND NOT {gone})"}
     with spark_job(landing_job(plan)):
         counts = judged.groupBy("_file").agg(*(F.expr(sql).alias(word) for word, sql in measures.items()))
         found = [row.asDict() for row in counts.collect()]
@@ -117,7 +119,7 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
         {row["_file"]: row["gone"] for row in found if row["gone"]},
         sum(row["deleted"] for row in found),
         sum(row["bare"] for row in found),
-        judged.where("NOT wins").select(*map(quoted, changes.key)) if older else None,
+        judged.where(f"NOT {_WON}").select(*map(quoted, changes.key)) if older else None,
         sum(row["older_rows"] for row in found),
         *_strange(changes, judged, sum(row["met"] for row in found)),
     )
@@ -131,8 +133,8 @@ def _judged_all(rows: DataFrame, changes: Changes, wins: str) -> DataFrame:
     gone = is_deleted(spec)
     ended = f"{is_truncated(changes.truncates, spec, names_by_word(spec), landed=True)} AND NOT {gone}"
     newer = f"{known} AND {wins} AND NOT ({gone} AND {quoted(TOMBSTONE)})"
-    judged = rows.withColumn("wins", F.expr(f"coalesce({ended} OR ({newer}), false)"))
-    judged = judged.withColumn("met", F.expr(f"coalesce({quoted(BARE)}, false)")).where(f"wins OR {known}")
+    judged = rows.withColumn(WINS, F.expr(f"coalesce({ended} OR ({newer}), false)"))
+    judged = judged.withColumn(MET, F.expr(f"coalesce({quoted(BARE)}, false)")).where(f"{_WON} OR {known}")
     for column in (DELETED, BARE):
         judged = judged.withColumn(column, F.expr(f"coalesce({quoted(column)}, true)"))
     return judged
@@ -153,11 +155,11 @@ def _strange(changes: Changes, judged: DataFrame, met: int) -> tuple[DataFrame |
 
 
 _COUNTS = {
-    "met": "count_if(met)",
-    "gone": "count_if(wins)",
-    "bare": f"count_if(wins AND {quoted(BARE)})",
-    "older": "count_if(NOT wins)",
-    "older_rows": f"count_if(NOT wins AND NOT {quoted(BARE)})",
+    "met": f"count_if({quoted(MET)})",
+    "gone": f"count_if({_WON})",
+    "bare": f"count_if({_WON} AND {quoted(BARE)})",
+    "older": f"count_if(NOT {_WON})",
+    "older_rows": f"count_if(NOT {_WON} AND NOT {quoted(BARE)})",
 }
 
 

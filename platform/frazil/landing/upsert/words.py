@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-PARTITION, OFFSET, TIMESTAMP, LSN, DELETED, BARE, TOMBSTONE, ROW = (
-    f"$frazil_{word}"
-    for word in ("partition", "offset", "timestamp", "lsn", "deleted", "bare", "tombstone", "row")
+_WORDS = "partition", "offset", "timestamp", "lsn", "deleted", "bare", "tombstone", "row", "met", "wins"
+
+PARTITION, OFFSET, TIMESTAMP, LSN, DELETED, BARE, TOMBSTONE, ROW, MET, WINS = (
+    f"$frazil_{word}" for word in _WORDS
 )
-"""`DELETED`: whether the change ends its row. `BARE`: whether it leaves no row upon the landing's branch."""
+"""`DELETED`: whether the change ends its row. `BARE`: whether it leaves no row upon the landing's branch.
+`MET`: whether it leaves none and found its row. `WINS`: whether it is newer than that."""
