@@ -25,7 +25,7 @@ __all__ = ["Asked", "Fate", "Plan", "Wire", "commits", "creates", "puts", "trick
 
 Fate = Literal[
     "dropped", "cut", "failed", "replayed", "late", "trickles", "hangs", "unsent", "halved", "refused",
-    "forbidden",
+    "throttled", "forbidden",
 ]  # fmt: skip
 """What becomes of a request.
 
@@ -33,8 +33,15 @@ Done by the server: dropped (the connection is lost before the answer), cut (it 
 answer's body), failed (the answer is a 500), replayed (it is sent twice, and the second answer is told), late
 (the answer takes a while), trickles (it comes in small parts), hangs (there is none until the client gives
 up). Not done: unsent (the connection is lost before the server hears of it), halved (it is lost in the middle
-of the request), refused (a 503; of a registry a 500), forbidden (the caller lacks the right).
+of the request), refused (a 503; of a registry a 500), throttled and forbidden (as each server says it).
 """
+
+_REFUSALS = {
+    ("refused", ""): (503, "SlowDown"), ("refused", "registry"): (500, "SlowDown"),
+    ("throttled", ""): (429, "TooManyRequests"), ("throttled", "glue"): (400, "ThrottlingException"),
+    ("forbidden", ""): (403, "AccessDenied"), ("forbidden", "glue"): (400, "AccessDeniedException"),
+}  # fmt: skip
+"""Status and code of an answer, by fate and server; of other servers by none."""
 
 LATE = 0.3
 """Seconds that a late answer takes."""
@@ -150,14 +157,12 @@ def wired(servers: dict[str, str], plan: Plan = lambda _: None) -> Iterator[tupl
         servers: Their addresses by name; see `Asked`.
         plan: See `Wire`; it may be changed at any time.
     """
-    wire, ends = Wire(plan), {name: _end(name, url) for name, url in servers.items()}
-    for end in ends.values():
-        end.wire = wire
+    wire = Wire(plan)
+    ends = {name: _end(name, url, wire) for name, url in servers.items()}
     urls = {name: f"http://127.0.0.1:{end.server_port}" for name, end in ends.items()}
     wire.addresses = {servers[name].encode(): urls[name].encode() for name in servers if name == "s3"}
-    threads = [threading.Thread(target=e.serve_forever, args=(0.05,), daemon=True) for e in ends.values()]
-    for thread in threads:
-        thread.start()
+    for end in ends.values():
+        threading.Thread(target=end.serve_forever, args=(0.05,), daemon=True).start()
     try:
         yield wire, urls
     finally:
@@ -181,10 +186,10 @@ class _End(ThreadingHTTPServer):
         """Clients go away as they like."""
 
 
-def _end(name: str, url: str) -> _End:
+def _end(name: str, url: str, wire: Wire) -> _End:
     end = _End(("127.0.0.1", 0), _Handler)
     parts = urlsplit(url)
-    end.name, end.target = name, (parts.hostname or "", parts.port or 80)
+    end.wire, end.name, end.target = wire, name, (parts.hostname or "", parts.port or 80)
     return end
 
 
@@ -208,13 +213,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._meet(self.server.wire.fate_of(asked), body)
 
     def _meet(self, fate: Fate | None, body: bytes) -> None:
-        if fate == "forbidden":
-            glue = self.server.name == "glue"
-            self._refuse(400 if glue else 403, "AccessDeniedException" if glue else "AccessDenied")
-            return
-        if fate in ("unsent", "refused"):
-            status = 500 if self.server.name == "registry" else 503
-            self._refuse(status, "SlowDown") if fate == "refused" else self._hang_up()
+        refusal = _REFUSALS.get((fate or "", self.server.name)) or _REFUSALS.get((fate or "", ""))
+        if refusal or fate == "unsent":
+            self._refuse(*refusal) if refusal else self._hang_up()
             return
         if fate == "halved":
             with socket.create_connection(self.server.target, 60) as upstream:

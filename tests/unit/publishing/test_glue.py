@@ -18,8 +18,8 @@ from frazil.spec.topic import TableSpec
 from kit.wire import Asked, Fate, Wire, commits
 
 SPEC = TableSpec(topic="orders")
-DONE: tuple[Fate, ...] = ("dropped", "failed", "replayed", "late")
-UNDONE: tuple[Fate, ...] = ("unsent", "refused")
+DONE: tuple[Fate, ...] = ("dropped", "cut", "failed", "replayed", "late", "trickles")
+UNDONE: tuple[Fate, ...] = ("unsent", "halved", "refused", "throttled")
 
 
 class Lake(Clients):
