@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
 
 import pytest
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import FrazilError, PartDownError
+from frazil.kafka.facts import topic_fact
 from frazil.landing import source
 from frazil.landing.land import land
 from frazil.settings.profile import Settings
@@ -77,6 +80,23 @@ def test_an_answer_that_never_comes_is_asked_for_again(landed: Topic, wire: Wire
     assert "Kafka" in told
     assert wire.met["kafka", "hangs"]
     assert_all_is_there_once(landed)
+
+
+def test_an_end_that_kafka_did_not_tell_is_no_log_that_was_cut(landed: Topic, wire: Wire) -> None:
+    admin, name = landed.connections.admin, landed.name
+    known = topic_fact(admin, name)
+
+    for fate in FATES:
+        for number in range(2):  # of the first offsets, and of the ends
+            numbers = count()
+            wire.plan = lambda asked, of=number, n=numbers, met=fate: (  # type: ignore[misc]
+                met if asked.operation == "ListOffsets" and next(n) == of else None
+            )
+            with suppress(PartDownError):
+                assert topic_fact(admin, name) == known
+    wire.calm()
+
+    assert topic_fact(admin, name) == known
 
 
 @pytest.fixture

@@ -31,6 +31,9 @@ _UNSETTLED = (
 )
 _FIRST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LAST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+_UNTOLD = KafkaError(KafkaError.OFFSET_NOT_AVAILABLE, "its answer with the offsets was lost", False, True)
+"""librdkafka 2.16 gives -1001 for an offset, and no error, where the connection was lost meanwhile."""
+
 _DESCRIBE_SECONDS = 5.0  # describing asks for metadata only; a broker that takes longer is down
 
 
@@ -195,6 +198,9 @@ def _offsets(
             info = future.result()
         except KafkaException as e:
             refused[place.topic] = e
+            continue
+        if info.offset < 0:
+            refused[place.topic] = KafkaException(_UNTOLD)
             continue
         epoch = -1 if info.leader_epoch is None else info.leader_epoch
         found.setdefault(place.topic, {})[place.partition] = (info.offset, epoch)
