@@ -19,12 +19,13 @@ from frazil.connections import Connections
 from frazil.errors import FrazilError, OffsetsLostError, TopicChangedError
 from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
+from frazil.tables.catalog import load_table_or_none
 from frazil.tables.keys import Key
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry import expire
 from frazil.upkeep.kind import Order
 from kit.made import NAMESPACE, Made, make_made
-from kit.sound import refusals_of_java, unreadable
+from kit.sound import Looks, refusals_of_java
 from kit.topics import TRADE, Topic, topic_maker
 from kit.wire import Asked, Fate, Wire, commits, creates, puts
 
@@ -74,6 +75,8 @@ class Faulty:
     columns: int = 0
     ends: dict[int, int] = field(default_factory=lambda: {0: 0, 1: 0})
     bad: set[Key] = field(default_factory=set)
+    looks: Looks = field(default_factory=Looks)
+    read: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def round(self) -> None:
         """Some records come, and two works are done over a wire that loses answers."""
@@ -84,9 +87,8 @@ class Faulty:
         }  # fmt: skip
         self._produce()
         for name in self.dice.choices(list(works), weights=[4, 3, 2, 2, 2, 1, 1], k=2):
-            if name == "expire" and self._table(
-                ""
-            ):  # what is made of the table sees all of it first: nothing unseen may go
+            if name == "expire" and self._own:
+                # What is made of the table sees all of it first: nothing unseen may go.
                 for made in self.derived.values():
                     made.derive()
             self._do(name, works[name])
@@ -105,7 +107,7 @@ class Faulty:
         assert sorted(self.derived["totals"].rows()) == self._totals(), self.story
 
     def _do(self, name: str, work: Callable[[], object]) -> None:
-        before, met = self._seen(), self.wire.met.copy()
+        before, met = self._seen(self._tables()), self.wire.met.copy()
         try:
             work()
             told = ""
@@ -117,8 +119,7 @@ class Faulty:
             fates = ", ".join(f"{what} {fate}" for what, fate in (self.wire.met - met).elements())
             self.story.append(f"{name} ({fates or 'calm'}): ")
         self.story[-1] += " ".join(told.split()) or "done"
-        self._agrees()
-        self._is_true(told, before)
+        self._is_true(told, before, self._agrees())
 
     def _under_fire(self, work: Callable[[], T]) -> T:
         self.wire.plan = self._fate
@@ -127,56 +128,64 @@ class Faulty:
         finally:
             self.wire.calm()
 
-    def _is_true(self, told: str, before: dict[str, Any]) -> None:
+    def _is_true(self, told: str, before: dict[str, Any], after: dict[str, Any]) -> None:
         """What was told of the data."""
         assert not told or "Next: " in told, self.story
-        after = self._seen()
         if any(words in told.lower() for words in INVISIBLE):
             assert _rows_of(after) == _rows_of(before), self.story
         if any(words in told.lower() for words in UNCHANGED):
             assert after == before, self.story
 
-    def _agrees(self) -> None:
-        """Rows are offsets, files are there, clocks go on, in every table that is there."""
-        for name in ("", "letters", *self.derived):
-            if table := self._table(name):
-                assert unreadable(table) == [], (name, self.story)
-                assert refusals_of_java(table) == [], (name, self.story)
-        position = self._seen()["position"] or {}
-        landed = {(p, n) for p, end in position.items() for n in range(end)}
-        rows = [(row["$$partition"], row["$$offset"]) for row in self._rows()]
+    def _agrees(self) -> dict[str, Any]:
+        """Rows are offsets, files are there, clocks go on, in each table that is there; what is seen then."""
+        tables = self._tables()
+        for name, table in tables.items():
+            assert self.looks.unreadable(table) == [], (name, self.story)
+            assert refusals_of_java(table) == [], (name, self.story)
+        seen = self._seen(tables)
+        landed = {(p, n) for p, end in (seen["position"] or {}).items() for n in range(end)}
+        rows = sorted((row["$$partition"], row["$$offset"]) for row in self._read(tables.get("")))
         assert rows == sorted(landed - self.bad), self.story
-        letters = self._letters()
+        # Dead letters may be ahead of the table's position: they are kept before it is published.
+        letters = [(row["partition"], row["offset"]) for row in self._read(tables.get("letters"))]
         assert len(letters) == len({*letters}), self.story
         assert landed & self.bad <= {*letters} <= self.bad, self.story
+        return seen
 
-    def _seen(self) -> dict[str, Any]:
+    def _seen(self, tables: dict[str, Table]) -> dict[str, Any]:
         """What a reader could tell to have changed: positions, columns and rows."""
-        table = self._table("")
+        table = tables.get("")
         ledger = read_ledger(table.metadata) if table else None
         seen: dict[str, Any] = {"position": dict(ledger.position) if ledger else None}
         seen["columns"] = table.schema().column_names if table else None
         for name in self.derived:
-            made = self._table(name)
-            seen[name] = sorted(self.derived[name].rows()) if made else None
+            rows = [tuple(row.values()) for row in self._read(tables.get(name))]
+            seen[name] = sorted(rows) if name in tables else None
         return seen
 
-    def _table(self, which: str) -> Table | None:
-        """A table if it is there: the topic's, its dead letters, or one of those made of it."""
-        own = self.topic.things.table
-        name = {"": own, "letters": own.dead_letters}.get(which) or self.derived[which].name
+    def _tables(self) -> dict[str, Table]:
+        """Those that are there: the topic's, its dead letters, and those made of it."""
         catalog = self.topic.connections.catalog
-        return catalog.load_table(name.identifier) if catalog.table_exists(name.identifier) else None
+        names = {"": self.topic.things.table, "letters": self.topic.things.table.dead_letters}
+        names |= {name: made.name for name, made in self.derived.items()}
+        found = {each: load_table_or_none(catalog, name) for each, name in names.items()}
+        return {each: table for each, table in found.items() if table}
+
+    def _read(self, table: Table | None) -> list[dict[str, Any]]:
+        """All rows of a table. The same metadata has the same ones, as long as its files are there."""
+        if table is None:
+            return []
+        if (where := table.metadata_location) not in self.read:
+            self.read[where] = table.scan().to_arrow().to_pylist()
+        return self.read[where]
+
+    @property
+    def _own(self) -> Table | None:
+        """The topic's table, once there is one."""
+        return load_table_or_none(self.topic.connections.catalog, self.topic.things.table)
 
     def _rows(self) -> list[dict[str, Any]]:
-        return self.topic.rows() if self._table("") else []
-
-    def _letters(self) -> list[Key]:
-        """Dead letters may be ahead of the table's position: they are kept before it is published."""
-        letters = self._table("letters")
-        return (
-            [(r["partition"], r["offset"]) for r in letters.scan().to_arrow().to_pylist()] if letters else []
-        )
+        return self._read(self._own)
 
     def _quantities(self) -> list[int]:
         return sorted(row["quantity"] for row in self._rows())
@@ -216,17 +225,17 @@ class Faulty:
         assert len(self._rows()) - before == report.records, self.story
 
     def _compact(self) -> None:
-        if self._table(""):
+        if self._own:
             spec, connections, order = self.topic.spec, self.topic.connections, Order(everything=True)
             self._under_fire(lambda: compact(spec, connections, time.time(), order))
 
     def _expire(self) -> None:
-        if self._table(""):
+        if self._own:
             spec, connections = self.topic.spec, self.topic.connections
             self._under_fire(lambda: expire(spec, connections, time.time() + 60))
 
     def _derive(self, name: str) -> None:
-        if self._table(""):
+        if self._own:
             self._under_fire(self.derived[name].derive)
 
     def _evolve(self) -> None:

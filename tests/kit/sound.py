@@ -2,41 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
+from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import Table
 
-__all__ = ["refusals_of_java", "unreadable"]
+from frazil.upkeep.storage import key_of, list_files
+
+__all__ = ["Looks", "refusals_of_java", "unreadable"]
 
 _MINUTE = 60_000
 """Milliseconds that a clock may be behind (TableMetadata.ONE_MINUTE in Iceberg's Java; Rust and Go alike)."""
 
 
-def unreadable(table: Table) -> list[str]:
-    """Files that a branch of the table names, and that can't be read, with why."""
-    return [f"{ref}: {wrong}" for ref in table.metadata.refs for wrong in _of_ref(table, ref)]
+class Looks:
+    """Looks at tables again and again: a manifest never changes, so each is read once.
 
+    What was read before must still be there, as all data files must: one list of a table's storage tells.
+    """
 
-def _of_ref(table: Table, ref: str) -> Iterator[str]:
-    snapshot = table.metadata.snapshot_by_id(table.metadata.refs[ref].snapshot_id)
-    if snapshot is None:
-        yield "its snapshot is not in the metadata"
-        return
-    try:
-        manifests = snapshot.manifests(table.io)
-    except OSError as e:
-        yield f"manifest list {snapshot.manifest_list}: {e!r}"
-        return
-    for manifest in manifests:
+    def __init__(self) -> None:
+        self._named: dict[str, list[Any]] = {}
+        self._stored: set[str] = set()
+
+    def unreadable(self, table: Table) -> list[str]:
+        """Files that a branch of the table names, and that can't be read, with why."""
+        self._stored = {key_of(file.path) for file in list_files(table, ("",))}
+        return [f"{ref}: {wrong}" for ref in table.metadata.refs for wrong in self._of_ref(table, ref)]
+
+    def _of_ref(self, table: Table, ref: str) -> Iterator[str]:
+        snapshot = table.metadata.snapshot_by_id(table.metadata.refs[ref].snapshot_id)
+        if snapshot is None:
+            yield "its snapshot is not in the metadata"
+            return
         try:
-            entries = manifest.fetch_manifest_entry(table.io)
+            manifests = self._read(snapshot.manifest_list, partial(snapshot.manifests, table.io))
         except OSError as e:
-            yield f"manifest {manifest.manifest_path}: {e!r}"
-            continue
-        for path in (e.data_file.file_path for e in entries):
-            if not table.io.new_input(path).exists():
-                yield f"data file {path} is not there"
+            yield f"manifest list {snapshot.manifest_list}: {e!r}"
+            return
+        for manifest in manifests:
+            try:
+                paths = self._read(manifest.manifest_path, partial(_files_of, manifest, table))
+            except OSError as e:
+                yield f"manifest {manifest.manifest_path}: {e!r}"
+                continue
+            yield from (f"data file {path} is not there" for path in paths if not self._is_there(path))
+
+    def _read(self, path: str, read: Callable[[], Any]) -> list[Any]:
+        if path not in self._named:
+            self._named[path] = list(read())
+        elif not self._is_there(path):
+            raise FileNotFoundError(path)
+        return self._named[path]
+
+    def _is_there(self, path: str) -> bool:
+        return key_of(path) in self._stored
+
+
+def unreadable(table: Table) -> list[str]:
+    """The same, for one look."""
+    return Looks().unreadable(table)
+
+
+def _files_of(manifest: ManifestFile, table: Table) -> list[str]:
+    return [entry.data_file.file_path for entry in manifest.fetch_manifest_entry(table.io)]
 
 
 def refusals_of_java(table: Table) -> list[str]:
