@@ -21,11 +21,13 @@ from pyiceberg.manifest import (
     ManifestWriter,
     ManifestWriterV2,
 )
+from pyiceberg.schema import Schema
 from pyiceberg.table import Transaction
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.update.snapshot import _SnapshotProducer
-from pyiceberg.typedef import EMPTY_DICT
+from pyiceberg.typedef import EMPTY_DICT, TableVersion
+from pyiceberg.types import IntegerType, ListType, NestedField, StructType
 
 from frazil.tables.manifests import Entries, manifests_of
 from frazil.tables.pyiceberg import live_entries
@@ -215,7 +217,11 @@ class _Rewrite(_SnapshotProducer[Any]):
 
 
 class DeleteManifestWriter(ManifestWriterV2):
-    """PyIceberg writes manifests of data files only."""
+    """PyIceberg writes manifests of data files only.
+
+    It has ids of columns as longs; they are ints (https://iceberg.apache.org/spec/#manifests, field 136), and
+    Java can't read any others.
+    """
 
     def content(self) -> ManifestContent:
         """See `ManifestWriter.content`."""
@@ -224,6 +230,19 @@ class DeleteManifestWriter(ManifestWriterV2):
     @property
     def _meta(self) -> dict[str, str]:
         return {**super()._meta, "content": "deletes"}
+
+    def _with_partition(self, format_version: TableVersion) -> Schema:
+        *others, file = super()._with_partition(format_version).fields
+        told: Any = file.field_type
+        parts = (_with_ints(f) if f.name == "equality_ids" else f for f in told.fields)
+        return Schema(*others, file.model_copy(update={"field_type": StructType(*parts)}))
+
+
+def _with_ints(ids: NestedField) -> NestedField:
+    told: Any = ids.field_type
+    return ids.model_copy(
+        update={"field_type": ListType(told.element_id, IntegerType(), told.element_required)}
+    )
 
 
 def _by_partition(entries: Iterable[ManifestEntry]) -> Iterator[tuple[int, list[str]]]:

@@ -13,6 +13,7 @@ from frazil.landing.land import land
 from frazil.tables.snapshots import number, summary_of
 from frazil.tables.spark import spark_name
 from frazil.upkeep.compaction.run import compact
+from kit.delete_files import delete_by_equality
 from kit.opened import table_of
 from kit.topics import MakeTopic, Topic, topic_maker
 from kit.upserts import upserts
@@ -50,12 +51,13 @@ def test_a_landing_that_merges_into_a_file_with_deletes_brings_no_row_back(make_
     assert sent.held() == sent.rows
     assert (report.inserted, report.updated, report.deleted) == (2, 1, 1)
     assert run_check("row_count", topic.spec, topic.connections).passed
-    delete_by_files(topic, "key = 'k5'")
+    delete_by_equality(table_of(topic), key="k5")
     (foreign,) = foreign_commits(table_of(topic).metadata)
     accept(topic.spec, topic.connections, foreign.snapshot_id, "asked for")
     del sent.rows["k5"]
     compacted = compact(topic.spec, topic.connections, time.time())
     assert compacted.numbers["delete_files_after"] == 0 < compacted.numbers["delete_files_before"]
+    assert sent.held() == sent.rows
     sent.send([("k5", 500), ("k6", 600)])
     land(topic.spec, topic.connections)
     assert sent.held() == sent.rows

@@ -35,6 +35,7 @@ NAMES: list[tuple[Any, str]] = [
     (glue_module, "_construct_table_input"),
     (manifest, "_inherit_from_manifest"),
     (manifest.ManifestWriter, "_meta"),
+    (manifest.ManifestWriter, "_with_partition"),
     (pyarrow, "_dataframe_to_data_files"),
     (snapshot, "_SnapshotProducer"),
     (snapshot._SnapshotProducer, "_deleted_entries"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
@@ -244,3 +246,19 @@ def test_a_table_that_another_engine_raised_to_version_3_is_left_alone_and_nothi
         load_with_head(clients.catalog, NAME)
     assert ids(table) == list(range(ROWS, 3 * ROWS))
     assert table.refresh().metadata_location == before
+
+
+def test_ids_of_columns_are_written_as_java_reads_them(clients: Clients) -> None:
+    table = make(clients, files=1)
+    delete_by_equality(table, id=1)
+
+    head = table.refresh().current_snapshot()
+    assert head
+    (deletes,) = (m for m in head.manifests(table.io) if m.content == ManifestContent.DELETES)
+    with table.io.new_input(deletes.manifest_path).open() as stream:
+        schema = fastavro.reader(io.BytesIO(stream.read())).writer_schema
+    (entry,) = deletes.fetch_manifest_entry(table.io)
+
+    (ids,) = (f["type"][1] for f in schema["fields"][-1]["type"]["fields"] if f["name"] == "equality_ids")
+    assert (ids["items"], ids["element-id"]) == ("int", 136)
+    assert entry.data_file.equality_ids == [1]
