@@ -26,6 +26,7 @@ from frazil.landing.plan import Plan
 from frazil.landing.repair import Repair, repaired
 from frazil.landing.report import LandingReport
 from frazil.landing.tables import ensure_table
+from frazil.landing.upsert.key import why_no_older_records
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
@@ -109,7 +110,7 @@ def _refuse_upserts(spec: TableSpec) -> None:
     if spec.is_keyed:
         raise UsageError(
             f"Dead letters of {spec.topic} can't be redriven: its table has mode: {spec.mode}.",
-            meaning="A later record may have changed or deleted the same row. Nothing was changed.",
+            meaning=f"{why_no_older_records(spec)} Nothing was changed.",
             todo="Send what still holds to the topic again, as a new record.",
         )
 

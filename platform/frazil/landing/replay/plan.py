@@ -20,6 +20,7 @@ from frazil.landing.chosen import offset_columns
 from frazil.landing.history import look
 from frazil.landing.ledger import Ledger, Span, read_ledger
 from frazil.landing.plan import Plan
+from frazil.landing.upsert.key import why_no_older_records
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 
@@ -30,12 +31,11 @@ _NOTHING = "Nothing was changed."
 
 
 def refuse_keyed(spec: TableSpec) -> None:
-    """Refuses tables of one row per key: a row there is no longer that of one record."""
+    """Refuses tables of rows by key: what a row says there does not follow from one record alone."""
     if spec.is_keyed:
         raise UsageError(
             f"Records of {spec.topic} can't be replayed: its table has mode: {spec.mode}.",
-            meaning="A row is the newest of its key, and later records may have changed or deleted it. "
-            f"{_NOTHING}",
+            meaning=f"{why_no_older_records(spec)} {_NOTHING}",
             todo="Send what should hold to the topic again, as a new record; or land the topic into a table "
             "of another name.",
         )

@@ -53,6 +53,15 @@ def told_apart(spec: TableSpec, key: RowKey) -> tuple[str, ...]:
     return (*key.columns, *versions)
 
 
+def why_no_older_records(spec: TableSpec) -> str:
+    """Why records from below the table's position can't be written into it any more."""
+    if spec.keeps_versions:
+        return (
+            "Since and until when a version holds follows from the records around it, not from its own alone."
+        )
+    return "A row is the newest of its key, and a later record may have changed or deleted it."
+
+
 def key_properties(spec: TableSpec, key: RowKey) -> dict[str, str]:
     """Properties of a new table with that key."""
     told = {KEY_COLUMNS: json.dumps(told_apart(spec, key))} if key.columns else {}

@@ -111,9 +111,14 @@ def test_rows_that_others_deleted_do_not_come_back_where_the_snapshot_that_tells
 
 def test_tables_whose_rows_are_not_records_and_topics_that_are_others_are_refused(world: World) -> None:
     keyed = SPEC.model_copy(update={"mode": "upsert"})
+    history = SPEC.model_copy(update={"mode": "cdc", "versions": "all"})
     nameless = SPEC.model_copy(update={"metadata_names": "portable"})
     with pytest.raises(UsageError, match="mode: upsert"):
         replay(keyed, world.connections, {0: (0, 1)})
+    for older in (partial(replay, spans={0: (0, 1)}), redrive):
+        with pytest.raises(UsageError) as refused:
+            older(history, world.connections)
+        assert refused.value.meaning.startswith("Since and until when a version holds follows from")
     with pytest.raises(ConfigureError, match="has no column"):
         replay(nameless, world.connections, {0: (0, 1)})
     world.topic.begin_anew()
