@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from typing import Any
+
+from kit.envelopes import AT, Captured
+from kit.topics import Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +54,42 @@ def _streams(told: Iterable[Told]) -> dict[tuple[str, int], list[Told]]:
     for one in sorted(told, key=lambda t: t.offset):
         found[one.key, one.partition].append(one)
     return found
+
+
+@dataclass
+class History:
+    """A topic of changes in two partitions, and what was told there; the topic's spec is of a history."""
+
+    made: Captured
+    told: list[Told] = field(default_factory=list)
+
+    @property
+    def topic(self) -> Topic:
+        return self.made.topic
+
+    def send(self, key: str, quantity: int | None, seconds: int, partition: int | None = None) -> None:
+        """Sends a change that the source made at some second; a delete is followed by a tombstone, later.
+
+        Args:
+            partition: None: the key's own.
+        """
+        place = ord(key) % 2 if partition is None else partition
+        self.made.moment = AT // 1000 + seconds * 1000
+        for op in ("c",) if quantity is not None else ("d", None):
+            offset = sum(one.partition == place for one in self.told)
+            self.told.append(Told(key, place, offset, seconds if op else seconds + 1, op))
+        stamp = self.made.moment + 1000 * (quantity is None)
+        self.made.send([(key, quantity)], partition=place, timestamp=stamp)
+
+    def held(self, rows: Iterable[dict[str, Any]] | None = None) -> set[Version]:
+        """The versions that rows say; None: those that the table holds, each of them once."""
+        found = [_version(row) for row in (self.topic.rows() if rows is None else rows)]
+        assert len(set(found)) == len(found), "a version has two rows"
+        return set(found)
+
+
+def _version(row: dict[str, Any]) -> Version:
+    since, until = (
+        at and round(at.timestamp()) - AT // 10**6 for at in (row["$$valid-from"], row["$$valid-to"])
+    )
+    return row["key"], row["$$partition"], row["$$offset"], since, until, row["$$current"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -11,12 +9,11 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.discovery import discover
-from frazil.errors import SchemaRefusedError, SuspendedError
+from frazil.errors import SchemaRefusedError
 from frazil.landing.land import land
 from frazil.spec.migrations import Migration
 from kit.envelopes import AT, FIELDS, Captured, Written, avro_envelope, captured
 from kit.topics import MakeTopic, topic_maker
-from kit.versions import Told, Version, versions_of
 
 
 @pytest.fixture
@@ -160,51 +157,6 @@ def test_the_sources_log_says_what_is_later_whatever_partition_and_clock_say(mak
     land(topic.spec, topic.connections)
     assert live(made) == {"a": 1, "b": 5, "e": 5}
     assert sound(made)
-
-
-def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(make_one: MakeTopic) -> None:
-    made, chance = captured(make_one, config={"retention.ms": "-1"}), random.Random(3)
-    topic, told, ends = made.topic, list[Told](), [0, 0]
-    spec = topic.spec.model_copy(update={"table": f"{topic.name}_history", "versions": "all"})
-    history = replace(topic, spec=spec)
-
-    def send(key: str, quantity: int | None, partition: int, seconds: int) -> None:
-        made.moment = AT // 1000 + seconds * 1000
-        for op in ("c",) if quantity is not None else ("d", None):
-            told.append(Told(key, partition, ends[partition], seconds if op else seconds + 1, op))
-            ends[partition] += 1
-        stamp = made.moment + 1000 * (quantity is None)
-        made.send([(key, quantity)], partition=partition, timestamp=stamp)
-
-    def held() -> set[Version]:
-        found = set()
-        for r in history.rows():
-            since, until = (
-                (at and round(at.timestamp()) - AT // 10**6) for at in (r["$$valid-from"], r["$$valid-to"])
-            )
-            found.add((r["key"], r["$$partition"], r["$$offset"], since, until, r["$$current"]))
-        return found
-
-    for number in range(26):  # a key stays in its partition
-        key, quantity = chance.choice("abcd"), chance.choice((number, number, None))
-        send(key, quantity, ord(key) % 2, 10 * number + chance.choice((0, -15)))
-    reports = []
-    while sum(ends) > sum(r.records for r in reports):
-        reports.append(land(spec, topic.connections, max_records=15))
-    assert held() == versions_of(told)
-    assert any(r.updated for r in reports)
-    land(topic.spec, topic.connections)
-    now = {r["key"]: (r["quantity"], r["note"]) for r in history.rows() if r["$$current"]}
-    assert now == {r["key"]: (r["quantity"], r["note"]) for r in topic.rows()}
-
-    send("a", 7, 0, 55)  # late, and in another partition than all others of its key
-    land(spec, topic.connections)
-
-    assert held() == versions_of(told)
-    assert sound(replace(made, topic=history))
-    topic.send_keyed([(None, made.value("t", None, None))])
-    with pytest.raises(SuspendedError, match="truncate"):
-        land(spec, topic.connections)
 
 
 @pytest.mark.parametrize("written", ["avro", "json"])

@@ -1,0 +1,128 @@
+"""versions: all: a history is what the records say, whatever is late, killed, cut or taken back."""
+
+from __future__ import annotations
+
+import random
+import signal
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from frazil.checks.run import run_check
+from frazil.connections import Connections
+from frazil.errors import SuspendedError
+from frazil.landing.cut.create import begin_cut
+from frazil.landing.land import land
+from frazil.landing.rollback import roll_back
+from kit.envelopes import captured
+from kit.killed import upsert_process
+from kit.opened import table_of
+from kit.topics import MakeTopic, Topic, topic_maker
+from kit.upserts import by_key
+from kit.versions import History, versions_of
+from kit.waiting import PATIENCE
+
+
+@pytest.fixture
+def make_one(connections: Connections, fresh_name: str) -> MakeTopic:
+    """Makes topics whose tables the REST catalog has: what is tested does not depend on the catalog."""
+    return topic_maker(connections, fresh_name, "landing_tests")
+
+
+def history_of(make_topic: MakeTopic) -> History:
+    """A topic of changes that becomes a history."""
+    return History(captured(make_topic, config={"retention.ms": "-1"}, versions="all"))
+
+
+def sound(topic: Topic) -> bool:
+    """Whether all checks of the rows and the columns pass."""
+    checks = ("row_count", "row_count_deep", "schema")
+    found = [run_check(check, topic.spec, topic.connections) for check in checks]
+    assert all(f.passed for f in found), [f.text for f in found]
+    return True
+
+
+def beside(history: History) -> Topic:
+    """The same topic as a table of what holds now."""
+    topic = history.topic
+    return replace(
+        topic, spec=topic.spec.model_copy(update={"table": f"{topic.name}_now", "versions": "last"})
+    )
+
+
+def current(rows: list[dict[str, Any]]) -> dict[str, tuple[int, str]]:
+    """What rows say that holds now; of a table without a history that is all of them."""
+    return by_key((r["key"], (r["quantity"], r["note"])) for r in rows if r.get("$$current", True))
+
+
+def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(make_one: MakeTopic) -> None:
+    history, chance = history_of(make_one), random.Random(3)
+    topic, now = history.topic, beside(history)
+    for number in range(26):  # a key stays in its partition
+        key, quantity = chance.choice("abcd"), chance.choice((number, number, None))
+        history.send(key, quantity, 10 * number + chance.choice((0, -15)))
+    reports = []
+    while len(history.told) > sum(r.records for r in reports):
+        reports.append(land(topic.spec, topic.connections, max_records=15))
+    assert history.held() == versions_of(history.told)
+    assert any(r.updated for r in reports)
+    land(now.spec, topic.connections)
+    assert current(topic.rows()) == current(now.rows())
+
+    history.send("a", 7, 55, partition=0)  # late, and in another partition than all others of its key
+    land(topic.spec, topic.connections)
+
+    assert history.held() == versions_of(history.told)
+    assert sound(topic)
+    topic.send_keyed([(None, history.made.value("t", None, None))])
+    with pytest.raises(SuspendedError, match="truncate"):
+        land(topic.spec, topic.connections)
+
+
+def test_a_history_that_a_kill_and_a_rollback_interrupt_is_the_same(make_one: MakeTopic) -> None:
+    history = history_of(make_one)
+    topic = history.topic
+    for at, key in enumerate("abab"):
+        history.send(key, at, 10 * at)
+    land(topic.spec, topic.connections)
+    first = table_of(topic).metadata.current_snapshot_id
+    history.send("a", 7, 15, partition=0)
+    history.send("b", None, 50)
+    history.send("a", 8, 60)
+    process = upsert_process(topic.spec, topic.connections.settings.catalog, "audited")
+    assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
+
+    assert land(topic.spec, topic.connections).records == 4
+    assert history.held() == versions_of(history.told)
+    roll_back(topic.spec, topic.connections, first or 0)
+    assert history.held() == versions_of(history.told[:4])
+    while land(topic.spec, topic.connections, max_records=2).records:
+        pass
+
+    assert history.held() == versions_of(history.told)
+    assert sound(topic)
+
+
+def test_a_cut_has_a_history_and_what_holds_now_as_of_one_moment(make_one: MakeTopic) -> None:
+    history = history_of(make_one)
+    topic, now = history.topic, beside(history)
+    for at, key in enumerate("abab"):
+        history.send(key, at, 10 * at)
+    for one in (topic, now):
+        land(one.spec, one.connections)
+    history.send("a", None, 50)
+    begin_cut("month", "shop", [topic.spec, now.spec], topic.connections)
+    told = list(history.told)
+    history.send("b", 7, 60)
+    for one in (topic, now):
+        land(one.spec, one.connections)
+
+    of_cut = [table_of(one).scan().use_ref("cut_month").to_arrow().to_pylist() for one in (topic, now)]
+
+    assert history.held(of_cut[0]) == versions_of(told)
+    assert current(of_cut[0]) == current(of_cut[1]) == {"b": (3, "n3")}
+    for one in (topic, now):
+        land(one.spec, one.connections)
+    assert history.held() == versions_of(history.told)
+    assert current(topic.rows()) == current(now.rows()) == {"b": (7, "n7")}
