@@ -7,7 +7,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.described import PipelineTable, op_name
+from assets.description import PipelineTable, op_name
 from assets.outcome import engine_errors
 from frazil.checks.result import Check
 from frazil.checks.run import checks_of, run_check

@@ -19,7 +19,7 @@ from dagster.components.core.defs_module import ComponentPath
 from pydantic import BaseModel, Field, GetPydanticSchema, PrivateAttr
 from pydantic_core import core_schema
 
-from assets.described import Origin
+from assets.description import Origin
 from frazil.errors import FrazilError, SpecError
 from frazil.pipelines.attributes import FILE
 from frazil.pipelines.file import beside

@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.described import PipelineTable, after_upstream, asset_spec, op_name
+from assets.description import PipelineTable, after_upstream, asset_spec, op_name
 from assets.outcome import engine_errors
 from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport, derive

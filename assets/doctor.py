@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from assets.checks import on_request
-from assets.described import PipelineTable
+from assets.description import PipelineTable
 from assets.outcome import engine_errors
 from frazil.doctor.probe import Finding, Patient
 from frazil.doctor.run import examine

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from assets.derived import DerivedTable
-from assets.described import PipelineTable, after_upstream, asset_spec, op_name
+from assets.description import PipelineTable, after_upstream, asset_spec, op_name
 from assets.outcome import engine_errors
 from frazil.derive.dead_letters import survey_letters
 from frazil.derive.derive import derive

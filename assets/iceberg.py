@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.described import TopicTable, asset_spec
+from assets.description import TopicTable, asset_spec
 from assets.outcome import failure
 from frazil.checks.run import run_check
 from frazil.connections import Connections

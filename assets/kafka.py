@@ -7,7 +7,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.described import TopicTable, asset_spec, op_name
+from assets.description import TopicTable, asset_spec, op_name
 from assets.outcome import engine_errors
 from frazil.kafka.provisioning import ensure_topic
 from resources.connections import FrazilConnections

@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.described import TopicTable, asset_spec, op_name
+from assets.description import TopicTable, asset_spec, op_name
 from assets.outcome import engine_errors
 from frazil.landing.tableflow import told_by_files
 from frazil.tables.catalog import catalog_errors

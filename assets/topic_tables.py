@@ -12,7 +12,7 @@ from typing_extensions import TypeAliasType
 
 from assets.checks import table_checks
 from assets.component import PipelineComponent, as_written, only_a_list
-from assets.described import TopicTable
+from assets.description import TopicTable
 from assets.downstream import downstream_assets
 from assets.iceberg import landing
 from assets.kafka import topic_asset

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.described import PipelineTable
+from assets.description import PipelineTable
 from assets.outcome import engine_errors, failure
 from frazil.connections import Connections, apart
 from frazil.errors import MissingError

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import dagster as dg
 from pydantic import BaseModel
 
-from assets.described import PipelineTable, TopicTable
+from assets.description import PipelineTable, TopicTable
 from assets.mistakes import CAN_BE_USED
 from frazil.alarms.channels import channels_of, tell
 from frazil.alarms.journal import Cause, Findings, Journal, Subject, without_echoes

@@ -10,7 +10,7 @@ from dagster._core.definitions.asset_selection import TagAssetSelection
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
 
 from assets.checks import check_keys
-from assets.described import MODE, TopicTable
+from assets.description import MODE, TopicTable
 from frazil.checks.run import freshness_results
 from frazil.landing.arrivals import Arrivals, Due, Memory, look_at_each
 from frazil.settings.profile import Settings

@@ -9,7 +9,7 @@ from typing import Literal
 import dagster as dg
 
 from assets.checks import check_keys
-from assets.described import PipelineTable
+from assets.description import PipelineTable
 from assets.outcome import causes_of
 from frazil.alarms.journal import Cause, Findings, Subject
 from frazil.errors import FaultError

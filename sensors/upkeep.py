@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from assets.described import PipelineTable
+from assets.description import PipelineTable
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError
 from frazil.spec.table import AnyTable

@@ -14,7 +14,7 @@ from assets.deployments.homes import at_home
 from assets.deployments.objects import DeploymentAssets
 from assets.deployments.rotation import rotation_job, rotation_schedule
 from assets.derived import KNOWN, DerivedTable
-from assets.described import PIPELINE, PipelineTable, TopicTable
+from assets.description import PIPELINE, PipelineTable, TopicTable
 from assets.doctor import access_checks
 from assets.mistakes import broken_definitions
 from assets.upkeep import upkeep_jobs

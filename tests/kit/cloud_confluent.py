@@ -15,8 +15,8 @@ from pydantic import SecretStr
 
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.client import Confluent
-from frazil.cloud.confluent.former import former
 from frazil.cloud.confluent.objects import objects
+from frazil.cloud.confluent.removal import former
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Facts, GoesWithAnother, Known, Resource
 from frazil.local.cloud.confluent.organization import Held, Organization, Places

@@ -22,8 +22,8 @@ from frazil.formats.columns import RecordColumns, table_fields
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.types import to_iceberg
 from frazil.landing.evolve import evolve
-from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.publication import Landed
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep

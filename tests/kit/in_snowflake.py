@@ -19,8 +19,8 @@ from frazil.cloud.key_pair import KeyPair
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.client import Login, Snowflake
-from frazil.cloud.snowflake.former import former
 from frazil.cloud.snowflake.objects import objects as in_snowflake
+from frazil.cloud.snowflake.removal import former
 from frazil.errors import FrazilError
 from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec

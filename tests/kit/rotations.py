@@ -16,9 +16,9 @@ from frazil.cloud.confluent import keys
 from frazil.cloud.key_pair import KeyPair, secret_values
 from frazil.cloud.resource import RefusedYet
 from frazil.cloud.rotation.api_keys import ApiKeys
+from frazil.cloud.rotation.candidate import StagedSecret
 from frazil.cloud.rotation.rsa import RsaKeys
 from frazil.cloud.rotation.snowflake_user import ServiceUser
-from frazil.cloud.rotation.staged import StagedSecret
 from frazil.cloud.rotation.turn import Pace
 from frazil.cloud.snowflake.client import Login, Snowflake
 from frazil.settings.profile import Settings

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from pyiceberg.table import Table
 
-from frazil.landing.landed import Landed
 from frazil.landing.ledger import EMPTY, Ledger, read_ledger
+from frazil.landing.publication import Landed
 from frazil.spec.names import TableName
 from frazil.tables.commit import set_properties
 from frazil.tables.replacement import Replacement

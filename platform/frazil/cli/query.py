@@ -16,7 +16,7 @@ from frazil.cli.console import Row, console, print_json, print_table
 from frazil.cli.moment import moment_of
 from frazil.cli.selection import Json, Name, select, select_topics
 from frazil.errors import printable
-from frazil.publishing.current import CURRENT, current_sql
+from frazil.publishing.current_view import CURRENT, current_sql
 from frazil.quoting import double_quoted
 from frazil.sandbox import Answer, Rows, Sandbox, sandbox
 from frazil.settings.profile import Settings

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from frazil.cloud.aws.client import Aws
-from frazil.cloud.aws.former import former as aws_had
 from frazil.cloud.aws.objects import objects as aws
+from frazil.cloud.aws.removal import former as aws_had
 from frazil.cloud.aws.secrets import SecretsManager
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.client import Confluent
-from frazil.cloud.confluent.former import former as confluent_had
 from frazil.cloud.confluent.objects import objects as confluent
+from frazil.cloud.confluent.removal import former as confluent_had
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.client import administrator
-from frazil.cloud.snowflake.former import former as snowflake_had
 from frazil.cloud.snowflake.objects import objects as snowflake
+from frazil.cloud.snowflake.removal import former as snowflake_had
 from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
 

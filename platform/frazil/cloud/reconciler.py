@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from frazil.cloud.former import FindFormer, Former, former_of
 from frazil.cloud.graph import Graph, KnownFacts, Report, Times
 from frazil.cloud.patience import Patience
 from frazil.cloud.plan import Plan, Step, differences, step_of, unchangeable
+from frazil.cloud.removal import FindFormer, Former, former_of
 from frazil.cloud.resource import AnswerLost, Facts, Known, NotYet, Resource
 from frazil.errors import FrazilError, MissingError, PlanStaleError, explain
 

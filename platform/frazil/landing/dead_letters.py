@@ -13,8 +13,8 @@ from frazil.errors import OvertakenError
 from frazil.formats.logical import Field, Map, Primitive
 from frazil.formats.types import to_iceberg
 from frazil.landing.bad_records import BadRecord
-from frazil.landing.landed import Landed
 from frazil.landing.ledger import EMPTY, Ledger, read_ledger
+from frazil.landing.publication import Landed
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table_or_none
 from frazil.tables.commit import LONGEST, commit

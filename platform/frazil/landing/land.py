@@ -22,11 +22,11 @@ from frazil.landing.evolve import fitting
 from frazil.landing.faults import landing_job
 from frazil.landing.halt import refuse_halted
 from frazil.landing.history import Accepted, cut_meanwhile, forked, look, recreated
-from frazil.landing.landed import Landed
 from frazil.landing.lane.job import lane_of
 from frazil.landing.lane.joint import RunPart, alone
 from frazil.landing.ledger import GUESS, Span, bytes_per_record, read_ledger
 from frazil.landing.plan import Plan, make_plan
+from frazil.landing.publication import Landed
 from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.landing.source import Reading
 from frazil.landing.tables import ensure_table

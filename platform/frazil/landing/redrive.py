@@ -17,14 +17,14 @@ from frazil.connections import Connections
 from frazil.errors import UsageError
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.landing.bad_records import BadRecord, find_bad
-from frazil.landing.chosen import Chosen, choose
 from frazil.landing.dead_letters import DeadLetter
 from frazil.landing.land import Step
-from frazil.landing.landed import Redriven
 from frazil.landing.ledger import EMPTY, Ledger
 from frazil.landing.plan import Plan
+from frazil.landing.publication import Redriven
 from frazil.landing.repair import Repair, repaired
 from frazil.landing.report import LandingReport
+from frazil.landing.selection import Chosen, choose
 from frazil.landing.tables import ensure_table
 from frazil.landing.upsert.key import why_no_older_records
 from frazil.landing.write import Written, write_branch

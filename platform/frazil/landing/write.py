@@ -15,9 +15,9 @@ from frazil.formats.record import BAD, OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.kafka.tally import MARK, PLACE, SHIFT, Tally
 from frazil.landing.faults import landing_job
-from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
+from frazil.landing.publication import Landed
 from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec

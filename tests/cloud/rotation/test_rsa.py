@@ -12,8 +12,8 @@ import pytest
 
 from frazil.cloud.key_pair import KeyPair
 from frazil.cloud.resource import RefusedYet
+from frazil.cloud.rotation.candidate import StagedSecret
 from frazil.cloud.rotation.rsa import KeySlots
-from frazil.cloud.rotation.staged import StagedSecret
 from frazil.errors import (
     CloudSlowError,
     ConfigureError,

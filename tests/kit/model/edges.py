@@ -22,13 +22,13 @@ from pyiceberg.utils.concurrent import ExecutorFactory
 from pyspark.errors import PySparkException
 from stamina.instrumentation import get_on_retry_hooks, set_on_retry_hooks
 
-import frazil.landing.chosen
 import frazil.landing.cut.create
 import frazil.landing.dead_letters
 import frazil.landing.history
 import frazil.landing.land
 import frazil.landing.redrive
 import frazil.landing.rollback
+import frazil.landing.selection
 import frazil.tables.keys
 import frazil.upkeep.compaction.arrow
 import frazil.upkeep.compaction.rewrite
@@ -251,7 +251,7 @@ def edges() -> Iterator[Edges]:
     """The engine among stand-ins."""
     found, here = Edges(), Here()
     landing, letters = frazil.landing.land, frazil.landing.dead_letters
-    redrive, chosen = frazil.landing.redrive, frazil.landing.chosen
+    redrive, chosen = frazil.landing.redrive, frazil.landing.selection
     rollback = frazil.landing.rollback
     rewrite, storage = frazil.upkeep.compaction.rewrite, frazil.upkeep.storage
     columns = frazil.upkeep.compaction.arrow

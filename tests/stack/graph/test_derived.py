@@ -5,7 +5,7 @@ from __future__ import annotations
 import dagster as dg
 import pytest
 
-from assets.described import op_name
+from assets.description import op_name
 from frazil.tables.catalog import load_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
 from kit.targets import snowflake_path

@@ -12,8 +12,8 @@ from frazil.checks.result import CheckResult
 from frazil.checks.run import checks_of, run_check, run_checks
 from frazil.errors import PartDownError
 from frazil.landing.land import land
-from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.publication import Landed
 from frazil.tables.catalog import load_table
 from frazil.tables.manifests import added_files
 from frazil.tables.spark import spark_name

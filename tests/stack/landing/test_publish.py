@@ -15,8 +15,8 @@ from pyspark.sql.functions import lit
 from frazil.checks.run import run_check
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import Step, land
-from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, ledger_of, read_ledger
+from frazil.landing.publication import Landed
 from frazil.landing.state import table_states
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table

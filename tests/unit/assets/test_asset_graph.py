@@ -7,7 +7,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.described import TopicTable
+from assets.description import TopicTable
 from frazil.errors import SpecError
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec

@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.described import op_name
+from assets.description import op_name
 from frazil.cli.selection import select_derived, select_topics
 from frazil.definitions import defs
 from frazil.doctor.run import SYSTEMS

@@ -16,7 +16,7 @@ from frazil.formats.avro.parser import PRIMITIVES
 from frazil.formats.avro.schema import _LOGICAL
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.logical import Struct
-from frazil.formats.protobuf.known import DECIMAL, KNOWN, NO_COLUMN, VARIANT
+from frazil.formats.protobuf.well_known import DECIMAL, KNOWN, NO_COLUMN, VARIANT
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.formats.zoned import ZONED
 

@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 
 from assets.derived import DerivedTable
-from assets.described import PipelineTable, TopicTable
+from assets.description import PipelineTable, TopicTable
 from frazil.errors import SpecError
 from frazil.pipelines.file import Pipeline
 from frazil.pipelines.folder import Broken, Pipelines

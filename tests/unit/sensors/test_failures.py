@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.described import TopicTable
+from assets.description import TopicTable
 from assets.outcome import engine_errors, failure
 from frazil.alarms.journal import Cause, Findings, Subject
 from frazil.errors import OffsetsLostError, PartDownError

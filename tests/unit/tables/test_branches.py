@@ -6,7 +6,7 @@ import pytest
 from pyiceberg.expressions import AlwaysTrue
 
 from frazil.errors import FrazilError
-from frazil.landing.landed import Landed
+from frazil.landing.publication import Landed
 from frazil.tables.branches import branch_from_head, drop_outlived, new_branch
 from frazil.tables.manifests import files_matching
 from frazil.tables.stage import branch_of_files, publish

@@ -17,8 +17,8 @@ from pyiceberg.table import Table
 
 from frazil.formats.logical import Decimal as Number
 from frazil.formats.logical import Field, List, Map, Struct, Type
+from frazil.tables.conversion import fitted
 from frazil.tables.data_files import file_layout, takes_files
-from frazil.tables.fitting import fitted
 from frazil.tables.layout import create_table
 from kit.written_files import NAME, kind, written
 

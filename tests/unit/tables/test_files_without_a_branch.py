@@ -7,8 +7,8 @@ import time
 import pytest
 
 from frazil.errors import OvertakenError, RetryError
-from frazil.landing.landed import Landed
 from frazil.landing.ledger import read_ledger
+from frazil.landing.publication import Landed
 from frazil.tables.pyiceberg import write_files
 from frazil.tables.stage import StagedFiles, publish
 from kit.commits import NAME, Lake, landed, ledger, rows

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from frazil.tables.fitting import fitted
+from frazil.tables.conversion import fitted
 
 
 def required(name: str, kind: pa.DataType) -> pa.Field:

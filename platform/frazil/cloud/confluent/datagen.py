@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 from urllib.parse import quote
 
-from frazil.cloud.confluent.thing import Thing
+from frazil.cloud.confluent.resource import Thing
 from frazil.cloud.resource import Facts, Known, NotYet, RefusedYet
 from frazil.errors import ConfigureError
 from frazil.spec.deployment import Connector

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from frazil.cloud.confluent.client import Json, Plane, stored_pair
-from frazil.cloud.confluent.thing import Thing
+from frazil.cloud.confluent.resource import Thing
 from frazil.cloud.resource import Facts, Known, NotYet
 from frazil.cloud.secrets import SecretStore
 

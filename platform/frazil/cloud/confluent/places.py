@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from frazil.cloud.confluent.client import Json, awaited
-from frazil.cloud.confluent.thing import Listed
+from frazil.cloud.confluent.resource import Listed
 from frazil.cloud.resource import Facts, GoesWithAnother, Known, NotYet
 
 _ENVIRONMENT = "confluent/environment"

@@ -10,7 +10,7 @@ from typing import ClassVar
 from frazil.cloud.confluent import keys
 from frazil.cloud.confluent.client import Json
 from frazil.cloud.confluent.keys import KeyDuty
-from frazil.cloud.confluent.thing import Listed, Thing
+from frazil.cloud.confluent.resource import Listed, Thing
 from frazil.cloud.resource import Facts, Known, NeedMissingError, RefusedYet
 from frazil.cloud.secrets import SecretStore
 from frazil.errors import DifferentError

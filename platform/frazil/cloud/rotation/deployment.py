@@ -15,9 +15,9 @@ from frazil.cloud.deployment import open_clouds
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.rotation.api_keys import ApiKeys
+from frazil.cloud.rotation.candidate import StagedSecret
 from frazil.cloud.rotation.rsa import RsaKeys
 from frazil.cloud.rotation.snowflake_user import ServiceUser
-from frazil.cloud.rotation.staged import StagedSecret
 from frazil.cloud.rotation.turn import Age, Pace, Turned, What
 from frazil.errors import FrazilError, MissingError
 from frazil.settings.profile import Settings

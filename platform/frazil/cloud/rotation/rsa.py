@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 from frazil.cloud.key_pair import KeyPair, secret_values
 from frazil.cloud.patience import Patience
-from frazil.cloud.rotation.staged import StagedSecret, Version
+from frazil.cloud.rotation.candidate import StagedSecret, Version
 from frazil.cloud.rotation.turn import Age, Pace, Turned
 from frazil.errors import ConfigureError, DifferentError, RetryError
 

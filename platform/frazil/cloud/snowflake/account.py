@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from frazil.cloud.resource import Facts, Known
-from frazil.cloud.snowflake.marked import OBJECTS, USERS, Marked
+from frazil.cloud.snowflake.ownership import OBJECTS, USERS, Marked
 from frazil.quoting import double_quoted
 
 

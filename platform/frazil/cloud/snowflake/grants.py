@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from frazil.cloud.resource import Facts, GoesWithAnother, Known
 from frazil.cloud.snowflake.client import Snowflake
-from frazil.cloud.snowflake.marked import GRANTS
+from frazil.cloud.snowflake.ownership import GRANTS
 from frazil.errors import MissingError, NotAllowedError
 from frazil.quoting import double_quoted
 

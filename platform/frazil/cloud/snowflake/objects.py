@@ -9,7 +9,7 @@ from frazil.cloud.clouds import Clouds
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.account import Database, Role, Schema, Warehouse
 from frazil.cloud.snowflake.grants import Grant, Grants
-from frazil.cloud.snowflake.marked import OBJECTS
+from frazil.cloud.snowflake.ownership import OBJECTS
 from frazil.cloud.snowflake.rest_catalog import RestCatalog
 from frazil.cloud.snowflake.tables import IcebergTable, View
 from frazil.cloud.snowflake.trust import GlueRest, Integration, Volume

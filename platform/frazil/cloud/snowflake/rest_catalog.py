@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from frazil.cloud.resource import Facts, Known
 from frazil.cloud.secrets import SecretStore
-from frazil.cloud.snowflake.marked import ACCOUNT, Marked
+from frazil.cloud.snowflake.ownership import ACCOUNT, Marked
 from frazil.cloud.snowflake.trust import proven
 from frazil.errors import MissingError
 from frazil.publishing.snowflake.statements import text

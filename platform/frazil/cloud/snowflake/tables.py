@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from frazil.cloud.resource import Facts, Known
 from frazil.cloud.snowflake.grants import Grants
-from frazil.cloud.snowflake.marked import GRANTS, Marked
+from frazil.cloud.snowflake.ownership import GRANTS, Marked
 from frazil.cloud.snowflake.user import Keys, logged_in
 from frazil.errors import MissingError, NotAllowedError
 from frazil.publishing.snowflake.statements import text

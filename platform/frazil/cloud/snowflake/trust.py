@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from frazil.cloud.resource import Facts, Known, RefusedYet
-from frazil.cloud.snowflake.marked import ACCOUNT, Marked
+from frazil.cloud.snowflake.ownership import ACCOUNT, Marked
 from frazil.errors import RepairError
 from frazil.publishing.snowflake.statements import text
 from frazil.quoting import double_quoted

@@ -10,7 +10,7 @@ from frazil.cloud.key_pair import KeyPair, secret_values
 from frazil.cloud.resource import Facts, Known
 from frazil.cloud.secrets import SecretStore
 from frazil.cloud.snowflake.client import Snowflake
-from frazil.cloud.snowflake.marked import ACCOUNT, USERS, Marked
+from frazil.cloud.snowflake.ownership import ACCOUNT, USERS, Marked
 from frazil.errors import MissingError
 from frazil.publishing.snowflake.statements import text
 from frazil.quoting import double_quoted

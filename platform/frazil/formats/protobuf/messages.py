@@ -20,8 +20,8 @@ from google.protobuf.message_factory import GetMessageClass
 from ptars import HandlerPool, PtarsConfig
 
 from frazil.formats.logical import Struct
-from frazil.formats.protobuf import known
 from frazil.formats.protobuf import schema as pb
+from frazil.formats.protobuf import well_known
 from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
 from frazil.formats.types import arrow_type
@@ -138,14 +138,14 @@ class _Walk:
     def _message(self, field: FieldDescriptor, value: Any) -> Any:
         name = field.message_type.full_name
         parts = field.message_type.fields
-        if name in known.WRAPPERS:
+        if name in well_known.WRAPPERS:
             return self._single(parts[0], value.value)
-        if name == known.DECIMAL:
-            kind = known.decimal_of(field)
+        if name == well_known.DECIMAL:
+            kind = well_known.decimal_of(field)
             assert kind is not None
-            return known.decimal_value(kind, value.value, value.scale)
-        if name in known.KNOWN:
-            return known.KNOWN[name][1](*(getattr(value, part.name) for part in parts))
+            return well_known.decimal_value(kind, value.value, value.scale)
+        if name in well_known.KNOWN:
+            return well_known.KNOWN[name][1](*(getattr(value, part.name) for part in parts))
         if payload := pb.payload_of(field):
             wrapped = hasattr(payload, "fields")
             return self.columns(value)["value"] if wrapped else self._field(value, payload)

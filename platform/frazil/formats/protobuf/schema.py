@@ -28,7 +28,7 @@ from frazil.formats.logical import (
     same_type,
 )
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
-from frazil.formats.protobuf.known import (
+from frazil.formats.protobuf.well_known import (
     DECIMAL,
     NO_COLUMN,
     VARIANT,

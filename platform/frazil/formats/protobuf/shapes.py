@@ -15,8 +15,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescript
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 
-from frazil.formats.protobuf import known
 from frazil.formats.protobuf import schema as pb
+from frazil.formats.protobuf import well_known
 from frazil.formats.types import arrow_type
 
 _OWN = "frazil_shapes"  # stands before every package: no message keeps a name that ptars knows
@@ -156,18 +156,18 @@ def _enum(field: FieldDescriptor, found: pa.Array) -> pa.Array:
 
 def _message(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
     name = field.message_type.full_name
-    if name in known.WRAPPERS:
+    if name in well_known.WRAPPERS:
         return _single(field.message_type.fields[0], found.flatten()[0])
-    if name == known.TIMESTAMP:
-        return _timestamps(*found.flatten()).cast(arrow_type(known.moment_type(field)))
-    if name in known.KNOWN or name == known.DECIMAL:
+    if name == well_known.TIMESTAMP:
+        return _timestamps(*found.flatten()).cast(arrow_type(well_known.moment_type(field)))
+    if name in well_known.KNOWN or name == well_known.DECIMAL:
         return _one_by_one(field, found)
     rows = columns_array(field.message_type, found)
     return rows.flatten()[0] if pb.payload_of(field) else rows
 
 
 def _timestamps(seconds: pa.Array, nanos: pa.Array) -> pa.Array:
-    for found, (least, most) in ((seconds, known.SECONDS), (nanos, known.NANOS)):
+    for found, (least, most) in ((seconds, well_known.SECONDS), (nanos, well_known.NANOS)):
         seen = pc.min_max(found).as_py()
         if seen["min"] is not None and (seen["min"] < least or seen["max"] > most):
             raise Doubt("a Timestamp is out of range")
@@ -178,12 +178,12 @@ def _one_by_one(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
     name = field.message_type.full_name
     rows = [v and tuple(v.values()) for v in found.to_pylist()]
     try:
-        if name == known.DECIMAL:
-            kind = known.decimal_of(field)
+        if name == well_known.DECIMAL:
+            kind = well_known.decimal_of(field)
             assert kind is not None
-            values = [v and known.decimal_value(kind, v[0], v[2]) for v in rows]
+            values = [v and well_known.decimal_value(kind, v[0], v[2]) for v in rows]
             return pa.array(values, arrow_type(kind))
-        of_kind, value = known.KNOWN[name]
+        of_kind, value = well_known.KNOWN[name]
         return pa.array([v and value(*v) for v in rows], arrow_type(of_kind))
     except ValueError as e:
         raise Doubt(str(e)) from None

@@ -121,7 +121,7 @@ def _layout(decoder: RecordDecoder, table: Table) -> FileLayout | None:
     """How files are written; None where Arrow can't turn what is decoded into the types of the table."""
     import pyarrow as pa
 
-    from frazil.tables.fitting import fitted
+    from frazil.tables.conversion import fitted
 
     try:
         layout = file_layout(table)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from frazil.formats.entries import as_map
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.kafka.tally import SHIFT, Tally
-from frazil.tables.fitting import fitted
+from frazil.tables.conversion import fitted
 from frazil.tables.parquet import FILES, HELD, DataFileWriter, FileLayout, refuse_others
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from frazil.errors import OffsetsLostError, RepairError
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.ledger import EMPTY, Ledger
 from frazil.landing.plan import Plan
-from frazil.landing.replay.present import Present, differences
+from frazil.landing.replay.difference import Present, differences
 from frazil.landing.write import Written
 from frazil.spec.names import TableName
 from frazil.tables.faults import Job

@@ -12,16 +12,16 @@ from frazil.errors import CommitConflictError
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.landing.audit import audit, branch_rows, readable
 from frazil.landing.bad_records import BadRecord, find_bad
-from frazil.landing.chosen import offset_columns
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.faults import landing_job
 from frazil.landing.land import Step, planned_reading, refuse_other_topic
 from frazil.landing.ledger import Ledger, Span, read_ledger
 from frazil.landing.plan import Plan
+from frazil.landing.replay.difference import Present, find_present
 from frazil.landing.replay.outcome import Comparison
 from frazil.landing.replay.plan import plan_replay, refuse_keyed, refuse_rows
-from frazil.landing.replay.present import Present, find_present
 from frazil.landing.report import LandingReport
+from frazil.landing.selection import offset_columns
 from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import TableName, writable

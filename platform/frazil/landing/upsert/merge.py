@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from frazil.errors import CommitConflictError, FrazilError
 from frazil.formats.record import RecordDecoder
 from frazil.landing.faults import landing_job
-from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
+from frazil.landing.publication import Landed
 from frazil.landing.upsert.changes import Changes, key_types, write_changes
 from frazil.landing.upsert.matches import KeyRange, Matches, find_matches, held, key_range, no_matches
 from frazil.landing.upsert.soft_delete import mark_types, marked

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from frazil.connections import Connections
 from frazil.errors import DifferentError
 from frazil.formats.columns import living, metadata_names
-from frazil.publishing.current import CURRENT, current_sql
+from frazil.publishing.current_view import CURRENT, current_sql
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.connection import (

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from frazil.tables.fitting import fitted
+from frazil.tables.conversion import fitted
 from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, refuse_others
 
 RETURNED = pa.schema([("rows", pa.int64()), ("files", FILES)])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import RecordDecoder, decoder_for
-from frazil.landing.chosen import offset_columns
+from frazil.landing.selection import offset_columns
 from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec

@@ -10,7 +10,7 @@ from pyiceberg.table import Transaction
 from pyiceberg.table.update import AssertRefSnapshotId
 
 from frazil.landing import land
-from frazil.landing.landed import Landed
+from frazil.landing.publication import Landed
 from frazil.tables import branches, commit, ledger, rollback, stage
 from frazil.tables.pyiceberg import transaction
 from kit.model.catalog import ModelCatalog

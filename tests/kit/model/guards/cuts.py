@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from frazil.landing import land, landed
+from frazil.landing import land, publication
 from frazil.landing.cut import create
 from frazil.landing.ledger import Ledger, read_ledger
 from kit.model.guards.guard import Guard, nothing, put
@@ -26,12 +26,12 @@ CUTS: tuple[Guard, ...] = (
     ),
     Guard(
         "a landing that would go past a cut is dropped",
-        put(landed, "refuse_passing", nothing),
+        put(publication, "refuse_passing", nothing),
         {"first": ("land",), "second": ("cut",), "third": ("produce",)},
     ),
     Guard(
         "the commit that brings a table to a cut tags it",
-        put(landed, "tag_reached", nothing),
+        put(publication, "tag_reached", nothing),
         {"first": ("cut", "land")},
     ),
     Guard(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from frazil.landing import dead_letters, history, land
-from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger
+from frazil.landing.publication import Landed
 from frazil.landing.upsert import merge
 from kit.model.guards.guard import LANDERS, Guard, nothing, put, put_any
 

@@ -12,8 +12,8 @@ import frazil.landing.replay.outcome as outcome
 import frazil.landing.replay.plan as plan
 import frazil.landing.replay.run as run
 from frazil.landing import redrive
-from frazil.landing.landed import Redriven
 from frazil.landing.ledger import Ledger
+from frazil.landing.publication import Redriven
 from kit.model.guards.guard import Guard, nothing, put, put_any
 from kit.model.guards.landings import read_only
 

@@ -90,7 +90,7 @@ def test_rows_that_were_forgotten_or_deleted_by_others_do_not_come_back(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forgetful = replace(ledger(world), total_forgotten=1)
-    monkeypatch.setattr("frazil.landing.replay.present.read_ledger", lambda _: forgetful)
+    monkeypatch.setattr("frazil.landing.replay.difference.read_ledger", lambda _: forgetful)
     world.topic.produce(0, bad=True)
     land(SKIPPING, world.connections)
     make(world, 5, bad=False)

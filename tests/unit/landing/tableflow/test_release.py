@@ -9,8 +9,8 @@ from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.errors import NotYetError, StopError
 from frazil.landing.land import land
-from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.publication import Landed
 from frazil.landing.release import release
 from frazil.landing.state import table_states
 from frazil.tables.commit import remove_properties

@@ -13,8 +13,8 @@ from frazil.errors import CommitConflictError, DifferentError
 from frazil.formats.columns import RecordColumns
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.row_key import NO_KEY, RowKey
-from frazil.landing.landed import Landed
 from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.publication import Landed
 from frazil.landing.tables import ensure_table
 from frazil.landing.upsert.key import key_columns
 from frazil.landing.upsert.merge import MergeLanded

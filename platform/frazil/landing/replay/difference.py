@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.landing.chosen import letters_within, offset_columns
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.landing.plan import Plan
+from frazil.landing.selection import letters_within, offset_columns
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec

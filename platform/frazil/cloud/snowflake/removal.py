@@ -5,8 +5,8 @@ from __future__ import annotations
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.account import Warehouse
-from frazil.cloud.snowflake.marked import ACCOUNT, Marked
 from frazil.cloud.snowflake.objects import objects
+from frazil.cloud.snowflake.ownership import ACCOUNT, Marked
 from frazil.cloud.snowflake.rest_catalog import RestCatalog
 from frazil.quoting import double_quoted
 from frazil.spec.deployment import DeploymentSpec, RestCatalogPart, SnowflakePart
