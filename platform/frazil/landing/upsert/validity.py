@@ -44,6 +44,7 @@ def validity(spec: TableSpec, key: Collection[str]) -> Sequence[Step]:
     in_order = f"PARTITION BY {keys} ORDER BY {quoted(SINCE)}, {names['partition']}, {names['offset']}"
     made = f"coalesce({names['source-time']}, {names['timestamp']})"
     begin = f"CASE WHEN {quoted(NEW)} THEN {made} ELSE {names['valid-from']} END"
+    ended = f"CASE WHEN NOT {quoted(NEW)} THEN {names['valid-to']} END"  # by one that may be forgotten since
     rows = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
     return (
         (BEFORE, f"lag({gone}) OVER ({so_far})"),
@@ -51,7 +52,7 @@ def validity(spec: TableSpec, key: Collection[str]) -> Sequence[Step]:
         (_LATEST, f"max({begin}) OVER ({so_far} {rows})"),
         (SINCE, f"CASE WHEN {quoted(NEW)} THEN {quoted(_LATEST)} ELSE {names['valid-from']} END"),
         (_NEXT, f"lead({quoted(SINCE)}) OVER ({in_order})"),
-        (UNTIL, f"CASE WHEN {gone} THEN {quoted(SINCE)} ELSE {quoted(_NEXT)} END"),
+        (UNTIL, f"CASE WHEN {gone} THEN {quoted(SINCE)} ELSE least({ended}, {quoted(_NEXT)}) END"),
         (CURRENT, f"{quoted(UNTIL)} IS NULL"),
     )
 

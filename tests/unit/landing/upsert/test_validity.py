@@ -117,3 +117,16 @@ def test_a_landing_looks_at_what_holds_now_however_long_the_history_is(landings:
         landings.land([Told("a", 0, number, number, "u")])
 
     assert landings.looked_at == 1
+
+
+def test_a_version_stays_ended_where_the_one_that_ended_it_was_forgotten(landings: Landings) -> None:
+    landings.land([Told("a", 0, 0, 10, "u"), Told("a", 0, 1, 20, "u")])
+    landings.rows = [row for row in landings.rows if row[2] == 0]
+
+    landings.land([Told("a", 0, 2, 50, "u"), Told("b", 0, 3, 5, "u")])  # the early one has all be looked at
+
+    assert landings.held() == {
+        ("a", 0, 0, 10, 20, False),
+        ("a", 0, 2, 50, None, True),
+        ("b", 0, 3, 5, None, True),
+    }
