@@ -58,7 +58,7 @@ def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, written: Wr
         raise AuditFailedError(
             f"The first pass found {written.bad} bad records of topic {plan.topic}, the second {len(rows)}.",
             where=f"within {dict(plan.busy)}",
-            meaning="Nothing of it is visible; the table is as it was.",
+            meaning="Nothing of it is visible; the table's rows are as they were.",
             todo="Try again: the topic may be compacted right now.",
         )
     explained = [_explained(decoder, r) for r in rows]

@@ -83,7 +83,7 @@ def audit_failed(work: str, numbers: str, again: str = "Try again.") -> AuditFai
     return AuditFailedError(
         f"{work} does not add up.",
         where=numbers,
-        meaning="Nothing of it is visible; the table is as it was.",
+        meaning="Nothing of it is visible; the table's rows are as they were.",
         todo=f"{again} If it happens twice, it is a defect of Frazil: please report these numbers.",
     )
 
@@ -198,7 +198,7 @@ def check_still_there(name: TableName, staged: StagedFiles, work: str, todo: str
         raise RetryError(
             f"A {work} of {name} took so long that its files may be gone.",
             where="half of upkeep.orphans_after, after which files that no snapshot names go, or six hours",
-            meaning="Nothing of it is visible; the table is as it was.",
+            meaning="Nothing of it is visible; the table's rows are as they were.",
             todo=todo,
         )
 
