@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -101,6 +102,7 @@ def glue_client(settings: Settings, session: Session | None = None) -> Any:
             retries={"total_max_attempts": 1, "mode": "standard"},
         ),
     )
+    client.meta.events.register("after-call.glue", _refuse_cut)
     if settings.glue.catalog_id:
         client.meta.events.register("provide-client-params.glue", partial(_names, settings.glue.catalog_id))
     return client
@@ -109,6 +111,17 @@ def glue_client(settings: Settings, session: Session | None = None) -> Any:
 def _names(catalog_id: str, params: dict[str, Any], **_: Any) -> None:
     """Adds the catalog to a request of Glue that names none."""
     params.setdefault("CatalogId", catalog_id)
+
+
+def _refuse_cut(http_response: Any, **_: Any) -> None:
+    """Raises where an answer is no JSON: botocore takes one that was cut in its middle for an empty one."""
+    from botocore.exceptions import ConnectionClosedError
+
+    if http_response.status_code < 300 and http_response.content:
+        try:
+            json.loads(http_response.content)
+        except ValueError:
+            raise ConnectionClosedError(endpoint_url=http_response.url) from None
 
 
 def _is_news(record: logging.LogRecord) -> bool:

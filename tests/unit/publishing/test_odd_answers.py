@@ -11,7 +11,7 @@ import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 
 from frazil.clients import Clients
-from frazil.errors import ConfigureError, RepairError
+from frazil.errors import ConfigureError, PartDownError, RepairError
 from frazil.landing.tables import ensure_table
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake.tables import Snowflake
@@ -49,6 +49,16 @@ def test_an_entry_of_another_shape_is_none_of_glues(server: Server, table: Any) 
     server.answers = {"GetTable": (200, {}, json.dumps(table).encode())}
 
     with pytest.raises(RepairError, match="does not answer as Glue does"):
+        Glue(SPEC, lake.settings).read(lake)
+
+
+def test_an_entry_that_is_cut_in_its_middle_is_a_lost_answer_and_none_of_another_shape(
+    server: Server,
+) -> None:
+    lake = Clients(Settings(glue={"endpoint": server.url}, aws={"access_key": "key", "secret_key": "secret"}))
+    server.answers = {"GetTable": (200, {}, b'{"Table": {"Name": "t", "Param')}
+
+    with catalog_errors(lake.settings), pytest.raises(PartDownError, match="does not answer"):
         Glue(SPEC, lake.settings).read(lake)
 
 
