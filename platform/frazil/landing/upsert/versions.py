@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _MARK = {"frazil.plan": "versions"}
-_FILE = "$frazil_file"
+_FILE, _CHANGED = "$frazil_file", "$frazil_changed"
 
 
 def write_versions(
@@ -232,6 +232,3 @@ class _Versions:
             deletes=delete_manifests(table),
             head=table.metadata.current_snapshot_id or 0,
         )
-
-
-_CHANGED = "$frazil_changed"
