@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -113,11 +113,12 @@ def _names(catalog_id: str, params: dict[str, Any], **_: Any) -> None:
     params.setdefault("CatalogId", catalog_id)
 
 
-def _refuse_cut(http_response: Any, **_: Any) -> None:
+def _refuse_cut(http_response: Any, parsed: Mapping[str, Any], **_: Any) -> None:
     """Raises where an answer is no JSON: botocore takes one that was cut in its middle for an empty one."""
     from botocore.exceptions import ConnectionClosedError
 
-    if http_response.status_code < 300 and http_response.content:
+    is_empty = not parsed.keys() - {"ResponseMetadata"}
+    if is_empty and http_response.status_code < 300 and http_response.content:
         try:
             json.loads(http_response.content)
         except ValueError:
