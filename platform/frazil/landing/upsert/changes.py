@@ -132,8 +132,6 @@ def write_changes(
     twice, marks = samples(table), mark_types(spec, table)
     row = f"struct({', '.join(columns_sql(spec, table, decoder))}) AS {quoted(ROW)}"
     deletes = f"{decoder.deletes} AS {quoted(DELETED)}", f"{VALUE.raw} IS NULL AS {quoted(TOMBSTONE)}"
-    # Else every task would leave a file in each bucket.
-    dealt = {} if spec.write.sorts else {"distribution-mode": "hash"}
     measures = counters(writers, spec)
     measures |= {"truncates": truncates_told(decoder)} if decoder.envelope else {}
     with spark_job(job):
@@ -144,10 +142,16 @@ def write_changes(
         ends = f"collect_list(CASE WHEN {quoted(DELETED)} THEN {_end(spec, key, marks)} END)"
         last = Watched(heads, {"keys": "count(1)", "ends": ends}, job, twice=twice)
         rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(f"{quoted(ROW)}.*")
-        append_rows(rows, name, branch, {PLAN: json.dumps(dict(plan.spans))}, options=dealt)
+        append_dealt(rows, spec, name, branch, plan)
     found, counts = tuple(last.measured["ends"]), decoded.measured
     truncates = read_truncates(counts.get("truncates") or ())
     return written_by(branch, writers, counts), last.measured["keys"] - len(found), found, truncates
+
+
+def append_dealt(rows: DataFrame, spec: TableSpec, name: TableName, branch: str, plan: Plan) -> None:
+    """Appends rows of a plan to a branch, dealt out: else every task would leave a file in each bucket."""
+    dealt = {} if spec.write.sorts else {"distribution-mode": "hash"}
+    append_rows(rows, name, branch, {PLAN: json.dumps(dict(plan.spans))}, options=dealt)
 
 
 def appended(spark: SparkSession, name: TableName, since: int, tip: int) -> DataFrame:

@@ -36,21 +36,20 @@ def key_columns(table: Table) -> tuple[str, ...]:
     return read(KEY_COLUMNS, table.properties.get(KEY_COLUMNS, "[]"), lambda text: tuple(json.loads(text)))
 
 
-_RECORD = ("partition", "offset", "timestamp")
-"""What tells a record; offsets begin anew where a topic is made again."""
+def _record_columns(spec: TableSpec) -> tuple[str, ...]:
+    """The columns that tell records apart; offsets begin anew where a topic is made again."""
+    names = names_by_word(spec)
+    return names["partition"], names["offset"], names["timestamp"]
 
 
 def row_identity(spec: TableSpec, table: Table) -> tuple[str, ...]:
     """The columns that tell a table's rows apart: its key, or where each record is from."""
-    names = names_by_word(spec)
-    return key_columns(table) or tuple(names[word] for word in _RECORD)
+    return key_columns(table) or _record_columns(spec)
 
 
 def told_apart(spec: TableSpec, key: RowKey) -> tuple[str, ...]:
     """The columns that tell rows apart: those of the key, and of each version of it where all stay."""
-    names = names_by_word(spec)
-    versions = tuple(names[word] for word in _RECORD) if spec.keeps_versions else ()
-    return (*key.columns, *versions)
+    return (*key.columns, *(_record_columns(spec) if spec.keeps_versions else ()))
 
 
 def why_no_older_records(spec: TableSpec) -> str:

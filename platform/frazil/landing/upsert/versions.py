@@ -8,7 +8,6 @@ long the history is. Files with a version that ends another way are written anew
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
@@ -17,12 +16,12 @@ from frazil.formats.columns import names_by_word
 from frazil.formats.record import OK, RecordDecoder
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
-from frazil.landing.upsert.changes import appended, key_types
+from frazil.landing.upsert.changes import append_dealt, appended, key_types
 from frazil.landing.upsert.key import key_columns
 from frazil.landing.upsert.matches import KeyRange, held, range_of
 from frazil.landing.upsert.merge import Merged, appended_upon, written_anew
 from frazil.landing.upsert.validity import BEFORE, NEW, found_columns, judged
-from frazil.landing.write import PLAN, Written, columns_sql, counters, written_by
+from frazil.landing.write import Written, columns_sql, counters, written_by
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
@@ -31,7 +30,7 @@ from frazil.tables.catalog import load_table
 from frazil.tables.faults import files_there, spark_job
 from frazil.tables.manifests import Candidates, delete_manifests, rows_held
 from frazil.tables.remainder import write_remainder
-from frazil.tables.spark import Watched, append_rows, at_snapshot, samples
+from frazil.tables.spark import Watched, at_snapshot, samples
 from frazil.tables.stage import StagedFiles, audit_rows
 
 if TYPE_CHECKING:
@@ -92,9 +91,7 @@ def _write_new(
         found = judged(rows, spec, list(key_types(table, decoder)))
         versions = Watched(found, measures, job, twice=twice)
         columns = [f.name for f in table.schema().fields]
-        told = {PLAN: json.dumps(dict(plan.spans))}
-        dealt = {} if spec.write.sorts else {"distribution-mode": "hash"}  # else a file per task and bucket
-        append_rows(_settled(versions.rows, spec, columns), name, branch, told, options=dealt)
+        append_dealt(_settled(versions.rows, spec, columns), spec, name, branch, plan)
     return written_by(branch, writers, decoded.measured), versions.measured
 
 
