@@ -20,8 +20,7 @@ from frazil.deadline import call_all
 from frazil.errors import FrazilError, MissingError, explain
 from frazil.formats.record import topic_columns
 from frazil.formats.registry import subject_versions
-from frazil.kafka.clients import kafka_errors
-from frazil.kafka.facts import TopicFacts, topic_facts
+from frazil.kafka.facts import TopicFacts, all_topics, topic_facts
 from frazil.kafka.probe import ONE_RECORD, open_probe
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, subject_name, things
@@ -85,9 +84,7 @@ class Finding:
 
 def topic_names(admin: AdminClient) -> list[str]:
     """The topics of a cluster, without those that start with an underscore: they are other programs' own."""
-    with kafka_errors("Kafka's admin API", admin):
-        names = admin.list_topics(timeout=10).topics
-    return sorted(name for name in names if not name.startswith("_") and _is_legal(name))
+    return [name for name in all_topics(admin) if not name.startswith("_") and _is_legal(name)]
 
 
 def _is_legal(name: str) -> bool:

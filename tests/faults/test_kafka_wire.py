@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
+from frazil.discovery import topic_names
 from frazil.errors import FrazilError, PartDownError
-from frazil.kafka.facts import topic_fact
+from frazil.kafka.facts import allowed_operations, describe, topic_fact
+from frazil.kafka.provisioning import as_specified
 from frazil.landing import source
 from frazil.landing.land import land
 from frazil.settings.profile import Settings
@@ -92,11 +94,30 @@ def test_an_end_that_kafka_did_not_tell_is_no_log_that_was_cut(landed: Topic, wi
             wire.plan = lambda asked, of=number, n=numbers, met=fate: (  # type: ignore[misc]
                 met if asked.operation == "ListOffsets" and next(n) == of else None
             )
-            with suppress(PartDownError):
-                assert topic_fact(admin, name) == known
-    wire.calm()
+            assert topic_fact(admin, name) == known
 
-    assert topic_fact(admin, name) == known
+
+RETAINED = {"topic_config": {"retention.ms": "604800000"}}
+"""As brokers keep records where nobody says how long."""
+
+QUESTIONS: dict[str, Callable[[AdminClient, Topic], object]] = {
+    "topics": lambda admin, topic: topic.name in topic_names(admin),
+    "partitions": lambda admin, topic: len(describe(admin, [topic.name])[topic.name].partitions),
+    "offsets": lambda admin, topic: topic_fact(admin, topic.name),
+    "rights": lambda admin, topic: allowed_operations(admin, topic.name),
+    "settings": lambda admin, topic: as_specified(admin, topic.spec.model_copy(update=RETAINED)),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+def test_a_question_whose_answer_is_lost_is_asked_again(
+    landed: Topic, wire: Wire, question: Callable[[AdminClient, Topic], object]
+) -> None:
+    calm = question(landed.connections.admin, landed)
+
+    for fate in FATES:
+        wire.once(fate, lambda asked: asked.operation not in ("ApiVersions", "Fetch"))
+        assert question(landed.connections.admin, landed) == calm
 
 
 @pytest.fixture

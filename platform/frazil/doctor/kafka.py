@@ -13,7 +13,7 @@ from confluent_kafka.admin import AclOperation
 from frazil.doctor.probe import Patient, Probe, Probes, Unproven
 from frazil.doctor.remedies import kafka_acl
 from frazil.errors import NotAllowedError, PartDownError
-from frazil.kafka.clients import kafka_errors
+from frazil.kafka.clients import asked
 from frazil.kafka.facts import allowed_operations, topic_fact
 from frazil.kafka.probe import ONE_RECORD, open_probe
 from frazil.kafka.provisioning import as_specified, check_creatable
@@ -91,8 +91,7 @@ def _write(admin: AdminClient, _: Settings, spec: TableSpec) -> None:
 def _reach(admin: AdminClient, settings: Settings) -> None:
     """Raises PartDownError where a broker does not answer at the address that it tells clients."""
     where = settings.kafka.bootstrap_servers
-    with kafka_errors(where, admin):
-        brokers = admin.list_topics(timeout=_SECONDS).brokers.values()
+    brokers = asked(where, admin, lambda: admin.list_topics(timeout=_SECONDS).brokers.values())
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         silent = [text for text in pool.map(_silence, brokers) if text]
     if silent:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import stamina
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
@@ -36,6 +37,20 @@ _DOWN = frozenset({
 })  # fmt: skip
 LEADERLESS = frozenset({KafkaError.LEADER_NOT_AVAILABLE, KafkaError._NOENT})
 """Of one partition, and of all that were asked about (rd_kafka_ListOffsets)."""
+
+GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
+
+_PASSING = (
+    GONE
+    | LEADERLESS
+    | {
+        KafkaError._TRANSPORT,  # the connection was lost: librdkafka asks again for offsets only
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+    }
+)
 
 
 _REFUSALS = {KafkaError._AUTHENTICATION, KafkaError._SSL}
@@ -72,14 +87,18 @@ class _Login:
         self._used, self.refusal, self._replaced_at = now, "", time.monotonic()
         return True
 
+    def is_refused(self, client: AdminClient | Consumer) -> bool:
+        """Whether a broker does not let it in."""
+        client.poll(0)  # what was told aside is heard by whoever polls
+        return bool(self.refusal)
+
     def mend(self, client: AdminClient | Consumer) -> bool:
         """Asks whoever keeps the login for it, after a refusal.
 
         Returns:
             Whether the refusal is of a login before this one.
         """
-        client.poll(0)  # what was told aside is heard by whoever polls
-        if not self.refusal or not self._access:
+        if not self.is_refused(client) or not self._access:
             return False
         read_anew(self._access.username, self._access.password)
         if self.follow(client):
@@ -196,16 +215,37 @@ def kafka_errors(where: str, client: AdminClient | Consumer | None = None) -> It
 
 
 def asked(where: str, client: AdminClient, ask: Callable[[], T]) -> T:
-    """What a question is answered; put once more where the client's login had been replaced."""
+    """What a question is answered.
+
+    It is put again while what the brokers say may pass, for five seconds, and where the client's login had
+    been replaced.
+
+    Raises:
+        FrazilError: What `kafka_error` makes of the last answer.
+    """
     if isinstance(client, Admin):
         client.login.follow(client)
+
+    def again(error: Exception) -> bool:
+        return is_passing(error) and not (isinstance(client, Admin) and client.login.is_refused(client))
+
+    waits = {"wait_initial": 0.05, "wait_max": 0.5, "wait_jitter": 0.05}
+    patient = stamina.retry(on=again, attempts=50, timeout=5, **waits)(ask)
     with kafka_errors(where, client):
         try:
-            return ask()
+            return patient()
         except KafkaException:
             if not check_access(client, where):
                 raise
-        return ask()
+        return patient()
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether it may pass within moments.
+
+    A topic was just made or deleted, a broker came or went, or a connection was lost.
+    """
+    return isinstance(error, KafkaException) and error.args[0].code() in _PASSING
 
 
 def check_access(client: AdminClient | Consumer | None, where: str) -> bool:

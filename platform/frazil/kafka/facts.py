@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-import stamina
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AclOperation, AdminClient, OffsetSpec, TopicDescription
 
 from frazil.errors import FrazilError, NotYetError
-from frazil.kafka.clients import LEADERLESS, asked, kafka_error, kafka_errors
+from frazil.kafka.clients import GONE, asked, is_passing, kafka_error
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The id of every topic of a broker that gives none: before 2.8, or one that only speaks Kafka's protocol."""
 
 _WHERE = "Kafka's admin API"
-_GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
-_UNSETTLED = (
-    _GONE
-    | LEADERLESS
-    | {
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.FENCED_LEADER_EPOCH,
-        KafkaError.UNKNOWN_LEADER_EPOCH,
-        KafkaError.OFFSET_NOT_AVAILABLE,
-    }
-)
 _FIRST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LAST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _UNTOLD = KafkaError(KafkaError.OFFSET_NOT_AVAILABLE, "its answer with the offsets was lost", False, True)
@@ -72,8 +59,13 @@ def known_facts(
     Raises:
         PartDownError: Kafka tells of no topic.
     """
-    found, refused = asked(_WHERE, admin, lambda: _facts(admin, sorted(set(topics)), timeout))
-    return found, {t: kafka_error(e.args[0], f"topic {t}") for t, e in refused.items()}
+    look = _Look(admin, sorted(set(topics)), timeout)
+    try:
+        asked(_WHERE, admin, look)
+    except FrazilError:
+        if not look.found:
+            raise
+    return look.found, {t: kafka_error(e.args[0], f"topic {t}") for t, e in look.refused.items()}
 
 
 def topic_fact(admin: AdminClient, topic: str) -> TopicFacts:
@@ -109,40 +101,42 @@ def describe(
 
 def allowed_operations(admin: AdminClient, topic: str) -> set[AclOperation] | None:
     """What this client may do with a topic that is there; None where its brokers do not tell."""
-    with kafka_errors(_WHERE, admin):
-        asked = admin.describe_topics(
+
+    def ask() -> set[AclOperation] | None:
+        futures = admin.describe_topics(
             TopicCollection([topic]),
             include_authorized_operations=True,
             request_timeout=_DESCRIBE_SECONDS,
         )
-        found = asked[topic].result().authorized_operations
-    return None if found is None else set(found)
+        found = futures[topic].result().authorized_operations
+        return None if found is None else set(found)
+
+    return asked(_WHERE, admin, ask)
 
 
-def _passing(error: Exception) -> bool:
-    """What passes within moments: a topic was just made or deleted, or a broker came or went."""
-    return _code(error) in _UNSETTLED
+def all_topics(admin: AdminClient) -> list[str]:
+    """Of all topics, in order.
+
+    Raises:
+        PartDownError: Kafka does not answer.
+    """
+    return asked(_WHERE, admin, lambda: sorted(admin.list_topics(timeout=_DESCRIBE_SECONDS).topics))
 
 
-def _facts(admin: AdminClient, topics: list[str], timeout: float) -> tuple[dict[str, TopicFacts], Refused]:
-    """Of each topic; of those that the brokers do not settle for five seconds, what they say."""
-    found: dict[str, TopicFacts] = {}
-    refused: Refused = {}
-    waits = {"wait_initial": 0.05, "wait_max": 0.5, "wait_jitter": 0.05}
-    with suppress(_UnsettledError):
-        for attempt in stamina.retry_context(on=_UnsettledError, attempts=20, timeout=5, **waits):
-            with attempt:
-                told, refused = _told(admin, list(refused) or topics, timeout)
-                found |= told
-                if any(map(_passing, refused.values())):
-                    raise _UnsettledError
-    if refused and not found:
-        raise next(iter(refused.values()))
-    return found, refused
+class _Look:
+    """A question for the facts of topics; put again, it asks for those only of which nothing was told."""
 
+    def __init__(self, admin: AdminClient, topics: list[str], timeout: float) -> None:
+        self._admin, self._topics, self._timeout = admin, topics, timeout
+        self.found: dict[str, TopicFacts] = {}
+        self.refused: Refused = {}
 
-class _UnsettledError(Exception):
-    """A topic whose brokers may tell of it in a moment."""
+    def __call__(self) -> None:
+        told, self.refused = _told(self._admin, list(self.refused) or self._topics, self._timeout)
+        self.found |= told
+        passing = [e for e in self.refused.values() if is_passing(e)]
+        for error in passing or (() if self.found else self.refused.values()):
+            raise error
 
 
 def _told(admin: AdminClient, topics: list[str], timeout: float) -> tuple[dict[str, TopicFacts], Refused]:
@@ -177,7 +171,7 @@ def _describe(
         try:
             answers[topic] = future.result()
         except KafkaException as e:
-            if _code(e) not in _GONE:
+            if e.args[0].code() not in GONE:
                 refused[topic] = e
     return answers, refused
 
@@ -207,13 +201,8 @@ def _offsets(
     return found, refused
 
 
-def _code(error: Exception) -> int | None:
-    return error.args[0].code() if isinstance(error, KafkaException) else None
-
-
 def _missing(admin: AdminClient, topic: str) -> NotYetError:
-    with kafka_errors(_WHERE, admin):
-        names = sorted(admin.list_topics(timeout=_DESCRIBE_SECONDS).topics)
+    names = all_topics(admin)
     near = get_close_matches(topic, names) or [n for n in names if not n.startswith("_")][:5]
     return NotYetError(
         f"Topic {topic} does not exist.",

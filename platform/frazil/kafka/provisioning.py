@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import stamina
 from confluent_kafka import KafkaError, KafkaException
@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 from frazil.errors import ConfigureError, DifferentError, MissingError
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.registry import WantedSchema, read_schema, register, version_like
-from frazil.kafka.clients import kafka_errors
+from frazil.kafka.clients import asked, kafka_errors
 from frazil.kafka.facts import describe, topic_fact
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
@@ -159,10 +159,13 @@ def _layout(found: TopicDescription, spec: TableSpec) -> list[str]:
 def _settings(admin: AdminClient, spec: TableSpec) -> list[str]:
     if not spec.topic_config:
         return []
-    with kafka_errors(f"topic {spec.topic}"):
-        topic = ConfigResource(ResourceType.TOPIC, spec.topic)
+    topic = ConfigResource(ResourceType.TOPIC, spec.topic)
+
+    def ask() -> dict[str, Any]:
         (future,) = admin.describe_configs([topic], request_timeout=_TIMEOUT).values()
-        have = {name: entry.value for name, entry in future.result().items()}
+        return {name: entry.value for name, entry in future.result().items()}
+
+    have = asked(f"topic {spec.topic}", admin, ask)
     return [
         f"{name} is {have.get(name, 'unknown to Kafka')}, the spec says {wanted}"
         for name, wanted in spec.topic_config.items()

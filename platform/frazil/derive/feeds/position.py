@@ -102,7 +102,11 @@ def latest(*known: FedTo | None) -> FedTo | None:
 
 
 def _passing(error: Exception) -> bool:
-    """Whether it soon passes: nobody ever asked this broker for a group, or the broker has just come up."""
+    """Whether it soon passes: nobody ever asked this broker for a group, or the broker has just come up.
+
+    A connection that was lost is not among it: librdkafka 2.16 may abort the process where the same client
+    asks for a group again (an assertion in rdkafka_queue.h).
+    """
     from confluent_kafka import KafkaError, KafkaException
 
     passing = (
