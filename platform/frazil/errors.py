@@ -5,7 +5,7 @@ The command line turns `exit_code` into the process's exit code and prints the m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -205,6 +205,17 @@ class OvertakenError(StopError):
 
 class FaultError(FrazilError):
     """Something that nobody foresaw: a fault of Frazil, or of a library that it uses."""
+
+
+@contextmanager
+def behind(done: Callable[[], str]) -> Iterator[None]:
+    """Has an error say, in a sentence, what the same call had done before; an empty one: nothing."""
+    try:
+        yield
+    except FrazilError as e:
+        if before := done():
+            e.meaning = f"{before} Then: {e.meaning}".removesuffix(" Then: ")
+        raise
 
 
 @contextmanager

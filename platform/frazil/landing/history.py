@@ -249,7 +249,7 @@ def cut_meanwhile(topic: str, planned: Mapping[int, Span], cut: Mapping[int, int
     return RetryError(
         f"The log of topic {topic} was cut while its records were read.",
         where=", ".join(f"partition {p}: cut at {at}, planned to {planned[p][1]}" for p, at in cut.items()),
-        meaning="Was a leader elected uncleanly, or a broker restored? Nothing was changed.",
+        meaning="Was a leader elected uncleanly, or a broker restored? Nothing was landed.",
         todo="Try again: the next plan is of the log as it is now, or says that the table holds more.",
     )
 

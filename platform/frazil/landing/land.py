@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.errors import FrazilError, NotYetError
+from frazil.errors import FrazilError, NotYetError, behind
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.kafka.epochs import leader_epochs
 from frazil.kafka.facts import TopicFacts, topic_fact, topic_facts
@@ -95,9 +95,10 @@ def land(
     with traced(settings.tracing, "land", about, on_step) as trace, catalog_errors(settings):
         landing = _Landing(spec, connections, run_id, trace.step, past, accepted, run_part)
         report, more = landing.once(max_records)
-        while more and max_records is None:
-            following, more = landing.once(None)
-            report = sum_of(report, following)
+        with behind(lambda: report.told_before):
+            while more and max_records is None:
+                following, more = landing.once(None)
+                report = sum_of(report, following)
         came = {"records": report.records, "snapshot_id": report.snapshot_id or 0}
         trace.note(came)
     seconds = round(time.monotonic() - begun, 3)

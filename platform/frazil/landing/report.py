@@ -38,6 +38,12 @@ class LandingReport:
     conflicts: int = 0
     seconds: float = 0.0
 
+    @property
+    def told_before(self) -> str:
+        """What an error of the same call, behind these landings, says of them."""
+        are = "landing of this call is" if self.landings == 1 else "landings of this call are"
+        return f"{self.landings} earlier {are} published, with {self.records} records."
+
 
 def report_of(name: TableName, entry: Ledger, published: Committed, files: int) -> LandingReport:
     """One landing that is published."""

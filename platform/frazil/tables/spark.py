@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from frazil.connections import Connections
-from frazil.errors import ConfigureError, FrazilError, PartDownError
+from frazil.errors import STAYS, ConfigureError, FrazilError, PartDownError
 from frazil.quoting import quoted
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
@@ -128,7 +128,7 @@ def spark_errors(settings: Settings) -> Iterator[None]:
             raise
         kind, what, todo = known
         where = settings.spark.remote.partition(";")[0]
-        raise kind(what, where=where, meaning="Nothing was changed.", todo=todo) from None
+        raise kind(what, where=where, meaning=STAYS, todo=todo) from None
 
 
 def configure_session(session: SparkSession, settings: Settings) -> SparkSession:

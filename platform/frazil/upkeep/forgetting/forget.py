@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.derive.derive import derive
+from frazil.errors import behind
 from frazil.landing.ledger import EMPTY, read_ledger
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, writable
@@ -122,14 +123,17 @@ class _Forgetting:
         due = int((self._now + self.after) * 1000)
         for spec, name in self._tables:
             apply_deletes(spec, self.connections, name)
-        gone = [take_rows(each.going, self.connections, due) for each in self._letters]
-        self.on_step("dead letters")
-        gone.append(take_rows(self._rows, self.connections, due))
-        self.on_step("rows")
-        behind = [str(made.name) for made in self._made if not self._follow(made, gone, due)]
-        self.on_step("derived tables")
-        snapshots = self._expired() if self.after <= 0 else {}
-        waits = (f"{name} has not read all of its input: derive it, then forget again" for name in behind)
+        gone: list[Gone] = []
+        with behind(lambda: _before(gone)):
+            for each in self._letters:
+                gone.append(take_rows(each.going, self.connections, due))
+            self.on_step("dead letters")
+            gone.append(take_rows(self._rows, self.connections, due))
+            self.on_step("rows")
+            unread = [str(made.name) for made in self._made if not self._follow(made, gone, due)]
+            self.on_step("derived tables")
+            snapshots = self._expired() if self.after <= 0 else {}
+        waits = (f"{name} has not read all of its input: derive it, then forget again" for name in unread)
         report = replace(self._report(tuple(gone)), snapshots=snapshots)
         return replace(report, in_the_way=(*waits, *self._in_the_way()))
 
@@ -211,3 +215,9 @@ class _Forgetting:
                 **{f"topic {feed}": kafka for feed in feeds},
             },
         )
+
+
+def _before(gone: Sequence[Gone]) -> str:
+    """What an error says of the tables before it."""
+    found = [f"{each.rows} of {each.table}" for each in gone if each.rows]
+    return f"Rows are out of sight already: {', '.join(found)}." if found else ""
