@@ -20,7 +20,7 @@ from kit.toll import Toll
 
 ROUNDS = int(os.environ.get("FRAZIL_TEST_FAULTS", "4"))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED") or time.time_ns() % 100_000 if ROUNDS > 4 else 11)
-EACH = 10
+EACH = 25
 """Rounds of one topic, and of one test; then there is a new one, whose tables are yet to be made."""
 MINE = ROUNDS // 2
 """Those of a catalog."""
@@ -28,7 +28,14 @@ A_HANG_IN = 50
 """Rounds of a catalog: it takes as long as a time limit."""
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catalog or storage that is silent is given up after 15 seconds, not 60."""
+    monkeypatch.setattr("frazil.tables.client_properties.READ_SECONDS", 15.0)
+
+
 @pytest.mark.timeout(0)
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("begin", range(0, MINE, EACH))
 def test_whatever_answer_is_lost_each_record_is_there_once_and_every_message_is_true(
     both_routes: Connections, far: FarBroker, fresh_name: str, tmp_path: Path, toll: Toll, begin: int

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,13 +34,18 @@ __all__ = ["Faulty", "faulty"]
 
 T = TypeVar("T")
 
-_CHANGES: tuple[Fate, ...] = ("dropped", "failed", "replayed", "late", "unsent", "halved", "refused")
-_LOOKS: tuple[Fate, ...] = ("dropped", "cut", "failed", "late", "trickles", "unsent", "refused")
+_CHANGES: tuple[Fate, ...] = (
+    "dropped", "failed", "replayed", "late", "unsent", "halved", "refused", "throttled",
+)  # fmt: skip
+_LOOKS: tuple[Fate, ...] = ("dropped", "cut", "failed", "late", "trickles", "unsent", "refused", "throttled")
 _KAFKA: tuple[Fate, ...] = ("dropped", "cut", "late", "trickles", "hangs", "unsent", "halved")
 FATES: dict[str, tuple[float, tuple[Fate, ...]]] = {
     "commit": (0.2, _CHANGES), "file": (0.03, _CHANGES), "look": (0.01, _LOOKS), "kafka": (0.04, _KAFKA),
 }  # fmt: skip
 """By kind, the share of requests that meet a fate, and which one."""
+
+BURSTS = (0, 1, 6)
+"""How many more requests to a server are throttled after one is; the last is more than clients ask again."""
 
 INVISIBLE = ("is visible", "nothing was landed", "nothing was derived")
 """What a message says where rows and positions are as they were."""
@@ -72,6 +78,7 @@ class Faulty:
     dice: random.Random
     hangs: int = 0
     story: list[str] = field(default_factory=list)
+    throttled: Counter[str] = field(default_factory=Counter)  # by server, how many requests are to be
     columns: int = 0
     ends: dict[int, int] = field(default_factory=lambda: {0: 0, 1: 0})
     bad: set[Key] = field(default_factory=set)
@@ -127,6 +134,7 @@ class Faulty:
             return work()
         finally:
             self.wire.calm()
+            self.throttled.clear()
 
     def _is_true(self, told: str, before: dict[str, Any], after: dict[str, Any]) -> None:
         """What was told of the data."""
@@ -196,6 +204,15 @@ class Faulty:
         return [(n, len(third), sum(third)) for n, third in enumerate(thirds) if third]
 
     def _fate(self, asked: Asked) -> Fate | None:
+        if self.throttled[asked.server]:
+            self.throttled[asked.server] -= 1
+            return "throttled"
+        fate = self._drawn(asked)
+        if fate == "throttled":
+            self.throttled[asked.server] = self.dice.choice(BURSTS)
+        return fate
+
+    def _drawn(self, asked: Asked) -> Fate | None:
         kind = _kind(asked)
         share, fates = FATES[kind]
         if self.dice.random() >= share:

@@ -37,8 +37,9 @@ of the request), refused (a 503; of a registry a 500), throttled and forbidden (
 """
 
 _REFUSALS = {
-    ("refused", ""): (503, "SlowDown"), ("refused", "registry"): (500, "SlowDown"),
+    ("refused", ""): (503, "ServiceUnavailable"), ("refused", "registry"): (500, "ServiceUnavailable"),
     ("throttled", ""): (429, "TooManyRequests"), ("throttled", "glue"): (400, "ThrottlingException"),
+    ("throttled", "s3"): (503, "SlowDown"),
     ("forbidden", ""): (403, "AccessDenied"), ("forbidden", "glue"): (400, "AccessDeniedException"),
 }  # fmt: skip
 """Status and code of an answer, by fate and server; of other servers by none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -24,16 +25,13 @@ from frazil.settings.identity import aws_session, keys_of_now
 from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
 from frazil.spec.names import TableName
-from frazil.tables.client_properties import pyiceberg_properties
+from frazil.tables import client_properties
 from frazil.tables.pyiceberg import open_glue, open_rest
 
 if TYPE_CHECKING:
     from botocore.session import Session
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
-
-CONNECT_SECONDS, READ_SECONDS = 5.0, 60.0
-"""How long a client of a catalog waits for a connection, and for an answer."""
 
 STALE = "can't add snapshot with sequence number"
 """What SeaweedFS says, with 400 and not 409, where another ref was committed in between."""
@@ -46,7 +44,11 @@ _GONE = "Snapshot with snapshot id"
 
 _PLACES = "write.py-location-provider.impl"
 
-_S3_DOWN = ("AWS Error NETWORK_CONNECTION", "AWS Error INTERNAL_FAILURE", "AWS Error SERVICE_UNAVAILABLE")
+_S3_DOWN = re.compile(
+    "AWS Error (NETWORK_CONNECTION|INTERNAL_FAILURE|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|REQUEST_TIMEOUT"
+    r"|UNKNOWN \(HTTP status (429|5\d\d)\))"
+)
+"""An answer to HEAD has no body, so that only its status tells that storage wants to be asked more slowly."""
 
 _THROTTLED = ("ThrottlingException", "Throttling", "RequestLimitExceeded", "SlowDown")
 
@@ -74,7 +76,7 @@ def is_lost(error: Exception) -> bool:
 def open_catalog(settings: Settings) -> Catalog:
     """The catalog that owns the tables. Its clients repeat no request: `tables.commit` decides about that."""
     logging.getLogger("pyiceberg.catalog").addFilter(_is_news)
-    properties = pyiceberg_properties(settings)
+    properties = client_properties.pyiceberg_properties(settings)
     with catalog_errors(settings):
         session = aws_session(settings.aws)
         if settings.catalog == "rest":
@@ -82,7 +84,8 @@ def open_catalog(settings: Settings) -> Catalog:
                 # Where there are no keys, PyIceberg fails at the first signature, as a fault.
                 keys_of_now(session)
             with answers():
-                return open_rest(properties, session, settings.rest, (CONNECT_SECONDS, READ_SECONDS))
+                limits = client_properties.CONNECT_SECONDS, client_properties.READ_SECONDS
+                return open_rest(properties, session, settings.rest, limits)
         return open_glue(properties, session, glue_client(settings, session))
 
 
@@ -97,8 +100,8 @@ def glue_client(settings: Settings, session: Session | None = None) -> Any:
         "glue",
         endpoint_url=settings.glue_endpoint,
         config=Config(
-            connect_timeout=CONNECT_SECONDS,
-            read_timeout=READ_SECONDS,
+            connect_timeout=client_properties.CONNECT_SECONDS,
+            read_timeout=client_properties.READ_SECONDS,
             retries={"total_max_attempts": 1, "mode": "standard"},
         ),
     )
@@ -270,9 +273,9 @@ def is_outage(error: Exception) -> bool:
         RequestsConnectionError, Timeout, HTTPClientError, BotoConnectionError, ServiceUnavailableError,
         TooManyRequestsError,
     )  # fmt: skip
-    return isinstance(error, silent) or _storage_is_down(error)
+    return isinstance(error, silent) or (isinstance(error, OSError) and is_of_storage(str(error)))
 
 
-def _storage_is_down(error: Exception) -> bool:
-    """What PyArrow makes of an S3 that does not answer, or answers that it can't."""
-    return isinstance(error, OSError) and any(sign in str(error) for sign in _S3_DOWN)
+def is_of_storage(text: str) -> bool:
+    """Whether it is what PyArrow makes of an S3 that does not answer, or answers that it can't."""
+    return _S3_DOWN.search(text) is not None

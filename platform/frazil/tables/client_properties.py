@@ -10,6 +10,9 @@ from frazil.settings.rest import RestSettings
 from frazil.settings.secret import revealed
 from frazil.tables.pyiceberg import OWN_CODE
 
+CONNECT_SECONDS, READ_SECONDS = 5.0, 60.0
+"""How long a client of a catalog or of storage waits for a connection, and for an answer."""
+
 _DELEGATION = "header.X-Iceberg-Access-Delegation"
 
 Properties = dict[str, str | None]
@@ -22,8 +25,8 @@ def pyiceberg_properties(settings: Settings) -> dict[str, str]:
     storage = {
         **OWN_CODE,
         "s3.region": settings.aws.region,
-        "s3.connect-timeout": "5",
-        "s3.request-timeout": "60",
+        "s3.connect-timeout": str(CONNECT_SECONDS),
+        "s3.request-timeout": str(READ_SECONDS),
     }
     return _present({**both, **own, **_storage(settings), **storage})
 
@@ -83,8 +86,8 @@ def _rest(settings: Settings) -> tuple[Properties, Properties, Properties]:
         _DELEGATION: "vended-credentials" if rest.vended_credentials else None,
     }
     spark: Properties = {
-        "rest.client.connection-timeout-ms": "5000",
-        "rest.client.socket-timeout-ms": "60000",
+        "rest.client.connection-timeout-ms": f"{1000 * CONNECT_SECONDS:.0f}",
+        "rest.client.socket-timeout-ms": f"{1000 * READ_SECONDS:.0f}",
     }
     if rest.by_token:
         return both | {"token": revealed(rest.token)}, {}, spark | _client_credentials(rest)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.errors import CommitConflictError, FrazilError, NotAllowedError, PartDownError, RetryError
-from frazil.tables.catalog import STALE
+from frazil.tables.catalog import STALE, is_of_storage
 from frazil.tables.manifests import is_gone
 
 if TYPE_CHECKING:
@@ -33,10 +33,12 @@ _REFUSED = (
 )  # fmt: skip
 """What a failed job says whose identity the catalog or its storage does not take."""
 
+_STORAGE = "The Iceberg catalog or its storage"
+
 _SILENT = {
     # Before Spark: it is Spark who says so.
-    "The Iceberg catalog or its storage": (
-        "RESTException", "GlueException", "S3Exception", "SdkClientException", "AWS Error NETWORK_CONNECTION",
+    _STORAGE: (
+        "RESTException", "GlueException", "S3Exception", "SdkClientException",
         "ConnectionClosedException",  # in the middle of a file
     ),
     # INVALID_HANDLE: it came up again, and knows nothing of the job.
@@ -155,7 +157,8 @@ def _refusal(text: str, job: Job) -> NotAllowedError | None:
 
 def _silence(text: str, job: Job) -> PartDownError | None:
     signs = {**_SILENT, **job.silent}
-    part = next((part for part, of_part in signs.items() if any(sign in text for sign in of_part)), None)
+    named = (part for part, of_part in signs.items() if any(sign in text for sign in of_part))
+    part = _STORAGE if is_of_storage(text) else next(named, None)
     if part is None:
         return None
     return PartDownError(

@@ -72,6 +72,8 @@ def test_a_catalog_that_does_not_say_what_became_of_a_commit_is_no_other_commit(
         ("org.apache.iceberg.exceptions.RESTException: Connection refused", "catalog"),
         ("org.apache.hc.core5.http.ConnectionClosedException: Premature end of Content-Length", "storage"),
         ("OSError: AWS Error NETWORK_CONNECTION during PutObject operation: curlCode: 7", "storage"),
+        ("OSError: AWS Error SLOW_DOWN during CreateMultipartUpload operation: SlowDown", "storage"),
+        ("OSError: AWS Error UNKNOWN (HTTP status 503) during HeadObject operation: No body.", "storage"),
     ],
 )
 @pytest.mark.parametrize("work", JOBS)

@@ -1,7 +1,11 @@
-"""A file whose transfer ends in its middle is asked for again, or is an error: never a shorter file."""
+"""Storage that cuts files in their middle, or wants to be asked more slowly: asked again, or told as it is.
+
+A file is never taken for a shorter one.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -119,16 +123,58 @@ def test_a_file_that_is_cut_once_is_read_to_its_end(wire: Wire, settings: Settin
 def test_a_file_that_is_always_cut_is_an_error_that_names_the_storage(wire: Wire, settings: Settings) -> None:
     wire.always("cut", lambda asked: asked.method == "GET")
 
-    def refusal(read: Read) -> type[Exception] | None:
-        try:
-            with catalog_errors(settings):
-                read(open_catalog(settings), settings)
-        except (PartDownError, duckdb.Error) as e:
-            return type(e)
-        return None
-
     with ThreadPoolExecutor(len(READERS)) as threads:  # each of them tries for seconds
-        assert None not in threads.map(refusal, READERS)
+        assert None not in threads.map(lambda read: refusal(read, settings), READERS)
+
+
+OWN_CLIENTS = [rows, in_duckdb]
+"""One for each client of S3."""
+
+
+@pytest.mark.parametrize("read", OWN_CLIENTS)
+def test_storage_that_wants_to_be_asked_more_slowly_is_asked_again(
+    wire: Wire, settings: Settings, read: Read
+) -> None:
+    whole = read(open_catalog(settings), settings)
+    asked_for = Counter[str]()
+
+    def two_of_each_file(asked: Asked) -> bool:
+        asked_for[asked.path] += 1
+        return asked_for[asked.path] <= 2
+
+    wire.always("throttled", two_of_each_file)
+
+    assert read(open_catalog(settings), settings) == whole
+    assert wire.met["s3", "throttled"]
+
+
+def test_storage_that_wants_that_for_longer_than_anybody_asks_is_named(
+    wire: Wire, settings: Settings
+) -> None:
+    before = rows(open_catalog(settings), settings)
+    table = load_table(open_catalog(settings), NAME)
+
+    def append(*_: Any) -> None:
+        table.append(_rows(table, range(1)))
+
+    wire.always("throttled", lambda _: True)
+
+    with ThreadPoolExecutor(len(READERS) + 1) as threads:  # each of them tries for seconds
+        refusals = threads.map(lambda work: refusal(work, settings), [*READERS, append])
+        assert {*refusals} <= {PartDownError, duckdb.HTTPException}
+    wire.calm()
+
+    assert rows(open_catalog(settings), settings) == before
+
+
+def refusal(work: Read, settings: Settings) -> type[Exception] | None:
+    """What it ends with, as people are told of it; DuckDB tells it itself."""
+    try:
+        with catalog_errors(settings):
+            work(open_catalog(settings), settings)
+    except (PartDownError, duckdb.Error) as e:
+        return type(e)
+    return None
 
 
 def _make_bucket(url: str) -> None:
