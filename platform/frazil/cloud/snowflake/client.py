@@ -13,7 +13,7 @@ from frazil.cloud.key_pair import KeyPair
 from frazil.cloud.resource import AnswerLost, NotYet, RefusedYet, Throttled
 from frazil.cloud.secrets import SecretStore
 from frazil.errors import ConfigureError, FrazilError, MissingError, NotAllowedError, RepairError
-from frazil.publishing.snowflake.connection import connection_arguments
+from frazil.publishing.snowflake.connection import connection_arguments, log_in
 from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
 
@@ -123,9 +123,7 @@ class Snowflake:
             self._idle.setdefault(role, []).append(connection)
 
     def _connect(self, role: str | None) -> SnowflakeConnection:
-        import snowflake.connector
-
-        return snowflake.connector.connect(**self._arguments | ({"role": role} if role else {}))
+        return log_in(self._arguments | ({"role": role} if role else {}))
 
     @cached_property
     def _arguments(self) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from frazil.deadline import call_all
 from frazil.errors import (
     MALFORMED,
     ConfigureError,
@@ -110,20 +112,48 @@ def open_snowflake(settings: Settings) -> Iterator[SnowflakeConnection]:
         connection.close()
 
 
+def log_in(arguments: Mapping[str, Any]) -> SnowflakeConnection:
+    """A connection within the limit of a login: the connector's tries last 35 s where that is 10.
+
+    Raises:
+        OperationalError: None came in time; one that comes later is closed.
+        DatabaseError: What the connector says.
+    """
+    from snowflake.connector import connect
+    from snowflake.connector.errors import OperationalError
+
+    made: list[SnowflakeConnection] = []
+    late = Event()
+
+    def login() -> None:
+        connection = connect(**arguments)
+        if late.is_set():
+            connection.close()
+        made.append(connection)
+
+    error = call_all({"login": login}, _LOGIN_SECONDS)["login"]
+    if made:
+        return made[0]
+    late.set()
+    if isinstance(error, TimeoutError):
+        raise OperationalError("no login in time") from None
+    assert error, "a connection, or why there is none"
+    raise error
+
+
 def _logged_in(settings: Settings) -> SnowflakeConnection:
     """A connection by the settings; by newer ones where a key or a token was replaced."""
-    from snowflake.connector import connect
     from snowflake.connector.errors import DatabaseError
 
     used = connection_arguments(settings)
     try:
-        return connect(**used)
+        return log_in(used)
     except DatabaseError:
         told = settings.snowflake
         read_anew(told.private_key, told.private_key_passphrase, told.token)
         if (now := connection_arguments(settings)) == used:
             raise
-    return connect(**now)
+    return log_in(now)
 
 
 @contextmanager
