@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -13,6 +12,7 @@ from typer._click.exceptions import NoArgsIsHelpError
 from typer._click.exceptions import UsageError as ClickUsageError
 
 from frazil.cli.commands import Commands
+from frazil.cli.imports import lean
 from frazil.errors import DEBUG, FrazilError, StopError, UsageError, explain
 
 _OBJECTS = 200_000  # that come before garbage is looked for; Python's own: 700
@@ -35,7 +35,8 @@ def run(app: typer.Typer | None = None) -> None:
     # Imports leave no garbage, and a tenth of a short command was looking for it. Long ones still collect.
     gc.set_threshold(_OBJECTS)
     try:
-        code = (app or make_app())(standalone_mode=False)
+        with lean():
+            code = (app or make_app())(standalone_mode=False)
     except NoArgsIsHelpError as e:
         code = e.exit_code
         typer.echo(e.ctx.get_help() if e.ctx else "", err=True)
@@ -69,6 +70,8 @@ def _known(error: Exception) -> FrazilError:
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # with its parser of e-mail, for no other command
+
         typer.echo(version("frazil"))
         raise typer.Exit
 
