@@ -1,4 +1,4 @@
-"""A Snowflake whose answers are lost, cut or refused: the table is shown, and what is told of it is true."""
+"""A Snowflake whose answers are lost, cut, refused, or never come: it shows the table, or is named."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
+from frazil.publishing.snowflake import connection
 from kit.targets import read_snowflake, sync_snowflake
 from kit.trades import Trades
 from kit.wire import Asked, Fate, Wire, wired
@@ -45,6 +46,36 @@ def test_what_befalls_a_statement_is_made_good_or_told_as_unknown(
         assert wire.met["snowflake", fate] == count
         trades.append("MORE")
         trades.show()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """A Snowflake that is silent is given up after four seconds, not 120, and a request after two, not 60."""
+    real = connection.connection_arguments
+    with monkeypatch.context() as patch:
+        patch.setattr(connection, "_NETWORK_SECONDS", 4)
+        patch.setattr(connection, "_LOGIN_SECONDS", 4)
+        patch.setattr(connection, "connection_arguments", lambda of: {**real(of), "socket_timeout": 2})
+        yield patch
+
+
+@pytest.mark.parametrize("statement", ["", "CREATE ICEBERG TABLE"], ids=["login", "statement"])
+def test_a_snowflake_that_never_answers_is_given_up_and_named(
+    wire_and_clients: tuple[Wire, Connections], trades: Trades, statement: str, impatient: pytest.MonkeyPatch
+) -> None:
+    wire, clients = wire_and_clients
+    wire.always("hangs", lambda asked: statement in sql(asked))
+
+    with pytest.raises(PartDownError, match="Snowflake does not answer"):
+        sync_snowflake(clients, trades.names)
+    assert wire.met["snowflake", "hangs"]
+    wire.calm()
+    impatient.undo()
+    sync_snowflake(clients, trades.names)
+
+    shown = read_snowflake(clients, trades.names)
+    assert shown
+    assert shown.rows == 1
 
 
 def sql(asked: Asked) -> str:
