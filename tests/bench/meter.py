@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import httpx
 import psutil
 
 from frazil.errors import MissingError
 from frazil.local.home import Home
+from frazil.local.ports import recall, url
 from frazil.local.process import find
+from frazil.local.stand_ins import TABLE_BUCKET
 from frazil.settings.profile import frazil_home
 
 __all__ = ["Cost", "Meter", "medians"]
@@ -24,10 +27,12 @@ class Cost:
     Args:
         cpu: User and system seconds, of all threads.
         seconds: By the clock.
+        read: Bytes that the storage sent of the tables' bucket, metadata and manifests among them.
     """
 
     cpu: float
     seconds: float
+    read: float = 0.0
 
 
 class Meter:
@@ -43,15 +48,23 @@ class Meter:
 
     def cost(self, work: Callable[[], object]) -> Cost:
         """Runs the work once."""
-        cpu, begun = self._cpu(), time.perf_counter()
+        sent, cpu, begun = _sent(), self._cpu(), time.perf_counter()
         work()
-        return Cost(self._cpu() - cpu, time.perf_counter() - begun)
+        return Cost(self._cpu() - cpu, time.perf_counter() - begun, _sent() - sent)
 
     def _cpu(self) -> float:
         processes = [p for root in self._roots for p in (root, *root.children(recursive=True))]
         times = [p.cpu_times() for p in processes]
         # Those of children that have ended, too: Python's workers end after an idle minute.
         return float(sum(t.user + t.system + t.children_user + t.children_system for t in times))
+
+
+def _sent() -> float:
+    """Bytes that the storage has sent of the tables' bucket, as it says itself."""
+    where = url(recall(Home(frazil_home()).ports), "storage-metrics")
+    told = httpx.get(f"{where}/metrics", timeout=30).raise_for_status().text
+    sign = f'SeaweedFS_s3_bucket_traffic_sent_bytes_total{{bucket="{TABLE_BUCKET}"}} '
+    return sum(float(line.removeprefix(sign)) for line in told.splitlines() if line.startswith(sign))
 
 
 def _server(name: str) -> psutil.Process:
@@ -63,4 +76,4 @@ def _server(name: str) -> psutil.Process:
 
 def medians(costs: Sequence[Cost]) -> Cost:
     """The middle of several runs, each figure by itself."""
-    return Cost(median(c.cpu for c in costs), median(c.seconds for c in costs))
+    return Cost(*(median(getattr(c, part) for c in costs) for part in ("cpu", "seconds", "read")))

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -210,7 +211,8 @@ class _Landing:
         branch_from_head(self._connections.catalog, self._name, branch)
         self._done("branched")
         told = reading.frame, decoder, self._spec, self._name, table, plan, branch
-        merge = write_versions if self._spec.keeps_versions else write_upserts
+        upsert = partial(write_upserts, self._connections.settings)
+        merge = write_versions if self._spec.keeps_versions else upsert
         written = merge(*told) if self._spec.is_keyed else until_settled(write_branch, *told)
         self._done("written")
         return written

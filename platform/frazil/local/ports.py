@@ -23,6 +23,7 @@ DEFAULTS: Ports = {
     "s3": 8333, "s3-grpc": 8334, "rest": 8181, "catalog": 8182,
     "storage-master": 9333, "storage-master-grpc": 9334, "storage-volume": 9340, "storage-volume-grpc": 9341,
     "storage-filer": 8888, "storage-filer-grpc": 8889, "storage-admin": 8335, "storage-admin-grpc": 8336,
+    "storage-metrics": 8337,
     "glue": 5557, "snowflake": 5558,
     "spark": 15002, "spark-upkeep": 15003,
     "kafka-cloud": 9094, "cloud-aws": 5605, "cloud-confluent": 5606, "cloud-snowflake": 5607,

@@ -32,6 +32,7 @@ _STORAGE_PORTS = {
     "storage-admin": "admin.port",
     "storage-admin-grpc": "admin.port.grpc",
 }
+_METRICS = "metricsPort"
 
 _SIGNED = ("SIGNING", "SIGNING_READ", "FILER_SIGNING", "FILER_SIGNING_READ")
 _ROLES = ("MASTER", "VOLUME", "FILER", "S3", "ADMIN", "WORKER", "CLIENT")
@@ -55,6 +56,8 @@ def storage(home: Home, ports: Ports) -> Server:
             "filer.localSocket": home.scratch / "filer.sock",
             "s3.localSocket": home.scratch / "s3.sock",
             **{flag: ports[name] for name, flag in _STORAGE_PORTS.items()},
+            # It asks nobody who they are, and 0 is nowhere.
+            _METRICS: 0 if locks_of(home) else ports["storage-metrics"],
         }
         flags = [f"-{name}={value}" for name, value in options.items()]
         program = Path(sysconfig.get_path("scripts")) / "weed"
@@ -72,7 +75,7 @@ def storage(home: Home, ports: Ports) -> Server:
         get_signed(f"{url(ports, 's3')}/{BUCKET}?list-type=2&max-keys=1", "s3", credentials)
         get_signed(f"{url(ports, 'rest')}/v1/config?warehouse={TABLE_BUCKET}", "s3tables", credentials)
 
-    return Server("storage", tuple(_STORAGE_PORTS), launch, ask)
+    return Server("storage", (*_STORAGE_PORTS, "storage-metrics"), launch, ask)
 
 
 def _inner_locks(home: Home) -> dict[str, str]:

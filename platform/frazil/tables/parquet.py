@@ -247,13 +247,13 @@ def _repeating(rows: pa.Table, paths: tuple[str, ...]) -> list[str]:
     """The columns of which a dictionary saves room; of others it only costs, a sixth of a landing of text."""
     sample, found = rows.slice(0, _SAMPLE), set(paths)
     for own in rows.schema:
-        if own.name in found and pc.count_distinct(_stored(sample[own.name])).as_py() > len(sample) / 2:
+        if own.name in found and pc.count_distinct(stored(sample[own.name])).as_py() > len(sample) / 2:
             found.remove(own.name)
     return [path for path in paths if path in found]
 
 
-def _stored(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """What files hold of it: PyArrow counts no UUIDs."""
+def stored(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """What files hold of a column: PyArrow counts no UUIDs."""
     kind = column.type
     return column.cast(kind.storage_type) if isinstance(kind, pa.BaseExtensionType) else column
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from frazil.errors import FrazilError, NotAllowedError
+from frazil.settings.profile import Settings
 from frazil.tables.commit import LONGEST
+from frazil.tables.data_files import takes_files
 from frazil.tables.spark import shares_workers
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import Table
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger(__name__)
 
 _CLOSED = "spark.frazil.lane"
 """Setting of a Spark session: says that its workers lack what they need for it."""
+
+IN_MEMORY = 256 * 2**20
+"""Bytes of a new file of a partition, which waits in a worker's memory until it is done."""
 
 _SHORTEST = 1800.0
 """Seconds that any such work may take; where orphans go sooner, a branch has to protect its files."""
@@ -34,6 +41,18 @@ _NAMED = re.compile(r"[\w.]*(Error|Exception|Exit|Interrupt)\b: ")
 def are_open(spark: SparkSession) -> bool:
     """Whether a session's workers may write data files; they stay closed where they lacked something."""
     return shares_workers(spark) and not spark.conf.get(_CLOSED, "")
+
+
+def may_rewrite(
+    settings: Settings, spark: SparkSession, table: Table, files: Iterable[DataFile], largest: int
+) -> bool:
+    """Whether they may write files of a table anew; `largest` is about the bytes of the largest new one."""
+    from pyiceberg.manifest import FileFormat
+
+    theirs = settings.spark.lane == "spark" or settings.s3.kms_key or not takes_files(table)
+    if theirs or any(f.file_format != FileFormat.PARQUET for f in files):
+        return False
+    return (table.spec().is_unpartitioned() or largest <= IN_MEMORY) and are_open(spark)
 
 
 def lifetime(orphans_after: timedelta) -> float | None:

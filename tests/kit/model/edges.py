@@ -141,7 +141,7 @@ class Edges:
         return written(branch, found)
 
     def lane_of(self, *_: Any) -> Any:
-        return SimpleNamespace(write=self._lane) if self.world.lane else None
+        return SimpleNamespace(write=self._lane) if self.world.lane and not self.world.keyed else None
 
     def _lane(
         self, reading: Any, _spec: Any, table: Table, plan: Plan, landing: str, _run_part: Any

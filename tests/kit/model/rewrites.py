@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyiceberg.expressions import AlwaysTrue
+from pyspark.errors import PySparkException
 
+import frazil.landing.upsert.arrow as arrow
 import frazil.landing.upsert.merge as merge
 import frazil.tables.remainder as remainder
+import frazil.tables.transfer as transfer
 import frazil.upkeep.forgetting.forget as forget
 import frazil.upkeep.survivors as survivors
 from frazil.landing.faults import landing_job
@@ -31,6 +35,7 @@ from kit.model.standins import StandIns
 from kit.model.topic import Record
 
 if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
 
 __all__ = ["Rewrites"]
@@ -50,6 +55,9 @@ class Rewrites(StandIns):
         yield remainder, "aggregated", lambda rows, *_: {"rows": len(rows)}
         yield remainder, "append_rows", self.append_rows
         yield merge._Merge, "_rows", lambda of, state, matches: self.kept(of.changes, state, matches)
+        yield arrow, "may_rewrite", lambda *_: self.world.lane
+        yield arrow, "_run", self.kept_by_columns
+        yield transfer, "files_written", lambda _, found: found["files"]
         yield survivors, "_append", self.leave_out
         yield remainder, "rows_by_file", self.rows_by_file
         yield forget, "letters_of_topic", self.letters
@@ -98,6 +106,25 @@ class Rewrites(StandIns):
         stay = [row for row in state if not (record := self._record(row)) or record.key not in newer]
         puts = [[*record.at] for record in newer.values() if record.value is not None]
         return stay + puts if matches.older_rows else stay
+
+    def kept_by_columns(
+        self, _settings: Any, changes: Changes, table: Table, bins: Sequence[arrow.Bin], _new: Any
+    ) -> dict[str, Any]:
+        """Tasks that write files anew without a branch, all bins as one."""
+        heads = self._heads(table, changes)
+        self.world.stage.step()
+        try:
+            old = self._rows_of(f for b in bins for f in b.old)
+            come = self._rows_of(f for b in bins for f in b.new)
+        except FileNotFoundError as e:
+            raise PySparkException(f"NotFoundException: {e}") from e
+        stay = [row for row in old if not (record := self._record(row)) or record.key not in heads]
+        file = self.world.write_rows(table, self.world.cut(stay + come))
+        self.world.stage.step()
+        return {"rows": pa.array([len(old)]), "gone": pa.array([len(old) - len(stay)]), "files": (file,)}
+
+    def _rows_of(self, files: Iterable[DataFile]) -> list[Row]:
+        return [row for file in files for row in self.world.store.rows_of(file.file_path)]
 
     def append_rows(
         self, rows: Sequence[Row], name: Any, branch: str, says: Mapping[str, str], **_: Any

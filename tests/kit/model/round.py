@@ -32,7 +32,7 @@ class Case:
         works: Who does what.
         plan: The decisions that are not dull (`stage.Dice`).
         seed: Of what the works themselves draw: how many records, which snapshot.
-        lane: Whether landings write files without a branch.
+        lane: Whether landings, and merges, write files without a branch.
         spoils: Odds that a reader loses a record or doubles one.
         keyed: Whether the table has a row per key.
         deaths: By actor the number of its effect, a commit or a deletion, before which it dies.
@@ -77,7 +77,7 @@ def drawn(seed: int) -> tuple[Case, Dice]:
     }  # fmt: skip
     some = {actor: todo for actor, todo in works.items() if todo}
     lane, spoils, keyed = dice.random() < 0.4, dice.choice((0.0, 0.0, 0.1)), dice.random() < 0.4
-    case = Case(some, seed=seed, lane=lane and not keyed, spoils=spoils, keyed=keyed)
+    case = Case(some, seed=seed, lane=lane, spoils=spoils, keyed=keyed)
     return case, Dice(random=dice)
 
 

@@ -78,6 +78,18 @@ def test_only_files_that_hold_a_changed_key_are_written_anew(changing: Upserts) 
     assert changing.held() == changing.rows
 
 
+def test_rows_that_come_go_into_the_files_that_are_written_anew(changing: Upserts) -> None:
+    topic = changing.topic
+    for number in range(3):
+        changing.send([(f"k{n}", 1000 * number + n) for n in range(100)] + [(f"new {number}", 1)])
+        changing.send([(f"k{number}", None)])
+        land(topic.spec, topic.connections)
+
+        assert len(data_files(topic)) == 16
+        assert changing.held() == changing.rows
+    assert sound(topic)
+
+
 def test_a_key_whose_partition_moves_leaves_the_one_that_it_was_in(make_one: MakeTopic) -> None:
     changing = hundred(make_one, partition_by=["truncate(10, quantity)"])
     changing.send([("k1", 95), ("k50", 2), ("k99", None)])

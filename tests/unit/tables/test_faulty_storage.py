@@ -25,7 +25,7 @@ from frazil.tables.data_files import file_layout
 from frazil.tables.layout import create_table
 from frazil.tables.manifests import HeadReader
 from frazil.tables.rows import batches_in
-from frazil.upkeep.compaction.task import Bins, OldFile
+from frazil.tables.transfer import Bins, OldFile
 from kit.duck import duckdb_on
 from kit.lying import glue_in_process
 from kit.wire import Asked, Wire, wired

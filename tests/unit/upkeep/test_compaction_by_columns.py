@@ -27,9 +27,9 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.layout import create_table
 from frazil.tables.pyiceberg import write_files
+from frazil.tables.transfer import Bins
 from frazil.upkeep.compaction import run
 from frazil.upkeep.compaction.run import compact
-from frazil.upkeep.compaction.task import Bins
 
 NAME = TableName("n", "t")
 SPEC = TableSpec(topic="t", namespace="n", table="t")

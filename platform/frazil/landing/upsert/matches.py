@@ -32,8 +32,8 @@ _WON = quoted(WINS)
 
 _FEW = 1_000_000  # changes that each task of Spark holds in memory, so that no row of the table is moved
 
-_BUCKETED = ("int", "long", "string", "binary", "date", "timestamp", "timestamptz", "decimal")
-"""Types that Spark's bucket function takes as Iceberg's does; it would hash a uuid as text."""
+BUCKETED = ("int", "long", "string", "binary", "date", "timestamp", "timestamptz", "decimal")
+"""Types of keys that Spark has as files do; a uuid is a text to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _buckets(table: Table, key: Collection[str]) -> Iterator[tuple[str, int]]:
     for field in table.spec().fields:
         source = table.schema().find_field(field.source_id)
         name = table.schema().find_column_name(field.source_id) or ""
-        known = str(source.field_type).startswith(_BUCKETED)
+        known = str(source.field_type).startswith(BUCKETED)
         if isinstance(field.transform, BucketTransform) and name in key and known:
             count = field.transform.num_buckets
             yield f"{SPARK_CATALOG}.system.bucket({count}, {quoted(name)})", count

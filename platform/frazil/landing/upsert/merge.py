@@ -7,7 +7,7 @@ written upon another one, and compared with what was counted before: rows of tho
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,14 @@ from frazil.landing.faults import landing_job
 from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
 from frazil.landing.publication import Landed
+from frazil.landing.upsert.arrow import Kept, keep_by_columns
 from frazil.landing.upsert.changes import Changes, key_types, write_changes
 from frazil.landing.upsert.matches import KeyRange, Matches, find_matches, held, key_range, no_matches
 from frazil.landing.upsert.soft_delete import mark_types, marked
 from frazil.landing.upsert.truncates import emptied
 from frazil.landing.write import Written
 from frazil.quoting import quoted
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.box import Box
@@ -32,7 +34,7 @@ from frazil.tables.faults import branch_gone, files_there
 from frazil.tables.manifests import Candidates, delete_manifests, files_matching, rows_held
 from frazil.tables.remainder import write_remainder
 from frazil.tables.snapshots import ancestors, is_on_main
-from frazil.tables.stage import StagedFiles, audit_rows, put_in_place
+from frazil.tables.stage import StagedFiles, audit_rows, put_in_place, staged_files
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -55,6 +57,7 @@ class Merged(Written):
     removed: frozenset[str] = frozenset()  # paths of the files that go
     kept: StagedFiles = field(default_factory=StagedFiles)  # files with what is kept of them
     replaces: bool = False  # whether those hold what the landing's branch does, too
+    taken: frozenset[str] = frozenset()  # paths of files of that branch which they hold, too
     deletes: frozenset[str] = frozenset()  # paths of the manifests of delete files that were heeded
     head: int = 0  # the snapshot of `main` that was looked at
 
@@ -76,8 +79,8 @@ class Merged(Written):
 
     def landed(self, staged: StagedFiles, entry: Ledger, base: Ledger | None) -> Landed:
         """See `Written.landed`."""
-        files = self.kept.files if self.replaces else (*staged.files, *self.kept.files)
-        whole = StagedFiles(files, staged.branch, staged.tip)
+        own = () if self.replaces else (f for f in staged.files if f.file_path not in self.taken)
+        whole = StagedFiles((*own, *self.kept.files), staged.branch, staged.tip, self.kept.until)
         return MergeLanded(whole, entry, base, self.removed, self.deletes, self.head)
 
 
@@ -111,8 +114,8 @@ class MergeLanded(Landed):
 
 
 def write_upserts(
-    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
-    branch: str,
+    settings: Settings, records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName,
+    table: Table, plan: Plan, branch: str,
 ) -> Merged:  # fmt: skip
     """Writes the planned records to a branch, and merges them with the table's rows.
 
@@ -125,7 +128,7 @@ def write_upserts(
     (since, tip), key = appended_upon(table, name, plan, branch), key_types(table, decoder)
     marks = mark_types(spec, table)
     changes = Changes(records.sparkSession, spec, name, key, marks, since, tip, put, ends, truncates)
-    merge = _Merge(table.catalog, changes, written, plan)
+    merge = _Merge(table.catalog, settings, changes, written, plan)
     return merge.once()
 
 
@@ -171,6 +174,7 @@ class _Merge:
     """One merge, upon a branch of its own."""
 
     catalog: Catalog
+    settings: Settings
     changes: Changes
     written: Written
     plan: Plan
@@ -192,8 +196,18 @@ class _Merge:
             within, matches = KeyRange(Box()), no_matches(changes)
         if not matches.files and not self._replaces(matches) and not matches.strange_rows:
             return self.told(table, matches, StagedFiles())
+        if kept := self._by_columns(table, matches, within):
+            return replace(self.told(table, matches, kept.staged), taken=kept.taken)
         write = partial(self._kept, table, matches)
         return self.told(table, matches, written_anew(table, changes.name, within, matches.files, write))
+
+    def _by_columns(self, table: Table, matches: Matches, within: KeyRange) -> Kept | None:
+        staged = staged_files(table, self.written.branch)
+        if staged is None or self._replaces(matches):
+            return None
+        found = files_matching(table, within.box.expression).entries
+        old = [e.data_file for e in found if e.data_file.file_path in matches.files]
+        return keep_by_columns(self.settings, self.changes, table, matches, old, staged.files, self.plan)
 
     def _kept(self, table: Table, matches: Matches, files: Candidates, branch: str) -> StagedFiles:
         """Writes what is kept of some files, which stay as they are; and changes, where some are too old."""

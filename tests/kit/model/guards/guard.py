@@ -32,7 +32,7 @@ class Guard:
         what: It, in words.
         out: Takes it out.
         works: Who does what in the rounds that try it.
-        lane: Whether landings write files without a branch; None: now and then.
+        lane: Whether landings, or merges, write files without a branch; None: landings do now and then.
         spoils: Odds that a reader or a writer does wrong.
         keyed: Whether the table has a row per key.
     """
@@ -46,8 +46,7 @@ class Guard:
 
     def breaks(self, edges: Edges, seed: int) -> Exception | None:
         """What was broken in a round of a seed, if anything was."""
-        lane = seed % 2 == 1 if self.lane is None else self.lane
-        lane = lane and not self.keyed
+        lane = seed % 2 == 1 and not self.keyed if self.lane is None else self.lane
         case = Case(self.works, seed=seed, lane=lane, spoils=self.spoils, keyed=self.keyed)
         try:
             play(edges, case, Dice(random=random.Random(seed)))

@@ -7,7 +7,7 @@ from typing import Any
 from frazil.landing import dead_letters, history, land
 from frazil.landing.ledger import Ledger
 from frazil.landing.publication import Landed
-from frazil.landing.upsert import merge
+from frazil.landing.upsert import arrow, merge
 from kit.model.guards.guard import LANDERS, Guard, nothing, put, put_any
 
 __all__ = ["LANDINGS", "read_only"]
@@ -85,6 +85,14 @@ LANDINGS: tuple[Guard, ...] = (
         "the rows that a merge keeps are counted",
         put(merge, "audit_rows", nothing),
         LANDERS,
+        spoils=0.3,
+        keyed=True,
+    ),
+    Guard(
+        "the rows that a merge keeps by columns are counted",
+        put(arrow, "audit_rows", nothing),
+        LANDERS,
+        lane=True,
         spoils=0.3,
         keyed=True,
     ),

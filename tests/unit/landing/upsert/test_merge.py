@@ -14,6 +14,7 @@ from frazil.formats.logical import Field, Primitive
 from frazil.landing.upsert.changes import Changes
 from frazil.landing.upsert.merge import _Merge
 from frazil.landing.write import Written
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.layout import create_table
@@ -34,4 +35,4 @@ def test_a_head_that_expires_while_a_merge_reads_it_is_a_conflict(tmp_path: Path
     written = Written("branch", 0, 0, 0, 0, (), None)
 
     with pytest.raises(CommitConflictError, match="went while it was read"):
-        _Merge(catalog, changes, written, nobody).once()
+        _Merge(catalog, Settings(), changes, written, nobody).once()

@@ -1,0 +1,175 @@
+"""What is kept of files that go, written by columns: Spark's tasks read and write these files themselves.
+
+Where a partition's files go, the rows that the landing appended there go into the new ones, so that no
+small file is left beside them. What else there is to do than to leave rows out, Spark does: `merge.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from frazil.errors import FrazilError
+from frazil.landing.faults import landing_job
+from frazil.landing.plan import Plan
+from frazil.landing.upsert.changes import Changes
+from frazil.landing.upsert.matches import BUCKETED, Matches
+from frazil.settings.profile import Settings
+from frazil.spec.topic import TableSpec
+from frazil.tables.faults import spark_job
+from frazil.tables.manifests import delete_manifests
+from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
+from frazil.tables.workers import IN_MEMORY, give_up, lifetime, may_rewrite
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import Table
+
+_FULL = 1.1
+"""A file may be so much larger than the target: compactions leave it alone, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Files that no branch names, in the place of those that go."""
+
+    staged: StagedFiles
+    taken: frozenset[str]  # paths of files of the landing's branch whose rows they hold, too
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Files of one partition that become one, and new ones whose rows come into it."""
+
+    old: tuple[DataFile, ...]
+    new: tuple[DataFile, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all of them."""
+        return sum(f.file_size_in_bytes for f in (*self.old, *self.new))
+
+
+def keep_by_columns(
+    settings: Settings, changes: Changes, table: Table, matches: Matches, old: Sequence[DataFile],
+    new: Sequence[DataFile], plan: Plan,
+) -> Kept | None:  # fmt: skip
+    """Writes what is kept of old files, with rows of new ones; None where Spark has to do it.
+
+    Raises:
+        AuditFailedError: Other rows were left out than were found before, or the new files lack some.
+    """
+    lives, spec, spark = lifetime(changes.spec.upkeep.orphans_after), changes.spec, changes.spark
+    if lives is None or not _only_leaves_out(changes, matches, table):
+        return None
+    bins = list(plan_bins(old, new, spec, partitioned=not table.spec().is_unpartitioned()))
+    if not may_rewrite(settings, spark, table, [*old, *new], max(b.bytes for b in bins)):
+        return None
+    begun = time.time()
+    try:
+        with spark_job(landing_job(plan)):
+            found = _run(settings, changes, table, bins, new)
+    except FrazilError as e:
+        give_up(spark, e, "merges these changes", {"topic": plan.topic})
+        return None
+    return _audited(table, bins, matches, found, plan, begun + lives)
+
+
+def plan_bins(
+    old: Sequence[DataFile], new: Sequence[DataFile], spec: TableSpec, *, partitioned: bool
+) -> Iterator[Bin]:
+    """Which files become one: the small ones of a partition, with the rows that came there.
+
+    Where bounds tell files apart, for a table is sorted or has no partitions, each stays by itself.
+    """
+    target = int(spec.write.target_file_size)
+    small, most = spec.upkeep.small_file * target, min(_FULL * target, IN_MEMORY)
+    for place, group in groupby(sorted(old, key=_place), key=_place):
+        files = sorted(group, key=lambda f: f.file_size_in_bytes, reverse=True)
+        few = tuple(f for f in files if f.file_size_in_bytes < small)
+        if spec.sort_by or not partitioned or not few:
+            yield from (Bin((f,)) for f in files)
+            continue
+        own = tuple(f for f in new if _place(f) == place)
+        alone = files[: -len(few)]
+        if not _fits(Bin(few, own), most):  # then the smallest takes them
+            alone, few = files[:-1], few[-1:]
+        yield from (Bin((f,)) for f in alone)
+        yield Bin(few, own if _fits(Bin(few, own), most) else ())
+
+
+def _fits(bin_: Bin, most: float) -> bool:
+    return bin_.bytes <= most
+
+
+def _place(file: DataFile) -> tuple[int, str]:
+    return file.spec_id, repr(file.partition)
+
+
+def _only_leaves_out(changes: Changes, matches: Matches, table: Table) -> bool:
+    """Whether the files are as before but for rows of changed keys, and Arrow tells these as Spark does."""
+    marked = bool(changes.marks and matches.bare)
+    others = matches.strange_rows or changes.truncates or delete_manifests(table)
+    if matches.older is not None or marked or others:
+        return False
+    kinds = (str(table.schema().find_type(name)) for name in changes.key)
+    return all(kind.startswith(BUCKETED) for kind in kinds)
+
+
+def _run(
+    settings: Settings, changes: Changes, table: Table, bins: Sequence[Bin], new: Sequence[DataFile]
+) -> pa.Table:
+    """What tasks say of each bin."""
+    from frazil.tables.transfer import FileBin, OldFile, run_bins
+
+    def told(files: Collection[DataFile]) -> tuple[OldFile, ...]:
+        return tuple(OldFile(f.file_path, f.file_size_in_bytes) for f in files)
+
+    split = {table.schema().find_column_name(f.source_id) for f in table.spec().fields}
+    by_key, layout = split <= set(changes.key), table.spec().spec_id
+
+    def keys_in(bin_: Bin) -> tuple[OldFile, ...]:
+        """Where the key says the partition, its rows have no key of another one."""
+        place = _place(bin_.old[0])
+        return told([f for f in new if _place(f) == place] if by_key and place[0] == layout else new)
+
+    work = [FileBin(told(b.old), added=told(b.new), keys_in=keys_in(b)) for b in bins]
+    return run_bins(changes.spark, table, work, settings.spark.parallelism, _ended(changes, table))
+
+
+def _ended(changes: Changes, table: Table) -> pa.Table:
+    """Keys that have no row on the landing's branch, as files hold them."""
+    import pyarrow as pa
+
+    from frazil.tables.conversion import fitted
+    from frazil.tables.data_files import file_layout
+
+    held = dict(zip((f.name for f in table.schema().fields), file_layout(table).schema, strict=True))
+    own = [held[name] for name in changes.key]
+    if not changes.ends:
+        return pa.table({f.name: pa.array([], f.type) for f in own})
+    ended = changes.bare.select(*(f"`{name}`" for name in changes.key)).toArrow().combine_chunks()
+    columns = (ended.column(n).combine_chunks() for n in range(len(own)))
+    return pa.table({f.name: fitted(c, f.type) for f, c in zip(own, columns, strict=True)})
+
+
+def _audited(
+    table: Table, bins: Sequence[Bin], matches: Matches, found: pa.Table, plan: Plan, until: float
+) -> Kept:
+    """Compares what tasks read and left out with manifests and matches, and with the new files' footers."""
+    from frazil.tables.transfer import files_written
+
+    staged = StagedFiles(files_written(table, found), until=until)
+    work, again = f"A merge of topic {plan.topic}", "Land again."
+    before = sum(f.record_count for b in bins for f in b.old)
+    come = sum(f.record_count for b in bins for f in b.new)
+    read, gone = (sum(found[name].to_pylist()) for name in ("rows", "gone"))
+    numbers = f"of {before} rows {matches.gone} go, {come} come; {read} were read, {gone} left out"
+    if (read, gone) != (before, matches.gone):
+        raise audit_failed(work, numbers, again)
+    audit_rows(staged, before - matches.gone + come, work, numbers, again)
+    return Kept(staged, frozenset(f.file_path for b in bins for f in b.new))

@@ -1,0 +1,222 @@
+"""Rows of data files, moved into new ones by tasks of Spark: of compactions, and of merges of changes.
+
+A task imports PyArrow only.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import reduce
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from frazil.tables.conversion import fitted
+from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, refuse_others, stored
+
+if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import Table
+    from pyspark.sql import SparkSession
+
+RETURNED = pa.schema([("rows", pa.int64()), ("gone", pa.int64()), ("files", FILES)])
+"""What is said of each bin: how many rows were read, how many of them were left out, and the new files."""
+
+LARGEST = 2**62
+"""Bytes of a file that is not cut."""
+
+_ID = b"PARQUET:field_id"
+_WHOLE = 16 * 2**20
+"""Bytes of a file that is read at once; of a larger one row group by row group."""
+
+_PLACE = "$frazil_place"
+
+_SEARCHED = 64 * 2**20
+"""Bytes of rows that are compared with keys at once: each time these are put into a hash table."""
+
+
+@dataclass(frozen=True, slots=True)
+class OldFile:
+    """A file to be read."""
+
+    path: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileBin:
+    """Files that are written anew together.
+
+    Args:
+        files: Their rows stay, but those of keys that go.
+        most: Bytes that a new file may have.
+        added: Files of which all rows stay, behind those.
+        keys_in: Files with keys that go; others are in `Bins.gone`.
+    """
+
+    files: tuple[OldFile, ...]
+    most: int = LARGEST
+    added: tuple[OldFile, ...] = ()
+    keys_in: tuple[OldFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Bins by their numbers."""
+
+    layout: FileLayout
+    bins: tuple[FileBin, ...]
+    name: str  # begins the names of all new files, and nobody else's
+    version: str  # of Frazil
+    gone: pa.Table | None = None  # keys whose rows go, in columns as files have them; None: all rows stay
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Writes the bins whose numbers come; rows of `RETURNED`."""
+        refuse_others(self.version)
+        pa.set_cpu_count(1)  # Spark has given this task one core
+        for batch in batches:
+            yield from map(self._rewritten, batch.column(0).to_pylist())
+
+    def _rewritten(self, number: int) -> pa.RecordBatch:
+        bin_ = self.bins[number]
+        writer = DataFileWriter(replace(self.layout, target=bin_.most), f"{number:05}-{self.name}")
+        keys, rows, kept = self._keys(bin_), 0, 0
+        for found in _together(self._rows(bin_.files)):
+            left = found if keys is None else found.filter(pc.invert(_has_key(found, keys)))
+            rows, kept = rows + len(found), kept + len(left)
+            _write(writer, left.to_batches())
+        _write(writer, self._rows(bin_.added))
+        told = pa.array([[asdict(f) for f in writer.close()]], FILES)
+        return pa.RecordBatch.from_arrays([pa.array([rows]), pa.array([rows - kept]), told], schema=RETURNED)
+
+    def _keys(self, bin_: FileBin) -> pa.Table | None:
+        """The keys whose rows go from a bin."""
+        if self.gone is None:
+            return None
+        names = self.gone.column_names
+        own = (_plain(pa.Table.from_batches([b]).select(names)) for b in self._rows(bin_.keys_in, names))
+        return pa.concat_tables([_plain(self.gone), *own])
+
+    def _rows(
+        self, files: Iterable[OldFile], columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of some files, in the table's columns; where only some are read, others are null."""
+        for file in files:
+            yield from self._read(file, columns)
+
+    def _read(self, file: OldFile, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        with self.layout.store.open_input_file(file.path.partition("://")[2] or file.path) as opened:
+            whole = columns is None and file.bytes <= _WHOLE
+            source = pa.BufferReader(opened.read()) if whole else opened
+            parquet = pq.ParquetFile(source, pre_buffer=not whole)
+            _check(list(parquet.schema_arrow), list(self.layout.schema))
+            self._check_partition(parquet.schema_arrow)
+            for batch in parquet.iter_batches(use_threads=False, columns=columns):
+                yield self._of_table(batch)
+
+    def _check_partition(self, found: pa.Schema) -> None:
+        """Raises ValueError where a file has its partition's value in the manifest only.
+
+        https://iceberg.apache.org/spec/#column-projection
+        """
+        partitions = self.layout.partitions
+        for name, *_ in partitions.sources if partitions else ():
+            if name not in found.names:
+                raise ValueError(f"column {name} is not in a file, and the table is partitioned by it")
+
+    def _of_table(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        held = set(batch.schema.names)
+        columns = [
+            fitted(batch[own.name], own.type) if own.name in held else pa.nulls(len(batch), own.type)
+            for own in self.layout.schema
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=self.layout.schema)
+
+
+def _check(found: list[pa.Field], wanted: list[pa.Field]) -> None:
+    """Raises ValueError where one name is not one column: here columns are known by their names."""
+    known, ids = {own.name: own for own in found}, {_id(own) for own in found}
+    for own in wanted:
+        was = known.get(own.name)
+        if _id(own) is None or (_id(was) != _id(own) if was else _id(own) in ids):
+            raise ValueError(f"column {own.name} has another id or another name in a file")
+        if was:
+            _check(_within(was.type), _within(own.type))
+
+
+def _id(own: pa.Field | None) -> bytes | None:
+    return (own.metadata or {}).get(_ID) if own else None
+
+
+def _within(kind: pa.DataType) -> list[pa.Field]:
+    if pa.types.is_struct(kind):
+        return list(kind)
+    if pa.types.is_list(kind):
+        return [kind.value_field.with_name("element")]
+    if pa.types.is_map(kind):
+        return [kind.key_field.with_name("key"), kind.item_field.with_name("value")]
+    return []
+
+
+def _write(writer: DataFileWriter, batches: Iterable[pa.RecordBatch]) -> None:
+    for batch in batches:
+        writer.write(batch)
+
+
+def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches put together, so that they are compared with keys at once."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(b.nbytes for b in held) >= _SEARCHED:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _has_key(rows: pa.Table, keys: pa.Table) -> pa.ChunkedArray:
+    """For each row whether it has one of some keys."""
+    names = keys.column_names
+    found = _plain(rows.select(names))
+    met = reduce(pc.and_, (pc.is_in(found[n], value_set=keys[n]) for n in names))
+    if len(names) == 1:
+        return met
+    # Each column has a value of some key; now those of one and the same.
+    places = pa.array(np.flatnonzero(met.to_numpy()))
+    hit = found.take(places).append_column(_PLACE, places).join(keys, names, join_type="left semi")
+    exact = np.zeros(len(rows), bool)
+    exact[hit[_PLACE].to_numpy()] = True
+    return pa.chunked_array([exact])
+
+
+def _plain(rows: pa.Table) -> pa.Table:
+    """The same as files hold it: PyArrow looks for no UUIDs, and joins none."""
+    return pa.table({name: stored(rows[name]) for name in rows.column_names})
+
+
+def run_bins(
+    spark: SparkSession, table: Table, bins: Sequence[FileBin], tasks: int, gone: pa.Table | None = None
+) -> pa.Table:
+    """Lets tasks write bins of a table's files anew; rows of `RETURNED`, a bin each."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from frazil.tables.data_files import file_layout
+
+    work = Bins(file_layout(table), tuple(bins), str(uuid.uuid4()), version("frazil"), gone)
+    numbers = spark.range(0, len(bins), 1, min(len(bins), tasks))
+    return numbers.mapInArrow(work.run, from_arrow_schema(RETURNED)).toArrow()
+
+
+def files_written(table: Table, found: pa.Table) -> tuple[DataFile, ...]:
+    """The new files of all bins, as manifests describe them."""
+    from frazil.tables.data_files import data_file
+
+    told = (WrittenFile(**file) for of_bin in found["files"].to_pylist() for file in of_bin)
+    return tuple(data_file(table, file) for file in told)
