@@ -42,7 +42,7 @@ from kit.formats import plain, same
 from kit.protoc import ready_protoc
 from kit.random_records import Group
 
-COUNT = int(os.environ.get("FRAZIL_TEST_SCHEMAS", "67"))
+COUNT = int(os.environ.get("FRAZIL_TEST_SCHEMAS", "24"))
 SEED = os.environ.get("FRAZIL_TEST_SEED", "0")
 RECORDS = 4
 LEAVES_OF_ITEMS = 64
