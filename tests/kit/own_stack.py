@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -10,12 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psutil
 
 from frazil.local.home import Home
-from frazil.local.stack import Stack
+from frazil.local.parts import known_stack
+from frazil.local.stack import Stack, Status
 from frazil.settings.profile import Settings
 
 T = TypeVar("T")
@@ -55,12 +55,13 @@ class Own:
         return Settings.of_profile(self.home.profile)
 
     @property
-    def parts(self) -> dict[str, dict[str, Any]]:
-        return {part["name"]: part for part in json.loads(self.frazil("status", "--json").stdout)["parts"]}
+    def parts(self) -> dict[str, Status]:
+        """What `frazil status` tells, asked in this process: the command takes seconds to start."""
+        return {part.name: part for part in known_stack(self.home).status()}
 
     @property
     def pids(self) -> dict[str, int]:
-        return {name: part["pid"] for name, part in self.parts.items()}
+        return {name: part.pid or 0 for name, part in self.parts.items()}
 
     @property
     def processes(self) -> list[psutil.Process]:

@@ -93,7 +93,7 @@ def sent(own: Own) -> dict[str, int]:
 
 
 def test_the_parts_come_up_and_send_the_rows_that_are_there(own: Own) -> None:
-    assert {part: own.parts[part]["state"] for part in PARTS} == dict.fromkeys(PARTS, "up")
+    assert {part: own.parts[part].state for part in PARTS} == dict.fromkeys(PARTS, "up")
 
     wait_for(lambda: sent(own) == {table: count for table, count in COUNTS.items() if count})
 
@@ -122,7 +122,7 @@ def test_after_a_crash_of_both_what_changed_meanwhile_is_sent(own: Own) -> None:
     with open_database(own.home, ports, DATABASE) as connection:
         connection.execute("UPDATE shippers SET phone = '1' WHERE shipper_id = 1")
     kill(each for each in own.processes if each.name() == "postgres")
-    assert own.parts["postgres"]["state"] == "dead"
+    assert own.parts["postgres"].state == "dead"
 
     own.up(*ONLY)
 

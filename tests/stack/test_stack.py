@@ -57,7 +57,7 @@ def unstarted(stack_home: Home, tmp_path: Path) -> Iterator[Own]:
 
 
 def test_every_part_is_up_after_the_first_start(own: Own) -> None:
-    assert {name: part["state"] for name, part in own.parts.items()} == dict.fromkeys(PARTS, "up")
+    assert {name: part.state for name, part in own.parts.items()} == dict.fromkeys(PARTS, "up")
     assert own.frazil("status").returncode == 0
 
 
@@ -101,10 +101,10 @@ def test_every_part_listens_on_the_ports_chosen_and_on_no_other_known_one(own: O
 
 def test_only_upkeep_works_in_the_background(own: Own) -> None:
     parts = own.parts
-    nice = {name for name, part in parts.items() if psutil.Process(part["pid"]).nice() > 0}
+    nice = {name for name, part in parts.items() if psutil.Process(part.pid).nice() > 0}
 
     assert nice == {"spark-upkeep"}
-    assert own.settings.spark.upkeep_remote == f"sc://{LOOPBACK}:{parts['spark-upkeep']['port']}"
+    assert own.settings.spark.upkeep_remote == f"sc://{LOOPBACK}:{parts['spark-upkeep'].port}"
 
 
 def secrets(own: Own) -> list[str]:
@@ -132,7 +132,7 @@ def test_no_secret_is_in_a_log_or_readable_by_others(own: Own) -> None:
 
 
 def test_together_they_hold_less_than_4_gigabytes_at_rest(own: Own) -> None:
-    assert sum(part["memory"] for part in own.parts.values()) < 4 * 2**30
+    assert sum(part.memory for part in own.parts.values()) < 4 * 2**30
 
 
 def test_the_working_folder_stays_clean(own: Own, tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_part_that_is_only_slow_to_answer_is_not_started_anew(own: Own) -> Non
     aws = psutil.Process(before["aws"])
     aws.suspend()
     try:
-        ill = own.parts["aws"]["state"]
+        ill = own.parts["aws"].state
         with subprocess.Popen([FRAZIL, "up"], env=own.environment, stderr=subprocess.PIPE, text=True) as up:
             assert up.stderr
             assert "aws: runs, but does not answer yet\n" in iter(up.stderr.readline, "")
@@ -231,7 +231,7 @@ def test_data_survives_down_and_up_and_a_crash_of_all_that_holds_it(own: Own, fr
     after_crash = read_everywhere(Clients(own.settings), fresh_name)
 
     assert left == []
-    assert {crashed[name]["state"] for name in KEEPERS} == {"dead"}
+    assert {crashed[name].state for name in KEEPERS} == {"dead"}
     assert after_down == written(fresh_name)
     assert after_crash == written(fresh_name)
 
@@ -244,7 +244,7 @@ def test_wipe_clears_the_data_and_keeps_the_ports(own: Own) -> None:
     assert not (own.home.root / "data").exists()
     assert not own.home.profile.exists()
     assert own.home.ports.read_text() == ports
-    assert {part["state"] for part in own.parts.values()} == {"down"}
+    assert {part.state for part in own.parts.values()} == {"down"}
 
 
 def test_a_taken_port_is_named_with_the_process_that_holds_it(unstarted: Own) -> None:
@@ -254,7 +254,7 @@ def test_a_taken_port_is_named_with_the_process_that_holds_it(unstarted: Own) ->
 
     assert said.returncode == 1
     assert f"Port {port} is taken by process {os.getpid()} " in said.stderr
-    assert unstarted.parts["aws"]["state"] == "down"
+    assert unstarted.parts["aws"].state == "down"
 
 
 def test_a_part_that_cannot_start_fails_with_the_end_of_its_log(unstarted: Own) -> None:

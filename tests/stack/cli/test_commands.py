@@ -27,10 +27,10 @@ def rows_told(home: Path, path: tuple[str, ...]) -> object:
 
 
 def test_land_reports_each_table_and_the_next_one_takes_only_what_is_new(
-    shell: Shell, topic: Topic, name: str, dagster_home: Path
+    frazil: Command, shell: Shell, topic: Topic, name: str, dagster_home: Path
 ) -> None:
     first = shell("land", name, "--max-records", "4", "--json", DAGSTER_HOME=str(dagster_home))
-    rest = shell("land", "--all", "--json")
+    rest = frazil("land", "--all", "--json")
 
     (report,) = first.document
     assert (first.code, rest.code) == (0, 0)
@@ -92,13 +92,13 @@ def test_describe_shows_columns_and_landings(frazil: Command, topic: Topic, name
 
 
 def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
-    shell: Shell, topic: Topic, name: str, dagster_home: Path
+    frazil: Command, topic: Topic, name: str, dagster_home: Path
 ) -> None:
     land(topic.spec, topic.connections)
 
-    before = shell("check", name, "--json")
-    synced = shell("sync", name, "--json", DAGSTER_HOME=str(dagster_home))
-    checked = shell("check", "--all", "--deep", "--json")
+    before = frazil("check", name, "--json")
+    synced = frazil("sync", name, "--json", DAGSTER_HOME=str(dagster_home))
+    checked = frazil("check", "--all", "--deep", "--json")
 
     failed = {c["check"] for c in before.document if not c["passed"]}
     assert (before.code, failed) == (1, {"glue_pointer", "snowflake_current"})
@@ -127,13 +127,13 @@ def test_people_read_tables_on_stdout_that_are_plain_in_a_pipe(
 
 
 def test_a_suspended_table_resumes_past_the_record_that_is_named(
-    shell: Shell, topic: Topic, name: str
+    frazil: Command, shell: Shell, topic: Topic, name: str
 ) -> None:
     topic.send([b"bad"], partition=1)
     topic.trades(1, partition=1)
-    stopped = shell("land", name, "--json")
+    stopped = frazil("land", name, "--json")
 
-    nonsense = shell("resume", name, "--past", "1-0")
+    nonsense = frazil("resume", name, "--past", "1-0")
     resumed = shell("resume", name, "--past", "1:0", "--json")
 
     assert (stopped.code, f"frazil resume {name} --past 1:0" in stopped.err) == (3, True)
@@ -141,14 +141,16 @@ def test_a_suspended_table_resumes_past_the_record_that_is_named(
     assert [(r["records"], r["skipped"]) for r in resumed.document] == [(1, 1)]
 
 
-def test_a_paused_table_is_left_alone_until_it_is_resumed(shell: Shell, topic: Topic, name: str) -> None:
-    shell("land", name)
+def test_a_paused_table_is_left_alone_until_it_is_resumed(
+    frazil: Command, shell: Shell, topic: Topic, name: str
+) -> None:
+    frazil("land", name)
     paused = shell("pause", name, "--because", "the bucket moves", "--json")
     topic.trades(3)
 
-    (state,) = shell("tables", "--json").document
-    named, every = shell("land", name), shell("land", "--all", "--json")
-    resumed = shell("resume", name, "--json")
+    (state,) = frazil("tables", "--json").document
+    named, every = frazil("land", name), frazil("land", "--all", "--json")
+    resumed = frazil("resume", name, "--json")
 
     (report,) = paused.document
     assert (paused.code, report["changed"]) == (0, True)
@@ -172,12 +174,14 @@ def test_a_backfill_tells_how_far_it_is(shell: Shell, topic: Topic, name: str) -
     assert run_check("glue_pointer", topic.spec, topic.connections).passed
 
 
-def test_offsets_are_replayed_and_nothing_is_there_twice(shell: Shell, topic: Topic, name: str) -> None:
-    shell("land", name)
+def test_offsets_are_replayed_and_nothing_is_there_twice(
+    frazil: Command, shell: Shell, topic: Topic, name: str
+) -> None:
+    frazil("land", name)
 
-    looked = shell("replay", name, "--spans", "0:2-6", "--dry-run", "--json")
+    looked = frazil("replay", name, "--spans", "0:2-6", "--dry-run", "--json")
     replayed = shell("replay", name, "--spans", "0:2-6", "--json")
-    beyond = shell("replay", name, "--spans", "0:2-600")
+    beyond = frazil("replay", name, "--spans", "0:2-600")
 
     assert (looked.document["replaced"], looked.document["snapshot_id"]) == (4, None)
     assert (replayed.code, replayed.document["replayed"], replayed.document["made_of_it"]) == (0, 4, [])
@@ -187,20 +191,20 @@ def test_offsets_are_replayed_and_nothing_is_there_twice(shell: Shell, topic: To
 
 
 def test_dead_letters_are_redriven_by_a_function_of_the_users(
-    shell: Shell, connections: Connections, fresh_name: str, tmp_path: Path
+    frazil: Command, shell: Shell, connections: Connections, fresh_name: str, tmp_path: Path
 ) -> None:
     create_topic(connections.admin, fresh_name, 1, {})
     shell.write({"topic": fresh_name, "on_bad_record": "dead_letter"})
     topic = Topic(fresh_name, connections, TableSpec(topic=fresh_name, namespace=NAMESPACE))
     good = topic.encode({"side": "BUY", "quantity": 7, "symbol": "Z"})
     topic.send([good[:-1], b"lost"])
-    shell("land", "--all")
+    frazil("land", "--all")
     (tmp_path / "mends.py").write_text("def add_z(letter):\n    return letter.raw_value + b'Z'\n")
     where = "reason_code = 'truncated'"
 
     given = ("redrive", f"{NAMESPACE}.{fresh_name}", "--where", where, "--with", "mends:add_z", "--json")
     first, second = (shell(*given, PYTHONPATH=str(tmp_path)).document for _ in range(2))
-    landings = shell("describe", f"{NAMESPACE}.{fresh_name}", "--json").document["landings"]
+    landings = frazil("describe", f"{NAMESPACE}.{fresh_name}", "--json").document["landings"]
 
     assert (first["chosen"], first["redriven"], first["still_bad"]) == (1, 1, {})
     assert (second["redriven"], second["already_in"]) == (0, 1)

@@ -5,28 +5,28 @@ from __future__ import annotations
 from frazil.connections import Connections
 from frazil.spec.topic import TableSpec
 from frazil.tables.spark import spark_name
-from kit.shell import NAMESPACE, Shell
+from kit.shell import NAMESPACE, Command, Shell
 from kit.topics import Topic, create_topic
 
 
 def test_tables_of_a_pipeline_are_read_as_of_one_moment_until_the_cut_is_dropped(
-    shell: Shell, connections: Connections, fresh_name: str
+    frazil: Command, shell: Shell, connections: Connections, fresh_name: str
 ) -> None:
     orders, payments = (made(connections, f"{fresh_name}_{n}") for n in (1, 2))
     shell.write({"topic": orders.name}, {"topic": payments.name}, name="shop")
-    early = shell("cut", "create", "month", "--pipeline", "shop")
-    shell("land", "--all")
+    early = frazil("cut", "create", "month", "--pipeline", "shop")
+    frazil("land", "--all")
     orders.trades(3)
 
     created = shell("cut", "create", "month", "--pipeline", "shop", "--keep", "30d", "--json")
     for topic in (orders, payments):
         topic.trades(2)
-    shell("land", "--all")
-    listed = shell("cut", "list", "--json").document
-    again = shell("cut", "create", "month", "--pipeline", "shop")
+    frazil("land", "--all")
+    listed = frazil("cut", "list", "--json").document
+    again = frazil("cut", "create", "month", "--pipeline", "shop")
     counts = [by_tag(topic) for topic in (orders, payments)]
-    dropped = shell("cut", "drop", "month")
-    unknown = shell("cut", "describe", "month")
+    dropped = frazil("cut", "drop", "month")
+    unknown = frazil("cut", "describe", "month")
 
     assert (early.code, early.is_clear) == (1, True)
     assert (created.code, created.document["state"]) == (0, "complete")
@@ -34,7 +34,7 @@ def test_tables_of_a_pipeline_are_read_as_of_one_moment_until_the_cut_is_dropped
     assert counts == [5 + 3, 5]
     assert [len(topic.rows()) for topic in (orders, payments)] == [5 + 3 + 2, 5 + 2]
     assert (again.code, dropped.code, unknown.code) == (2, 0, 2)
-    assert shell("cut", "list", "--json").document == []
+    assert frazil("cut", "list", "--json").document == []
 
 
 def made(connections: Connections, name: str) -> Topic:

@@ -66,7 +66,7 @@ def test_a_suspended_table_is_exit_code_3_and_keeps_no_other_from_landing(
 
 
 def test_what_the_catalog_refuses_is_the_result_of_its_table_and_keeps_no_other_from_landing(
-    shell: Shell, topic: Topic, connections: Connections, name: str
+    frazil: Command, shell: Shell, topic: Topic, connections: Connections, name: str
 ) -> None:
     other = f"{topic.name}_before"
     create_topic(connections.admin, other, 1, {})
@@ -74,7 +74,7 @@ def test_what_the_catalog_refuses_is_the_result_of_its_table_and_keeps_no_other_
     refused = f"_{topic.name}"  # the catalog takes no such name
     shell.write({"topic": other, "table": refused}, name="before")
 
-    said = shell("land", "--all", "--json")
+    said = frazil("land", "--all", "--json")
 
     (landed, failed) = said.document
     assert (said.code, landed["table"], landed["records"]) == (1, name, 10)
@@ -208,10 +208,16 @@ def test_without_a_stack_every_command_says_so_with_exit_code_5(
     ],
 )
 def test_one_part_that_is_down_is_named_and_nothing_is_half_done(
-    shell: Shell, topic: Topic, nowhere: dict[str, str], name: str, part: str, variable: str
+    frazil: Command,
+    shell: Shell,
+    topic: Topic,
+    nowhere: dict[str, str],
+    name: str,
+    part: str,
+    variable: str,
 ) -> None:
     said = shell("land", name, "--json", **{variable: nowhere[variable]})
-    after = shell("land", name, "--json")
+    after = frazil("land", name, "--json")
 
     assert (said.code, [set(row) for row in said.document]) == (5, [{"table", "error"}])
     assert f"{part} does not answer" in said.err
@@ -225,12 +231,12 @@ KAFKA, REGISTRY, CATALOG = "FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "FRAZIL_REGISTRY__
 
 
 def test_without_kafka_the_tables_are_told_and_what_waits_is_not(
-    shell: Shell, topic: Topic, nowhere: dict[str, str], name: str
+    frazil: Command, topic: Topic, nowhere: dict[str, str], name: str
 ) -> None:
     land(topic.spec, topic.connections)
     silent = {KAFKA: nowhere[KAFKA]}
 
-    tables, lag = shell("tables", "--json", **silent), shell("lag", "--json", **silent)
+    tables, lag = frazil("tables", "--json", **silent), frazil("lag", "--json", **silent)
 
     (state, error), *partitions = tables.document, *lag.document
     assert (tables.code, lag.code, tables.err.count("Kafka does not answer")) == (5, 5, 1)
@@ -243,9 +249,9 @@ def test_without_kafka_the_tables_are_told_and_what_waits_is_not(
 
 
 def test_without_the_catalog_the_ends_of_the_topics_are_told(
-    shell: Shell, topic: Topic, nowhere: dict[str, str], name: str
+    frazil: Command, topic: Topic, nowhere: dict[str, str], name: str
 ) -> None:
-    lag = shell("lag", "--json", **{CATALOG: nowhere[CATALOG]})
+    lag = frazil("lag", "--json", **{CATALOG: nowhere[CATALOG]})
 
     *partitions, error = lag.document
     assert (lag.code, error["table"]) == (5, name)
@@ -255,11 +261,11 @@ def test_without_the_catalog_the_ends_of_the_topics_are_told(
 
 
 def test_without_the_registry_all_checks_are_made_that_can_do_without(
-    shell: Shell, topic: Topic, nowhere: dict[str, str], name: str
+    frazil: Command, topic: Topic, nowhere: dict[str, str], name: str
 ) -> None:
     land(topic.spec, topic.connections)
 
-    said = shell("check", name, "--json", **{REGISTRY: nowhere[REGISTRY]})
+    said = frazil("check", name, "--json", **{REGISTRY: nowhere[REGISTRY]})
 
     status = {row["check"]: row["status"] for row in said.document}
     assert (said.code, said.err.count("schema registry does not answer")) == (5, 1)

@@ -28,13 +28,13 @@ def names(shell: Shell, connections: Connections, fresh_name: str) -> Things:
 
 
 def test_compact_says_first_what_it_would_do_then_does_it_and_shows_it(
-    frazil: Command, shell: Shell, connections: Connections, names: Things, dagster_home: Path
+    frazil: Command, connections: Connections, names: Things, dagster_home: Path
 ) -> None:
     catalog, before = connections.catalog, sync_glue(connections, names).metadata_location
 
     planned = frazil("compact", str(names.table), "--dry-run", "--json")
     untouched = catalog.load_table(names.table.identifier).metadata_location
-    done = shell("compact", "--all", "--json", DAGSTER_HOME=str(dagster_home))
+    done = frazil("compact", "--all", "--json", DAGSTER_HOME=str(dagster_home))
 
     (would,), (did,) = planned.document, done.document
     shown = read_glue(connections, names)
@@ -72,7 +72,7 @@ def test_each_kind_of_work_gives_one_document(
 
 
 def test_each_kind_of_work_goes_through_in_a_process_of_its_own(
-    shell: Shell, connections: Connections, fresh_name: str
+    frazil: Command, shell: Shell, connections: Connections, fresh_name: str
 ) -> None:
     """Where nothing was done before: PySpark makes something else of its functions without a session."""
     topic = topic_maker(connections, fresh_name, NAMESPACE)(publish=())
@@ -84,7 +84,7 @@ def test_each_kind_of_work_goes_through_in_a_process_of_its_own(
             topic.send([trade], timestamp=int((time.time() - days * 86400) * 1000))
         land(topic.spec, topic.connections)
 
-    (planned,) = shell("expire", "--rows", name, "--dry-run", "--json").document
+    (planned,) = frazil("expire", "--rows", name, "--dry-run", "--json").document
     expired = shell("expire", "--rows", name, "--json")
     others = [shell(*command, name, "--json") for command in (("compact",), ("expire",), ("orphans",))]
 
