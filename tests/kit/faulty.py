@@ -20,7 +20,7 @@ from frazil.connections import Connections
 from frazil.errors import FrazilError, OffsetsLostError, TopicChangedError
 from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
-from frazil.tables.catalog import load_table_or_none
+from frazil.tables.catalog import catalog_errors, load_table_or_none
 from frazil.tables.keys import Key
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry import expire
@@ -208,8 +208,7 @@ class Faulty:
             self.throttled[asked.server] -= 1
             return "throttled"
         fate = self._drawn(asked)
-        if fate == "throttled":
-            self.throttled[asked.server] = self.dice.choice(BURSTS)
+        self.throttled[asked.server] = self.dice.choice(BURSTS) if fate == "throttled" else 0
         return fate
 
     def _drawn(self, asked: Asked) -> Fate | None:
@@ -243,13 +242,14 @@ class Faulty:
 
     def _compact(self) -> None:
         if self._own:
-            spec, connections, order = self.topic.spec, self.topic.connections, Order(everything=True)
-            self._under_fire(lambda: compact(spec, connections, time.time(), order))
+            spec, connections = self.topic.spec, self.topic.connections
+            self._under_fire(lambda: compact(spec, connections, time.time(), Order(everything=True)))
 
     def _expire(self) -> None:
         if self._own:
             spec, connections = self.topic.spec, self.topic.connections
-            self._under_fire(lambda: expire(spec, connections, time.time() + 60))
+            with catalog_errors(connections.settings):  # as whoever orders upkeep is told
+                self._under_fire(lambda: expire(spec, connections, time.time() + 60))
 
     def _derive(self, name: str) -> None:
         if self._own:

@@ -46,9 +46,10 @@ _PLACES = "write.py-location-provider.impl"
 
 _S3_DOWN = re.compile(
     "AWS Error (NETWORK_CONNECTION|INTERNAL_FAILURE|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|REQUEST_TIMEOUT"
-    r"|UNKNOWN \(HTTP status (429|5\d\d)\))"
+    r"|NO_SUCH_UPLOAD|UNKNOWN \(HTTP status (429|5\d\d)\))"
 )
-"""An answer to HEAD has no body, so that only its status tells that storage wants to be asked more slowly."""
+"""An answer to HEAD has no body, so that only its status tells that storage wants to be asked more slowly. An
+upload whose last answer was lost is not known any more when PyArrow asks again."""
 
 _THROTTLED = ("ThrottlingException", "Throttling", "RequestLimitExceeded", "SlowDown")
 

@@ -167,6 +167,13 @@ def test_storage_that_wants_that_for_longer_than_anybody_asks_is_named(
     assert rows(open_catalog(settings), settings) == before
 
 
+def test_an_upload_that_storage_no_longer_knows_when_it_is_asked_again_is_named(settings: Settings) -> None:
+    said = "AWS Error NO_SUCH_UPLOAD during CompleteMultipartUpload operation: The upload does not exist."
+
+    with pytest.raises(PartDownError), catalog_errors(settings):  # as SeaweedFS answers; S3 and moto do not
+        raise OSError(said)
+
+
 def refusal(work: Read, settings: Settings) -> type[Exception] | None:
     """What it ends with, as people are told of it; DuckDB tells it itself."""
     try:
