@@ -170,7 +170,7 @@ def test_storage_that_wants_that_for_longer_than_anybody_asks_is_named(
 def test_an_upload_that_storage_no_longer_knows_when_it_is_asked_again_is_named(settings: Settings) -> None:
     said = "AWS Error NO_SUCH_UPLOAD during CompleteMultipartUpload operation: The upload does not exist."
 
-    with pytest.raises(PartDownError), catalog_errors(settings):  # as SeaweedFS answers; S3 and moto do not
+    with pytest.raises(PartDownError), catalog_errors(settings):  # as SeaweedFS answers; moto does not
         raise OSError(said)
 
 
