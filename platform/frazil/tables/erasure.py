@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from frazil.tables.ledger import read
+from frazil.tables.snapshots import ancestors
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -46,9 +47,14 @@ def must_go(metadata: TableMetadata, now: float) -> set[int]:
 
 
 def older_than_forgotten(metadata: TableMetadata) -> Iterator[str]:
-    """Branches and tags, in words, that name a snapshot from before rows were forgotten."""
+    """Branches and tags, in words, that name a snapshot from before rows were forgotten.
+
+    Or one that was written later by work that began before: it holds what the work began with.
+    """
     newest = max((sequence for sequence, _ in pending(metadata)), default=0)
+    main = {s.snapshot_id for s in ancestors(metadata)}
     for name, ref in metadata.refs.items():
-        snapshot = metadata.snapshot_by_id(ref.snapshot_id)
-        if name != "main" and snapshot and (snapshot.sequence_number or 0) < newest:
+        line = list(ancestors(metadata, name))
+        began = next((s for s in line if s.snapshot_id in main), line[0]) if line else None
+        if name != "main" and began and (began.sequence_number or 0) < newest:
             yield f"{ref.snapshot_ref_type.value} {name} keeps snapshot {ref.snapshot_id}"

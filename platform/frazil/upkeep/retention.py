@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from frazil.spec.table import Upkeep
-from frazil.tables.branches import at_work
+from frazil.tables.branches import at_work, outlived
 from frazil.tables.erasure import must_go
 from frazil.tables.snapshots import ancestors, is_first, summary_of
 from frazil.upkeep.compaction.plan import is_rewrite
@@ -41,22 +41,27 @@ def plan_expiry(
             line = list(ancestors(metadata, name))
             reachable |= {s.snapshot_id for s in line}
             kept |= _of_line(line, name, ref, upkeep, now)
-    kept |= _bases(metadata, set(main))
+    bases = {s for name in at_work(metadata).keys() & refs for s in _down_to_main(metadata, name, set(main))}
+    kept |= bases  # of work under way: its own snapshots, and the one of `main` that it began with
     kept |= _once_on_main(metadata, reachable, upkeep, now)
     kept |= needed
     kept |= _what_tells_positions(metadata, kept & known)
-    kept -= must_go(metadata, now) - {ref.snapshot_id for ref in refs.values()} - _bases(metadata, set(main))
+    kept -= must_go(metadata, now) - {ref.snapshot_id for ref in refs.values()} - bases
     return tuple(s.snapshot_id for s in metadata.snapshots if s.snapshot_id not in kept)
 
 
 def aged_refs(metadata: TableMetadata, now: float) -> tuple[str, ...]:
-    """Branches and tags that are older than they themselves say they may become (`max-ref-age-ms`)."""
+    """Branches and tags that are older than they themselves say they may become (`max-ref-age-ms`).
+
+    While snapshots must go from before rows were forgotten, also the branches of dead works.
+    """
     by_id = {s.snapshot_id: s for s in metadata.snapshots}
-    return tuple(
+    dead = outlived(metadata, now) if must_go(metadata, now) else {}
+    return tuple(dead) + tuple(
         name
         for name, ref in metadata.refs.items()
         if ref.max_ref_age_ms is not None
-        and name != "main"
+        and name not in ("main", *dead)
         and ref.snapshot_id in by_id
         and _age(by_id[ref.snapshot_id], now) * 1000 > ref.max_ref_age_ms
     )
@@ -72,11 +77,6 @@ def _of_line(line: Sequence[Snapshot], name: str, ref: SnapshotRef, upkeep: Upke
         for n, s in enumerate(line)
         if n < least or (n < upkeep.max_snapshots and _age(s, now) < longest)
     }
-
-
-def _bases(metadata: TableMetadata, main: set[int]) -> set[int]:
-    """Snapshots of work under way: its own, and the one of `main` that it began with."""
-    return {s for branch in at_work(metadata) for s in _down_to_main(metadata, branch, main)}
 
 
 def _down_to_main(metadata: TableMetadata, branch: str, main: set[int]) -> Iterator[int]:

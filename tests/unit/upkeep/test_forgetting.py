@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyiceberg.schema import Schema
+from pyiceberg.table.snapshots import Operation
 from pyiceberg.types import (
     BinaryType,
     DateType,
@@ -27,7 +28,7 @@ from frazil.spec.table import Upkeep
 from frazil.tables.erasure import must_go, older_than_forgotten
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.proof import prove
-from frazil.upkeep.retention import plan_expiry
+from frazil.upkeep.retention import aged_refs, plan_expiry
 from kit.histories import History
 from kit.lying import LyingCatalog
 
@@ -117,6 +118,28 @@ def test_older_snapshots_go_when_the_time_is_up_but_for_branches_tags_and_work_u
     assert set(late) == {s.snapshot_id for s in history.snapshots} - {landings[1], landings[3]}
     assert must_go(history.metadata, due - 1) == set()
     assert list(older_than_forgotten(history.metadata)) == [f"tag audit keeps snapshot {landings[1]}"]
+
+
+def test_what_a_dead_compaction_holds_of_forgotten_rows_is_named_and_goes_after_six_hours() -> None:
+    history = History()
+    history.land()
+    base = history.head
+    branch = f"compaction_{int(history.now * 1000)}_0123abcd"
+    sequence = history.commit(Operation.OVERWRITE, summary={"frazil.upkeep": "forgetting"})
+    rewritten = history.commit(Operation.REPLACE, ref=branch, summary={"frazil.plan": "compaction"})
+    history.snapshots[-1] = history.snapshots[-1].model_copy(update={"parent_snapshot_id": base})
+    due = history.now + 60
+    history.properties["frazil.upkeep-forgotten"] = json.dumps([[sequence, int(due * 1000)]])
+
+    under_way = plan_expiry(history.metadata, Upkeep(), due)
+    named = list(older_than_forgotten(history.metadata))
+    history.hours(6.1)
+    dead = plan_expiry(history.metadata, Upkeep(), history.now)
+
+    assert not {base, rewritten} & set(under_way)
+    assert named == [f"branch {branch} keeps snapshot {rewritten}"]
+    assert {base, rewritten} < set(dead)
+    assert aged_refs(history.metadata, history.now) == (branch,)
 
 
 @pytest.mark.parametrize("where", ["user_id = 7731", "name = 'planted-person-7731'", "uuid = '%s'"])
