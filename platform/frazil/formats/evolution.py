@@ -112,8 +112,11 @@ def _dropped(field: Field, where: Where, added: Iterable[Field]) -> Verdict:
     if name := next((f.name for f in added if same_type(f.type, field.type)), None):
         rename = f"- {{id: {path}-to-{name}, rename: {{from: {path}, to: {name}}}}}"
         approval += f" or, if {name} is its new name, `{rename}`"
-    rule = "a field that rows hold can't be dropped"
-    todo = f"Keep {where.said} in the schema, or approve under migrations: {approval}."
+    rule = "a field that rows hold can't be dropped, and the newest schema does not have it"
+    todo = (
+        f"Keep {where.said} in the schema, or approve under migrations: {approval}. If another engine added "
+        f"it to the table, drop it there: ALTER TABLE ... DROP COLUMN {path}."
+    )
     return Verdict(where, "drop", False, rule, todo)
 
 

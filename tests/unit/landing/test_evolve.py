@@ -60,6 +60,14 @@ def ids(schema: Schema) -> dict[str, int]:
     return {name: schema.find_field(name).field_id for name in schema.column_names}
 
 
+def test_a_column_that_another_engine_added_stops_the_table_with_how_it_goes_there() -> None:
+    (stopping,) = refused(planned(table(Field("a", INT), Field("note", STRING)), Field("a", INT)).verdicts)
+
+    assert str(stopping).endswith("and the newest schema does not have it")
+    assert "If another engine added it to the table, drop it there" in stopping.todo
+    assert "ALTER TABLE ... DROP COLUMN note" in stopping.todo
+
+
 def test_what_fits_needs_no_commit() -> None:
     evolution = planned(table(Field("a", INT)), Field("a", INT))
 
