@@ -158,6 +158,11 @@ class Bench:
         self._plain = bare.plain(settings)
         self._meter = Meter()
 
+    def prune(self, prunes: bool) -> None:
+        """Whether `MERGE INTO` first looks, by its keys, which files it needs: Spark does by default."""
+        conf = self._plain.spark.conf
+        conf.set("spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled", str(prunes).lower())
+
     def against_merge(self, case: Case) -> list[Line]:
         """Frazil and `MERGE INTO` in turn."""
         case = self._scaled(case)
@@ -312,6 +317,7 @@ def main() -> int:
     parser.add_argument(
         "--kinds", action="store_true", help="write kinds beside each other, and nothing else"
     )
+    parser.add_argument("--unpruned", action="store_true", help="MERGE reads and writes all files anew")
     options = parser.parse_args()
     scale, repeats = (10, 1) if options.quick else (1, 3)
     if options.kinds:
@@ -320,6 +326,7 @@ def main() -> int:
         show(Kinds(Settings.load(), scale, repeats).lines())
         return 0
     bench = Bench(Settings.load(), scale, options.turns or repeats)
+    bench.prune(not options.unpruned)
     lines = [line for case in CASES if options.only in case.name for line in bench.against_merge(case)]
     if options.only in "reading":
         lines += bench.reading(CASES[0])
