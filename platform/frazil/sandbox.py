@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import FrazilError, UsageError
+from frazil.errors import FrazilError, RepairError, UsageError
 from frazil.extras import require
 from frazil.quoting import double_quoted
 
@@ -77,6 +77,8 @@ class Rows:
                 yield from scan.to_record_batches([task])
         except Exception as e:
             self.failure = e  # DuckDB would tell its text alone
+            if "equality deletes" in str(e):  # as PyIceberg 0.12 refuses to plan them
+                self.failure = _by_equality(self._table)
             raise
 
 
@@ -151,6 +153,16 @@ def sandbox() -> Iterator[Sandbox]:
     with duckdb.connect(":memory:", config=_LOCKED) as connection:
         connection.execute("SET TimeZone = 'UTC'; SET lock_configuration = true")
         yield Sandbox(connection)
+
+
+def _by_equality(table: Table) -> RepairError:
+    name = ".".join(table.name())
+    return RepairError(
+        "Another engine deleted rows of this table by equality, which PyIceberg can't read.",
+        where=f"table {name}",
+        meaning="Nothing was shown: rows that are deleted would be among them. Spark reads the table right.",
+        todo=f"`frazil compact {name} --everything` applies these deletes; then ask again.",
+    )
 
 
 def _answer(relation: DuckDBPyRelation, most: int) -> Answer:

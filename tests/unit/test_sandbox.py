@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.schema import Schema
-from pyiceberg.table import Table
+from pyiceberg.table import StaticTable, Table
 from pyiceberg.types import (
     DecimalType,
     ListType,
@@ -25,8 +25,9 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from frazil.errors import FrazilError, UsageError
+from frazil.errors import FrazilError, RepairError, UsageError
 from frazil.sandbox import Answer, Rows, Sandbox, sandbox
+from kit.equality_deletes import with_equality_delete
 
 SECONDS = 60.0
 
@@ -270,3 +271,14 @@ def test_a_file_that_is_gone_is_told_as_what_it_is(tmp_path: Path) -> None:
 
         with pytest.raises(FileNotFoundError):
             ask(duck, "SELECT sum(id) FROM orders")
+
+
+def test_a_table_with_deletes_by_equality_is_named_with_what_applies_them(tmp_path: Path) -> None:
+    table = StaticTable.from_metadata(with_equality_delete(two_files(tmp_path)))
+
+    with sandbox() as duck:
+        duck.add(("orders",), Rows(table))
+        with pytest.raises(RepairError, match="deleted rows of this table by equality") as told:
+            duck.select("SELECT * FROM orders", rows=10, seconds=SECONDS)
+
+    assert "frazil compact" in told.value.todo
