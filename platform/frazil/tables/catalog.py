@@ -118,13 +118,20 @@ def _names(catalog_id: str, params: dict[str, Any], **_: Any) -> None:
 
 
 def _refuse_cut(http_response: Any, parsed: Mapping[str, Any], **_: Any) -> None:
-    """Raises where an answer is no JSON: botocore takes one that was cut in its middle for an empty one."""
+    """Raises where an answer was cut in its middle.
+
+    To botocore it is an empty one, or a refusal that says only its HTTP status.
+    """
     from botocore.exceptions import ConnectionClosedError
 
-    is_empty = not parsed.keys() - {"ResponseMetadata"}
-    if is_empty and http_response.status_code < 300 and http_response.content:
+    body = http_response.content
+    if http_response.status_code < 300:
+        may_be_cut = body and not parsed.keys() - {"ResponseMetadata"}
+    else:
+        may_be_cut = body.startswith(b"{")  # or it is the page of some proxy
+    if may_be_cut:
         try:
-            json.loads(http_response.content)
+            json.loads(body)
         except ValueError:
             raise ConnectionClosedError(endpoint_url=http_response.url) from None
 

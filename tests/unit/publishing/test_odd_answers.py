@@ -52,11 +52,16 @@ def test_an_entry_of_another_shape_is_none_of_glues(server: Server, table: Any) 
         Glue(SPEC, lake.settings).read(lake)
 
 
-def test_an_entry_that_is_cut_in_its_middle_is_a_lost_answer_and_none_of_another_shape(
-    server: Server,
+@pytest.mark.parametrize(
+    ("status", "cut"),
+    [(200, b'{"Table": {"Name": "t", "Param'), (400, b'{"__type": "EntityNotFoundException", "Mess')],
+    ids=["entry", "refusal"],
+)
+def test_an_answer_that_is_cut_in_its_middle_is_lost_and_none_of_another_shape(
+    server: Server, status: int, cut: bytes
 ) -> None:
     lake = Clients(Settings(glue={"endpoint": server.url}, aws={"access_key": "key", "secret_key": "secret"}))
-    server.answers = {"GetTable": (200, {}, b'{"Table": {"Name": "t", "Param')}
+    server.answers = {"GetTable": (status, {}, cut)}
 
     with catalog_errors(lake.settings), pytest.raises(PartDownError, match="does not answer"):
         Glue(SPEC, lake.settings).read(lake)
