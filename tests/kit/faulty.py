@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pyarrow.parquet as pq
 from pyiceberg.table import Table
 
 from frazil.connections import Connections
@@ -83,7 +84,8 @@ class Faulty:
     ends: dict[int, int] = field(default_factory=lambda: {0: 0, 1: 0})
     bad: set[Key] = field(default_factory=set)
     looks: Looks = field(default_factory=Looks)
-    read: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    read: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # rows of each data file, by its path
+    seen: dict[str, Any] = field(default_factory=dict)  # what a reader saw last; empty: nobody looked since
 
     def round(self) -> None:
         """Some records come, and two works are done over a wire that loses answers."""
@@ -98,6 +100,7 @@ class Faulty:
                 # What is made of the table sees all of it first: nothing unseen may go.
                 for made in self.derived.values():
                     made.derive()
+                self.seen = {}
             self._do(name, works[name])
 
     def settle(self) -> None:
@@ -114,10 +117,10 @@ class Faulty:
         assert sorted(self.derived["totals"].rows()) == self._totals(), self.story
 
     def _do(self, name: str, work: Callable[[], object]) -> None:
-        before, met = self._seen(self._tables()), self.wire.met.copy()
+        before, met = self.seen or self._seen(self._tables()), self.wire.met.copy()
+        told, landed = "", None
         try:
-            work()
-            told = ""
+            landed = work()
         except FrazilError as error:
             if isinstance(error, TopicChangedError | OffsetsLostError):
                 raise AssertionError("nobody changed the topic") from error
@@ -126,7 +129,9 @@ class Faulty:
             fates = ", ".join(f"{what} {fate}" for what, fate in (self.wire.met - met).elements())
             self.story.append(f"{name} ({fates or 'calm'}): ")
         self.story[-1] += " ".join(told.split()) or "done"
-        self._is_true(told, before, self._agrees())
+        after = self.seen = self._agrees()
+        self._is_true(told, before, after)
+        assert landed in (None, after["landed"] - before["landed"]), self.story
 
     def _under_fire(self, work: Callable[[], T]) -> T:
         self.wire.plan = self._fate
@@ -165,6 +170,7 @@ class Faulty:
         table = tables.get("")
         ledger = read_ledger(table.metadata) if table else None
         seen: dict[str, Any] = {"position": dict(ledger.position) if ledger else None}
+        seen["landed"] = len(self._read(table))
         seen["columns"] = table.schema().column_names if table else None
         for name in self.derived:
             rows = [tuple(row.values()) for row in self._read(tables.get(name))]
@@ -180,23 +186,23 @@ class Faulty:
         return {each: table for each, table in found.items() if table}
 
     def _read(self, table: Table | None) -> list[dict[str, Any]]:
-        """All rows of a table. The same metadata has the same ones, as long as its files are there."""
+        """All rows of a table. A file never changes, so each is read once."""
         if table is None:
             return []
-        if (where := table.metadata_location) not in self.read:
-            self.read[where] = table.scan().to_arrow().to_pylist()
-        return self.read[where]
+        for path in self.looks.files(table):
+            if path not in self.read:
+                self.read[path] = _rows_in(table, path)
+        return [row for path in self.looks.files(table) for row in self.read[path]]
 
     @property
     def _own(self) -> Table | None:
         """The topic's table, once there is one."""
         return load_table_or_none(self.topic.connections.catalog, self.topic.things.table)
 
-    def _rows(self) -> list[dict[str, Any]]:
-        return self._read(self._own)
-
     def _quantities(self) -> list[int]:
-        return sorted(row["quantity"] for row in self._rows())
+        """As PyIceberg reads them."""
+        table = self._own
+        return sorted(row["quantity"] for row in table.scan().to_arrow().to_pylist()) if table else []
 
     def _totals(self) -> list[tuple[int, int, int]]:
         every = range(self.topic.produced)
@@ -235,10 +241,9 @@ class Faulty:
                 self.bad.add((partition, self.ends[partition]))
                 self.ends[partition] += 1
 
-    def _land(self) -> None:
-        before = len(self._rows())
-        report = self._under_fire(lambda: land(self.topic.spec, self.topic.connections))
-        assert len(self._rows()) - before == report.records, self.story
+    def _land(self) -> int:
+        """How many rows are said to have come."""
+        return self._under_fire(lambda: land(self.topic.spec, self.topic.connections)).records
 
     def _compact(self) -> None:
         if self._own:
@@ -255,7 +260,7 @@ class Faulty:
         if self._own:
             self._under_fire(self.derived[name].derive)
 
-    def _evolve(self) -> None:
+    def _evolve(self) -> int:
         """The topic's records get a field more; the landing that follows gives the table its column."""
         self.columns += 1
         notes = [
@@ -263,15 +268,15 @@ class Faulty:
         ]
         self.topic.register({**TRADE, "fields": [*TRADE["fields"], *notes]})
         self._produce()
-        self._land()
+        return self._land()
 
-    def _lay_out(self) -> None:
+    def _lay_out(self) -> int:
         size = self.dice.choice(["64KiB", "1MiB"])
         self.topic.spec = self.topic.spec.model_validate(
             {**self.topic.spec.model_dump(exclude_unset=True), "write": {"page_size": size}}
         )
         self._produce()
-        self._land()
+        return self._land()
 
 
 def faulty(wire: Wire, connections: Connections, name: str, folder: Path, dice: random.Random) -> Faulty:
@@ -293,6 +298,14 @@ def _kind(asked: Asked) -> str:
     if asked.server == "kafka":
         return "kafka"
     return "commit" if commits(asked) or creates(asked) else "file" if puts(asked) else "look"
+
+
+def _rows_in(table: Table, path: str) -> list[dict[str, Any]]:
+    """Rows of a data file. Columns go by their ids: Parquet has names of its own where these are odd."""
+    with table.io.new_input(path).open() as file:
+        found = pq.read_table(file)
+    ids = (int(column.metadata[b"PARQUET:field_id"]) for column in found.schema)
+    return found.rename_columns([table.schema().find_field(i).name for i in ids]).to_pylist()
 
 
 def _rows_of(seen: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from pyiceberg.manifest import ManifestFile
+from pyiceberg.manifest import ManifestContent, ManifestFile
 from pyiceberg.table import Table
 
 from frazil.upkeep.storage import key_of, list_files
@@ -33,6 +33,16 @@ class Looks:
         self._stored = {key_of(file.path) for file in list_files(table, ("",))}
         return [f"{ref}: {wrong}" for ref in table.metadata.refs for wrong in self._of_ref(table, ref)]
 
+    def files(self, table: Table) -> list[str]:
+        """Data files that the head of `main` names; none of delete files may be among them."""
+        snapshot = table.current_snapshot()
+        if snapshot is None:
+            return []
+        manifests = self._once(snapshot.manifest_list, partial(snapshot.manifests, table.io))
+        assert all(manifest.content == ManifestContent.DATA for manifest in manifests)
+        named = (self._once(m.manifest_path, partial(_files_of, m, table)) for m in manifests)
+        return [path for paths in named for path in paths]
+
     def _of_ref(self, table: Table, ref: str) -> Iterator[str]:
         snapshot = table.metadata.snapshot_by_id(table.metadata.refs[ref].snapshot_id)
         if snapshot is None:
@@ -52,10 +62,13 @@ class Looks:
             yield from (f"data file {path} is not there" for path in paths if not self._is_there(path))
 
     def _read(self, path: str, read: Callable[[], Any]) -> list[Any]:
+        if path in self._named and not self._is_there(path):
+            raise FileNotFoundError(path)
+        return self._once(path, read)
+
+    def _once(self, path: str, read: Callable[[], Any]) -> list[Any]:
         if path not in self._named:
             self._named[path] = list(read())
-        elif not self._is_there(path):
-            raise FileNotFoundError(path)
         return self._named[path]
 
     def _is_there(self, path: str) -> bool:
