@@ -283,9 +283,7 @@ def edges() -> Iterator[Edges]:
             patch.setattr(module, name, put)
         make_haste(patch)
         thresholds = gc.get_threshold()
-        gc.set_threshold(
-            200_000, *thresholds[1:]
-        )  # a round makes tens of thousands of things; a tenth of its CPU
+        gc.set_threshold(200_000, *thresholds[1:])  # a tenth of a round's CPU was looking for garbage
         hooks = get_on_retry_hooks()
         stamina.set_testing(True, attempts=12, cap=True)
         set_on_retry_hooks(())
