@@ -156,20 +156,23 @@ class _Rewrite(_SnapshotProducer[Any]):
     ) -> list[ManifestFile]:
         """The wanted ones of some entries, by partition: a filter on it then leaves most manifests closed.
 
-        All manifests are open at once, so that no entry has to wait for another one.
+        All manifests are open at once, so that no entry has to wait for another one; each from its first on,
+        for PyIceberg leaves an empty one open, and says so instead of what went wrong.
         """
-        places: dict[str, ManifestWriter] = {}
+        places: dict[str, tuple[int, int]] = {}
+        for number, (spec_id, paths) in enumerate(_by_partition(wanted)):
+            places |= dict.fromkeys(paths, (number, spec_id))
+        writers: dict[tuple[int, int], ManifestWriter] = {}
         with ExitStack() as stack:
-            for spec_id, paths in _by_partition(wanted):
-                writer = stack.enter_context(self.new_manifest_writer(self.spec(spec_id)))
-                places |= dict.fromkeys(paths, writer)
-            writers = list(dict.fromkeys(places.values()))
             for entry in entries:
-                if place := places.pop(entry.data_file.file_path, None):
-                    place.add_entry(entry)
+                if not (place := places.pop(entry.data_file.file_path, None)):
+                    continue
+                if place not in writers:
+                    writers[place] = stack.enter_context(self.new_manifest_writer(self.spec(place[1])))
+                writers[place].add_entry(entry)
             if places:
                 raise overtaken(self._transaction._table, f"{len(places)} files are no longer there")
-        return [writer.to_manifest_file() for writer in writers]
+        return [writers[place].to_manifest_file() for place in sorted(writers)]
 
     def _added(self, file: DataFile) -> ManifestEntry:
         return ManifestEntry.from_args(

@@ -24,6 +24,8 @@ from frazil.tables.catalog import catalog_errors, load_table, open_catalog
 from frazil.tables.data_files import file_layout
 from frazil.tables.layout import create_table
 from frazil.tables.manifests import HeadReader
+from frazil.tables.replacement import same_rows
+from frazil.tables.rewrite import stage_same_rows
 from frazil.tables.rows import batches_in
 from frazil.tables.transfer import Bins, OldFile
 from kit.duck import duckdb_on
@@ -31,6 +33,7 @@ from kit.lying import glue_in_process
 from kit.wire import Asked, Wire, wired
 
 NAME = TableName("n", "t")
+FIELDS = Field("n", Primitive("long")), Field("text", Primitive("string"))
 FILES, ROWS = 3, 2000
 Read = Callable[[Catalog, Settings], Any]
 
@@ -47,9 +50,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, Setti
         )
         _make_bucket(url)
         catalog = open_catalog(settings)
-        fields = Field("n", Primitive("long")), Field("text", Primitive("string"))
         catalog.create_namespace(NAME.namespace)
-        table = create_table(catalog, NAME, fields, (), {})
+        table = create_table(catalog, NAME, FIELDS, (), {})
         for file in range(FILES):
             table.append(_rows(table, range(file * ROWS, (file + 1) * ROWS)))
         yield wire, settings
@@ -165,6 +167,25 @@ def test_storage_that_wants_that_for_longer_than_anybody_asks_is_named(
     wire.calm()
 
     assert rows(open_catalog(settings), settings) == before
+
+
+def test_storage_is_named_where_it_refuses_a_manifest_while_another_takes_its_place(
+    wire: Wire, settings: Settings
+) -> None:
+    """What stays is read from the old one again, while the new one is open, and still empty."""
+    catalog = open_catalog(settings)
+    table = create_table(catalog, TableName("n", "twofold"), FIELDS, (), {})
+    one, other, *_ = _files(load_table(catalog, NAME))
+    with table.transaction() as tx, tx.update_snapshot().fast_append() as snapshot:
+        snapshot.append_data_file(one)
+        snapshot.append_data_file(other)
+    head = HeadReader().read(table)
+    assert head
+    without_one = same_rows(head, {one.file_path}, ())
+    wire.always("throttled", lambda asked: asked.method == "GET" and "/snap-" not in asked.path)
+
+    with pytest.raises(PartDownError), catalog_errors(settings), table.transaction() as tx:
+        stage_same_rows(tx, without_one, {})
 
 
 def test_an_upload_that_storage_no_longer_knows_when_it_is_asked_again_is_named(settings: Settings) -> None:
