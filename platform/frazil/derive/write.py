@@ -27,7 +27,7 @@ from frazil.spec.names import TableName
 from frazil.spec.table import Write
 from frazil.tables.branches import tries
 from frazil.tables.catalog import load_table
-from frazil.tables.faults import Job, branch_gone, first_line, spark_job
+from frazil.tables.faults import Job, branch_gone, cause_line, spark_job
 from frazil.tables.spark import Watched, append_rows, samples
 from frazil.tables.stage import StagedFiles, audit_rows, staged_files
 
@@ -153,7 +153,7 @@ def _expired(name: TableName, text: str) -> FrazilError | None:
         return None
     return CommitConflictError(
         f"A snapshot or a file that {name} is made of was removed while it was read.",
-        where=first_line(text),
+        where=cause_line(text),
         meaning=_UNSEEN,
         todo="Derive again: others expire or rewrite the inputs at the same time.",
     )
@@ -165,14 +165,14 @@ def _by_the_query(name: TableName, error: PySparkException) -> FrazilError | Non
     if isinstance(error, AnalysisException):
         return SpecError(
             f"The query of {name} does not fit its inputs.",
-            where=first_line(str(error)),
+            where=cause_line(str(error)),
             meaning="Nothing was derived.",
             todo="Mend the query; `frazil describe TABLE` shows the columns of its inputs.",
         )
     if isinstance(error, PythonException) or (error.getSqlState() or "").startswith(_ROW):
         return RepairError(
             f"The query of {name} fails on a row of its inputs.",
-            where=first_line(str(error)),
+            where=cause_line(str(error)),
             meaning=_UNSEEN,
             todo="Let the query say what such a row becomes: try_cast, try_divide, or a column `$$error`.",
         )

@@ -10,7 +10,7 @@ from frazil.connections import Connections
 from frazil.doctor.probe import Probe, Probes, Slow
 from frazil.errors import ConfigureError, FrazilError
 from frazil.formats.avro.limits import check_limits
-from frazil.tables.faults import first_line
+from frazil.tables.faults import cause_line
 from frazil.tables.spark import shares_workers
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def unchanged(batches: Iterable[Any]) -> Iterator[Any]:
 
 def _of_python(text: str) -> FrazilError:
     lines = (line.strip() for line in text.splitlines())
-    said = next((line for line in lines if "ModuleNotFoundError" in line), first_line(text))
+    said = next((line for line in lines if "ModuleNotFoundError" in line), cause_line(text))
     return ConfigureError(
         "Spark's Python workers can't import frazil.",
         where=said,

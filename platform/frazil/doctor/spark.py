@@ -14,7 +14,7 @@ from frazil.kafka.facts import topic_facts
 from frazil.landing.faults import KAFKA_DOWN
 from frazil.landing.source import read_slices
 from frazil.settings.profile import Settings
-from frazil.tables.faults import Job, first_line, spark_job
+from frazil.tables.faults import Job, cause_line, spark_job
 from frazil.tables.spark import spark_errors, spark_name
 
 _OFF_KAFKA = ("AuthenticationException", "AuthorizationException", *KAFKA_DOWN)
@@ -93,4 +93,4 @@ def _off_kafka(text: str) -> NotAllowedError | None:
     """What a job says that could not read what Frazil itself can."""
     if not any(sign in text for sign in _OFF_KAFKA):
         return None
-    return NotAllowedError("Spark does not get to Kafka, or is not let in.", where=first_line(text))
+    return NotAllowedError("Spark does not get to Kafka, or is not let in.", where=cause_line(text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -48,6 +49,9 @@ _SILENT = {
     ),
 }  # fmt: skip
 """What a failed job says where a part did not answer."""
+
+_IN_PYTHON = "Traceback (most recent call last)"
+_NAMED = re.compile(r"[\w.]*(Error|Exception|Exit|Interrupt)\b: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +122,14 @@ def branch_gone(job: Job) -> FrazilError:
     )
 
 
-def first_line(text: str) -> str:
-    """The line of Spark's message that says what happened; without what follows of Java's stack."""
-    return f"{(text.strip() or 'no message').splitlines()[0]:.300}"
+def cause_line(text: str) -> str:
+    """The line of Spark's message that says what happened, without what follows of Java's stack.
+
+    Of a Python worker's trace it is the line that names the error.
+    """
+    lines = (text.strip() or "no message").splitlines()
+    named = (line for line in lines if _IN_PYTHON in text and _NAMED.match(line))
+    return f"{next(named, lines[0]):.300}"
 
 
 def _meaning(error: PySparkException, job: Job) -> FrazilError:
@@ -140,7 +149,7 @@ def _conflict(text: str, job: Job) -> CommitConflictError | None:
         what = f"Another commit came in between while a {job.work} of {job.of} wrote to its branch."
     else:
         return None
-    return CommitConflictError(what, where=first_line(text), meaning=job.unseen, todo=job.again)
+    return CommitConflictError(what, where=cause_line(text), meaning=job.unseen, todo=job.again)
 
 
 def _refusal(text: str, job: Job) -> NotAllowedError | None:
@@ -148,7 +157,7 @@ def _refusal(text: str, job: Job) -> NotAllowedError | None:
         return None
     return NotAllowedError(
         "The catalog or its storage gives Spark no access.",
-        where=f"{job.of}: {first_line(text)}",
+        where=f"{job.of}: {cause_line(text)}",
         meaning=job.unseen,
         todo="Spark's machines may have another identity than Frazil: docs/connect.md says what of "
         "FRAZIL_AWS__... and FRAZIL_REST__... Spark is told, and what its machines must have themselves.",
@@ -163,7 +172,7 @@ def _silence(text: str, job: Job) -> PartDownError | None:
         return None
     return PartDownError(
         f"{part} stopped answering during a {job.work}.",
-        where=f"{job.of}: {first_line(text)}",
+        where=f"{job.of}: {cause_line(text)}",
         meaning=f"{job.unseen} A branch may have got its rows: nobody reads it.",
         todo=f"`frazil status` shows what runs. {job.again}",
     )
@@ -172,7 +181,7 @@ def _silence(text: str, job: Job) -> PartDownError | None:
 def _failed(text: str, job: Job) -> FrazilError:
     return FrazilError(
         f"The Spark job of a {job.work} failed.",
-        where=f"{job.of}: {first_line(text)}",
+        where=f"{job.of}: {cause_line(text)}",
         meaning=job.unseen,
         todo="The log of the Spark server has the whole story.",
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from frazil.errors import FrazilError, NotAllowedError
 from frazil.settings.profile import Settings
 from frazil.tables.commit import LONGEST
 from frazil.tables.data_files import takes_files
+from frazil.tables.faults import cause_line
 from frazil.tables.spark import shares_workers
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ _SHORTEST = 1800.0
 _OF_WORKERS = (FrazilError, NotAllowedError)
 """Errors of a job that Spark's own way may not have: those of Python, of its memory, and of its keys for S3,
 which Spark renews and a task can't. Of the parts that both ways need, others tell."""
-
-_NAMED = re.compile(r"[\w.]*(Error|Exception|Exit|Interrupt)\b: ")
 
 
 def are_open(spark: SparkSession) -> bool:
@@ -68,15 +66,9 @@ def give_up(spark: SparkSession, error: FrazilError, work: str, about: Mapping[s
     """
     if type(error) not in _OF_WORKERS:
         raise error
-    lines = str(error.__cause__).splitlines()
-    missing = next((line for line in lines if "ModuleNotFoundError:" in line), "")
+    said = str(error.__cause__)
+    missing = next((line for line in said.splitlines() if "ModuleNotFoundError:" in line), "")
     if missing:
         spark.conf.set(_CLOSED, "closed")
     what = "Spark's workers lack what the Arrow lane needs" if missing else "The Arrow lane's tasks failed"
-    _log.warning(f"{what}; the JVM {work}", extra={**about, "why": missing or _innermost(lines)})
-
-
-def _innermost(lines: Sequence[str]) -> str:
-    """The line of a Python worker's trace that names the error; else the message's first."""
-    named = (line for line in lines if _NAMED.match(line))
-    return f"{next(named, lines[0] if lines else ''):.300}"
+    _log.warning(f"{what}; the JVM {work}", extra={**about, "why": missing or cause_line(said)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, datetime
 
 import pytest
@@ -229,7 +230,9 @@ def test_a_truncate_marks_rows_where_deleted_ones_stay(make_one: MakeTopic) -> N
     assert sound(made)
 
 
-def test_columns_follow_the_source_and_migrations_speak_of_the_row(make_one: MakeTopic) -> None:
+def test_columns_follow_the_source_and_migrations_speak_of_the_row(
+    make_one: MakeTopic, given_up: list[logging.LogRecord]
+) -> None:
     made = ten(make_one)
     topic = made.topic
     made.send([("k1", 11)])
@@ -248,6 +251,7 @@ def test_columns_follow_the_source_and_migrations_speak_of_the_row(make_one: Mak
     assert rows["k1"] == (11, "n11", 0)
     assert rows["k2"] == (12, "later", 3)
     assert rows["k3"] == (3, "n3", None)
+    assert "column remark has another id or another name in a file" in given_up.pop().why  # type: ignore[attr-defined]
 
 
 def test_discover_tells_which_topics_hold_changes(make_one: MakeTopic) -> None:

@@ -135,6 +135,15 @@ def test_any_other_failure_says_its_first_line_and_never_that_something_is_visib
     assert error.meaning == JOBS[work].unseen
 
 
+def test_of_a_python_workers_trace_the_line_is_told_that_names_the_error() -> None:
+    said = "OSError: AWS Error INTERNAL_FAILURE during CreateMultipartUpload operation"
+    trace = (
+        f"An exception was thrown from the Python worker.\nTraceback (most recent call last):\n  f()\n{said}"
+    )
+
+    assert said in told(JOBS["landing"], trace).where
+
+
 def test_what_is_no_refusal_of_spark_passes_as_it_is() -> None:
     with pytest.raises(ZeroDivisionError), spark_job(JOBS["landing"]):
         _ = 1 / 0
