@@ -24,7 +24,6 @@ from frazil.upkeep.compaction.rewrite import Rewritten, compaction_job
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
 
 _ROOM = 1.1
@@ -35,6 +34,8 @@ def rewrite_by_columns(
     connections: Connections, spec: AnyTable, name: TableName, table: Table, head: Head, plan: Round
 ) -> Rewritten | None:
     """Writes the files of one round anew, and no branch names them; None where Spark has to do it."""
+    from frazil.tables.transfer import files_written
+
     lives = lifetime(spec.upkeep.orphans_after)
     if lives is None or not _takes(connections, spec, table, head, plan):
         return None
@@ -45,7 +46,7 @@ def rewrite_by_columns(
     except FrazilError as e:
         give_up(spark, e, "rewrites these files", {"table": str(name)})
         return None
-    staged = StagedFiles(_files(table, found), until=begun + lives)
+    staged = StagedFiles(files_written(table, found), until=begun + lives)
     _audit(name, plan, staged, sum(found["rows"].to_pylist()))
     return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged, 0)
 
@@ -81,9 +82,3 @@ def _most(bin_: Bin) -> int:
     from frazil.tables.transfer import LARGEST
 
     return int(_ROOM * bin_.bytes / bin_.into) if bin_.into > 1 else LARGEST
-
-
-def _files(table: Table, found: pa.Table) -> tuple[DataFile, ...]:
-    from frazil.tables.transfer import files_written
-
-    return files_written(table, found)
