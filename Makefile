@@ -47,11 +47,11 @@ cloud: $(READY) ## Make, prove, change, rotate and remove deployments, on stand-
 	  pytest tests/cloud/test_*.py tests/stack/cloud tests/cloud/*/ --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # The longest tests come first and the shortest ones last, dealt out one by one, so that no worker is left with nothing
-# to do; of four on two cores one or two wait for servers, or for the end of a time limit.
+# to do; of five on two cores two or three wait for servers, or for the end of a time limit.
 FAULTS = $(addprefix tests/faults/test_, rounds.py unseen_landings.py kafka_wire.py model.py guards.py)
 faults: $(READY) ## Play 10,000 interleavings in memory, FRAZIL_TEST_MODEL, and 500 rounds of lost answers, FRAZIL_TEST_FAULTS; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_MODEL=$${FRAZIL_TEST_MODEL:-10000} FRAZIL_TEST_FAULTS=$${FRAZIL_TEST_FAULTS:-500} \
-	  FRAZIL_TEST_SEED=$${FRAZIL_TEST_SEED:-$$(date +%s)} pytest $(FAULTS) --numprocesses 4 --dist load --maxschedchunk 1
+	  FRAZIL_TEST_SEED=$${FRAZIL_TEST_SEED:-$$(date +%s)} pytest $(FAULTS) --numprocesses 5 --dist load --maxschedchunk 1
 
 upserts: $(READY) ## Compare an upsert table with a dictionary after a million random changes, or FRAZIL_TEST_UPSERTS; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_UPSERTS=$${FRAZIL_TEST_UPSERTS:-1000000} pytest tests/stack/landing/test_upsert_oracle.py -s --timeout 0

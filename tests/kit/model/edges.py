@@ -271,7 +271,7 @@ def edges() -> Iterator[Edges]:
             (chosen, "_keys", found.letter_keys), (chosen, "read_letters", found.read_letters),
             (rewrite, "_call", found.rewrite), (rewrite, "_rows", found.counted(rewrite._rows)),
             (columns, "_takes", lambda *of: found.world.lane and not of[3].delete_manifests),
-            (columns, "_run", found.by_columns), (columns, "_files", lambda _, found: found["files"]),
+            (columns, "_run", found.by_columns),
             (storage, "list_files", found.list_files),
             (frazil.upkeep.orphans, "list_files", found.list_files),
             (storage, "ThreadPoolExecutor", Here), (ExecutorFactory, "_instance", here),
