@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from frazil.publishing.snowflake.connection import connection_arguments
+from frazil.publishing.snowflake.login import connection_arguments
 from frazil.settings.profile import Settings
 
 _OF_DAGSTER = {"private_key_file": "private_key_path", "private_key_file_pwd": "private_key_password"}

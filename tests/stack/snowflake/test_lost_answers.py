@@ -13,7 +13,7 @@ import pytest
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
-from frazil.publishing.snowflake import connection
+from frazil.publishing.snowflake import login
 from kit.targets import read_snowflake, sync_snowflake
 from kit.trades import Trades
 from kit.wire import Asked, Fate, Wire, wired
@@ -51,11 +51,11 @@ def test_what_befalls_a_statement_is_made_good_or_told_as_unknown(
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """A Snowflake that is silent is given up after four seconds, not 120, and a request after two, not 60."""
-    real = connection.connection_arguments
+    real = login.connection_arguments
     with monkeypatch.context() as patch:
-        patch.setattr(connection, "_NETWORK_SECONDS", 4)
-        patch.setattr(connection, "_LOGIN_SECONDS", 4)
-        patch.setattr(connection, "connection_arguments", lambda of: {**real(of), "socket_timeout": 2})
+        patch.setattr(login, "_NETWORK_SECONDS", 4)
+        patch.setattr(login, "_LOGIN_SECONDS", 4)
+        patch.setattr(login, "connection_arguments", lambda of: {**real(of), "socket_timeout": 2})
         yield patch
 
 

@@ -179,7 +179,7 @@ def test_a_volume_of_another_place_is_not_changed_silently(
 def test_a_snowflake_that_does_not_answer_is_named_with_its_address(
     connections: Connections, trades: Trades, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frazil.publishing.snowflake.connection._LOGIN_SECONDS", 1)
+    monkeypatch.setattr("frazil.publishing.snowflake.login._LOGIN_SECONDS", 1)
     with pytest.raises(PartDownError, match=r"http://127\.0\.0\.1:9"):
         read_snowflake(with_settings(connections, port=9), trades.names)
 

@@ -9,7 +9,7 @@ import pytest
 import snowflake.connector
 
 from frazil.errors import PartDownError
-from frazil.publishing.snowflake import connection
+from frazil.publishing.snowflake import login
 from frazil.publishing.snowflake.connection import open_snowflake
 from frazil.settings.profile import Settings
 from kit.waiting import PATIENCE
@@ -44,7 +44,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
 def test_a_login_that_lasts_longer_than_its_limit_is_given_up_and_closed_when_it_comes(
     slow: Slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "_LOGIN_SECONDS", 0)
+    monkeypatch.setattr(login, "_LOGIN_SECONDS", 0)
 
     with pytest.raises(PartDownError, match="Snowflake does not answer"), open_snowflake(SETTINGS):
         pass

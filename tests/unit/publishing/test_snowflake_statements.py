@@ -19,7 +19,7 @@ from frazil.local.snowflake.statements import (
     Use,
 )
 from frazil.publishing.snowflake import statements
-from frazil.publishing.snowflake.connection import connection_arguments
+from frazil.publishing.snowflake.login import connection_arguments
 from frazil.publishing.snowflake.statements import (
     Integration,
     Relation,

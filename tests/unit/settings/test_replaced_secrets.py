@@ -17,7 +17,7 @@ from frazil.cloud.key_pair import KeyPair
 from frazil.errors import ConfigureError
 from frazil.formats.registry import subject_versions
 from frazil.formats.registry_client import registry_client
-from frazil.publishing.snowflake.connection import connection_arguments
+from frazil.publishing.snowflake.login import connection_arguments
 from frazil.settings import reference
 from frazil.settings.profile import Settings
 from frazil.settings.secret import conceal, read_anew, revealed

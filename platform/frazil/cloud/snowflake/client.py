@@ -13,7 +13,7 @@ from frazil.cloud.key_pair import KeyPair
 from frazil.cloud.resource import AnswerLost, NotYet, RefusedYet, Throttled
 from frazil.cloud.secrets import SecretStore
 from frazil.errors import ConfigureError, FrazilError, MissingError, NotAllowedError, RepairError
-from frazil.publishing.snowflake.connection import connection_arguments, log_in
+from frazil.publishing.snowflake.login import connection_arguments, log_in
 from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
 

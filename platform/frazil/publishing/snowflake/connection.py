@@ -1,15 +1,11 @@
-"""Talking to Snowflake: logging in with a key or a token, sending statements, and what its refusals mean."""
+"""Talking to Snowflake: sending statements, and what its refusals mean."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from frazil.deadline import call_all
 from frazil.errors import (
     MALFORMED,
     ConfigureError,
@@ -19,15 +15,11 @@ from frazil.errors import (
     PartDownError,
     RepairError,
 )
+from frazil.publishing.snowflake.login import connect_by
 from frazil.settings.profile import Settings
-from frazil.settings.secret import read_anew, revealed
-from frazil.settings.snowflake import SnowflakeSettings
 
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
-
-_LOGIN_SECONDS = 10
-_NETWORK_SECONDS = 120
 
 _MEANING = "The Iceberg table is right; Snowflake shows what it showed before."
 
@@ -72,88 +64,15 @@ _LOGIN_REFUSALS: dict[int | None, str] = {
 """By Snowflake's number of the error: what to do."""
 
 
-def connection_arguments(settings: Settings, private_key: bytes | None = None) -> dict[str, Any]:
-    """What `snowflake.connector.connect` takes.
-
-    Args:
-        settings: Where Snowflake is, and who logs in.
-        private_key: A key as DER, in place of what the settings prove themselves with.
-    """
-    if settings.snowflake.account is None:
-        raise MissingError(
-            "The account of Snowflake is not said.",
-            where="snowflake.account",
-            todo="Set FRAZIL_SNOWFLAKE__ACCOUNT to <organization>-<account>.",
-        )
-    given: dict[str, Any] = {
-        "account": settings.snowflake.account,
-        "user": settings.snowflake.user,
-        "role": settings.snowflake.login_role,
-        "warehouse": settings.snowflake.warehouse,
-        "login_timeout": _LOGIN_SECONDS,
-        "network_timeout": _NETWORK_SECONDS,
-        # Otherwise each login asks three clouds' metadata addresses for half a second where it runs.
-        "platform_detection_timeout_seconds": 0.0,
-        "session_parameters": {"CLIENT_OUT_OF_BAND_TELEMETRY_ENABLED": False},
-        **(_key(private_key) if private_key else _proof(settings.snowflake)),
-        **_stand_in(settings),
-    }
-    return {name: value for name, value in given.items() if value is not None}
-
-
 @contextmanager
 def open_snowflake(settings: Settings) -> Iterator[SnowflakeConnection]:
     """A connection that closes with the context."""
     with connection_errors(settings):
-        connection = _logged_in(settings)
+        connection = connect_by(settings)
     try:
         yield connection
     finally:
         connection.close()
-
-
-def log_in(arguments: Mapping[str, Any]) -> SnowflakeConnection:
-    """A connection within the limit of a login: the connector's tries last 35 s where that is 10.
-
-    Raises:
-        OperationalError: None came in time; one that comes later is closed.
-        DatabaseError: What the connector says.
-    """
-    from snowflake.connector import connect
-    from snowflake.connector.errors import OperationalError
-
-    made: list[SnowflakeConnection] = []
-    late = Event()
-
-    def login() -> None:
-        connection = connect(**arguments)
-        if late.is_set():
-            connection.close()
-        made.append(connection)
-
-    error = call_all({"login": login}, _LOGIN_SECONDS)["login"]
-    if made:
-        return made[0]
-    late.set()
-    if isinstance(error, TimeoutError):
-        raise OperationalError("no login in time") from None
-    assert error, "a connection, or why there is none"
-    raise error
-
-
-def _logged_in(settings: Settings) -> SnowflakeConnection:
-    """A connection by the settings; by newer ones where a key or a token was replaced."""
-    from snowflake.connector.errors import DatabaseError
-
-    used = connection_arguments(settings)
-    try:
-        return log_in(used)
-    except DatabaseError:
-        told = settings.snowflake
-        read_anew(told.private_key, told.private_key_passphrase, told.token)
-        if (now := connection_arguments(settings)) == used:
-            raise
-    return log_in(now)
 
 
 @contextmanager
@@ -232,82 +151,6 @@ def statement_errors(where: str) -> Iterator[None]:
             meaning=_MEANING,
             todo="Try again; if it stays so, Snowflake has changed what it says, and Frazil must learn it.",
         ) from e
-
-
-def _proof(told: SnowflakeSettings) -> dict[str, Any]:
-    """What proves who Frazil is: a token, or a key."""
-    if told.token:
-        return {"authenticator": "oauth", "token": revealed(told.token)}
-    passphrase = revealed(told.private_key_passphrase)
-    if told.private_key:
-        return {
-            "authenticator": "SNOWFLAKE_JWT",
-            "private_key": _private_key(revealed(told.private_key) or "", passphrase),
-        }
-    return {
-        "authenticator": "SNOWFLAKE_JWT",
-        "private_key_file": _private_key_file(told.private_key_path, passphrase),
-        "private_key_file_pwd": passphrase,
-    }
-
-
-def _private_key(text: str, passphrase: str | None) -> str:
-    """A key as the connector takes it (base64 of DER), from its PEM or from the base64 of that."""
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-        load_pem_private_key,
-    )
-
-    try:
-        pem = text.encode("ascii") if "-----" in text else base64.b64decode(text)
-        key = load_pem_private_key(pem, passphrase.encode() if passphrase else None)
-    except (ValueError, TypeError):
-        raise _unreadable("FRAZIL_SNOWFLAKE__PRIVATE_KEY") from None
-    der = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
-    return base64.b64encode(der).decode()
-
-
-def _key(private_key: bytes) -> dict[str, Any]:
-    return {"authenticator": "SNOWFLAKE_JWT", "private_key": private_key}
-
-
-def _private_key_file(path: Path | None, passphrase: str | None) -> str:
-    """The file, if its key can be read: the connector would say so in words of its own."""
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    if path is None or not path.is_file():
-        raise MissingError(
-            "There is no private key to log in to Snowflake with.",
-            where=f"snowflake.private_key_path: {path or 'not set'}",
-            meaning="Nothing was changed.",
-            todo="`frazil up` makes one for the stand-in; for Snowflake, name the PEM file of your user.",
-        )
-    try:
-        load_pem_private_key(path.read_bytes(), passphrase.encode() if passphrase else None)
-    except (OSError, ValueError, TypeError) as e:
-        raise _unreadable("FRAZIL_SNOWFLAKE__PRIVATE_KEY_PATH", f"{path}: {e}") from None
-    return str(path)
-
-
-def _unreadable(setting: str, where: str = "") -> ConfigureError:
-    return ConfigureError(
-        "The private key for Snowflake can't be read.",
-        where=where or setting,
-        meaning="Nothing was changed.",
-        todo=f"Mend FRAZIL_SNOWFLAKE__PRIVATE_KEY_PASSPHRASE, or {setting}.",
-    )
-
-
-def _stand_in(settings: Settings) -> dict[str, Any]:
-    if settings.snowflake.host is None:
-        return {}
-    return {
-        "host": settings.snowflake.host,
-        "port": settings.snowflake.port,
-        "protocol": settings.snowflake.protocol,
-    }
 
 
 def _endpoint(settings: Settings) -> str:
