@@ -53,3 +53,18 @@ def test_every_module_that_goes_without_something_is_there_or_is_the_other_name_
     found = {root for root in roots if find_spec(root)}
     assert roots - found <= {"httpcore", "httpcore2"}
     assert [n for n in UNUSED if n.partition(".")[0] in found and find_spec(n) is None] == []
+
+
+# What is registered first runs last: it sees what Python would look at for garbage.
+ENDING = """
+import atexit, gc
+atexit.register(lambda: print("left to look at:", len(gc.get_objects()) // 1000, "thousand"))
+from frazil.cli.main import run
+run()
+"""
+
+
+def test_a_command_that_ends_leaves_python_no_garbage_to_look_for() -> None:
+    command = [sys.executable, "-c", ENDING, "--help"]
+    told = subprocess.check_output(command, text=True, timeout=300)
+    assert told.splitlines()[-1] == "left to look at: 0 thousand"
