@@ -19,6 +19,7 @@ from assets.doctor import access_checks
 from assets.mistakes import broken_definitions
 from assets.upkeep import upkeep_jobs
 from frazil.derive.tables import load_tables
+from frazil.garbage import look_rarely
 from frazil.graph import Asset, AssetGraph
 from frazil.pipelines.deployments import Deployments, load_deployments
 from frazil.pipelines.folder import Pipelines, pipeline_folders
@@ -45,6 +46,7 @@ def defs() -> dg.Definitions:
     A pipeline or a query that can't be understood is told before Dagster's component loader would: by an
     asset that stands for the pipeline.
     """
+    look_rarely()  # Dagster starts a process for each run, and all of them load the definitions
     settings = Settings.load()
     tables = load_tables(settings)
     KNOWN.set(tables.columns)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 import sys
 from typing import Annotated
@@ -15,8 +13,7 @@ from typer._click.exceptions import UsageError as ClickUsageError
 from frazil.cli.commands import Commands
 from frazil.cli.imports import lean
 from frazil.errors import DEBUG, FrazilError, StopError, UsageError, explain
-
-_OBJECTS = 400_000  # that come before garbage is looked for; a short command makes 250,000. Python's own: 700
+from frazil.garbage import look_rarely
 
 
 def make_app() -> typer.Typer:
@@ -33,11 +30,7 @@ def make_app() -> typer.Typer:
 
 def run(app: typer.Typer | None = None) -> None:
     """Runs the command; errors that Frazil raises on purpose are text, not traces."""
-    # Imports leave no garbage, and a tenth of a short command was looking for it. Long ones still collect.
-    gc.set_threshold(_OBJECTS)
-    # As it ends, Python looks for garbage in all that is there: another quarter of a short command, and all
-    # of its memory goes anyway. What is frozen is left out.
-    atexit.register(gc.freeze)
+    look_rarely()
     try:
         with lean():
             code = (app or make_app())(standalone_mode=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from pyspark.errors.utils import is_debugging_enabled
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.client.core import DefaultChannelBuilder, SparkConnectClient
 from pyspark.sql.connect.client.retries import DefaultPolicy
+from pyspark.sql.connect.proto.base_pb2 import ConfigRequest, KeyValue
 from pyspark.sql.connect.session import SparkSession as RemoteSession
 
 from frazil.settings.profile import Settings
@@ -73,6 +75,14 @@ def connect_session(settings: Settings) -> SparkSession:
     # and no other session could make one.
     is_debugging_enabled()
     return cast("SparkSession", session)
+
+
+def set_at_once(session: SparkSession, unset: Iterable[str], settings: Mapping[str, str]) -> None:
+    """Unsets and sets settings of a session in two requests; `session.conf` sends one for each setting."""
+    client = cast("_Session", session).client
+    client.config(ConfigRequest.Operation(unset=ConfigRequest.Unset(keys=list(unset))))
+    pairs = [KeyValue(key=key, value=value) for key, value in settings.items()]
+    client.config(ConfigRequest.Operation(set=ConfigRequest.Set(pairs=pairs)))
 
 
 def _shared(settings: Settings, first: _Session) -> _Session:

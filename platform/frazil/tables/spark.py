@@ -134,12 +134,20 @@ def spark_errors(settings: Settings) -> Iterator[None]:
 def configure_session(session: SparkSession, settings: Settings) -> SparkSession:
     """Tells a session the catalog and what landings rely on; returns the same session."""
     prefix = f"spark.sql.catalog.{SPARK_CATALOG}"
+    told = {
+        prefix: "org.apache.iceberg.spark.SparkCatalog",
+        **{f"{prefix}.{name}": value for name, value in spark_properties(settings).items()},
+        **_SESSION,
+        **OF_SESSION,
+    }
+    if is_connect(settings.spark.remote):
+        from frazil.tables.connect import set_at_once
+
+        set_at_once(session, SECRETS, told)
+        return session
     for name in SECRETS:
         session.conf.unset(name)
-    session.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
-    for name, value in spark_properties(settings).items():
-        session.conf.set(f"{prefix}.{name}", value)
-    for name, value in (_SESSION | OF_SESSION).items():
+    for name, value in told.items():
         session.conf.set(name, value)
     return session
 
