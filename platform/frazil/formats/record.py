@@ -82,11 +82,14 @@ class RecordDecoder:
         )
 
     def arrow(self) -> ArrowRecords | None:
-        """The same by columns; None where a half can be decoded by Spark alone, or rows have a key."""
+        """The same by columns; None where a half can be decoded by Spark alone, or is within an envelope."""
         key, value = self.key.arrow(), self.value.arrow()
-        if key is None or value is None or self.row_key.columns:
+        if key is None or value is None or self.envelope:
             return None
-        return ArrowRecords(key, value, _NULL[self.on_null_value], tuple(map(header_bytes, self.others)))
+        others = tuple(map(header_bytes, self.others))
+        told = tuple((name, name not in self.row_key.of_value) for name in self.row_key.columns)
+        needs_key = self.on_null_value == "delete"
+        return ArrowRecords(key, value, _NULL[self.on_null_value], others, told, needs_key)
 
     def _mine(self) -> str:
         if not self.others:

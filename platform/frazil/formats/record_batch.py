@@ -24,24 +24,31 @@ class Verdicts:
     bad: Flags
     key: DecodedBatch
     value: DecodedBatch
+    by_key: frozenset[str] = frozenset()  # columns that the key fills, whatever the value has
 
     def columns(self) -> dict[str, pa.Array]:
-        """The good records' columns by name; a field that key and value share is the value's."""
-        return {**_columns(self.key, self.ok), **_columns(self.value, self.ok)}
+        """The good records' columns by name; another field that key and value share is the value's."""
+        key, value = _columns(self.key, self.ok), _columns(self.value, self.ok)
+        return {**key, **value, **{name: key[name] for name in self.by_key}}
 
 
 @dataclass(frozen=True, slots=True)
 class ArrowRecords:
     """`RecordDecoder` by columns: the same verdicts, the same values.
 
-    `null_value`: whether a null value is a row, and whether it is bad. `others`: headers of records that
-    belong to other tables.
+    Args:
+        null_value: Whether a null value is a row, and whether it is bad.
+        others: Headers of records that belong to other tables.
+        row_key: The columns that tell rows apart, and whether the key has each, or else the value.
+        needs_key: Whether a record with a null value must have them, too.
     """
 
     key: ArrowDecoder
     value: ArrowDecoder
     null_value: tuple[bool, bool]
     others: tuple[bytes, ...] = ()
+    row_key: tuple[tuple[str, bool], ...] = ()
+    needs_key: bool = False
 
     def decode(self, raw_key: pa.BinaryArray, raw_value: pa.BinaryArray) -> Verdicts:
         """Decodes both halves of a batch."""
@@ -49,11 +56,22 @@ class ArrowRecords:
 
         key, value = self.key.decode(raw_key), self.value.decode(raw_value)
         no_value, is_row, is_bad = _flags(raw_value.is_null()), *self.null_value
-        key_holds = _flags(raw_key.is_null()) | _flags(key.ok)
+        has_key = self._has_key(key, value) | (no_value & (not self.needs_key))
+        key_holds = (_flags(raw_key.is_null()) | _flags(key.ok)) & has_key
         value_ok, mine = _flags(value.ok), self._mine(raw_value)
         holds = key_holds & np.where(no_value, is_row, value_ok)
         fails = ~key_holds | np.where(no_value, is_bad, ~value_ok)
-        return Verdicts(mine & holds, mine & fails, key, value)
+        by_key = frozenset(name for name, of_key in self.row_key if of_key)
+        return Verdicts(mine & holds, mine & fails, key, value, by_key)
+
+    def _has_key(self, key: DecodedBatch, value: DecodedBatch) -> Flags:
+        import numpy as np
+
+        found = np.ones(len(key.ok), bool)
+        for name, of_key in self.row_key:
+            half = key if of_key else value
+            found &= _flags(half.ok) & _flags(half.data.field(name).is_valid())
+        return found
 
     def _mine(self, raw_value: pa.BinaryArray) -> Flags:
         import numpy as np

@@ -31,6 +31,7 @@ from frazil.landing.publication import Landed
 from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.landing.source import Reading
 from frazil.landing.tables import ensure_table
+from frazil.landing.upsert.lane.job import UpsertLane
 from frazil.landing.upsert.merge import write_upserts
 from frazil.landing.upsert.versions import write_versions
 from frazil.landing.write import Written, write_branch
@@ -223,7 +224,12 @@ class _Landing:
         settings, spark = self._connections.settings, self._connections.spark
         with spark_job(landing_job(plan, table, landing)):
             lane = lane_of(settings, spark, self._spec, decoder, table)
-        written = lane.write(reading, self._spec, table, plan, landing, self._run_part) if lane else None
+        told = reading, self._spec, table, plan, landing
+        written: Written | None = None
+        if lane and self._spec.is_keyed:
+            written = UpsertLane(lane, self._name, decoder).write(*told)
+        elif lane:
+            written = lane.write(*told, self._run_part)
         if written:
             self._done("written")
         return written

@@ -85,58 +85,88 @@ class Bins:
 
     def _rewritten(self, number: int) -> pa.RecordBatch:
         bin_ = self.bins[number]
-        writer = DataFileWriter(replace(self.layout, target=bin_.most), f"{number:05}-{self.name}")
-        keys, rows, kept = self._keys(bin_), 0, 0
-        for found in _together(self._rows(bin_.files)):
-            left = found if keys is None else found.filter(pc.invert(_has_key(found, keys)))
-            rows, kept = rows + len(found), kept + len(left)
-            _write(writer, left.to_batches())
-        _write(writer, self._rows(bin_.added))
-        told = pa.array([[asdict(f) for f in writer.close()]], FILES)
-        return pa.RecordBatch.from_arrays([pa.array([rows]), pa.array([rows - kept]), told], schema=RETURNED)
+        layout, name = replace(self.layout, target=bin_.most), f"{number:05}-{self.name}"
+        moved = move_rows(layout, name, bin_.files, self._keys(bin_), rows_in(layout, bin_.added))
+        told = pa.array([[asdict(f) for f in moved.files]], FILES)
+        return pa.RecordBatch.from_arrays(
+            [pa.array([moved.rows]), pa.array([moved.gone]), told], schema=RETURNED
+        )
 
     def _keys(self, bin_: FileBin) -> pa.Table | None:
         """The keys whose rows go from a bin."""
         if self.gone is None:
             return None
         names = self.gone.column_names
-        own = (_plain(pa.Table.from_batches([b]).select(names)) for b in self._rows(bin_.keys_in, names))
+        own = (_plain(pa.Table.from_batches([b])) for b in rows_in(self.layout, bin_.keys_in, names))
         return pa.concat_tables([_plain(self.gone), *own])
 
-    def _rows(
-        self, files: Iterable[OldFile], columns: Sequence[str] | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """The rows of some files, in the table's columns; where only some are read, others are null."""
-        for file in files:
-            yield from self._read(file, columns)
 
-    def _read(self, file: OldFile, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        with self.layout.store.open_input_file(file.path.partition("://")[2] or file.path) as opened:
-            whole = columns is None and file.bytes <= _WHOLE
-            source = pa.BufferReader(opened.read()) if whole else opened
-            parquet = pq.ParquetFile(source, pre_buffer=not whole)
-            _check(list(parquet.schema_arrow), list(self.layout.schema))
-            self._check_partition(parquet.schema_arrow)
-            for batch in parquet.iter_batches(use_threads=False, columns=columns):
-                yield self._of_table(batch)
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How many rows were read, how many of them were left out, and the new files."""
 
-    def _check_partition(self, found: pa.Schema) -> None:
-        """Raises ValueError where a file has its partition's value in the manifest only.
+    rows: int
+    gone: int
+    files: list[WrittenFile]
 
-        https://iceberg.apache.org/spec/#column-projection
-        """
-        partitions = self.layout.partitions
-        for name, *_ in partitions.sources if partitions else ():
-            if name not in found.names:
-                raise ValueError(f"column {name} is not in a file, and the table is partitioned by it")
 
-    def _of_table(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        held = set(batch.schema.names)
-        columns = [
-            fitted(batch[own.name], own.type) if own.name in held else pa.nulls(len(batch), own.type)
-            for own in self.layout.schema
-        ]
-        return pa.RecordBatch.from_arrays(columns, schema=self.layout.schema)
+def move_rows(
+    layout: FileLayout,
+    name: str,
+    files: Iterable[OldFile],
+    keys: pa.Table | None,
+    added: Iterable[pa.RecordBatch],
+) -> Moved:
+    """Writes the rows of some files anew, but those that have one of some keys, and others behind them.
+
+    `name` begins the names of the new files, and nobody else's.
+    """
+    writer, rows, kept = DataFileWriter(layout, name), 0, 0
+    for found in _together(rows_in(layout, files)):
+        left = found if keys is None else found.filter(pc.invert(_has_key(found, keys)))
+        rows, kept = rows + len(found), kept + len(left)
+        _write(writer, left.to_batches())
+    _write(writer, added)
+    return Moved(rows, rows - kept, writer.close())
+
+
+def rows_in(
+    layout: FileLayout, files: Iterable[OldFile], columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of some files, in the table's columns, or some of them."""
+    for file in files:
+        yield from _read(layout, file, columns)
+
+
+def _read(layout: FileLayout, file: OldFile, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    own = layout.schema if columns is None else pa.schema([layout.schema.field(n) for n in columns])
+    with layout.store.open_input_file(file.path.partition("://")[2] or file.path) as opened:
+        whole = columns is None and file.bytes <= _WHOLE
+        source = pa.BufferReader(opened.read()) if whole else opened
+        parquet = pq.ParquetFile(source, pre_buffer=not whole)
+        _check(list(parquet.schema_arrow), list(layout.schema))
+        _check_partition(layout, parquet.schema_arrow)
+        for batch in parquet.iter_batches(use_threads=False, columns=columns):
+            yield _of_table(batch, own)
+
+
+def _check_partition(layout: FileLayout, found: pa.Schema) -> None:
+    """Raises ValueError where a file has its partition's value in the manifest only.
+
+    https://iceberg.apache.org/spec/#column-projection
+    """
+    for name, *_ in layout.partitions.sources if layout.partitions else ():
+        if name not in found.names:
+            raise ValueError(f"column {name} is not in a file, and the table is partitioned by it")
+
+
+def _of_table(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    held = set(batch.schema.names)
+    columns = [
+        fitted(batch[own.name], own.type) if own.name in held else pa.nulls(len(batch), own.type)
+        for own in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _check(found: list[pa.Field], wanted: list[pa.Field]) -> None:

@@ -27,7 +27,7 @@ from frazil.tables.manifests import HeadReader
 from frazil.tables.replacement import same_rows
 from frazil.tables.rewrite import stage_same_rows
 from frazil.tables.rows import batches_in
-from frazil.tables.transfer import Bins, OldFile
+from frazil.tables.transfer import OldFile, rows_in
 from kit.duck import duckdb_on
 from kit.lying import glue_in_process
 from kit.wire import Asked, Wire, wired
@@ -91,9 +91,9 @@ def scanned(catalog: Catalog, _: Settings) -> object:
 def compacted(catalog: Catalog, _: Settings) -> object:
     """What a compaction's task reads, of files that it takes whole, and of such that it reads in parts."""
     table = load_table(catalog, NAME)
-    bins = Bins(file_layout(table), (), "name", "0")
+    layout = file_layout(table)
     old = [OldFile(f.file_path, size) for f in _files(table) for size in (f.file_size_in_bytes, 2**30)]
-    return _numbers(batch for file in old for batch in bins._read(file))
+    return _numbers(batch for batch in rows_in(layout, old))
 
 
 def in_duckdb(catalog: Catalog, settings: Settings) -> object:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import xor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frazil.errors import FrazilError
 from frazil.formats.columns import names_by_word
@@ -29,10 +30,10 @@ from frazil.tables.stage import StagedFiles
 from frazil.tables.workers import are_open, give_up, lifetime
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyiceberg.table import Table
     from pyspark.sql import SparkSession
 
+    from frazil.landing.lane.intake import Task
     from frazil.tables.parquet import FileLayout
 
 
@@ -60,12 +61,19 @@ class Lane:
         except FrazilError as e:
             give_up(reading.spark, e, "decodes and writes these records", {"topic": plan.topic})
             return None
-        return self._told(found, table, landing)
+        counts = [json.loads(report) for report in found["report"].to_pylist()]
+        files = (file for of_task in found["files"].to_pylist() for file in of_task)
+        return self.told(counts, found["bad"].to_pylist(), files, table, landing)
 
     def _part(self, reading: Reading, spec: TableSpec, table: Table, plan: Plan) -> Part:
-        from frazil.landing.lane.task import Task
+        size = plan.offsets * (bytes_per_record(table.metadata) or GUESS)
+        return Part(reading, self.task(reading, spec, table), size)
 
-        task = Task(
+    def task(self, reading: Reading, spec: TableSpec, table: Table) -> Task:
+        """What tasks are told of the records."""
+        from frazil.landing.lane.intake import Task
+
+        return Task(
             records=self.records,
             layout=self.layout,
             columns=tuple(f.name for f in table.schema().fields),
@@ -74,16 +82,26 @@ class Lane:
             epochs=reading.epochs,
             keeps_bad=spec.on_bad_record != "skip",
         )
-        return Part(reading, task, plan.offsets * (bytes_per_record(table.metadata) or GUESS))
 
-    def _told(self, found: pa.Table, table: Table, landing: str) -> Written:
-        """What all tasks say together."""
+    def told(
+        self,
+        counts: Sequence[Mapping[str, Any]],
+        bad: Sequence[Sequence[Mapping[str, Any]] | None],
+        files: Iterable[Mapping[str, Any]],
+        table: Table,
+        landing: str,
+    ) -> Written:
+        """What all tasks say together.
+
+        Args:
+            counts: Of each task, see `Counts`.
+            bad: The bad records of each task; None where they are too large.
+            files: Each as `WrittenFile`.
+        """
         from frazil.tables.parquet import WrittenFile
 
-        counts = [json.loads(report) for report in found["report"].to_pylist()]
-        files = [WrittenFile(**file) for of_task in found["files"].to_pylist() for file in of_task]
-        bad = found["bad"].to_pylist()
         places = [place for c in counts for place in c["bad_at"]]
+        described = tuple(data_file(table, WrittenFile(**file)) for file in files)
         return Written(
             branch=landing,
             **{n: sum(c[n] for c in counts) for n in ("read", "bad", "skipped", "bytes")},
@@ -94,9 +112,10 @@ class Lane:
             mark=reduce(xor, (c["mark"] for c in counts), 0),
             bad_at=tuple((place >> SHIFT, place & ((1 << SHIFT) - 1)) for place in places),
             files=StagedFiles(
-                tuple(data_file(table, f) for f in files), until=started_at(landing) + self.lives
+                described,
+                until=started_at(landing) + self.lives,
             ),
-            bad_rows=None if None in bad else tuple(row for of_task in bad for row in of_task),
+            bad_rows=None if None in bad else tuple(row for of_task in bad for row in of_task or ()),
         )
 
 
@@ -104,7 +123,7 @@ def lane_of(
     settings: Settings, spark: SparkSession, spec: TableSpec, decoder: RecordDecoder, table: Table
 ) -> Lane | None:
     """The lane, where a landing can take it; else Spark decodes and writes, which can do all there is."""
-    if spec.mode != "append" or settings.spark.lane == "spark":
+    if spec.mode == "cdc" or settings.spark.lane == "spark":
         return None
     records = decoder.arrow()
     shuffled_or_sealed = spec.write.sorts or settings.s3.kms_key

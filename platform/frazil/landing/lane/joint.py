@@ -21,7 +21,7 @@ from frazil.quoting import literal
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from frazil.landing.lane.task import Task
+    from frazil.landing.lane.intake import Task
 
 MOST = 64
 """Landings of one job: by then one costs a twentieth of a job of its own. If one fails, all go alone."""
@@ -35,7 +35,7 @@ JOB_BYTES = 256 * 2**20
 PATIENCE = 1.0
 """Seconds for which a landing waits for others that are under way: as long as a small one takes by itself."""
 
-_COLUMNS = ("raw_key", "raw_value", "partition", "offset", "timestamp", "timestampType", "headers")
+READ = ("raw_key", "raw_value", "partition", "offset", "timestamp", "timestampType", "headers")
 """What crosses from the JVM to the tasks, with the landing's number. Headers become maps there, for Spark
 takes longer for that than for a short record's value."""
 
@@ -75,7 +75,7 @@ def run_together(parts: Sequence[Part]) -> list[pa.Table]:
     first = parts[0].reading
     records = read_slices(first.spark, first.settings, _slices(parts))
     tasks = Tasks(tuple(part.task for part in parts), version("frazil"))
-    columns = *_COLUMNS, f"{_numbers([part.reading.topic for part in parts])} AS landing"
+    columns = *READ, f"{_numbers([part.reading.topic for part in parts])} AS landing"
     job = records.selectExpr(*columns).mapInArrow(tasks.run, from_arrow_schema(RETURNED))
     found = job.toArrow()
     return [found.filter(pc.equal(found["landing"], number)) for number in range(len(parts))]

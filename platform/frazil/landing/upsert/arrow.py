@@ -17,6 +17,7 @@ from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes
 from frazil.landing.upsert.matches import BUCKETED, Matches
+from frazil.landing.upsert.packing import pack
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.faults import spark_job
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
 
-_FULL = 1.1
+FULL = 1.1
 """A file may be so much larger than the target: compactions leave it alone, too."""
 
 
@@ -87,23 +88,16 @@ def plan_bins(
     Where bounds tell files apart, for a table is sorted or has no partitions, each stays by itself.
     """
     target = int(spec.write.target_file_size)
-    small, most = spec.upkeep.small_file * target, min(_FULL * target, IN_MEMORY)
+    small, most = spec.upkeep.small_file * target, min(FULL * target, IN_MEMORY)
     for place, group in groupby(sorted(old, key=_place), key=_place):
-        files = sorted(group, key=lambda f: f.file_size_in_bytes, reverse=True)
-        few = tuple(f for f in files if f.file_size_in_bytes < small)
-        if spec.sort_by or not partitioned or not few:
-            yield from (Bin((f,)) for f in files)
-            continue
+        files = tuple(group)
         own = tuple(f for f in new if _place(f) == place)
-        alone = files[: -len(few)]
-        if not _fits(Bin(few, own), most):  # then the smallest takes them
-            alone, few = files[:-1], few[-1:]
-        yield from (Bin((f,)) for f in alone)
-        yield Bin(few, own if _fits(Bin(few, own), most) else ())
-
-
-def _fits(bin_: Bin, most: float) -> bool:
-    return bin_.bytes <= most
+        come = sum(f.file_size_in_bytes for f in own)
+        apart = spec.sort_by or not partitioned
+        packed = pack(files, lambda f: f.file_size_in_bytes, come, 0 if apart else small, most)
+        yield from (Bin((f,)) for f in packed.alone)
+        if packed.together:
+            yield Bin(packed.together, own if packed.takes else ())
 
 
 def _place(file: DataFile) -> tuple[int, str]:

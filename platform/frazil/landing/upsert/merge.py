@@ -49,7 +49,7 @@ _MARK = {"frazil.plan": "merge"}
 class Merged(Written):
     """What went through, and what becomes of the table's rows."""
 
-    put: int = 0  # rows upon the landing's branch
+    put: int = 0  # rows upon the landing's branch; where none is, of all new files
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
@@ -80,7 +80,9 @@ class Merged(Written):
     def landed(self, staged: StagedFiles, entry: Ledger, base: Ledger | None) -> Landed:
         """See `Written.landed`."""
         own = () if self.replaces else (f for f in staged.files if f.file_path not in self.taken)
-        whole = StagedFiles((*own, *self.kept.files), staged.branch, staged.tip, self.kept.until)
+        whole = StagedFiles(
+            (*own, *self.kept.files), staged.branch, staged.tip, min(staged.until, self.kept.until)
+        )
         return MergeLanded(whole, entry, base, self.removed, self.deletes, self.head)
 
 

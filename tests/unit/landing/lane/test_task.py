@@ -21,8 +21,10 @@ from frazil.formats.plain import Plain
 from frazil.formats.protocol import KEY, VALUE, HalfSchemas
 from frazil.formats.record_batch import ArrowRecords
 from frazil.kafka.tally import Tally
+from frazil.landing.lane import intake
 from frazil.landing.lane import task as lane
-from frazil.landing.lane.task import Task, Tasks
+from frazil.landing.lane.intake import Task
+from frazil.landing.lane.task import Tasks
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.data_files import file_layout
@@ -194,7 +196,7 @@ def test_a_task_that_runs_twice_writes_files_of_other_names_and_says_the_same_of
 def test_bad_records_that_are_too_large_are_named_and_not_handed_back(
     catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lane, "KEPT", 100)
+    monkeypatch.setattr(intake, "KEPT", 100)
 
     counts, _, given = run(task_of(catalog), batch(*[(b"k", b"\xff" * 60)] * 3))
 

@@ -1,0 +1,176 @@
+"""The first step of a task of the lane: it decodes records, counts them, and sets bad ones aside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from frazil.formats.entries import as_map
+from frazil.formats.record_batch import ArrowRecords, Verdicts
+from frazil.kafka.tally import SHIFT, Tally
+from frazil.tables.conversion import fitted
+from frazil.tables.parquet import FileLayout
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+KEPT = 8 * 2**20
+"""Bytes of bad records that one task hands back; of more the topic is read again."""
+
+MOST_PLACES = 100_000
+"""Places of bad records that one task names: so many in all end the landing."""
+
+_NUMBERS, _TYPES = (
+    pa.array([0, 1], pa.int32()),
+    pa.array(["CREATE_TIME", "LOG_APPEND_TIME", "NO_TIMESTAMP_TYPE"]),
+)
+
+BAD = pa.struct(
+    [
+        ("partition", pa.int32()), ("offset", pa.int64()), ("timestamp", pa.timestamp("us", "UTC")),
+        ("timestamp_type", pa.int32()), ("leader_epoch", pa.int32()),
+        ("headers", pa.map_(pa.string(), pa.binary())), ("raw_key", pa.binary()), ("raw_value", pa.binary()),
+        ("key_ok", pa.bool_()), ("value_ok", pa.bool_()),
+    ]
+)  # fmt: skip
+"""A bad record, as a task hands it back."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What one task saw."""
+
+    read: int = 0
+    bad: int = 0
+    skipped: int = 0
+    bytes: int = 0
+    max_timestamp: int | None = None
+    mark: int = 0
+    writers: list[int] = field(default_factory=list)
+    bad_at: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one landing asks of tasks, wherever they run."""
+
+    records: ArrowRecords
+    layout: FileLayout
+    columns: tuple[str, ...]  # of the table, as decoder and metadata name them, in its order
+    metadata: Mapping[str, str]  # column names by the word of the metadata column
+    topic: str
+    epochs: Mapping[int, Sequence[tuple[int, int]]]  # by partition (first offset, leader epoch), ascending
+    keeps_bad: bool
+
+
+class Intake:
+    """What one task does with the records of one landing before it writes anything."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._counts = Counts()
+        self._seen: set[int] = set()
+        self._bad: list[pa.RecordBatch] = []
+        self._kept = 0
+
+    def take(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+        """Takes records in; gives the good ones, and the rows that they are."""
+        headers = batch.schema.get_field_index("headers")
+        batch = batch.set_column(headers, "headers", as_map(batch.column(headers)))
+        batch = batch.append_column("leader_epoch", self._epochs(batch))
+        verdicts = self._task.records.decode(batch["raw_key"], batch["raw_value"])
+        self._count(batch, verdicts)
+        if verdicts.bad.any():
+            self._set_aside(batch, verdicts)
+        good = batch if verdicts.ok.all() else batch.filter(pa.array(verdicts.ok))
+        return good, self._rows(good, verdicts)
+
+    def report(self, **more: int) -> pa.Array:
+        """The counts, and what else there is to tell, as one text."""
+        self._counts.writers = sorted(self._seen)
+        return pa.array([json.dumps(asdict(self._counts) | more)])
+
+    def given_back(self) -> pa.ListArray:
+        """One list of the bad records; null where they are too large."""
+        if self._kept > KEPT:
+            return pa.nulls(1, pa.list_(BAD))
+        found = pa.concat_arrays([b.to_struct_array() for b in self._bad] or [pa.nulls(0, BAD)])
+        return pa.ListArray.from_arrays(pa.array([0, len(found)], pa.int32()), found)
+
+    def _epochs(self, batch: pa.RecordBatch) -> pa.Array:
+        """A constant where, as nearly always, there is one for all."""
+        epochs = self._task.epochs
+        values = {epoch for steps in epochs.values() for _, epoch in steps}
+        if len(values) <= 1:
+            return pa.repeat(pa.scalar(next(iter(values), None), pa.int32()), len(batch))
+        partitions, offsets = (batch[name].to_numpy() for name in ("partition", "offset"))
+        found, known = np.zeros(len(batch), np.int32), np.zeros(len(batch), bool)
+        for partition, steps in epochs.items():
+            for first, epoch in steps:
+                later = (partitions == partition) & (offsets >= first)
+                found[later], known[later] = epoch, True
+        return pa.array(found, mask=~known)
+
+    def _rows(self, good: pa.RecordBatch, verdicts: Verdicts) -> pa.RecordBatch:
+        """The good records as the table's rows."""
+        known = self._metadata(good) | verdicts.columns()
+        schema = self._task.layout.schema
+        columns = [
+            fitted(known[name], own.type) if name in known else pa.nulls(len(good), own.type)
+            for name, own in zip(self._task.columns, schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def _metadata(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        task, rows = self._task, len(batch)
+        found = {
+            "topic": lambda: pa.repeat(task.topic, rows),
+            "leader-epoch": lambda: batch["leader_epoch"],
+            "timestamp-type": lambda: _TYPES.take(pc.index_in(batch["timestampType"], _NUMBERS).fill_null(2)),
+            "raw-key": lambda: batch["raw_key"],
+            "raw-value": lambda: batch["raw_value"],
+        }
+        return {name: found[w]() if w in found else batch[w] for w, name in task.metadata.items()}
+
+    def _count(self, batch: pa.RecordBatch, verdicts: Verdicts) -> None:
+        counts, places = self._counts, _places(batch)
+        counts.read += len(batch)
+        counts.bad += int(verdicts.bad.sum())
+        counts.skipped += int((~verdicts.ok & ~verdicts.bad).sum())
+        counts.bytes += pc.sum(pc.binary_length(batch["raw_value"])).as_py() or 0
+        counts.mark ^= Tally.of_places(places).mark
+        newest = pc.max(batch["timestamp"]).cast(pa.int64()).as_py()
+        if newest is not None:
+            counts.max_timestamp = max(newest // 1000, counts.max_timestamp or newest // 1000)
+        self._seen |= {w for w in pc.unique(verdicts.value.writer).to_pylist() if w is not None}
+        if self._task.keeps_bad:
+            room = MOST_PLACES - len(counts.bad_at)
+            counts.bad_at += places[verdicts.bad].tolist()[:room]
+
+    def _set_aside(self, batch: pa.RecordBatch, verdicts: Verdicts) -> None:
+        """Keeps the bad records, to be explained where the landing was planned."""
+        bad = pa.array(verdicts.bad)
+        rows = batch.filter(bad)
+        self._kept += rows.nbytes
+        if not self._task.keeps_bad or self._kept > KEPT:
+            self._bad = []
+            return
+        told = {
+            "timestamp_type": rows["timestampType"],
+            "key_ok": verdicts.key.ok.filter(bad),
+            "value_ok": verdicts.value.ok.filter(bad),
+        }
+        columns = [told[f.name] if f.name in told else rows[f.name] for f in BAD]
+        self._bad.append(pa.RecordBatch.from_arrays(columns, schema=pa.schema(list(BAD))))
+
+
+def _places(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    partitions = batch["partition"].to_numpy().astype(np.int64)
+    places: NDArray[np.int64] = (partitions << SHIFT) + batch["offset"].to_numpy()
+    return places

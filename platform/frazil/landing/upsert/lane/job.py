@@ -1,0 +1,228 @@
+"""Upserts by the lane: which ones take it, what its tasks are told, and whether what they say adds up."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from frazil.errors import FrazilError
+from frazil.formats.columns import names_by_word
+from frazil.formats.record import RecordDecoder
+from frazil.landing.faults import landing_job
+from frazil.landing.lane.job import Lane
+from frazil.landing.ledger import GUESS, bytes_per_record
+from frazil.landing.plan import Plan
+from frazil.landing.source import Reading, read_slices
+from frazil.landing.upsert.arrow import FULL
+from frazil.landing.upsert.matches import BUCKETED
+from frazil.landing.upsert.merge import Merged
+from frazil.landing.write import Written
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.tables.faults import files_there, spark_job
+from frazil.tables.manifests import Head, HeadReader
+from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
+from frazil.tables.workers import IN_MEMORY, give_up, may_rewrite
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import Table
+
+    from frazil.landing.upsert.lane.deal import Deal
+    from frazil.landing.upsert.lane.merge import HeadFile, Merge
+    from frazil.landing.upsert.lane.newest import Identity
+
+_MOST_BYTES = 256 * 2**20
+"""Of values in one landing: the tasks hold in memory what came to their partitions of the table."""
+
+_MOST_FILES = 5000
+"""Files of a head: all of them are told to each task."""
+
+_PLAIN = ("int", "long", "string")
+"""Types whose values a partition is named by in tasks and in manifests alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpsertLane:
+    """A landing's way by Arrow into a table that has one row per key."""
+
+    lane: Lane
+    name: TableName
+    decoder: RecordDecoder
+
+    def write(
+        self, reading: Reading, spec: TableSpec, before: Table, plan: Plan, landing: str
+    ) -> Merged | None:
+        """Writes the files of the head that hold changed keys anew; None where Spark has to do it.
+
+        `before` is the table that the lane was made for.
+
+        Raises:
+            OffsetsLostError: Planned records are gone.
+            PartDownError: Kafka, Spark or the storage does not answer.
+            CommitConflictError: Others committed meanwhile; the whole landing is tried again.
+            AuditFailedError: What the tasks say does not add up.
+        """
+        table = load_table(before.catalog, self.name)
+        with files_there(table):
+            head = self._head(reading, before, table, plan)
+            if head is None:
+                return None
+            try:
+                with spark_job(landing_job(plan, table, landing)):
+                    found = _run(reading, *self._steps(reading, spec, table, head, plan))
+            except FrazilError as e:
+                give_up(reading.spark, e, "decodes and merges these changes", {"topic": plan.topic})
+                return None
+        return self._told(found, table, head, plan, landing)
+
+    def _head(self, reading: Reading, before: Table, table: Table, plan: Plan) -> Head | None:
+        """The head, where tasks can merge changes into it."""
+        size = plan.offsets * (bytes_per_record(table.metadata) or GUESS)
+        if size > _MOST_BYTES or not self._is_divided(before, table):
+            return None
+        ids = [table.schema().find_field(name).field_id for name in self.decoder.row_key.columns]
+        head = HeadReader(ids).read(table)
+        if head is None or head.deleting or len(head.entries) > _MOST_FILES:
+            return None
+        files = [e.data_file for e in head.entries.values()]
+        largest = max((f.file_size_in_bytes for f in files), default=0)
+        others = any(f.spec_id != table.spec().spec_id for f in files)
+        may = may_rewrite(reading.settings, reading.spark, table, files, largest)
+        return head if may and not others else None
+
+    def _is_divided(self, before: Table, table: Table) -> bool:
+        """Whether a key says in which partition its row is, and Arrow tells keys as Spark does."""
+        from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTransform
+
+        schema, key = table.schema(), self.decoder.row_key.columns
+        kinds = {name: str(schema.find_type(name)) for name in key}
+        same = schema == before.schema() and table.spec() == before.spec()
+        named = {schema.find_column_name(f.source_id) or "": f.transform for f in table.spec().fields}
+        fit = all(
+            isinstance(how, BucketTransform)
+            or (isinstance(how, IdentityTransform | TruncateTransform) and kinds.get(name) in _PLAIN)
+            for name, how in named.items()
+        )
+        return bool(same and named and named.keys() <= set(key) and fit) and all(
+            kind.startswith(BUCKETED) for kind in kinds.values()
+        )
+
+    def _steps(
+        self, reading: Reading, spec: TableSpec, table: Table, head: Head, plan: Plan
+    ) -> tuple[Deal, Merge]:
+        from frazil.landing.upsert.lane.deal import Deal
+        from frazil.landing.upsert.lane.merge import Merge
+
+        identity, frazil = self._identity(spec, table), version("frazil")
+        files = _by_place(table, [e.data_file for e in head.entries.values()], self.decoder.row_key.columns)
+        tasks = 2 * reading.settings.spark.parallelism
+        known = {place: number % tasks for number, place in enumerate(sorted(files))}
+        target = int(spec.write.target_file_size)
+        merge = Merge(
+            layout=self.lane.layout,
+            identity=identity,
+            files=files,
+            anew=bool(plan.upon and plan.upon.earlier_logs),
+            apart=bool(spec.sort_by),
+            small=spec.upkeep.small_file * target,
+            most=min(FULL * target, IN_MEMORY),
+            version=frazil,
+        )
+        return Deal(self.lane.task(reading, spec, table), identity, tasks, known, frazil), merge
+
+    def _identity(self, spec: TableSpec, table: Table) -> Identity:
+        """By the names that columns have in files."""
+        from frazil.landing.upsert.lane.newest import Identity
+
+        own = (f.name for f in table.schema().fields)
+        called, names = dict(zip(own, self.lane.layout.schema.names, strict=True)), names_by_word(spec)
+        partition, offset, timestamp = (called[names[word]] for word in ("partition", "offset", "timestamp"))
+        key = tuple(called[name] for name in self.decoder.row_key.columns)
+        return Identity(key, partition, offset, timestamp)
+
+    def _told(self, found: pa.Table, table: Table, head: Head, plan: Plan, landing: str) -> Merged:
+        """What all tasks say together, compared with what manifests and footers say."""
+        counts = found.filter(found["report"].is_valid())
+        reports = [json.loads(text) for text in counts["report"].to_pylist()]
+        merges = [json.loads(text) for text in found["merge"].drop_null().to_pylist()]
+
+        files = [file for of in found["files"].to_pylist() for file in of or ()]
+        told = self.lane.told(reports, counts["bad"].to_pylist(), files, table, landing)
+        names = {name for m in merges for name in m} - {"removed"}
+        counted = defaultdict(int, {name: sum(m[name] for m in merges) for name in names})
+        removed = frozenset(path for m in merges for path in m["removed"])
+        before = sum(head.entries[path].data_file.record_count for path in removed)
+        sent = sum(r["sent"] for r in reports)
+        _compare(told, counted, before, sent, plan)
+        replaced = counted["gone"] - counted["deleted"]
+        return Merged(
+            **{f.name: getattr(told, f.name) for f in fields(Written)},
+            put=before - counted["gone"] + counted["come"],
+            inserted=counted["come"] - replaced,
+            updated=replaced,
+            deleted=counted["deleted"],
+            ended=counted["deleted"],
+            removed=removed,
+            head=table.metadata.current_snapshot_id or 0,
+        )
+
+
+def _compare(told: Written, counted: Mapping[str, int], before: int, sent: int, plan: Plan) -> None:
+    """Rows are counted by keys and places first, and by what is left out as files are written anew."""
+    work, again, staged = f"A merge of topic {plan.topic}", "Land again.", told.files or StagedFiles()
+    gone, come = counted["gone"], counted["come"]
+    numbers = (
+        f"{sent} of {told.good} changes were dealt out, {counted['received']} received; of {before} rows "
+        f"{gone} go, {come} come; {counted['rows']} were read, {counted['left_out']} left out"
+    )
+    if (counted["received"], counted["rows"], counted["left_out"]) != (sent, before, gone):
+        raise audit_failed(work, numbers, again)
+    audit_rows(staged, before - gone + come, work, numbers, again)
+
+
+def _run(reading: Reading, deal: Deal, merge: Merge) -> pa.Table:
+    """What tasks say; rows of `MERGED`."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from frazil.landing.lane.joint import READ
+    from frazil.landing.upsert.lane.deal import DEALT
+    from frazil.landing.upsert.lane.merge import MERGED
+
+    records = read_slices(reading.spark, reading.settings, reading.slices).selectExpr(*READ)
+    dealt = records.mapInArrow(deal.run, from_arrow_schema(DEALT)).repartitionById(deal.tasks, "task")
+    found: pa.Table = dealt.mapInArrow(merge.run, from_arrow_schema(MERGED)).toArrow()
+    return found
+
+
+def _by_place(table: Table, files: Sequence[DataFile], key: Iterable[str]) -> dict[str, tuple[HeadFile, ...]]:
+    """The files of each partition, with the bounds of the key's columns."""
+    from frazil.landing.upsert.lane.deal import place_of
+    from frazil.landing.upsert.lane.merge import HeadFile
+    from frazil.tables.transfer import OldFile
+
+    found: dict[str, list[HeadFile]] = defaultdict(list)
+    for file in files:
+        place = place_of(file.partition[n] for n in range(len(table.spec().fields)))
+        bounds = tuple(_bounds(table, file, name) for name in key)
+        found[place].append(HeadFile(OldFile(file.file_path, file.file_size_in_bytes), bounds))
+    return {place: tuple(of) for place, of in found.items()}
+
+
+def _bounds(table: Table, file: DataFile, name: str) -> tuple[Any, Any] | None:
+    """The least and the greatest value of a column, as Arrow takes them; None where nobody says it."""
+    from pyiceberg.conversions import from_bytes
+    from pyiceberg.types import PrimitiveType
+
+    field = table.schema().find_field(name)
+    low, high = ((of or {}).get(field.field_id) for of in (file.lower_bounds, file.upper_bounds))
+    kind = field.field_type
+    if low is None or high is None or not isinstance(kind, PrimitiveType):
+        return None
+    return from_bytes(kind, low), from_bytes(kind, high)

@@ -1,0 +1,113 @@
+"""The last change of each key by columns, and whether it is newer than a row: the rules of `upsert/order.py`.
+
+Tasks of Spark import PyArrow only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+_RANK = "$frazil_rank"
+_LONG_AGO = -(2**63)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The columns of a table that tell what a row is of, and where its record stands."""
+
+    key: tuple[str, ...]
+    partition: str
+    offset: str
+    timestamp: str
+
+    @property
+    def places(self) -> tuple[str, str, str]:
+        """Those of the record."""
+        return self.partition, self.offset, self.timestamp
+
+    def last_of_partitions(self, changes: pa.Table) -> pa.Table:
+        """The last change of each key in each partition of the topic."""
+        order = np.lexsort(self._numbers(changes, self.partition, self.offset))
+        return _with_greatest(changes, [*self.key, self.partition], order)
+
+    def newest(self, changes: pa.Table) -> pa.Table:
+        """The newest change of each key."""
+        last = self.last_of_partitions(changes)
+        order = np.lexsort(self._numbers(last, self.partition, self.timestamp))
+        return _with_greatest(last, self.key, order)
+
+    def is_newer(self, changes: pa.Table, rows: pa.Table, *, anew: bool) -> NDArray[np.bool_]:
+        """For each pair of a change and a row whether the change is newer.
+
+        `anew`: offsets may have begun anew. A row that does not say where its record stands is older.
+        """
+        (partition, offset, at), (change, placed, moment) = (
+            [of[name] for name in self.places] for of in (rows, changes)
+        )
+        greater = pc.and_kleene(pc.equal(moment, at), pc.greater(change, partition))
+        later = pc.or_kleene(pc.greater(moment, at), greater)
+        behind = pa.array(np.ones(len(changes), bool)) if anew else pc.greater(placed, offset)
+        same = pc.fill_null(pc.equal(change, partition), False)
+        found: NDArray[np.bool_] = pc.fill_null(pc.if_else(same, behind, later), True).to_numpy()
+        return found
+
+    def _numbers(self, changes: pa.Table, *names: str) -> list[Numbers]:
+        """Columns to sort by, the last one first."""
+        columns = (changes[name].cast(pa.int64()) for name in names)
+        return [pc.fill_null(column, _LONG_AGO).to_numpy() for column in columns]
+
+
+def _with_greatest(rows: pa.Table, names: Sequence[str], order: Numbers) -> pa.Table:
+    """Of the rows that are alike in some columns the one that comes last in an order."""
+    ranks = np.empty(len(rows), np.int64)
+    ranks[order] = np.arange(len(rows))
+    ranked = rows.select(list(names)).append_column(_RANK, pa.array(ranks))
+    best = ranked.group_by(list(names), use_threads=False).aggregate([(_RANK, "max")])
+    if len(best) == len(rows):
+        return rows
+    chosen = np.zeros(len(rows), bool)
+    chosen[order[best[f"{_RANK}_max"].to_numpy()]] = True
+    return rows.filter(pa.array(chosen))
+
+
+class KeyIndex:
+    """Finds keys of one or several columns among some that are all different."""
+
+    def __init__(self, keys: pa.Table) -> None:
+        first, *others = keys.columns
+        self._first, self._codes = first, None
+        self._others: list[tuple[pa.Array, pa.Array]] = []
+        if others:
+            known = pc.unique(first)
+            self._first, codes = known, pc.index_in(first, value_set=known).cast(pa.int64())
+            for column in others:
+                values = pc.unique(column)
+                pairs = _pairs(codes, column, values)
+                self._others.append((values, pc.unique(pairs)))
+                codes = pc.index_in(pairs, value_set=self._others[-1][1]).cast(pa.int64())
+            self._codes = codes
+
+    def find(self, columns: Iterable[pa.ChunkedArray]) -> pa.ChunkedArray:
+        """For each of other keys the place of the same one; null where there is none."""
+        first, *others = columns
+        codes = pc.index_in(first, value_set=self._first)
+        for column, (values, pairs) in zip(others, self._others, strict=True):
+            codes = pc.index_in(_pairs(codes.cast(pa.int64()), column, values), value_set=pairs)
+        return codes if self._codes is None else pc.index_in(codes.cast(pa.int64()), value_set=self._codes)
+
+
+def _pairs(codes: pa.ChunkedArray, column: pa.ChunkedArray, values: pa.Array) -> pa.ChunkedArray:
+    """One number for each pair of a code and a value; null where one is not known."""
+    found = pc.index_in(column, value_set=values).cast(pa.int64())
+    return pc.add(pc.multiply(codes, max(1, len(values))), found)
