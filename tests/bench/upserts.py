@@ -83,6 +83,7 @@ class Case:
         keys: Draws the key of a change.
         layout: The spec's `partition_by` and `sort_by`.
         local: Whether changed keys lie together.
+        files: That the table has before, where it has no partitions.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Case:
     keys: Callable[[random.Random, int], int]
     layout: dict[str, object] = field(default_factory=dict)
     local: bool = False
+    files: int = 8
 
 
 def anywhere(chance: random.Random, rows: int) -> int:
@@ -107,7 +109,7 @@ BY_KEY: dict[str, object] = {"partition_by": [], "sort_by": ["id"]}
 CASES = (
     Case("half a million random keys", 2_000_000, 500_000, anywhere),
     Case("1 % of the keys, random", 10_000_000, 100_000, anywhere),
-    Case("1 % of the keys, the newest", 10_000_000, 100_000, newest, BY_KEY, True),
+    Case("1 % of the keys, the newest", 10_000_000, 100_000, newest, BY_KEY, True, 20),
 )
 
 
@@ -256,7 +258,7 @@ class Bench:
         )  # fmt: skip
         name = things(spec, self._connections.settings).table
         land(spec, self._connections, max_records=1)
-        rows = self._columns(self._connections.spark.range(1, case.rows, 1, 8), BASE, name)
+        rows = self._columns(self._connections.spark.range(1, case.rows, 1, case.files), BASE, name)
         try:
             rows.writeTo(spark_name(name)).option("fanout-enabled", "true").append()
             yield spec, name

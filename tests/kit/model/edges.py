@@ -51,7 +51,7 @@ from frazil.tables.snapshots import ancestors
 from frazil.tables.stage import StagedFiles
 from kit.model.haste import make_haste
 from kit.model.replays import Replays
-from kit.model.rewrites import Rewrites
+from kit.model.rewrites import LANE_LIVES, Rewrites
 from kit.model.spark import append_to, plan_text, written
 from kit.model.topic import Record
 
@@ -63,7 +63,6 @@ __all__ = ["Edges", "edges"]
 COLUMNS = RecordColumns(Struct(()), Struct((Field("quantity", Primitive("long")),)))
 COLUMNS_OF_KEY = RecordColumns(Struct((Field("key", Primitive("long")),)), COLUMNS.value)
 KEY = RowKey({"key": "key"})
-_LANE_LIVES = 6 * 3600.0
 
 
 class Here(Executor):
@@ -90,7 +89,7 @@ class Edges:
     begun: dict[bool, World]  # what all rounds begin with, of tables with a row per key and of others
 
     def __init__(self) -> None:
-        self.begun = {}
+        self.begun, self.rewrites = {}, Rewrites(self)
 
     def topic_fact(self, _admin: Any, _topic: str) -> Any:
         self.world.stage.step()
@@ -141,7 +140,9 @@ class Edges:
         return written(branch, found)
 
     def lane_of(self, *_: Any) -> Any:
-        return SimpleNamespace(write=self._lane) if self.world.lane and not self.world.keyed else None
+        """Of a table with a row per key its way is another one."""
+        told = self.rewrites.told_by_tasks
+        return SimpleNamespace(write=self._lane, told=told) if self.world.lane else None
 
     def _lane(
         self, reading: Any, _spec: Any, table: Table, plan: Plan, landing: str, _run_part: Any
@@ -151,7 +152,7 @@ class Edges:
         good = [[*r.at] for r in found if not r.bad]
         files = (self.world.write_rows(table, good),) if good else ()
         self.world.stage.step()
-        return written(landing, found, StagedFiles(files, until=started_at(landing) + _LANE_LIVES))
+        return written(landing, found, StagedFiles(files, until=started_at(landing) + LANE_LIVES))
 
     def _spoiled(self, records: list[Record]) -> list[Record]:
         """What a reader may do wrong without saying so: it loses a record, or reads one twice."""
@@ -276,7 +277,7 @@ def edges() -> Iterator[Edges]:
             (frazil.upkeep.orphans, "list_files", found.list_files),
             (storage, "ThreadPoolExecutor", Here), (ExecutorFactory, "_instance", here),
             (ExecutorFactory, "_instance_pid", os.getpid()),  # else PyIceberg makes threads of its own
-            *Rewrites(found).each(),
+            *found.rewrites.each(),
             *Replays(found).each(),
             (time, "time", found.time), (time, "monotonic", found.time), (time, "sleep", found.sleep),
         ]:  # fmt: skip

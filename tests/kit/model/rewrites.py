@@ -12,6 +12,7 @@ from pyiceberg.expressions import AlwaysTrue
 from pyspark.errors import PySparkException
 
 import frazil.landing.upsert.arrow as arrow
+import frazil.landing.upsert.lane.job as upsert_lane
 import frazil.landing.upsert.merge as merge
 import frazil.tables.remainder as remainder
 import frazil.tables.transfer as transfer
@@ -24,8 +25,10 @@ from frazil.landing.upsert.matches import KeyRange, Matches
 from frazil.landing.write import PLAN, Written
 from frazil.spec.names import TableName
 from frazil.tables.box import Box
+from frazil.tables.branches import started_at
 from frazil.tables.faults import Job, spark_job
-from frazil.tables.manifests import added_files
+from frazil.tables.manifests import Head, HeadReader, added_files
+from frazil.tables.stage import StagedFiles
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.forgetting.letters import Letters
 from frazil.upkeep.forgetting.rows import Going
@@ -38,13 +41,23 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
 
+    from kit.model.edges import Edges
+
 __all__ = ["Rewrites"]
 
 Row = list[Any]
 
 
+LANE_LIVES = 6 * 3600.0
+"""Seconds within which files without a branch are published, or never."""
+
+
 class Rewrites(StandIns):
     """Those of all works that write files anew."""
+
+    def __init__(self, edges: Edges) -> None:
+        super().__init__(edges)
+        self._made: dict[str, DataFile] = {}  # by tasks that merge, until the landing hears of them
 
     def each(self) -> Iterator[tuple[Any, str, Any]]:
         """See `StandIns.each`."""
@@ -58,6 +71,9 @@ class Rewrites(StandIns):
         yield arrow, "may_rewrite", lambda *_: self.world.lane
         yield arrow, "_run", self.kept_by_columns
         yield transfer, "files_written", lambda _, found: found["files"]
+        yield upsert_lane.UpsertLane, "_head", self.head_for_tasks
+        yield upsert_lane.UpsertLane, "_steps", lambda *of: (of[3], of[5])  # table and plan
+        yield upsert_lane, "_run", self.merged_by_tasks
         yield survivors, "_append", self.leave_out
         yield remainder, "rows_by_file", self.rows_by_file
         yield forget, "letters_of_topic", self.letters
@@ -122,6 +138,55 @@ class Rewrites(StandIns):
         file = self.world.write_rows(table, self.world.cut(stay + come))
         self.world.stage.step()
         return {"rows": pa.array([len(old)]), "gone": pa.array([len(old) - len(stay)]), "files": (file,)}
+
+    def head_for_tasks(self, _reading: Any, _before: Any, table: Table, plan: Plan) -> Head | None:
+        """The head, where tasks merge; half of the landings go by a branch."""
+        head = None if self.world.stage.dice.choose(2, 0.5) else HeadReader(()).read(table)
+        return head if head and not head.deleting else None
+
+    def merged_by_tasks(self, reading: Any, table: Table, plan: Plan) -> pa.Table:
+        """Tasks that decode changes and merge them with the head, without a branch; all partitions as one."""
+        read = reading.frame()
+        sent = {record.key: record for record in read if not record.bad}
+        last = {record.key: record for record in self.world.cut(list(sent.values()))}
+        held: dict[str, list[Row]] = {}
+        for path, row in found_at(self.world, table, table.metadata.current_snapshot_id):
+            held.setdefault(path, []).append(row)
+        anew = bool(plan.upon and plan.upon.earlier_logs)
+        gone, older = [], set()
+        for path, row in ((path, row) for path, rows in held.items() for row in rows):
+            if (record := self._record(row)) is None or (change := last.get(record.key)) is None:
+                continue
+            if anew or change.offset > record.offset:
+                gone.append((path, row, change))
+            else:
+                older.add(record.key)
+        come = [[*c.at] for c in last.values() if c.key not in older and c.value is not None]
+        removed = sorted({path for path, _, _ in gone})
+        before = [row for path in removed for row in held[path]]
+        going = [row for _, row, _ in gone]
+        rows = [row for row in before if row not in going] + come
+        files = [self.world.write_rows(table, self.world.cut(rows))] if rows else []
+        self.world.stage.step()
+        self._made |= {file.file_path: file for file in files}
+        deleted = sum(change.value is None for _, _, change in gone)
+        counts = {
+            "received": len(last), "come": len(come), "rows": len(before), "gone": len(gone),
+            "left_out": len(gone), "deleted": deleted, "removed": removed,
+        }  # fmt: skip
+        report = {"sent": len(sent), "read": [[*record.at] for record in read]}
+        return pa.table({
+            "report": [json.dumps(report), None], "bad": pa.nulls(2), "merge": [None, json.dumps(counts)],
+            "files": [None, [file.file_path for file in files]],
+        })  # fmt: skip
+
+    def told_by_tasks(
+        self, reports: Sequence[Mapping[str, Any]], _bad: Any, paths: Sequence[str], _table: Any, landing: str
+    ) -> Written:
+        """What the first step says of records, with the files of the second."""
+        read = [self.world.topic.ever[log, p, at] for report in reports for log, p, at in report["read"]]
+        files = tuple(self._made.pop(path) for path in paths)
+        return written(landing, read, StagedFiles(files, until=started_at(landing) + LANE_LIVES))
 
     def _rows_of(self, files: Iterable[DataFile]) -> list[Row]:
         return [row for file in files for row in self.world.store.rows_of(file.file_path)]

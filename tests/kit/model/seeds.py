@@ -32,6 +32,7 @@ SEEDS: dict[str, int] = {
     "files of a work that has not yet named them are no orphans": 158,
     "the rows of a redrive are counted": 4,
     "a merge replaces files that are still there": 11,
+    "files of a merge without a branch are published while no orphan removal can have taken them": 10,
     "a merge is dropped where rows were deleted since": 97,
     "a merge is put upon the line that it was merged with": 149,
     "a branch is made of the head that there is, which nobody expires": 36,

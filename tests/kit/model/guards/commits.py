@@ -77,6 +77,13 @@ COMMITS: tuple[Guard, ...] = (
         lane=True,
     ),
     Guard(
+        "files of a merge without a branch are published while no orphan removal can have taken them",
+        put(stage, "check_still_there", nothing),
+        {"first": ("land",), "second": ("seven hours", "seven hours", "orphans")},
+        lane=True,
+        keyed=True,
+    ),
+    Guard(
         "the copy of the position counts only while main has not gone back behind it",
         put(ledger, "_is_newer", lambda _: False),
         {"first": ("land",), "engine": ("append", "append", "turn back", "trim")},

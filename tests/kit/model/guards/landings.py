@@ -8,6 +8,7 @@ from frazil.landing import dead_letters, history, land
 from frazil.landing.ledger import Ledger
 from frazil.landing.publication import Landed
 from frazil.landing.upsert import arrow, merge
+from frazil.landing.upsert.lane import job as upsert_lane
 from kit.model.guards.guard import LANDERS, Guard, nothing, put, put_any
 
 __all__ = ["LANDINGS", "read_only"]
@@ -91,6 +92,14 @@ LANDINGS: tuple[Guard, ...] = (
     Guard(
         "the rows that a merge keeps by columns are counted",
         put(arrow, "audit_rows", nothing),
+        LANDERS,
+        lane=True,
+        spoils=0.3,
+        keyed=True,
+    ),
+    Guard(
+        "the rows that one job decodes and merges are counted",
+        put(upsert_lane, "_compare", nothing),
         LANDERS,
         lane=True,
         spoils=0.3,
