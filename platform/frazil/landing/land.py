@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.errors import FrazilError, NotYetError, behind
 from frazil.formats.record import RecordDecoder, decoder_for
-from frazil.kafka.epochs import leader_epochs
 from frazil.kafka.facts import TopicFacts, topic_fact, topic_facts
 from frazil.kafka.tally import Tally
 from frazil.landing.audit import audit, branch_rows, gaps_of, readable
@@ -29,7 +28,7 @@ from frazil.landing.ledger import GUESS, Span, bytes_per_record, read_ledger
 from frazil.landing.plan import Plan, make_plan
 from frazil.landing.publication import Landed
 from frazil.landing.report import LandingReport, report_of, sum_of
-from frazil.landing.source import Reading
+from frazil.landing.source import Reading, planned_reading
 from frazil.landing.tables import ensure_table
 from frazil.landing.upsert.lane.job import UpsertLane
 from frazil.landing.upsert.merge import write_upserts
@@ -106,13 +105,6 @@ def land(
     seconds = round(time.monotonic() - begun, 3)
     _log.info("landed", extra={**about, **came, "seconds": seconds})
     return replace(report, seconds=seconds)
-
-
-def planned_reading(connections: Connections, plan: Plan) -> Reading:
-    """The reading of what was planned."""
-    settings = connections.settings
-    epochs = leader_epochs(settings, plan.busy, plan.topic, plan.leader_epochs)
-    return Reading(connections.spark, settings, plan.topic, plan.busy, epochs)
 
 
 def refuse_other_topic(connections: Connections, name: TableName, plan: Plan) -> None:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from frazil.connections import Connections
 from frazil.kafka.access import java_access
+from frazil.kafka.epochs import leader_epochs
 from frazil.landing.ledger import Span
-from frazil.landing.plan import Slice, cut
+from frazil.landing.plan import Plan, Slice, cut
 from frazil.settings.profile import Settings
 
 if TYPE_CHECKING:
@@ -62,6 +64,13 @@ class Reading:
         """The records, with the column leader_epoch beside those of `read_slices`."""
         found = read_slices(self.spark, self.settings, self.slices)
         return found.selectExpr("*", f"{_epoch(self.epochs)} AS leader_epoch")
+
+
+def planned_reading(connections: Connections, plan: Plan) -> Reading:
+    """The reading of what was planned."""
+    settings = connections.settings
+    epochs = leader_epochs(settings, plan.busy, plan.topic, plan.leader_epochs)
+    return Reading(connections.spark, settings, plan.topic, plan.busy, epochs)
 
 
 def read_slices(spark: SparkSession, settings: Settings, slices: Sequence[Mapping[Place, Span]]) -> DataFrame:

@@ -30,6 +30,7 @@ import frazil.landing.land
 import frazil.landing.redrive
 import frazil.landing.rollback
 import frazil.landing.selection
+import frazil.landing.source
 import frazil.tables.keys
 import frazil.upkeep.compaction.arrow
 import frazil.upkeep.compaction.rewrite
@@ -123,7 +124,7 @@ class Edges:
                 raise PySparkException(f"OffsetOutOfRange {e}") from e
 
         read.sparkSession = None  # type: ignore[attr-defined]
-        return SimpleNamespace(frame=read)
+        return SimpleNamespace(frame=read, spark=None)
 
     def frame(self, _spark: Any, letters: Sequence[DeadLetter]) -> Any:
         """Dead letters that decode by now."""
@@ -254,14 +255,14 @@ def edges() -> Iterator[Edges]:
     found, here = Edges(), Here()
     landing, letters = frazil.landing.land, frazil.landing.dead_letters
     redrive, chosen = frazil.landing.redrive, frazil.landing.selection
-    rollback = frazil.landing.rollback
+    rollback, source = frazil.landing.rollback, frazil.landing.source
     rewrite, storage = frazil.upkeep.compaction.rewrite, frazil.upkeep.storage
     columns = frazil.upkeep.compaction.arrow
     with pytest.MonkeyPatch.context() as patch:
         for module, name, put in [
             (landing, "topic_fact", found.topic_fact), (landing, "topic_facts", found.topic_facts),
-            (landing, "decoder_for", found.decoder_for), (landing, "leader_epochs", lambda *_: {}),
-            (landing, "Reading", found.reading), (landing, "write_branch", found.write_branch),
+            (landing, "decoder_for", found.decoder_for), (source, "leader_epochs", lambda *_: {}),
+            (source, "Reading", found.reading), (landing, "write_branch", found.write_branch),
             (landing, "lane_of", found.lane_of), (landing, "find_bad", found.find_bad),
             (frazil.landing.audit, "tally_records", found.tally_records),
             (letters, "_data_files", found.letter_files),

@@ -14,7 +14,7 @@ from frazil.landing.audit import audit, branch_rows, readable
 from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.faults import landing_job
-from frazil.landing.land import Step, planned_reading, refuse_other_topic
+from frazil.landing.land import Step, refuse_other_topic
 from frazil.landing.ledger import Ledger, Span, read_ledger
 from frazil.landing.plan import Plan
 from frazil.landing.replay.difference import Present, find_present
@@ -22,6 +22,7 @@ from frazil.landing.replay.outcome import Comparison
 from frazil.landing.replay.plan import plan_replay, refuse_keyed, refuse_rows
 from frazil.landing.report import LandingReport
 from frazil.landing.selection import offset_columns
+from frazil.landing.source import planned_reading
 from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
 from frazil.spec.names import TableName, writable
