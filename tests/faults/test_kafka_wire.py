@@ -121,16 +121,17 @@ def test_a_question_whose_answer_is_lost_is_asked_again(
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """A Kafka that is silent is given up after four seconds, not twenty."""
-    for limit in ("_PATIENCE", "_METADATA"):
-        monkeypatch.setattr(f"frazil.kafka.probe.{limit}", 2.0)
-    monkeypatch.setitem(source._OPTIONS, "kafka.default.api.timeout.ms", "4000")
+    with monkeypatch.context() as patch:
+        for limit in ("_PATIENCE", "_METADATA"):
+            patch.setattr(f"frazil.kafka.probe.{limit}", 2.0)
+        patch.setitem(source._OPTIONS, "kafka.default.api.timeout.ms", "4000")
+        yield patch
 
 
-@pytest.mark.usefixtures("impatient")
 def test_a_kafka_that_swallows_all_is_named_and_nothing_untrue_is_told_of_a_column_that_came(
-    landed: Topic, wire: Wire
+    landed: Topic, wire: Wire, impatient: pytest.MonkeyPatch
 ) -> None:
     note = {"name": "note", "type": ["null", "string"], "default": None}
     landed.register({**TRADE, "fields": [*TRADE["fields"], note]})
@@ -142,6 +143,7 @@ def test_a_kafka_that_swallows_all_is_named_and_nothing_untrue_is_told_of_a_colu
     with pytest.raises(PartDownError, match="Kafka does not answer") as told:
         land(landed.spec, landed.connections, on_step=swallow)
     wire.calm()
+    impatient.undo()
 
     assert "note" in table_of(landed).schema().column_names
     assert "nothing was changed" not in told.value.meaning.lower()

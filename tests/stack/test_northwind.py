@@ -121,7 +121,10 @@ def test_after_a_crash_of_both_what_changed_meanwhile_is_sent(own: Own) -> None:
     kill([psutil.Process(own.pids["connect"])])
     with open_database(own.home, ports, DATABASE) as connection:
         connection.execute("UPDATE shippers SET phone = '1' WHERE shipper_id = 1")
-    kill(each for each in own.processes if each.name() == "postgres")
+    database = [each for each in own.processes if each.name() == "postgres"]
+    kill(database)
+    # To PostgreSQL one that ended lives as long as it is in the list.
+    wait_for(lambda: not any(psutil.pid_exists(each.pid) for each in database))
     assert own.parts["postgres"].state == "dead"
 
     own.up(*ONLY)

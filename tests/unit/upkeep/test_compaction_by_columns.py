@@ -25,9 +25,9 @@ from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, 
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables import transfer
 from frazil.tables.layout import create_table
 from frazil.tables.pyiceberg import write_files
-from frazil.tables.transfer import Bins
 from frazil.upkeep.compaction import run
 from frazil.upkeep.compaction.run import compact
 
@@ -211,8 +211,8 @@ def test_a_file_that_lacks_rows_stops_the_compaction(
     clients: Clients, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = make(clients)
-    whole = Bins._read
-    monkeypatch.setattr(Bins, "_read", lambda *of: (batch.slice(1) for batch in whole(*of)))
+    whole = transfer._read
+    monkeypatch.setattr(transfer, "_read", lambda *of: (batch.slice(1) for batch in whole(*of)))
 
     with pytest.raises(AuditFailedError, match="does not add up"):
         compact(SPEC, clients, 0.0)
