@@ -11,13 +11,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def as_map(entries: pa.ListArray) -> pa.MapArray:
-    """Lists of keys and values as maps; null where there is no list."""
-    offsets = entries.offsets.to_numpy()
-    first, end = int(offsets[0]), int(offsets[-1])  # of a part of a batch, all of whose entries are at hand
-    keys, values = (entries.values.field(n).slice(first, end - first) for n in (0, 1))
-    missing = entries.is_null() if entries.null_count else None
-    return map_of(keys, values, offsets - first, pa.map_(keys.type, values.type), missing)
+def as_map(keys: pa.ListArray, values: pa.ListArray) -> pa.MapArray:
+    """Lists of keys, and lists of their values, as maps; null where a list is empty."""
+    offsets = keys.offsets.to_numpy()
+    kind = pa.map_(keys.type.value_type, values.type.value_type)
+    empty = pa.array(np.diff(offsets) == 0)
+    return map_of(keys.flatten(), values.flatten(), offsets - offsets[0], kind, empty)
 
 
 def map_of(

@@ -85,10 +85,10 @@ def data_file(table: Table, written: WrittenFile) -> DataFile:
     from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
     from pyiceberg.typedef import Record
 
-    from frazil.tables.parquet import Partitions, unpacked
+    from frazil.tables.parquet import Partitions, key_in
 
     schema, spec = table.schema(), table.spec()
-    folder = Partitions(spec, schema, ()).folder_of(unpacked(written.partition))
+    folder = Partitions(spec, schema, ()).folder_of(key_in(written.partition))
     file = DataFile.from_args(
         content=DataFileContent.DATA,
         file_path=written.path,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+from frazil.tables.task import packed, unpacked
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -37,9 +38,6 @@ _TRIED, _WORTH = 2**20, 16 * 2**20
 
 _AS_SMALL = 1.03
 """What a column may take more at the quicker level; text takes 1.1 times as much and more."""
-
-_LOADED = version("frazil")
-"""Of the modules in memory: a worker that serves many sessions may be older than what is installed by now."""
 
 FILES = pa.list_(
     pa.struct(
@@ -123,12 +121,6 @@ class WrittenFile:
     size: int
     footer: bytes
     partition: bytes  # its values, as an Arrow stream
-
-
-def refuse_others(frazil: str) -> None:
-    """Raises ModuleNotFoundError where a worker's Frazil is another one than the driver's."""
-    if frazil != _LOADED:
-        raise ModuleNotFoundError(f"frazil {frazil}: Spark's workers have {_LOADED}")
 
 
 class DataFileWriter:
@@ -220,7 +212,7 @@ class _File:
             self._out.close()
         footer = BytesIO()
         self._writer.writer.metadata.write_metadata_file(footer)
-        return WrittenFile(self._path, size, footer.getvalue(), _packed(self._key))
+        return WrittenFile(self._path, size, footer.getvalue(), _stream_of(self._key))
 
 
 def _measured(rows: pa.Table, layout: FileLayout) -> dict[str, Any]:
@@ -263,16 +255,11 @@ def _whole(batch: pa.RecordBatch) -> Iterator[tuple[Key, pa.RecordBatch]]:
         yield (), batch
 
 
-def _packed(key: Key) -> bytes:
-    """A partition's values with their types, as nothing that could be run when it is read."""
-    row = pa.RecordBatch.from_pydict({str(place): [value] for place, value in enumerate(key)})
-    with pa.BufferOutputStream() as out, pa.ipc.new_stream(out, row.schema) as stream:
-        stream.write_batch(row)
-    return bytes(out.getvalue().to_pybytes())
+def _stream_of(key: Key) -> bytes:
+    """A partition's values with their types."""
+    return packed(pa.RecordBatch.from_pydict({str(place): [value] for place, value in enumerate(key)}))
 
 
-def unpacked(stream: bytes) -> Key:
+def key_in(stream: bytes) -> Key:
     """The values of a `WrittenFile.partition`."""
-    with pa.ipc.open_stream(stream) as read:
-        columns = read.read_all().to_pydict()
-    return tuple(values[0] for values in columns.values())
+    return tuple(column[0].as_py() for column in unpacked(stream).columns)

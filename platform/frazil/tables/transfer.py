@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from frazil.tables.conversion import fitted
-from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, refuse_others, stored
+from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, stored
+from frazil.tables.task import begin_task, rows_of
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
@@ -78,8 +79,7 @@ class Bins:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Writes the bins whose numbers come; rows of `RETURNED`."""
-        refuse_others(self.version)
-        pa.set_cpu_count(1)  # Spark has given this task one core
+        begin_task(self.version)
         for batch in batches:
             yield from map(self._rewritten, batch.column(0).to_pylist())
 
@@ -88,9 +88,7 @@ class Bins:
         layout, name = replace(self.layout, target=bin_.most), f"{number:05}-{self.name}"
         moved = move_rows(layout, name, bin_.files, self._keys(bin_), rows_in(layout, bin_.added))
         told = pa.array([[asdict(f) for f in moved.files]], FILES)
-        return pa.RecordBatch.from_arrays(
-            [pa.array([moved.rows]), pa.array([moved.gone]), told], schema=RETURNED
-        )
+        return rows_of(RETURNED, rows=pa.array([moved.rows]), gone=pa.array([moved.gone]), files=told)
 
     def _keys(self, bin_: FileBin) -> pa.Table | None:
         """The keys whose rows go from a bin."""

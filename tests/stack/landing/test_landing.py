@@ -127,15 +127,18 @@ def test_independent_readers_see_the_same_rows_as_spark(topic: Topic) -> None:
     assert [(*r[:3], bytes(r[3])) for r in spark] == [r[:4] for r in own]
 
 
-def test_of_a_repeated_header_the_last_value_counts(topic: Topic) -> None:
+def test_headers_are_as_they_were_sent_and_of_a_repeated_one_the_last_value_counts(topic: Topic) -> None:
     value = topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"})
     topic.send([value], headers=[("h", b"1"), ("h", b"2"), ("empty", None)])
     topic.send([value])
+    strange: dict[str, bytes | None] = {"": b"", "größe:1,2": b"\0\xff,:-", "-": b"-"}
+    topic.send([value], headers=list(strange.items()))
     land(topic.spec, topic.connections)
 
     assert [r["$$headers"] and dict(r["$$headers"]) for r in topic.rows()] == [
         {"h": b"2", "empty": None},
         None,
+        strange,
     ]
 
 

@@ -81,8 +81,8 @@ class Intake:
 
     def take(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """Takes records in; gives the good ones, and the rows that they are."""
-        headers = batch.schema.get_field_index("headers")
-        batch = batch.set_column(headers, "headers", as_map(batch.column(headers)))
+        headers = as_map(batch["header_keys"], batch["header_values"])
+        batch = batch.drop_columns(["header_keys", "header_values"]).append_column("headers", headers)
         batch = batch.append_column("leader_epoch", self._epochs(batch))
         verdicts = self._task.records.decode(batch["raw_key"], batch["raw_value"])
         self._count(batch, verdicts)

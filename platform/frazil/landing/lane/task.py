@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from frazil.landing.lane.intake import BAD, Intake, Task
-from frazil.tables.parquet import FILES, HELD, DataFileWriter, refuse_others
+from frazil.tables.parquet import FILES, HELD, DataFileWriter
+from frazil.tables.task import begin_task, rows_of
 
 RETURNED = pa.schema(
     [
@@ -31,8 +32,7 @@ class Tasks:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Writes what a Spark task reads; rows of `RETURNED`."""
-        refuse_others(self.version)
-        pa.set_cpu_count(1)  # Spark has given this task one core
+        begin_task(self.version)
         begun: dict[int, _Slice] = {}
         for batch in batches:
             for number, records in _by_landing(batch):
@@ -79,5 +79,5 @@ class _Slice:
         """Finishes the files; the row of `RETURNED` of the landing that has this number."""
         landing = pa.array([number], pa.int32())
         files = pa.array([[asdict(f) for f in self._writer.close()]], FILES)
-        told = [landing, self._intake.report(), files, self._intake.given_back()]
-        return pa.RecordBatch.from_arrays(told, schema=RETURNED)
+        report, bad = self._intake.report(), self._intake.given_back()
+        return rows_of(RETURNED, landing=landing, report=report, files=files, bad=bad)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -32,7 +32,7 @@ from frazil.tables.layout import create_table
 
 SPEC = TableSpec(topic="t", namespace="n", key_format="string", value_format="string")
 BASE = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
-HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+Headers = list[tuple[str, bytes | None]]
 OTHERS = b"\0\0\0\0\x09"
 
 
@@ -61,9 +61,15 @@ def task_of(catalog: InMemoryCatalog, null_value: tuple[bool, bool] = (False, Tr
 
 
 def batch(
-    *records: tuple[bytes | None, bytes | None], partition: int = 0, first: int = 0, landing: int = 0
+    *records: tuple[bytes | None, bytes | None],
+    partition: int = 0,
+    first: int = 0,
+    landing: int = 0,
+    headers: Sequence[Headers] = (),
 ) -> pa.RecordBatch:
+    """Records as Spark gives them to tasks; by default all but the first one have a header."""
     rows = range(len(records))
+    sent: Sequence[Headers] = headers or [[("h", b"v")] if n else [] for n in rows]
     columns = {
         "raw_key": pa.array([key for key, _ in records], pa.binary()),
         "raw_value": pa.array([value for _, value in records], pa.binary()),
@@ -72,7 +78,8 @@ def batch(
         "timestamp": pa.array([BASE + dt.timedelta(milliseconds=n) for n in rows], pa.timestamp("us", "UTC")),
         "timestampType": pa.array([(0, 1, -1)[n % 3] for n in rows], pa.int32()),
         "landing": pa.array([landing for _ in rows], pa.int32()),
-        "headers": pa.array([[("h", b"v")] if n else None for n in rows], HEADERS),
+        "header_keys": pa.array([[key for key, _ in of] for of in sent], pa.list_(pa.string())),
+        "header_values": pa.array([[value for _, value in of] for of in sent], pa.list_(pa.binary())),
     }
     return pa.RecordBatch.from_pydict(columns)
 
@@ -151,20 +158,18 @@ def test_a_rows_metadata_is_its_records(catalog: InMemoryCatalog) -> None:
 
 
 def test_of_headers_of_one_name_the_last_one_is_kept(catalog: InMemoryCatalog) -> None:
-    sent = [
+    sent: list[Headers] = [
         [("h", b"old"), ("other", None), ("h", b"new")],
-        None,
-        [("h", b"v")],
         [],
+        [("h", b"v")],
         [("x", b""), ("h", b"w")],
     ]
-    records = batch(*[(b"k", b"v")] * len(sent))
-    records = records.set_column(records.num_columns - 1, "headers", pa.array(sent, HEADERS))
+    records = batch(*[(b"k", b"v")] * len(sent), headers=sent)
 
     _, rows, _ = run(task_of(catalog), records.slice(0, 2), records.slice(2))
 
     found = [row["_x24_x24headers"] and dict(row["_x24_x24headers"]) for row in rows]
-    assert found == [{"other": None, "h": b"new"}, None, {"h": b"v"}, [], {"x": b"", "h": b"w"}]
+    assert found == [{"other": None, "h": b"new"}, None, {"h": b"v"}, {"x": b"", "h": b"w"}]
 
 
 def test_counts_are_of_all_batches_and_say_which_records_were_read(catalog: InMemoryCatalog) -> None:
@@ -212,7 +217,7 @@ def test_workers_of_another_version_do_nothing(catalog: InMemoryCatalog) -> None
 def test_workers_that_were_there_before_an_upgrade_do_nothing_though_it_is_installed(
     catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frazil.tables.parquet._LOADED", "0.0.9")
+    monkeypatch.setattr("frazil.tables.task._LOADED", "0.0.9")
 
     with pytest.raises(ModuleNotFoundError, match=r"0\.0\.9"):
         run(task_of(catalog), batch((b"k", b"v")))

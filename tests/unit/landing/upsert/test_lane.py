@@ -36,7 +36,6 @@ from frazil.tables.transfer import OldFile, files_written
 SPEC = TableSpec.model_validate(
     {"topic": "t", "namespace": "n", "mode": "upsert", "key_format": "string", "value_format": "string"}
 )
-HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 MB = 2**20
 
 Change = tuple[str, str | None, int, int, int]
@@ -129,7 +128,8 @@ def batch(changes: Iterable[Change]) -> pa.RecordBatch:
             "offset": pa.array(offsets, pa.int64()),
             "timestamp": pa.array(moments, pa.timestamp("us", "UTC")),
             "timestampType": pa.array([0 for _ in keys], pa.int32()),
-            "headers": pa.array([None for _ in keys], HEADERS),
+            "header_keys": pa.array([[] for _ in keys], pa.list_(pa.string())),
+            "header_values": pa.array([[] for _ in keys], pa.list_(pa.binary())),
         }
     )
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from frazil.landing.lane.intake import BAD, Intake, Task
 from frazil.landing.upsert.lane.newest import Identity
-from frazil.tables.parquet import refuse_others
+from frazil.tables.task import begin_task, packed, rows_of
 
 DELETED = "$frazil_deleted"
 """Column of changes, beside those of the table: whether a change ends its row."""
@@ -48,8 +48,7 @@ class Deal:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Reads what a Spark task reads; rows of `DEALT`."""
-        refuse_others(self.version)
-        pa.set_cpu_count(1)  # Spark has given this task one core
+        begin_task(self.version)
         intake, held, sent = Intake(self.task), [], 0
         for batch in batches:
             good, rows = intake.take(batch)
@@ -64,7 +63,7 @@ class Deal:
             last = self._last(held)
             sent += len(last)
             yield from self._dealt(last)
-        yield _row(0, report=intake.report(sent=sent), bad=intake.given_back())
+        yield rows_of(DEALT, task=_task(0), report=intake.report(sent=sent), bad=intake.given_back())
 
     def _last(self, held: Sequence[pa.Table]) -> pa.Table:
         return self.identity.last_of_partitions(pa.concat_tables(held).combine_chunks())
@@ -75,33 +74,12 @@ class Deal:
         for batch in changes.to_batches():
             for key, rows in partitions.split(batch):
                 place = place_of(key)
-                yield _row(self._task_of(place), place, _packed(rows))
+                value = pa.array([packed(rows)], pa.binary())
+                yield rows_of(DEALT, task=_task(self._task_of(place)), place=pa.array([place]), rows=value)
 
     def _task_of(self, place: str) -> int:
         return self.known.get(place, crc32(place.encode()) % self.tasks)
 
 
-def _row(
-    task: int, place: str | None = None, rows: bytes | None = None, *,
-    report: pa.Array | None = None, bad: pa.Array | None = None,
-) -> pa.RecordBatch:  # fmt: skip
-    columns = [
-        pa.array([task], pa.int32()),
-        pa.array([place], pa.string()),
-        pa.array([rows], pa.binary()),
-        pa.nulls(1, pa.string()) if report is None else report,
-        pa.nulls(1, pa.list_(BAD)) if bad is None else bad,
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=DEALT)
-
-
-def _packed(rows: pa.RecordBatch) -> bytes:
-    with pa.BufferOutputStream() as out, pa.ipc.new_stream(out, rows.schema) as stream:
-        stream.write_batch(rows)
-    return bytes(out.getvalue().to_pybytes())
-
-
-def unpacked(rows: pa.BinaryScalar) -> pa.Table:
-    """The rows that a task of the first step packed."""
-    with pa.ipc.open_stream(rows.as_buffer()) as stream:
-        return stream.read_all()
+def _task(number: int) -> pa.Array:
+    return pa.array([number], pa.int32())

@@ -19,10 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.landing.lane.intake import BAD
-from frazil.landing.upsert.lane.deal import DELETED, unpacked
+from frazil.landing.upsert.lane.deal import DELETED
 from frazil.landing.upsert.lane.newest import Identity, KeyIndex
 from frazil.landing.upsert.packing import pack
-from frazil.tables.parquet import FILES, FileLayout, WrittenFile, refuse_others
+from frazil.tables.parquet import FILES, FileLayout, WrittenFile
+from frazil.tables.task import begin_task, rows_of, unpacked
 from frazil.tables.transfer import LARGEST, OldFile, move_rows, rows_in
 
 if TYPE_CHECKING:
@@ -80,16 +81,15 @@ class Merge:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Merges what the first step dealt out; rows of `MERGED`."""
-        refuse_others(self.version)
-        pa.set_cpu_count(1)  # Spark has given this task one core
+        begin_task(self.version)
         found: dict[str, list[pa.Table]] = {}
         for batch in batches:
             told = batch.filter(batch["report"].is_valid())
             if len(told):
-                yield _row(report=told["report"], bad=told["bad"])
+                yield rows_of(MERGED, report=told["report"], bad=told["bad"])
             for place, rows in zip(batch["place"], batch["rows"], strict=True):
                 if rows.is_valid:
-                    found.setdefault(place.as_py(), []).append(unpacked(rows))
+                    found.setdefault(place.as_py(), []).append(unpacked(rows.as_buffer()))
         names = (f"{number:05}-{uuid.uuid4()}" for number in count())
         for place in sorted(found):
             yield self._merged(place, pa.concat_tables(found.pop(place)).combine_chunks(), names)
@@ -109,7 +109,7 @@ class Merge:
         keys = changes.select(list(self.identity.key)).filter(pa.array(wins))
         files = self._written(going, keys, come, names, counts)
         told = json.dumps({**asdict(counts), "removed": [f.path for f in going]})
-        return _row(merge=pa.array([told]), files=pa.array([[asdict(f) for f in files]], FILES))
+        return rows_of(MERGED, merge=pa.array([told]), files=pa.array([[asdict(f) for f in files]], FILES))
 
     def _met(self, changes: pa.Table, files: Sequence[HeadFile]) -> Iterator[_Met]:
         """The rows of changed keys, of each file that has some."""
@@ -169,16 +169,3 @@ def _known(
         if bounds:
             low, high = (pa.scalar(value, schema.field(name).type) for value in bounds)
             yield name, (low, high)
-
-
-def _row(
-    *, report: pa.Array | None = None, bad: pa.Array | None = None,
-    merge: pa.Array | None = None, files: pa.Array | None = None,
-) -> pa.RecordBatch:  # fmt: skip
-    given = (report, bad, merge, files)
-    rows = max(len(column) for column in given if column is not None)
-    columns = [
-        pa.nulls(rows, own.type) if column is None else column
-        for column, own in zip(given, MERGED, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=MERGED)
