@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import dagster as dg
 from dagster._core.definitions.asset_checks.asset_check_evaluation import (
@@ -12,17 +12,54 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
 
 from frazil.checks.result import CheckResult
 from frazil.connections import Connections
+from frazil.derive.report import DeriveReport
 from frazil.landing.dead_letters import survey
+from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
+from frazil.reporting import Done
 from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
 from frazil.upkeep.work import WorkReport
 from resources.facts import worth_telling
-from resources.metadata import Metadata, dead_letters_metadata, shown_metadata, table_metadata
+from resources.metadata import (
+    Metadata,
+    dead_letters_metadata,
+    derive_metadata,
+    landing_metadata,
+    shown_metadata,
+    table_metadata,
+)
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
+
+
+Event: TypeAlias = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
+
+
+def events_of(
+    spec: AnyTable, done: Done, connections: Connections, of: dg.DagsterInstance | None = None
+) -> Iterator[Event]:
+    """What was done outside of runs, as if the table's asset, its check or a target's asset had run.
+
+    `connections` are those of the spec; for `of` see `check_evaluation`.
+    """
+    match done:
+        case LandingReport():
+            yield grown(spec, connections, landing_metadata(done))
+            yield from letters_counted(spec, connections)
+        case DeriveReport():
+            yield grown(spec, connections, derive_metadata(done))
+        case WorkReport():
+            yield upkeep_observation(things(spec, connections.settings), done)
+        case CheckResult():
+            if done.status != "skipped":
+                yield check_evaluation(done, of)
+        case _:
+            table = things(spec, connections.settings).table
+            yield from shown_materializations(load_table(connections.catalog, table).schema(), done)
 
 
 def grown(spec: AnyTable, connections: Connections, brought: Metadata) -> dg.AssetMaterialization:

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import stamina
 
-from frazil.checks.result import CheckResult
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.derive.derive import DeriveReport
 from frazil.errors import PartDownError
-from frazil.landing.report import LandingReport
 from frazil.reporting import Done
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
     import dagster as dg
 
-    Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 
 Arg = TypeVar("Arg")
 T = TypeVar("T")
@@ -79,7 +73,10 @@ class DagsterReporter:
 
     def tell_all(self, news: Iterable[tuple[AnyTable, Done]]) -> None:
         """See `Reporter`; events are gathered first, so that they stand together in Dagster's storage."""
-        events = [event for spec, done in news for event in self._events(spec, done)]
+        from resources.events import events_of
+
+        told = ((spec, done, self._connections.of(spec)) for spec, done in news)
+        events = [event for each in told for event in events_of(*each)]
         if events:
             with self._instance() as instance:
                 for event in events:
@@ -101,25 +98,6 @@ class DagsterReporter:
         with (Path(str(self._home)) / "frazil.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             return _told(dg.DagsterInstance.from_config, str(self._home))
-
-    def _events(self, spec: AnyTable, done: Done) -> Iterator[Event]:
-        from resources import events, metadata
-
-        names, connections = things(spec, self._settings), self._connections.of(spec)
-        match done:
-            case LandingReport():
-                yield events.grown(spec, connections, metadata.landing_metadata(done))
-                yield from events.letters_counted(spec, connections)
-            case DeriveReport():
-                yield events.grown(spec, connections, metadata.derive_metadata(done))
-            case WorkReport():
-                yield events.upkeep_observation(names, done)
-            case CheckResult():
-                if done.status != "skipped":
-                    yield events.check_evaluation(done)
-            case _:
-                schema = load_table(connections.catalog, names.table).schema()
-                yield from events.shown_materializations(schema, done)
 
     @cached_property
     def _home(self) -> Path | None:

@@ -27,6 +27,7 @@ from sensors.runs import (
     tables_held,
     tables_resting,
 )
+from sensors.small_landings import SmallLandings
 
 _MOST_TOLD = 50  # verdicts of one tick: Dagster's storage takes 15 ms of CPU for each
 
@@ -41,14 +42,15 @@ class _Landed(TagAssetSelection):
         return _LANDED
 
 
-def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
+def arrivals_sensor(tables: Sequence[TopicTable], settings: Settings) -> dg.SensorDefinition:
     """One run for all tables whose waiting records, bytes or age reach what their spec says.
 
     At most one of its runs waits in the queue. Tables that a run lands right now, and tables whose
     last landing failed a moment ago, are left out of the next one. Tables that `frazil run` lands are looked
-    at for their freshness only.
+    at for their freshness only. With `small_landings: sensor` a tick lands by itself what is small.
     """
     memory: Memory = {}
+    small = SmallLandings(settings) if settings.small_landings == "sensor" else None
 
     @dg.sensor(
         name="arrivals",
@@ -80,6 +82,10 @@ def arrivals_sensor(tables: Sequence[TopicTable]) -> dg.SensorDefinition:
             context.log.warning(text)
         for due in dues:
             context.log.info("%s: %s", due.table, due.reason)
+        if small:
+            dues = small.land(dues, context.instance, frazil.connections, context.log)
+            if not dues:
+                return dg.SkipReason("All that is due is small, and wants no run: see the tick's log.")
         topics = {things(due.spec, settings).kafka_path for due in dues}
         return _request(context.instance, dues, [t for t in free if t.things.kafka_path in topics])
 

@@ -100,7 +100,7 @@ def _around(pipelines: Pipelines, deployments: Deployments, settings: Settings) 
     made = [DeploymentAssets(each, settings) for each in deployments.sound]
     rotations = [rotation_job(each) for each in made]
     asked = [key for check in access for key in check.check_keys]
-    watches = [arrivals_sensor(landed), upkeep_sensor(tables, upkeep)] if tables else []
+    watches = [arrivals_sensor(landed, settings), upkeep_sensor(tables, upkeep)] if tables else []
     watches += [drift_sensor(made), rotation_sensor(made, rotations)] if made else []
     return dg.Definitions(
         resources={

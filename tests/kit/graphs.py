@@ -20,6 +20,7 @@ from frazil.spec.topic import TableSpec
 from kit.shell import TABLES, TOPICS
 from kit.targets import glue_path, snowflake_path
 from kit.topics import TRADE, Topic
+from resources.connections import FrazilConnections
 
 NAMESPACE = "graph_tests"
 
@@ -55,6 +56,15 @@ class Graph:
             run_config=dict(config or {}),
             raise_on_error=False,
         )
+
+    def tick(self, sensor: str, instance: dg.DagsterInstance, cursor: str | None = None) -> Any:
+        """What a sensor decides: its run requests, its words, its cursor."""
+        frazil = (self.definitions.resources or {})["frazil"]
+        assert isinstance(frazil, FrazilConnections)
+        with dg.build_sensor_context(
+            instance, cursor, definitions=self.definitions, resources={"frazil": frazil}
+        ) as context:
+            return self.definitions.resolve_sensor_def(sensor).evaluate_tick(context)
 
 
 def all_paths(names: Things) -> list[tuple[str, ...]]:

@@ -77,6 +77,10 @@ class Settings(BaseSettings):
     deployments: str = Field(
         "", description="Folders of deployments that become assets, separated like PATH. Default: none."
     )
+    small_landings: Literal["run", "sensor"] = Field(
+        "run",
+        description="Who lands what is small in Dagster: a run, or the arrivals sensor by itself.",
+    )
     strict: bool = Field(
         False, description="For CI: a mistake in one pipeline stops everything, not only that pipeline."
     )

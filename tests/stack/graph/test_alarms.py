@@ -8,9 +8,8 @@ import dagster as dg
 import pytest
 
 from frazil.landing.resume import resume
-from kit.graphs import Graph, MakeGraph
+from kit.graphs import MakeGraph
 from kit.receivers import Receiver, web_receiver
-from resources.connections import FrazilConnections
 
 
 @pytest.fixture
@@ -18,13 +17,6 @@ def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
     with web_receiver() as receiver:
         monkeypatch.setenv("FRAZIL_ALARMS__WEBHOOK", receiver.url)
         yield receiver
-
-
-def tick(graph: Graph, instance: dg.DagsterInstance, cursor: str | None) -> str:
-    frazil = (graph.definitions.resources or {})["frazil"]
-    assert isinstance(frazil, FrazilConnections)
-    with dg.build_sensor_context(instance=instance, cursor=cursor, resources={"frazil": frazil}) as context:
-        return str(graph.definitions.resolve_sensor_def("alarms").evaluate_tick(context).cursor)
 
 
 def test_a_table_that_stops_is_one_alarm_and_another_when_it_goes_on(
@@ -36,12 +28,12 @@ def test_a_table_that_stops_is_one_alarm_and_another_when_it_goes_on(
     topic.send([b"bad"])
 
     done = graph.run(instance, [names.iceberg_path])
-    cursor = tick(graph, instance, None)
-    cursor = tick(graph, instance, cursor)
+    cursor = graph.tick("alarms", instance, None).cursor
+    cursor = graph.tick("alarms", instance, cursor).cursor
     resume(topic.spec, topic.connections, past={(0, 0)})
     topic.trades(1)
     graph.run(instance, [names.iceberg_path])
-    tick(graph, instance, cursor)
+    graph.tick("alarms", instance, cursor)
 
     assert not done.success
     told = [(alarm["state"], alarm["key"]) for post in web.posts for alarm in post["alarms"]]

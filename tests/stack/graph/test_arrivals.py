@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import dagster as dg
 import pytest
@@ -11,21 +10,8 @@ import pytest
 from frazil.landing.land import land
 from kit.graphs import Graph, MakeGraph
 from kit.targets import glue_path, snowflake_path
-from resources.connections import FrazilConnections
 from resources.reporting import held_key
 from sensors.runs import ARRIVALS
-
-
-def tick(graph: Graph, instance: dg.DagsterInstance) -> Any:
-    """What the sensor decides: its run requests and its words."""
-    definitions = graph.definitions
-    frazil = (definitions.resources or {})["frazil"]
-    assert isinstance(frazil, FrazilConnections)
-    sensor = definitions.resolve_sensor_def("arrivals")
-    with dg.build_sensor_context(
-        instance=instance, definitions=definitions, resources={"frazil": frazil}
-    ) as context:
-        return sensor.evaluate_tick(context)
 
 
 def run_of(
@@ -58,18 +44,40 @@ def test_a_topic_that_moved_is_landed_and_shown_in_one_run(
 ) -> None:
     names = waiting.things
 
-    (request,) = tick(waiting, instance).run_requests
+    (request,) = waiting.tick("arrivals", instance).run_requests
 
     wanted = (names.iceberg_path, glue_path(names), snowflake_path(names))
     assert request.asset_selection == list(map(dg.AssetKey, wanted))
 
 
 def test_a_landing_runs_the_checks_that_cost_nothing(waiting: Graph, instance: dg.DagsterInstance) -> None:
-    (request,) = tick(waiting, instance).run_requests
+    (request,) = waiting.tick("arrivals", instance).run_requests
 
     assert {key.name for key in request.asset_check_keys} == {
         "row_count", "schema", "freshness", "file_health", "glue_pointer", "snowflake_current",
     }  # fmt: skip
+
+
+def test_a_small_landing_needs_no_run_where_the_sensor_makes_it(
+    make_graph: MakeGraph, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_SMALL_LANDINGS", "sensor")
+    graph = make_graph({})
+    graph.run(instance, [graph.things.kafka_path])
+    graph.topics[0].trades(4)
+
+    decided = graph.tick("arrivals", instance)
+
+    assert not decided.run_requests
+    assert len(graph.topics[0].rows()) == 4
+    names = graph.things
+    for path in (names.iceberg_path, glue_path(names), snowflake_path(names)):
+        assert len(instance.fetch_materializations(dg.AssetKey(path), limit=5).records) == 1
+    told = instance.event_log_storage.get_latest_asset_check_execution_by_key(
+        [dg.AssetCheckKey(dg.AssetKey(names.iceberg_path), check) for check in ("row_count", "schema")]
+    )
+    assert [record.status.value for record in told.values()] == ["SUCCEEDED", "SUCCEEDED"]
+    assert "records waiting: 0" in graph.tick("arrivals", instance).skip_message
 
 
 def test_where_nothing_waits_the_sensor_says_what_it_looked_at(
@@ -77,7 +85,7 @@ def test_where_nothing_waits_the_sensor_says_what_it_looked_at(
 ) -> None:
     land(waiting.topics[0].spec, waiting.topics[0].connections)
 
-    decided = tick(waiting, instance)
+    decided = waiting.tick("arrivals", instance)
 
     assert not decided.run_requests
     assert "Tables looked at: 2; records waiting: 0" in decided.skip_message
@@ -94,7 +102,7 @@ def test_a_table_waits_until_its_threshold_is_reached(
     land(graph.topics[0].spec, graph.topics[0].connections)
     graph.topics[0].trades(more)
 
-    assert len(tick(graph, instance).run_requests) == requests
+    assert len(graph.tick("arrivals", instance).run_requests) == requests
 
 
 def evaluations(instance: dg.DagsterInstance, graph: Graph) -> list[tuple[bool, str]]:
@@ -112,15 +120,15 @@ def test_a_quiet_table_is_fresh_and_one_that_stands_still_is_told_once(
     topic = waiting.topics[0]
     land(topic.spec, topic.connections)
     for _ in range(2):
-        tick(waiting, instance)
+        waiting.tick("arrivals", instance)
     quiet = evaluations(instance, waiting)
     topic.trades(4)
     topic.delete_records_before(6)
     for _ in range(2):
-        tick(waiting, instance)
+        waiting.tick("arrivals", instance)
     stopped = evaluations(instance, waiting)
     land(topic.spec, topic.connections, accept_loss={0: (4, 6)})
-    tick(waiting, instance)
+    waiting.tick("arrivals", instance)
 
     assert quiet == [(True, "WARN")]
     assert stopped == [(False, "ERROR"), *quiet]
@@ -130,7 +138,7 @@ def test_a_quiet_table_is_fresh_and_one_that_stands_still_is_told_once(
 def test_no_second_run_is_asked_for_while_one_is_queued(waiting: Graph, instance: dg.DagsterInstance) -> None:
     run_of(waiting, instance, dg.DagsterRunStatus.NOT_STARTED, {ARRIVALS: "earlier"})
 
-    decided = tick(waiting, instance)
+    decided = waiting.tick("arrivals", instance)
 
     assert not decided.run_requests
     assert "waits to be started" in decided.skip_message
@@ -141,7 +149,7 @@ def test_a_table_that_somebody_lands_right_now_is_left_out(
 ) -> None:
     run_of(waiting, instance, dg.DagsterRunStatus.STARTED)
 
-    decided = tick(waiting, instance)
+    decided = waiting.tick("arrivals", instance)
 
     assert not decided.run_requests
     assert "1 left out" in decided.skip_message
@@ -155,7 +163,7 @@ def test_a_table_that_frazil_run_lands_is_left_to_it_and_its_freshness_told(
     waiting.topics[0].trades(4)
     instance.daemon_cursor_storage.set_cursor_values({key: str(time.time() + 60)})
 
-    decided = tick(waiting, instance)
+    decided = waiting.tick("arrivals", instance)
 
     assert not decided.run_requests
     assert "1 are landed by `frazil run`" in decided.skip_message
@@ -167,13 +175,13 @@ def test_a_table_whose_landing_failed_a_moment_ago_rests(
 ) -> None:
     run_of(waiting, instance, dg.DagsterRunStatus.FAILURE, {ARRIVALS: "earlier"})
 
-    assert not tick(waiting, instance).run_requests
+    assert not waiting.tick("arrivals", instance).run_requests
 
 
 def test_the_same_facts_ask_for_the_same_run(waiting: Graph, instance: dg.DagsterInstance) -> None:
-    (first,), (again,) = (tick(waiting, instance).run_requests for _ in range(2))
+    (first,), (again,) = (waiting.tick("arrivals", instance).run_requests for _ in range(2))
     waiting.topics[0].trades(1)
-    (moved,) = tick(waiting, instance).run_requests
+    (moved,) = waiting.tick("arrivals", instance).run_requests
 
     assert first.run_key == again.run_key
     assert moved.run_key != first.run_key
@@ -182,10 +190,10 @@ def test_the_same_facts_ask_for_the_same_run(waiting: Graph, instance: dg.Dagste
 def test_a_run_that_ended_does_not_stand_in_the_way_of_its_repetition(
     waiting: Graph, instance: dg.DagsterInstance
 ) -> None:
-    (first,) = tick(waiting, instance).run_requests
+    (first,) = waiting.tick("arrivals", instance).run_requests
     run_of(waiting, instance, dg.DagsterRunStatus.CANCELED, first.tags)
 
-    (again,) = tick(waiting, instance).run_requests
+    (again,) = waiting.tick("arrivals", instance).run_requests
 
     assert again.run_key != first.run_key
 
@@ -195,7 +203,7 @@ def test_a_stack_that_is_down_is_a_reason_to_skip(
 ) -> None:
     monkeypatch.setenv("FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "127.0.0.1:1")
 
-    decided = tick(waiting, instance)
+    decided = waiting.tick("arrivals", instance)
 
     assert not decided.run_requests
     assert "Kafka does not answer" in decided.skip_message

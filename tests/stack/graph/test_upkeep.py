@@ -16,26 +16,14 @@ from kit.foreign import ROWS, file_count, foreign_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures
 from kit.targets import read_glue, sync_glue
 from kit.topics import Topic
-from resources.connections import FrazilConnections
 
 AT_ONCE = {"upkeep": {"small_bytes": 1}, "publish": []}
 """Two small files are enough for a compaction."""
 
 
-def tick(graph: Graph, instance: dg.DagsterInstance) -> Any:
-    """What the sensor decides: its run requests and its words."""
-    frazil = (graph.definitions.resources or {})["frazil"]
-    assert isinstance(frazil, FrazilConnections)
-    sensor = graph.definitions.resolve_sensor_def("upkeep")
-    with dg.build_sensor_context(
-        instance=instance, definitions=graph.definitions, resources={"frazil": frazil}
-    ) as context:
-        return sensor.evaluate_tick(context)
-
-
 def compaction(graph: Graph, instance: dg.DagsterInstance) -> dg.RunRequest | None:
     """The run that a tick asks for, if it asks for a compaction."""
-    asked = [r for r in tick(graph, instance).run_requests if r.job_name == "compaction"]
+    asked = [r for r in graph.tick("upkeep", instance).run_requests if r.job_name == "compaction"]
     assert len(asked) <= 1
     return asked[0] if asked else None
 
@@ -169,8 +157,8 @@ def test_a_tick_over_many_tables_asks_for_one_run_per_kind(
     for topic in graph.topics:
         foreign(topic, 2)
 
-    asked = tick(graph, instance).run_requests
-    again = tick(graph, instance).run_requests
+    asked = graph.tick("upkeep", instance).run_requests
+    again = graph.tick("upkeep", instance).run_requests
 
     kinds = [r.job_name for r in asked]
     names = sorted(str(topic.things.table) for topic in graph.topics)
@@ -188,7 +176,7 @@ def test_a_run_in_flight_holds_back_the_second(
     job = small.definitions.resolve_job_def("compaction")
     instance.create_run_for_job(job, run_config=asked.run_config, tags=asked.tags, status=status)
 
-    decided = tick(small, instance)
+    decided = small.tick("upkeep", instance)
 
     assert [r for r in decided.run_requests or () if r.job_name == "compaction"] == []
 
@@ -258,7 +246,7 @@ def test_a_catalog_that_is_down_is_a_reason_to_skip(
 ) -> None:
     monkeypatch.setenv("FRAZIL_REST__URI", "http://127.0.0.1:1")
 
-    decided = tick(small, instance)
+    decided = small.tick("upkeep", instance)
 
     assert not decided.run_requests
     assert "The Iceberg catalog does not answer" in decided.skip_message
@@ -268,7 +256,7 @@ def test_a_tick_over_quiet_tables_says_so(make_graph: MakeGraph, instance: dg.Da
     graph = make_graph({"publish": []})
     foreign(graph.topics[0], 1)
 
-    decided = tick(graph, instance)
+    decided = graph.tick("upkeep", instance)
 
     assert [r for r in decided.run_requests or () if r.job_name == "compaction"] == []
     assert decided.run_requests or "Tables looked at: 1" in decided.skip_message
