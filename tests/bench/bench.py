@@ -73,6 +73,7 @@ CASES = (
     Case(Trades(), 3_000_000, RATIO, ("<=", 0.75), metadata="full"),
     Case(Trades(), 3_000_000, "speed-up", (">=", 1.8), one_place, "full"),
     *(Case(sample(k, NARROW, f"{k}, 6 fields"), 1_000_000, RATIO, ("<=", NARROW_AIM[k])) for k in KINDS),
+    Case(sample("avro", NARROW, "avro, no headers", headers=False), 1_000_000, RATIO, ("<=", 0.75)),
     *(Case(sample(k, WIDE, f"{k}, 1 KB"), 200_000, RATIO, ("<=", WIDE_AIM[k])) for k in KINDS),
     Case(sample("avro", NARROW, "avro, 8 ids", versions=8), 1_000_000, RATIO, ("<=", 1.2), rival=CLEAN),
     Case(sample("avro", NARROW, "avro, 1 % bad", damaged=100), 1_000_000, RATIO, ("<=", 1.2), rival=CLEAN),

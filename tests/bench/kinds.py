@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import duckdb
+from accounts import BY_KEY, Case, Changes, anywhere, newest
 from figures import Line, console
 from meter import medians
 from pyspark.errors import PySparkException
 from topics import PARTITIONS, add, spread
-from upserts import BY_KEY, Bench, Case, Changes, anywhere, newest
+from upserts import Bench
 
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec

@@ -53,10 +53,17 @@ class Meter:
         return Cost(self._cpu() - cpu, time.perf_counter() - begun, _sent() - sent)
 
     def _cpu(self) -> float:
-        processes = [p for root in self._roots for p in (root, *root.children(recursive=True))]
-        times = [p.cpu_times() for p in processes]
-        # Those of children that have ended, too: Python's workers end after an idle minute.
-        return float(sum(t.user + t.system + t.children_user + t.children_system for t in times))
+        processes = (p for root in self._roots for p in (root, *root.children(recursive=True)))
+        return sum(map(_used, processes))
+
+
+def _used(process: psutil.Process) -> float:
+    """With what its children used that have ended: Python's workers end after an idle minute."""
+    try:
+        t = process.cpu_times()
+        return float(t.user + t.system + t.children_user + t.children_system)
+    except psutil.NoSuchProcess:  # so did this one, a moment ago
+        return 0.0
 
 
 def _sent() -> float:

@@ -50,6 +50,7 @@ class Sample:
         fields: Of each record.
         schemas: Texts to register, oldest first; records take their turn.
         damaged: One in so many payloads is cut short; 0: none.
+        headers: Whether each record has one.
     """
 
     name: str
@@ -57,12 +58,13 @@ class Sample:
     fields: Fields
     schemas: tuple[str, ...]
     damaged: int = 0
+    headers: bool = True
 
     def records(self, schema_ids: Sequence[int]) -> Iterator[Record]:
-        """Records without end, with a key and a header each."""
+        """Records without end, each with a key."""
         chance = random.Random(1)
         values = [self._value(chance, n, schema_ids) for n in range(_DIFFERENT[self.fields is WIDE])]
-        headers: Any = [("source", b"bench")]
+        headers: Any = [("source", b"bench")] if self.headers else None
         return ((b"%d" % n, value, headers, None, None) for n, value in enumerate(cycle(values)))
 
     def _value(self, chance: random.Random, number: int, schema_ids: Sequence[int]) -> bytes:
@@ -73,9 +75,12 @@ class Sample:
         return head + (payload[:-3] if self.damaged and number % self.damaged == 0 else payload)
 
 
-def sample(kind: Kind, fields: Fields, name: str, *, versions: int = 1, damaged: int = 0) -> Sample:
+def sample(
+    kind: Kind, fields: Fields, name: str, *, versions: int = 1, damaged: int = 0, headers: bool = True
+) -> Sample:
     """A sample; later versions have an optional field more each."""
-    return Sample(name, kind, fields, tuple(_SCHEMA[kind](fields, v) for v in range(versions)), damaged)
+    schemas = tuple(_SCHEMA[kind](fields, v) for v in range(versions))
+    return Sample(name, kind, fields, schemas, damaged, headers)
 
 
 def _random(chance: random.Random, kind: str, long: bool) -> Any:
