@@ -25,8 +25,10 @@ from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE, wait_for
 
 EACH = 20
-BUSY = 1.0
-"""CPU seconds after which an executor is in the middle of its task."""
+MANY = 200_000
+BUSY = 0.2
+"""CPU seconds after which an executor is in the middle of its task: one that is warm needs 0.6 for so many
+records by the lane."""
 
 
 def quantities(topic: Topic) -> list[int]:
@@ -94,8 +96,8 @@ def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
         workers.append(cluster.start_worker())
     doomed = next(each for each in reversed(workers) if each.is_running() and cluster.executors(each))
     topic = make_topic(partitions=2)
-    topic.trades(50_000, partition=0)
-    topic.trades(50_000, partition=1)
+    for partition in (0, 1) * (MANY // 50_000):  # what a producer's queue holds
+        topic.trades(50_000, partition=partition)
     told = {"FRAZIL_SPARK__REMOTE": cluster.remote, "FRAZIL_SPARK__LANE": lane}
     landing = landing_process(topic.name, "rest", **told)
     idle = {each: spent(each) for each in cluster.executors(doomed)}
@@ -109,8 +111,8 @@ def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
     out, err = landing.communicate(timeout=PATIENCE)
 
     assert was_landing, subprocess.list2cmdline(landing.args)
-    assert (landing.returncode, out.strip()) == (0, "100000"), err
-    assert quantities(topic) == list(range(100_000))
+    assert (landing.returncode, out.strip()) == (0, str(2 * MANY)), err
+    assert quantities(topic) == list(range(2 * MANY))
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
     assert len(cluster.workers) == 1
 
