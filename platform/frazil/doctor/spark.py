@@ -66,7 +66,7 @@ def _read_kafka(patient: Patient) -> None:
         for partition, at in facts.first.items():
             if facts.end[partition] > at:
                 one = {(facts.topic, partition): (at, at + 1)}
-                frame = read_slices(connections.spark, settings, [one])
+                frame = read_slices(connections.spark, settings, [one], {})
                 _run(settings, "read", frame.select("offset").collect, _off_kafka)
                 return
     raise Unproven("No topic holds a record yet.")

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.kafka.access import java_access
 from frazil.kafka.epochs import leader_epochs
+from frazil.kafka.facts import NO_ID
 from frazil.landing.ledger import Span
 from frazil.landing.plan import Plan, Slice, cut
 from frazil.settings.profile import Settings
+from frazil.settings.secret import revealed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Place = tuple[str, int]
 """Topic and partition."""
+
+Log = tuple[str, int]
+"""A topic's id, and a leader epoch: while both stand, no offset of a partition has another record."""
+
+Logs = Mapping[Place, Log]
 
 EpochSteps = Mapping[int, Sequence[tuple[int, int]]]
 """Per partition: (first offset, leader epoch), ascending."""
@@ -38,6 +47,8 @@ _OPTIONS = {
     "kafkaConsumer.pollTimeoutMs": "30000",
 }
 
+_OWN_KEY = token_hex(16)
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -48,6 +59,7 @@ class Reading:
     topic: str
     spans: Slice
     epochs: EpochSteps  # which Spark's source does not tell
+    logs: Logs = field(default_factory=dict)  # of these; empty where Kafka does not tell
 
     @property
     def places(self) -> dict[Place, Span]:
@@ -62,7 +74,7 @@ class Reading:
     @property
     def frame(self) -> DataFrame:
         """The records, with the column leader_epoch beside those of `read_slices`."""
-        found = read_slices(self.spark, self.settings, self.slices)
+        found = read_slices(self.spark, self.settings, self.slices, self.logs)
         return found.selectExpr("*", f"{_epoch(self.epochs)} AS leader_epoch")
 
 
@@ -70,19 +82,31 @@ def planned_reading(connections: Connections, plan: Plan) -> Reading:
     """The reading of what was planned."""
     settings = connections.settings
     epochs = leader_epochs(settings, plan.busy, plan.topic, plan.leader_epochs)
-    return Reading(connections.spark, settings, plan.topic, plan.busy, epochs)
+    return Reading(connections.spark, settings, plan.topic, plan.busy, epochs, _logs(plan))
 
 
-def read_slices(spark: SparkSession, settings: Settings, slices: Sequence[Mapping[Place, Span]]) -> DataFrame:
+def _logs(plan: Plan) -> Logs:
+    """Those of all partitions: a landing that finds some of them idle finds the same consumers."""
+    known = {p: epoch for p, epoch in plan.leader_epochs.items() if epoch >= 0}
+    if plan.topic_id == NO_ID or not known.keys() >= plan.busy.keys():
+        return {}
+    return {(plan.topic, p): (plan.topic_id, epoch) for p, epoch in known.items()}
+
+
+def read_slices(
+    spark: SparkSession, settings: Settings, slices: Sequence[Mapping[Place, Span]], logs: Logs
+) -> DataFrame:
     """The records of some spans, of one topic or of many.
 
     Args:
         slices: What each task reads, one partition after the other.
+        logs: Those that are read; other ones may be among them. Without, no consumer is used again.
 
     Returns:
         raw_key, raw_value, topic, partition, offset, timestamp, timestampType, headers.
     """
-    frames = [_read(spark, settings, part).coalesce(1) for part in slices]
+    client = _client(settings, logs)
+    frames = [_read(spark, client, part).coalesce(1) for part in slices]
     return reduce(lambda a, b: a.unionAll(b), frames).selectExpr(
         "key AS raw_key",
         "value AS raw_value",
@@ -95,15 +119,37 @@ def read_slices(spark: SparkSession, settings: Settings, slices: Sequence[Mappin
     )
 
 
-def _read(spark: SparkSession, settings: Settings, part: Mapping[Place, Span]) -> DataFrame:
+def _client(settings: Settings, logs: Logs) -> dict[str, str]:
+    """What consumers are told, by the names that Spark's source has for it."""
     told = java_access(settings.kafka, settings.aws) | settings.kafka.client
-    by_topic: dict[str, Slice] = {}
-    for (topic, partition), span in part.items():
-        by_topic.setdefault(topic, {})[partition] = span
     options = {
         **_OPTIONS,
         "kafka.bootstrap.servers": settings.kafka.bootstrap_servers,
         **{f"kafka.{name}": value for name, value in told.items()},
+    }
+    return {**options, "kafka.group.id": _group(settings, options, logs)} if logs else options
+
+
+def _group(settings: Settings, options: Mapping[str, str], logs: Logs) -> str:
+    """The group of consumers that are told the same, and read the same logs.
+
+    By group and partition Spark's executors keep consumers, and what these fetched ahead, for minutes. By
+    default each reading has a group of its own: it connects to each partition anew (10 ms), and the executor
+    never forgets the group (Spark 4.1: `InternalKafkaConsumerPool`, `FetchedDataPool`). What was fetched
+    ahead of a log that was cut since, or of a topic that was made again, must not be met again. And Spark
+    wants one set of options for a group; nobody can guess the secrets among them without the key.
+    """
+    told = [sorted(options.items()), sorted([*place, *log] for place, log in logs.items())]
+    key = revealed(settings.spark.token) or _OWN_KEY
+    return f"frazil-{hmac.digest(key.encode(), json.dumps(told).encode(), 'sha256').hex()}"
+
+
+def _read(spark: SparkSession, client: Mapping[str, str], part: Mapping[Place, Span]) -> DataFrame:
+    by_topic: dict[str, Slice] = {}
+    for (topic, partition), span in part.items():
+        by_topic.setdefault(topic, {})[partition] = span
+    options = {
+        **client,
         "assign": json.dumps({topic: sorted(spans) for topic, spans in by_topic.items()}),
         "startingOffsets": _offsets(by_topic, 0),
         "endingOffsets": _offsets(by_topic, 1),

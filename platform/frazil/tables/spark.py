@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from frazil.tables.redaction import OF_SESSION, SECRETS, SPARK_CATALOG
 from frazil.tables.snapshots import number, summary_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -64,6 +65,9 @@ _REFUSALS: Mapping[str, tuple[type[FrazilError], str, str]] = {
 
 Measures = Mapping[str, str]
 """Aggregates in SQL, by alias."""
+
+InTask = Callable[[Iterable["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
+"""What a task of Spark does with rows."""
 
 
 def open_spark(settings: Settings) -> SparkSession:
@@ -204,6 +208,17 @@ def append_rows(
     if not sorts:  # a sort order is for rewritten files: elsewhere it would only cost
         writer = writer.option("use-table-distribution-and-ordering", "false")
     writer.append()
+
+
+def in_tasks(rows: DataFrame, columns: Mapping[str, str], run: InTask, returned: pa.Schema) -> DataFrame:
+    """What tasks return that are given rows as Arrow; `columns` are those of the rows, as SQL by name."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.sql.types import NullType, StructField, StructType
+
+    given = rows.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in columns.items()))
+    # PySpark would ask the server for their types, 13 ms, and take the names only.
+    given.__dict__["_cached_schema"] = StructType([StructField(name, NullType()) for name in columns])
+    return given.mapInArrow(run, from_arrow_schema(returned))
 
 
 def samples(table: Table) -> bool:

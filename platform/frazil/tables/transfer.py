@@ -233,13 +233,12 @@ def run_bins(
     spark: SparkSession, table: Table, bins: Sequence[FileBin], tasks: int, gone: pa.Table | None = None
 ) -> pa.Table:
     """Lets tasks write bins of a table's files anew; rows of `RETURNED`, a bin each."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     from frazil.tables.data_files import file_layout
+    from frazil.tables.spark import in_tasks
 
     work = Bins(file_layout(table), tuple(bins), str(uuid.uuid4()), version("frazil"), gone)
     numbers = spark.range(0, len(bins), 1, min(len(bins), tasks))
-    return numbers.mapInArrow(work.run, from_arrow_schema(RETURNED)).toArrow()
+    return in_tasks(numbers, {"id": "id"}, work.run, RETURNED).toArrow()
 
 
 def files_written(table: Table, found: pa.Table) -> tuple[DataFile, ...]:

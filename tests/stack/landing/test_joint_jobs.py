@@ -15,6 +15,7 @@ from frazil.landing.lane import joint
 from frazil.landing.ledger import read_ledger
 from frazil.landing.many import land_many
 from frazil.landing.report import LandingReport
+from frazil.landing.source import Logs
 from frazil.upkeep.orphans import remove_orphans
 from kit.killed import joint_process
 from kit.opened import table_of
@@ -40,9 +41,9 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     found: list[list[str]] = []
     run = joint.run_together
 
-    def noted(parts: Sequence[joint.Part]) -> object:
+    def noted(parts: Sequence[joint.Part], logs: Logs) -> object:
         found.append(sorted(part.reading.topic for part in parts))
-        return run(parts)
+        return run(parts, logs)
 
     monkeypatch.setattr(joint, "run_together", noted)
     monkeypatch.setattr(joint, "PATIENCE", PATIENCE)
@@ -104,9 +105,9 @@ def test_a_topic_that_loses_records_in_between_ends_as_by_itself_and_the_others_
         topic.trades(8)
     lost, run = topics[1], joint.run_together
 
-    def lose(parts: Sequence[joint.Part]) -> object:
+    def lose(parts: Sequence[joint.Part], logs: Logs) -> object:
         lost.delete_records_before(3)
-        return run(parts)
+        return run(parts, logs)
 
     monkeypatch.setattr(joint, "run_together", lose)
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from frazil.landing.ledger import Span
 from frazil.landing.plan import MIN_SLICE
-from frazil.landing.source import Place, Reading, read_slices
+from frazil.landing.source import Log, Logs, Place, Reading, read_slices
 from frazil.quoting import literal
+from frazil.tables.spark import in_tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,10 +36,11 @@ JOB_BYTES = 256 * 2**20
 PATIENCE = 1.0
 """Seconds for which a landing waits for others that are under way: as long as a small one takes by itself."""
 
-READ = (
-    "raw_key", "raw_value", "partition", "offset", "timestamp", "timestampType",
-    "coalesce(headers.key, array()) AS header_keys", "coalesce(headers.value, array()) AS header_values",
-)  # fmt: skip
+READ = {
+    **{n: n for n in ("raw_key", "raw_value", "partition", "offset", "timestamp", "timestampType")},
+    "header_keys": "coalesce(headers.key, array())",
+    "header_values": "coalesce(headers.value, array())",
+}
 """What crosses from the JVM to the tasks, with the landing's number. Headers become maps there, for Spark
 takes longer for that than for a short record's value. Two lists cost less than one of pairs; and where there
 are none, empty ones less than nulls: Spark asks at each record how many bytes a batch has by now, and Arrow
@@ -66,29 +68,29 @@ RunPart = Callable[[Part], "pa.Table"]
 """Gives what tasks returned for a part; raises what Spark does."""
 
 
-def run_together(parts: Sequence[Part]) -> list[pa.Table]:
+def run_together(parts: Sequence[Part], logs: Logs) -> list[pa.Table]:
     """Runs one Spark job for parts of different topics; gives the rows of `RETURNED` of each.
+
+    `logs` are those that are read, and may have others, see `read_slices`.
 
     Raises:
         PySparkException: Whichever part was to blame.
     """
     import pyarrow.compute as pc
-    from pyspark.sql.pandas.types import from_arrow_schema
 
     from frazil.landing.lane.task import RETURNED, Tasks
 
     first = parts[0].reading
-    records = read_slices(first.spark, first.settings, _slices(parts))
+    records = read_slices(first.spark, first.settings, _slices(parts), logs)
     tasks = Tasks(tuple(part.task for part in parts), version("frazil"))
-    columns = *READ, f"{_numbers([part.reading.topic for part in parts])} AS landing"
-    job = records.selectExpr(*columns).mapInArrow(tasks.run, from_arrow_schema(RETURNED))
-    found = job.toArrow()
+    columns = {**READ, "landing": _numbers([part.reading.topic for part in parts])}
+    found = in_tasks(records, columns, tasks.run, RETURNED).toArrow()
     return [found.filter(pc.equal(found["landing"], number)) for number in range(len(parts))]
 
 
 def alone(part: Part) -> pa.Table:
     """Runs a job for one part."""
-    return run_together([part])[0]
+    return run_together([part], part.reading.logs)[0]
 
 
 def _slices(parts: Sequence[Part]) -> list[dict[Place, Span]]:
@@ -141,6 +143,7 @@ class JointJobs:
         self._waiting: list[_Seat] = []
         self._is_running = self._is_stopped = False
         self._failing: set[str] = set()
+        self._logs: dict[Place, Log] = {}
 
     def landing(self) -> AbstractContextManager[RunPart]:
         """A landing, which is under way from now on. It is entered in its thread; gives what runs its part.
@@ -230,13 +233,20 @@ class JointJobs:
                 return
             self._is_running = True
         try:
-            _serve(taken)
+            _serve(taken, self._logs_of(taken))
         finally:
             with self._changed:
                 for each in taken:
                     each.served = True
                 self._is_running = False
                 self._changed.notify_all()
+
+    def _logs_of(self, seats: Sequence[_Seat]) -> Logs:
+        """All logs that were read so far: jobs of ever other topics then find the same consumers."""
+        own = [seat.part.reading.logs for seat in seats]
+        for logs in own:
+            self._logs |= logs
+        return dict(self._logs) if all(own) else {}
 
     @property
     def _patience_left(self) -> float:
@@ -267,9 +277,9 @@ def _fitting(seats: Sequence[_Seat]) -> list[_Seat]:
     return list(taken.values())
 
 
-def _serve(seats: Sequence[_Seat]) -> None:
+def _serve(seats: Sequence[_Seat], logs: Logs) -> None:
     try:
-        found = run_together([seat.part for seat in seats])
+        found = run_together([seat.part for seat in seats], logs)
     except Exception as e:  # noqa: BLE001 - whose it is, each part by itself will tell
         if len(seats) == 1:
             seats[0].error = e

@@ -14,7 +14,7 @@ import pytest
 
 from frazil.landing.lane import joint
 from frazil.landing.lane.joint import MOST, SMALL_RECORDS, JointJobs, Part, RunPart, alone
-from frazil.landing.source import Reading
+from frazil.landing.source import Logs, Reading
 from kit.waiting import PATIENCE, wait_for
 
 SESSION: Any = SimpleNamespace()
@@ -26,13 +26,15 @@ class Spark:
 
     def __init__(self) -> None:
         self.jobs: list[list[str]] = []
+        self.logs: list[Logs] = []
         self.bad: set[str] = set()
         self.may_end = Event()
         self.may_end.set()
 
-    def run_together(self, parts: Sequence[Part]) -> list[pa.Table]:
+    def run_together(self, parts: Sequence[Part], logs: Logs) -> list[pa.Table]:
         topics = [part.reading.topic for part in parts]
         self.jobs.append(topics)
+        self.logs.append(logs)
         assert self.may_end.wait(PATIENCE)
         for topic in topics:
             if topic in self.bad:
@@ -48,9 +50,11 @@ def spark(monkeypatch: pytest.MonkeyPatch) -> Spark:
     return found
 
 
-def part(topic: str, records: int = 10, size: float = 100.0, session: Any = SESSION) -> Part:
+def part(topic: str, records: int = 10, size: float = 100.0, session: Any = SESSION, epoch: int = 1) -> Part:
+    """An epoch below 0 is none."""
     settings: Any = None
-    return Part(Reading(session, settings, topic, {0: (5, 5 + records)}, {}), SimpleNamespace(), size)  # type: ignore[arg-type]
+    logs = {(topic, 0): ("id", epoch)} if epoch >= 0 else {}
+    return Part(Reading(session, settings, topic, {0: (5, 5 + records)}, {}, logs), SimpleNamespace(), size)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -94,6 +98,21 @@ def test_a_landing_by_itself_waits_for_nobody(spark: Spark, pool: ThreadPoolExec
     for topic in ("a", "b"):
         assert results(landings(jobs, pool, part(topic))) == [[topic]]
     assert spark.jobs == [["a"], ["b"]]
+
+
+def test_jobs_of_ever_other_topics_find_the_consumers_of_the_jobs_before(
+    spark: Spark, pool: ThreadPoolExecutor
+) -> None:
+    jobs = JointJobs(AT_ONCE)
+
+    for each in (part("a"), part("b"), part("a"), part("untold", epoch=-1), part("a", epoch=2)):
+        results(landings(jobs, pool, each))
+
+    first, both, again, untold, led_anew = spark.logs
+    assert first == {("a", 0): ("id", 1)}
+    assert both == again == first | {("b", 0): ("id", 1)}
+    assert untold == {}
+    assert led_anew == both | {("a", 0): ("id", 2)}
 
 
 def test_large_landings_go_alone_and_keep_nobody_waiting(spark: Spark, pool: ThreadPoolExecutor) -> None:

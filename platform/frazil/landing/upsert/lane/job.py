@@ -21,11 +21,13 @@ from frazil.landing.upsert.arrow import FULL
 from frazil.landing.upsert.matches import BUCKETED
 from frazil.landing.upsert.merge import Merged
 from frazil.landing.write import Written
+from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import files_there, spark_job
 from frazil.tables.manifests import Head, HeadReader
+from frazil.tables.spark import in_tasks
 from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.workers import IN_MEMORY, give_up, may_rewrite
 
@@ -189,15 +191,13 @@ def _compare(told: Written, counted: Mapping[str, int], before: int, sent: int, 
 
 def _run(reading: Reading, deal: Deal, merge: Merge) -> pa.Table:
     """What tasks say; rows of `MERGED`."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     from frazil.landing.lane.joint import READ
     from frazil.landing.upsert.lane.deal import DEALT
     from frazil.landing.upsert.lane.merge import MERGED
 
-    records = read_slices(reading.spark, reading.settings, reading.slices).selectExpr(*READ)
-    dealt = records.mapInArrow(deal.run, from_arrow_schema(DEALT)).repartitionById(deal.tasks, "task")
-    found: pa.Table = dealt.mapInArrow(merge.run, from_arrow_schema(MERGED)).toArrow()
+    records = read_slices(reading.spark, reading.settings, reading.slices, reading.logs)
+    dealt = in_tasks(records, READ, deal.run, DEALT).repartitionById(deal.tasks, "task")
+    found: pa.Table = in_tasks(dealt, {n: quoted(n) for n in DEALT.names}, merge.run, MERGED).toArrow()
     return found
 
 
