@@ -85,26 +85,6 @@ def test_a_log_that_lost_its_end_to_an_unclean_election_and_grew_past_the_positi
     assert_all_adds_up(topic.spec, topic.connections)
 
 
-def test_what_was_fetched_ahead_of_a_log_that_then_lost_its_end_is_never_landed(
-    brokers: Brokers, topic: Topic
-) -> None:
-    topic.trades(2)  # on both replicas
-    brokers.stop(2)
-    assert_led_by(topic, 1)
-    topic.trades(3)
-    assert land(topic.spec, topic.connections, max_records=1).spans == {0: (10, 11)}
-    brokers.kill(1)
-    brokers.start(2)
-    assert_led_by(topic, 2)
-    topic.trades(8)
-
-    assert land(topic.spec, topic.connections).spans == {0: (11, 20)}
-
-    assert sorted(row["quantity"] for row in topic.rows()) == [*range(12), *range(15, 23)]
-    brokers.start(1)
-    assert_all_adds_up(topic.spec, topic.connections)
-
-
 def test_a_leader_that_hands_over_loses_nothing_and_landings_go_on(brokers: Brokers, topic: Topic) -> None:
     brokers.stop(1)
     assert_led_by(topic, 2)
