@@ -11,6 +11,7 @@ from typing import Any
 
 import boto3
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from moto import mock_aws
 
 from frazil.cloud.key_pair import KeyPair
@@ -102,9 +103,8 @@ def test_one_reference_follows_the_number_of_the_key_that_is_in_use(secrets: Any
 
     settings = Settings.load(snowflake={"account": "lab", "private_key": "aws-secret:keys#key_{number}_pem"})
 
-    told = connection_arguments(settings)
-    assert base64.b64decode(told["private_key"]) == two.private_der
-    assert "private_key_file" not in told
+    told = connection_arguments(settings)["private_key"]
+    assert told.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()) == two.private_der
 
 
 @pytest.mark.parametrize("text", ["no key at all", "bm8ga2V5"])

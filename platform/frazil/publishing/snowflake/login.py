@@ -15,6 +15,7 @@ from frazil.settings.secret import read_anew, revealed
 from frazil.settings.snowflake import SnowflakeSettings
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from snowflake.connector import SnowflakeConnection
 
 _LOGIN_SECONDS = 10
@@ -83,15 +84,19 @@ def connect_by(settings: Settings) -> SnowflakeConnection:
     """A connection by the settings; by newer ones where a key or a token was replaced."""
     from snowflake.connector.errors import DatabaseError
 
-    used = connection_arguments(settings)
+    told = settings.snowflake
+    used = _secrets(told)
     try:
-        return log_in(used)
+        return log_in(connection_arguments(settings))
     except DatabaseError:
-        told = settings.snowflake
         read_anew(told.private_key, told.private_key_passphrase, told.token)
-        if (now := connection_arguments(settings)) == used:
+        if _secrets(told) == used:
             raise
-    return log_in(now)
+    return log_in(connection_arguments(settings))
+
+
+def _secrets(told: SnowflakeSettings) -> tuple[str | None, ...]:
+    return tuple(revealed(secret) for secret in (told.private_key, told.private_key_passphrase, told.token))
 
 
 def _proof(told: SnowflakeSettings) -> dict[str, Any]:
@@ -100,43 +105,26 @@ def _proof(told: SnowflakeSettings) -> dict[str, Any]:
         return {"authenticator": "oauth", "token": revealed(told.token)}
     passphrase = revealed(told.private_key_passphrase)
     if told.private_key:
-        return {
-            "authenticator": "SNOWFLAKE_JWT",
-            "private_key": _private_key(revealed(told.private_key) or "", passphrase),
-        }
-    return {
-        "authenticator": "SNOWFLAKE_JWT",
-        "private_key_file": _private_key_file(told.private_key_path, passphrase),
-        "private_key_file_pwd": passphrase,
-    }
+        key = _private_key(revealed(told.private_key) or "", passphrase)
+    else:
+        key = _private_key_in(told.private_key_path, passphrase)
+    return {"authenticator": "SNOWFLAKE_JWT", "private_key": key}
 
 
-def _private_key(text: str, passphrase: str | None) -> str:
-    """A key as the connector takes it (base64 of DER), from its PEM or from the base64 of that."""
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-        load_pem_private_key,
-    )
-
+def _private_key(text: str, passphrase: str | None) -> RSAPrivateKey | str:
+    """A key from its PEM, or from the base64 of that."""
     try:
-        pem = text.encode("ascii") if "-----" in text else base64.b64decode(text)
-        key = load_pem_private_key(pem, passphrase.encode() if passphrase else None)
+        return _loaded(text.encode("ascii") if "-----" in text else base64.b64decode(text), passphrase)
     except (ValueError, TypeError):
         raise _unreadable("FRAZIL_SNOWFLAKE__PRIVATE_KEY") from None
-    der = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
-    return base64.b64encode(der).decode()
 
 
 def _key(private_key: bytes) -> dict[str, Any]:
     return {"authenticator": "SNOWFLAKE_JWT", "private_key": private_key}
 
 
-def _private_key_file(path: Path | None, passphrase: str | None) -> str:
-    """The file, if its key can be read: the connector would say so in words of its own."""
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
+def _private_key_in(path: Path | None, passphrase: str | None) -> RSAPrivateKey | str:
+    """The key of a file: what is wrong with it the connector would say in words of its own."""
     if path is None or not path.is_file():
         raise MissingError(
             "There is no private key to log in to Snowflake with.",
@@ -145,10 +133,29 @@ def _private_key_file(path: Path | None, passphrase: str | None) -> str:
             todo="`frazil up` makes one for the stand-in; for Snowflake, name the PEM file of your user.",
         )
     try:
-        load_pem_private_key(path.read_bytes(), passphrase.encode() if passphrase else None)
+        return _loaded(path.read_bytes(), passphrase)
     except (OSError, ValueError, TypeError) as e:
         raise _unreadable("FRAZIL_SNOWFLAKE__PRIVATE_KEY_PATH", f"{path}: {e}") from None
-    return str(path)
+
+
+def _loaded(pem: bytes, passphrase: str | None) -> RSAPrivateKey | str:
+    """A key as the connector takes it: RSA's as it is, others as base64 of DER.
+
+    To load an RSA key is to look whether its primes are some: 30 ms, which the connector would spend again.
+    """
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+        load_pem_private_key,
+    )
+
+    key = load_pem_private_key(pem, passphrase.encode() if passphrase else None)
+    if isinstance(key, RSAPrivateKey):
+        return key
+    der = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+    return base64.b64encode(der).decode()
 
 
 def _unreadable(setting: str, where: str = "") -> ConfigureError:
