@@ -128,7 +128,8 @@ def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Se
     before = read_ledger(table.metadata) or EMPTY
     ahead = before.position if before.log == ledger.log else {}
     kept = _kept(table, ledger.log, ahead, bad)
-    rows = [_row(ledger, b) for b in bad if b.key not in kept]
+    log = ledger.log
+    rows = [_row(ledger, log, b) for b in bad if b.key not in kept]
     if rows:
         entry, until = _ahead(ledger, ahead, len(rows)), time.time() + LONGEST
         staged = _Kept(StagedFiles(_data_files(table, rows), until=until), entry, before, last=before.landing)
@@ -208,14 +209,14 @@ def _ahead(ledger: Ledger, kept: Mapping[int, int], rows: int) -> Ledger:
     )  # fmt: skip
 
 
-def _row(ledger: Ledger, bad: BadRecord) -> dict[str, Any]:
+def _row(ledger: Ledger, log: str, bad: BadRecord) -> dict[str, Any]:
     told = {
         "topic": ledger.topic,
         "schema_id": _claimed_id(bad),
         "reason_code": bad.reason_code,
         "reason": bad.reason,
         "landing": ledger.landing,
-        "topic_id": ledger.log,
+        "topic_id": log,
     }
     return {f.name: told[f.name] if f.name in told else bad.record[f.name] for f in _FIELDS}
 

@@ -141,11 +141,15 @@ class AvroVersion:
         while True:
             batch = self._batch(held)
             if batch is None:
-                longest = _ZEROS[: max(map(len, held))]
+                longest = _ZEROS[: pc.max(pc.binary_length(payloads)).as_py()]
                 batch = self._batch([payload + longest for payload in held])
-            wrong = list(self._sought(held, 0)) if batch is None else self._differing(batch, payloads)
-            mended = {n: usual for n in wrong if (usual := self._mended(held[n]))}
-            kept = np.setdiff1d(np.arange(len(held)), [n for n in wrong if n not in mended])
+            wrong = (
+                dict.fromkeys(self._sought(held, 0)) if batch is None else self._differing(batch, payloads)
+            )
+            mended = {n: usual for n, again in wrong.items() if (usual := self._mended(held[n], again))}
+            stays = np.ones(len(held), bool)
+            stays[[n for n in wrong if n not in mended]] = False
+            kept = np.flatnonzero(stays)
             if batch is not None and not mended:
                 return places[kept], batch.take(pa.array(kept)) if wrong else batch
             held = [mended.get(n) or held[n] for n in kept.tolist()]
@@ -174,16 +178,18 @@ class AvroVersion:
         if not bad or self._batch(second) is None:
             yield from self._sought(second, start + middle)
 
-    def _differing(self, batch: pa.RecordBatch, payloads: pa.BinaryArray) -> list[int]:
-        """Places of payloads that are not what pyruhvro writes of their records."""
+    def _differing(self, batch: pa.RecordBatch, payloads: pa.BinaryArray) -> dict[int, bytes | None]:
+        """Places of payloads that are not what pyruhvro writes of their records, with that."""
         again = pyruhvro.serialize_record_batch(batch, self._shape, 1)[0]
         if again.equals(payloads):
-            return []
-        found: list[int] = pc.indices_nonzero(pc.not_equal(again, payloads)).to_pylist()
-        return found
+            return {}
+        found = pc.indices_nonzero(pc.not_equal(again, payloads))
+        return dict(zip(found.to_pylist(), again.take(found).to_pylist(), strict=True))
 
-    def _mended(self, payload: bytes) -> bytes | None:
+    def _mended(self, payload: bytes, again: bytes | None) -> bytes | None:
         """The same record in its usual encoding; None where there is none, or pyruhvro can't read that."""
+        if again and again.startswith(payload):
+            return None  # cut off: who reads from left to right finds no record within the bytes of another
         try:
             usual = canonical(self._writer, payload)
         except BadPayloadError:
