@@ -113,7 +113,7 @@ class Edges:
         columns, key = (COLUMNS_OF_KEY, KEY) if keyed else (COLUMNS, NO_KEY)
         return SimpleNamespace(columns=columns, row_key=key, value=SimpleNamespace(writers=(1,)))
 
-    def reading(self, _spark: Any, _settings: Any, _topic: str, spans: Any, _epochs: Any) -> Any:
+    def reading(self, _spark: Any, _settings: Any, _topic: str, spans: Any, *_: Any) -> Any:
         """Spark reads when its job runs: by name, and whatever has the name then."""
 
         def read() -> list[Record]:

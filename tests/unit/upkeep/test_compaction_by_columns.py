@@ -50,6 +50,9 @@ class Frame:
         self._numbers = numbers
         self._run: Callable[..., Iterable[pa.RecordBatch]] = iter
 
+    def selectExpr(self, *_: str) -> Frame:
+        return self
+
     def mapInArrow(self, work: Any, _: Any) -> Frame:
         self._run = work
         return self
